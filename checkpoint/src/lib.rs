@@ -1,0 +1,1 @@
+//! Format of a process image, and the contract with the boot library.

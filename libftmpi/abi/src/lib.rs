@@ -1,0 +1,1 @@
+//! The C face of libmpi.so.12.

@@ -1,0 +1,1 @@
+//! The preloaded library: takes and restores the image of its process.

@@ -1,0 +1,1 @@
+//! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.

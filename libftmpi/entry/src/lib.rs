@@ -1,0 +1,1 @@
+//! The attribute that makes a Rust function an MPI entry point.

@@ -1,0 +1,1 @@
+//! The Fortran face: libmpifort.so.12.

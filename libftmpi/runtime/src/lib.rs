@@ -1,0 +1,1 @@
+//! Drives the core over the transport inside a rank.

@@ -1,0 +1,1 @@
+//! Every state machine of ftmpi, without sockets, clocks, threads or randomness.

@@ -1,0 +1,1 @@
+//! Event logger and checkpoint server: Tokio shells around the machines in protocols.

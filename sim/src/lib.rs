@@ -1,0 +1,1 @@
+//! Deterministic simulator of protocols, matching and servers.

@@ -1,0 +1,1 @@
+//! Shared-memory rings and TCP channels between ranks; authenticated connections between hosts.

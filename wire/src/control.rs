@@ -1,0 +1,312 @@
+//! What a rank and the agent of its host tell each other: postcard datagrams over a Unix
+//! `SOCK_SEQPACKET` socket; descriptors travel beside them (`SCM_RIGHTS`).
+//!
+//! The agent owns every connection's set-up (connect, accept, authenticate, retry) and hands the
+//! rank finished descriptors, so a rank has no listening socket, no thread and no event loop of
+//! its own. Where a message says *with a descriptor*, exactly the ones named come along.
+
+use crate::{EventNo, ImageNo, Incarnation, Rank};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of one datagram at the most.
+pub const DATAGRAM_BYTES_MAX: usize = 128 << 10;
+
+/// Descriptors that a rank finds open when it starts, and where the library keeps its own: high,
+/// so that neither a program nor a restored process is in the way.
+pub mod fds {
+    /// The control socket.
+    pub const CONTROL: i32 = 1000;
+    /// The shared status page (`memfd`, [`crate::status::PAGE_BYTES`]).
+    pub const STATUS: i32 = 1001;
+    /// The image to restore, as a raw stream; open only if there is one.
+    pub const IMAGE: i32 = 1002;
+    /// The library's own descriptors are this or higher.
+    pub const FIRST_OWN: i32 = 1003;
+}
+
+/// The variable that tells a process that it is a rank (written by [`RankEnv::encode`]).
+pub const RANK_ENV: &str = "FTMPI_RANK";
+
+/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RankEnv {
+    /// Who this process is.
+    pub rank: Rank,
+    /// In which life.
+    pub incarnation: Incarnation,
+    /// Whether an image waits on [`fds::IMAGE`].
+    pub restore: bool,
+}
+
+impl RankEnv {
+    /// `rank=0000000003,incarnation=0000000001,restore=0`
+    #[must_use]
+    pub fn encode(&self) -> String {
+        format!(
+            "rank={:010},incarnation={:010},restore={}",
+            self.rank.0,
+            self.incarnation.0,
+            u8::from(self.restore)
+        )
+    }
+
+    /// Reads what [`RankEnv::encode`] wrote.
+    #[must_use]
+    pub fn decode(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
+        let rank = parts.next()?.strip_prefix("rank=")?.parse().ok()?;
+        let incarnation = parts.next()?.strip_prefix("incarnation=")?.parse().ok()?;
+        let restore = match parts.next()?.strip_prefix("restore=")? {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        Some(Self { rank: Rank(rank), incarnation: Incarnation(incarnation), restore })
+    }
+}
+
+/// A rank to its agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromRank {
+    /// First word of every life (from `MPI_Init`, or after a restore). With a descriptor: the
+    /// rank's doorbell (`eventfd`), for the agent to hand to ranks of the same host.
+    Hello {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// The process that is the rank (a wrapper script's child, perhaps).
+        pid: u32,
+        /// The image that this life continues, if any.
+        resumed: Option<ImageNo>,
+        /// The executable, for the next start from an image.
+        executable: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// Why images of this process cannot be taken, if they cannot (more threads…).
+        no_image: Option<String>,
+    },
+    /// I want a channel to this rank, in this incarnation; answered by [`ToRank::Channel`], as
+    /// soon as there is one. The agent forgets it when that incarnation dies.
+    Open {
+        /// With whom.
+        peer: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// I want a connection to my event logger; answered by [`ToRank::EventLog`]. Asked again when
+    /// the connection is lost; the agent retries until the logger answers.
+    OpenEventLog,
+    /// Image `image` begins to stream on the descriptor that [`ToRank::TakeImage`] brought.
+    ImageBegun {
+        /// Its number.
+        image: ImageNo,
+        /// Bytes that the program had written to standard output and error when it was taken.
+        written: [u64; 2],
+        /// Bytes of standard input that it had consumed.
+        consumed: u64,
+        /// How long the rank stood still.
+        pause_ns: u64,
+        /// Bytes that will be streamed, as far as known.
+        estimate: u64,
+    },
+    /// No image was taken, and why (the descriptor is closed).
+    ImageRefused {
+        /// Its number.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// Replay is over: what was recorded has been repeated.
+    CaughtUp {
+        /// Determinants and messages that were replayed.
+        replayed: u64,
+    },
+    /// `MPI_Finalize` was called; answered by [`ToRank::AllFinalized`].
+    Finalizing,
+    /// The program ends with this code; answered by [`ToRank::AllExiting`].
+    Exiting {
+        /// Argument of `exit`.
+        code: i32,
+    },
+    /// `MPI_Abort`, or an error that nobody handled.
+    Abort {
+        /// Exit code for the whole job.
+        code: i32,
+        /// One line, or empty.
+        text: String,
+    },
+    /// A line for the user (a warning of the library).
+    Say {
+        /// The line.
+        text: String,
+    },
+}
+
+/// An agent to one of its ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToRank {
+    /// Answer to [`FromRank::Hello`].
+    Welcome(Box<JobView>),
+    /// A channel is there. Shared memory: with two descriptors, the segment
+    /// (`ftmpi_transport::shm`, `first` says which side is ours) and the peer's doorbell.
+    /// TCP: with one, the connected and authenticated socket.
+    Channel {
+        /// With whom.
+        peer: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// How.
+        kind: ChannelKind,
+    },
+    /// With a descriptor: the connected and authenticated socket to the event logger.
+    EventLog,
+    /// A rank was given a new life: forget channels to earlier ones.
+    PeerRestarted {
+        /// Who.
+        rank: Rank,
+        /// The new life.
+        incarnation: Incarnation,
+        /// Where it now is (index of host).
+        host: u32,
+    },
+    /// Take image `image` now and stream it to the descriptor that comes along. The agent sends
+    /// the boot library's signal after this message.
+    TakeImage {
+        /// Its number.
+        image: ImageNo,
+    },
+    /// The image is on stable storage.
+    ImageCommitted {
+        /// Its number.
+        image: ImageNo,
+        /// The oldest image that is still offered for a restart: logs reach back to it.
+        oldest: ImageNo,
+    },
+    /// The image was lost (disk full, server gone, …); the older ones stand.
+    ImageFailed {
+        /// Its number.
+        image: ImageNo,
+    },
+    /// Every rank has called `MPI_Finalize`.
+    AllFinalized,
+    /// Every rank has ended its program: nobody needs anybody's log any more.
+    AllExiting,
+    /// End at once with this code, silently.
+    Die {
+        /// Exit code.
+        code: i32,
+    },
+}
+
+/// How two ranks are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChannelKind {
+    /// A shared segment; one side is `first`.
+    SharedMemory {
+        /// Whether we are the first side.
+        first: bool,
+    },
+    /// A socket.
+    Tcp,
+}
+
+/// What a rank must know of its job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobView {
+    /// Number of ranks.
+    pub size: u32,
+    /// Host of each rank (index into `hosts`).
+    pub host_of: Vec<u32>,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Life of each rank at this moment.
+    pub incarnations: Vec<Incarnation>,
+    /// `MPI_APPNUM`: index of the `:`-separated part of the command.
+    pub app_number: u32,
+    /// The protocol and its settings.
+    pub protocol: ProtocolConfig,
+    /// Processors of this host and ranks on it: decides how long to spin.
+    pub processors: u32,
+    /// Ranks on this host.
+    pub local_ranks: u32,
+    /// Events stored for this rank from here on are to be fetched when a life begins again.
+    pub retained: Vec<RetainedImage>,
+    /// Faults to inject into this rank (`point=NAME,nth=N`), already filtered for it.
+    pub inject: Vec<InjectPoint>,
+    /// Every channel over TCP, also within a host.
+    pub force_tcp: bool,
+}
+
+/// An image that is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetainedImage {
+    /// Its number.
+    pub image: ImageNo,
+    /// Not used by the agent: filled in by the library.
+    pub events: EventNo,
+}
+
+/// Kill yourself at the `nth` time you come to `point`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InjectPoint {
+    /// Name of the point.
+    pub point: String,
+    /// Which time.
+    pub nth: u64,
+}
+
+/// The protocol of a job, as given on the command line and checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtocolConfig {
+    /// `none`, `pessimistic`, …
+    pub name: String,
+    /// Which receptions become determinants.
+    pub events: Events,
+    /// `MPI_Wtime` is logged (`true`) or free.
+    pub log_wtime: bool,
+    /// Further settings of the protocol, as `key=value`.
+    pub settings: Vec<(String, String)>,
+}
+
+/// `--events`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Events {
+    /// Every reception.
+    All,
+    /// Only what replay needs.
+    Nondeterministic,
+}
+
+/// Encodes one datagram.
+///
+/// # Panics
+/// Never for the types of this module.
+#[must_use]
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    postcard::to_stdvec(message).expect("control messages have no unencodable part")
+}
+
+/// Decodes one datagram.
+///
+/// # Errors
+/// Bytes that are no such message.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, crate::DecodeError> {
+    postcard::from_bytes(bytes)
+        .map_err(|_| crate::DecodeError::new("control message", "not a known message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_variable_has_one_width_and_survives() {
+        for (rank, incarnation, restore) in [(0, 0, false), (4_000_000_000, 17, true)] {
+            let env = RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore };
+            assert_eq!(env.encode().len(), 50);
+            assert_eq!(RankEnv::decode(&env.encode()), Some(env));
+        }
+        assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);
+    }
+}

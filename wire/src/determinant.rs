@@ -1,0 +1,98 @@
+//! Determinants: what a replay must be told because the program could not know it beforehand
+//! (mpich-v-2006 §3; event-logger-2005 §2). Never the payload.
+//!
+//! Two families. A *match* says which message a receive took and is looked up by the receive's
+//! number. An *outcome* says what a call returned (a test, a probe, a clock) and is consumed in
+//! program order. Both share one sequence of [`EventNo`](crate::EventNo)s, so that "stable up to n"
+//! is one number.
+
+use crate::{DecodeError, Rank, Ssn};
+
+/// One non-deterministic event of a rank. 32 bytes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Determinant {
+    /// Receive number `post` of the rank took message `ssn` of `source`.
+    Match {
+        /// The n-th receive that the rank posted.
+        post: u64,
+        /// Who sent the message.
+        source: Rank,
+        /// Which message of that sender.
+        ssn: Ssn,
+    },
+    /// After `fails` negative answers (tests and probes that found nothing), a call answered with
+    /// a success that needs no more than a number: the index that `MPI_Waitany` chose, 1 for a
+    /// successful test or cancel.
+    Outcome {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// The answer.
+        value: u64,
+    },
+    /// After `fails` negative answers a probe saw message `ssn` of `source`.
+    Probed {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// Who sent the message.
+        source: Rank,
+        /// Which message of that sender.
+        ssn: Ssn,
+    },
+    /// `fails` negative answers, reported before something leaves the rank.
+    Failed {
+        /// Negative answers since the last event.
+        fails: u32,
+    },
+    /// `MPI_Wtime` returned the double with these bits.
+    Clock {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// Bits of the double.
+        bits: u64,
+    },
+}
+
+impl Determinant {
+    /// Bytes of one record.
+    pub const BYTES: usize = 32;
+
+    /// Encodes: kind, `fails`, `source`, three words by kind.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::BYTES] {
+        let (kind, fails, source, a, b) = match *self {
+            Self::Match { post, source, ssn } => (1u32, 0, source.0, post, ssn.0),
+            Self::Outcome { fails, value } => (2, fails, 0, value, 0),
+            Self::Probed { fails, source, ssn } => (3, fails, source.0, 0, ssn.0),
+            Self::Failed { fails } => (4, fails, 0, 0, 0),
+            Self::Clock { fails, bits } => (5, fails, 0, bits, 0),
+        };
+        let mut out = [0; Self::BYTES];
+        out[0..4].copy_from_slice(&kind.to_le_bytes());
+        out[4..8].copy_from_slice(&fails.to_le_bytes());
+        out[8..12].copy_from_slice(&source.to_le_bytes());
+        out[16..24].copy_from_slice(&a.to_le_bytes());
+        out[24..32].copy_from_slice(&b.to_le_bytes());
+        out
+    }
+
+    /// Decodes one record.
+    ///
+    /// # Errors
+    /// A wrong length or an unknown kind.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        if bytes.len() != Self::BYTES {
+            return Err(DecodeError::new("determinant", "wrong length"));
+        }
+        let word32 = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let word64 = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let (fails, source, a, b) = (word32(4), Rank(word32(8)), word64(16), word64(24));
+        Ok(match word32(0) {
+            1 => Self::Match { post: a, source, ssn: Ssn(b) },
+            2 => Self::Outcome { fails, value: a },
+            3 => Self::Probed { fails, source, ssn: Ssn(b) },
+            4 => Self::Failed { fails },
+            5 => Self::Clock { fails, bits: a },
+            _ => return Err(DecodeError::new("determinant", "unknown kind")),
+        })
+    }
+}

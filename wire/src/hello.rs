@@ -1,0 +1,54 @@
+//! The first words on every TCP connection, after both sides have proved that they hold the job's
+//! key (`ftmpi_transport::auth`): who calls and what for.
+
+use crate::{Incarnation, Rank};
+use serde::{Deserialize, Serialize};
+
+/// Version of everything in this crate; both sides must agree.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Bytes of a job's key.
+pub const KEY_BYTES: usize = 32;
+
+/// What an authenticated connection is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// To the launcher: the agent of host number `host` reports.
+    Agent {
+        /// Index in the launcher's list of hosts.
+        host: u32,
+    },
+    /// To an agent: a message channel between two ranks; the descriptor goes to rank `to`.
+    Channel {
+        /// The rank that asks.
+        from: Rank,
+        /// Its incarnation.
+        from_incarnation: Incarnation,
+        /// The rank that is wanted.
+        to: Rank,
+        /// The incarnation that the asker knows of.
+        to_incarnation: Incarnation,
+    },
+    /// To an event logger: determinants of one rank follow.
+    Events {
+        /// Whose.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// To a checkpoint server: requests of [`image_store`](crate::image_store) follow.
+    Images,
+    /// To a server: answer with its state and close (health check, statistics).
+    Status,
+}
+
+/// The callee's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Welcome {
+    /// Go on.
+    Yes,
+    /// That incarnation is dead, or not the one that lives now.
+    Stale,
+    /// No, and why.
+    No(String),
+}

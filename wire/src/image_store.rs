@@ -1,0 +1,97 @@
+//! Requests of an agent to a checkpoint server, and its answers: postcard frames, each behind a
+//! `u32` length (little-endian) of at most [`FRAME_BYTES_MAX`] bytes.
+//!
+//! An image travels as a *container* (`ftmpi_checkpoint::container`): a byte stream of checksummed
+//! chunks, which the server stores as it is and verifies before it commits or offers it.
+
+use crate::{ImageNo, Incarnation, Rank};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of one frame at the most.
+pub const FRAME_BYTES_MAX: usize = 8 << 20;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// This incarnation of the rank lives from now on: refuse images of earlier ones.
+    Declare {
+        /// Whose.
+        rank: Rank,
+        /// The living incarnation.
+        incarnation: Incarnation,
+    },
+    /// An image begins; [`Request::Data`] frames and one [`Request::Commit`] or
+    /// [`Request::Abandon`] follow on this connection.
+    Put {
+        /// Whose.
+        rank: Rank,
+        /// In which life it was taken.
+        incarnation: Incarnation,
+        /// Its number.
+        image: ImageNo,
+    },
+    /// Bytes of the container, in order.
+    Data(Vec<u8>),
+    /// The container is whole: verify, make durable, keep the newest two, answer.
+    Commit,
+    /// Forget what was put.
+    Abandon,
+    /// Which images of this rank are there?
+    List {
+        /// Whose.
+        rank: Rank,
+    },
+    /// Send the newest image of this rank that verifies and whose number is at most `at_most`.
+    Get {
+        /// Whose.
+        rank: Rank,
+        /// No image after this one (`u64::MAX` for the newest).
+        at_most: ImageNo,
+    },
+    /// This image was found damaged at its restore: never offer it again.
+    Condemn {
+        /// Whose.
+        rank: Rank,
+        /// Which.
+        image: ImageNo,
+    },
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Done (declare, abandon, condemn).
+    Done,
+    /// The image is durable and will be offered; older ones than `oldest` are gone.
+    Committed {
+        /// Its number.
+        image: ImageNo,
+        /// Bytes stored.
+        bytes: u64,
+        /// The oldest image that is still offered.
+        oldest: ImageNo,
+    },
+    /// It cannot be done; the text says why and what to do.
+    Refused(String),
+    /// The images that are offered, oldest first.
+    Images(Vec<Stored>),
+    /// This image follows in [`Answer::Data`] frames, ended by [`Answer::End`].
+    Image(Stored),
+    /// Bytes of the container, in order.
+    Data(Vec<u8>),
+    /// That was the image.
+    End,
+    /// There is no image of that rank.
+    NoImage,
+}
+
+/// One image in the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Its number.
+    pub image: ImageNo,
+    /// In which life of the rank it was taken.
+    pub incarnation: Incarnation,
+    /// Bytes of the container.
+    pub bytes: u64,
+}

@@ -1,0 +1,45 @@
+//! What ftmpi's processes say to one another: names, frames and their encodings.
+//!
+//! Guarantees: no I/O, no `unsafe`; every decoder takes hostile bytes and answers with an error,
+//! never a panic and never an allocation larger than the bytes that it was given times a constant.
+//!
+//! | module | who speaks |
+//! | --- | --- |
+//! | [`control`] | a rank and the agent of its host, over a Unix `SOCK_SEQPACKET` socket with passed descriptors |
+//! | [`event_log`] | a rank and an event logger, over TCP |
+//! | [`determinant`] | the record that both store |
+//! | [`hello`] | the first words on every authenticated TCP connection |
+//! | [`image_store`] | an agent and a checkpoint server, over TCP |
+//! | [`status`] | the page that a rank and its agent share |
+//! | [`header`] | the envelope of a message between two ranks |
+#![forbid(unsafe_code)]
+
+pub mod control;
+pub mod determinant;
+pub mod event_log;
+pub mod header;
+pub mod hello;
+pub mod image_store;
+pub mod names;
+pub mod status;
+
+pub use determinant::Determinant;
+pub use header::Header;
+pub use names::*;
+
+/// A frame that could not be decoded; the text says which part and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed {what}: {why}")]
+pub struct DecodeError {
+    /// The kind of frame.
+    pub what: &'static str,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl DecodeError {
+    /// An error about `what`, because of `why`.
+    pub const fn new(what: &'static str, why: &'static str) -> Self {
+        Self { what, why }
+    }
+}
