@@ -1,1 +1,10 @@
 //! Shared-memory rings and TCP channels between ranks; authenticated connections between hosts.
+//!
+//! The hot paths are raw system calls and link no Tokio. Feature `setup` adds what agents, launcher
+//! and servers need to make a connection: [`auth`] proves the job's key on a fresh TCP connection,
+//! [`framed`] carries typed messages over it afterwards.
+
+#[cfg(feature = "setup")]
+pub mod auth;
+#[cfg(feature = "setup")]
+pub mod framed;

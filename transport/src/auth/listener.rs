@@ -1,0 +1,130 @@
+//! A listening socket that only ever yields callers who proved the job's key.
+//!
+//! Handshakes run beside each other, so a silent caller delays nobody. Their number is bounded:
+//! when it is reached, the oldest one that had its fair chance is dropped for the newcomer, and if
+//! there is none, newcomers wait in the kernel's queue. A flood of garbage thus costs a bounded
+//! number of descriptors and a short delay.
+
+use super::{AuthError, JobKey, Responder, TIME_LIMIT, accept};
+use ftmpi_wire::hello::Purpose;
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+
+/// Handshakes at a time.
+const PENDING_MAX: usize = 128;
+/// A handshake is not dropped for another one before this time.
+const FAIR_CHANCE: Duration = Duration::from_millis(250);
+
+/// A caller who proved the key and waits for an answer.
+#[derive(Debug)]
+pub struct Authenticated {
+    /// The connection; not a byte after the handshake has been read.
+    pub stream: TcpStream,
+    /// Where the caller is.
+    pub peer: SocketAddr,
+    /// What it wants.
+    pub purpose: Purpose,
+    /// Owes it the answer.
+    pub responder: Responder,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    key: JobKey,
+    pending: JoinSet<Result<Authenticated, AuthError>>,
+    /// Oldest first; finished ones are swept out when room is needed.
+    order: VecDeque<(Instant, AbortHandle)>,
+    /// Handshakes that failed since the start.
+    rejected: u64,
+}
+
+impl Listener {
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub async fn bind(address: impl ToSocketAddrs, key: JobKey) -> io::Result<Self> {
+        Ok(Self::new(TcpListener::bind(address).await?, key))
+    }
+
+    /// Uses a socket that listens already.
+    #[must_use]
+    pub fn new(socket: TcpListener, key: JobKey) -> Self {
+        Self { socket, key, pending: JoinSet::new(), order: VecDeque::new(), rejected: 0 }
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// Never in practice.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Handshakes that failed since the start: scanners, other jobs.
+    #[must_use]
+    pub const fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// The next caller: `Ok` who proved the key, `Err` who did not, for the log (go on calling
+    /// either way). May be cancelled at any time without losing a caller.
+    ///
+    /// # Errors
+    /// One caller's failed handshake.
+    pub async fn next(&mut self) -> Result<Authenticated, AuthError> {
+        loop {
+            let room = self.make_room();
+            tokio::select! {
+                Some(done) = self.pending.join_next() => match done {
+                    Ok(Ok(caller)) => return Ok(caller),
+                    Ok(Err(error)) => {
+                        self.rejected += 1;
+                        return Err(error);
+                    }
+                    // Dropped for a newcomer.
+                    Err(_) => self.rejected += 1,
+                },
+                incoming = self.socket.accept(), if room => match incoming {
+                    Ok((stream, peer)) => self.begin(stream, peer),
+                    // Out of descriptors, or a caller that vanished: others must not suffer.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                },
+                () = tokio::time::sleep(FAIR_CHANCE), if !room => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, stream: TcpStream, peer: SocketAddr) {
+        let key = self.key.clone();
+        let handle = self.pending.spawn(async move {
+            let (stream, purpose, responder) = accept(stream, &key, TIME_LIMIT).await?;
+            Ok(Authenticated { stream, peer, purpose, responder })
+        });
+        self.order.push_back((Instant::now(), handle));
+    }
+
+    fn make_room(&mut self) -> bool {
+        if self.pending.len() < PENDING_MAX {
+            if self.order.len() > 2 * PENDING_MAX {
+                self.order.retain(|(_, handle)| !handle.is_finished());
+            }
+            return true;
+        }
+        self.order.retain(|(_, handle)| !handle.is_finished());
+        if let Some((since, oldest)) = self.order.front()
+            && since.elapsed() >= FAIR_CHANCE
+        {
+            oldest.abort();
+            self.order.pop_front();
+        }
+        false
+    }
+}
