@@ -1,1 +1,21 @@
-//! Every state machine of ftmpi, without sockets, clocks, threads or randomness.
+//! Every state machine of ftmpi, without sockets, clocks, threads or randomness of its own.
+//!
+//! | module | machine |
+//! | --- | --- |
+//! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
+//! | [`none`], [`pessimistic`] | the protocols |
+//! | [`registry`] | their names |
+//! | [`received`], [`sender_log`], [`replay`] | what logging protocols share |
+//! | `event_log`, `image_catalogue` | the servers |
+//! | `dispatcher`, `scheduler` | the launcher's decisions |
+//!
+//! Input goes in by method calls, commands come out as data; time and randomness are passed in.
+#![forbid(unsafe_code)]
+
+pub mod none;
+pub mod pessimistic;
+pub mod protocol;
+pub mod received;
+pub mod registry;
+pub mod replay;
+pub mod sender_log;

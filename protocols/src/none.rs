@@ -1,0 +1,13 @@
+//! No fault tolerance: nothing is logged, nothing is asked. The measure of all the others.
+
+use crate::protocol::{Hooks, Protocol};
+
+/// The protocol `none`.
+#[derive(Debug, Default)]
+pub struct None;
+
+impl Protocol for None {
+    fn hooks(&self) -> Hooks {
+        Hooks::default()
+    }
+}

@@ -1,0 +1,109 @@
+//! What a restarted rank repeats: the determinants that were stable when it died.
+//!
+//! Matches are looked up by the number of the receive; outcomes are consumed in program order. A
+//! receive whose match is not recorded is held back while anything is left: in the first life it
+//! had not matched when the last recorded event happened, so it must not take now what another
+//! receive, or a later state of the program, is to have.
+
+use crate::protocol::{Answer, Decision, Pin};
+use ftmpi_wire::{Determinant, Rank, Ssn};
+use std::collections::{HashMap, VecDeque};
+
+/// The events that are left to repeat.
+#[derive(Debug, Default)]
+pub struct Replay {
+    matches: HashMap<u64, (Rank, Ssn)>,
+    outcomes: VecDeque<(u32, Option<Answer>)>,
+}
+
+impl Replay {
+    /// Sorts the log of one rank.
+    #[must_use]
+    pub fn new(recorded: Vec<Determinant>) -> Self {
+        let mut replay = Self::default();
+        for determinant in recorded {
+            let (fails, answer) = match determinant {
+                Determinant::Match { post, source, ssn } => {
+                    replay.matches.insert(post, (source, ssn));
+                    continue;
+                }
+                Determinant::Outcome { fails, value } => (fails, Some(Answer::Value(value))),
+                Determinant::Probed { fails, source, ssn } => {
+                    (fails, Some(Answer::Probed(source, ssn)))
+                }
+                Determinant::Failed { fails } => (fails, None),
+                Determinant::Clock { fails, bits } => (fails, Some(Answer::Clock(bits))),
+            };
+            if fails > 0 || answer.is_some() {
+                replay.outcomes.push_back((fails, answer));
+            }
+        }
+        replay
+    }
+
+    /// Nothing is left.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.matches.is_empty() && self.outcomes.is_empty()
+    }
+
+    /// What receive `post` may take.
+    #[must_use]
+    pub fn pin(&self, post: u64) -> Pin {
+        match self.matches.get(&post) {
+            Some(&(source, ssn)) => Pin::To(source, ssn),
+            None if self.is_over() => Pin::Free,
+            None => Pin::Held,
+        }
+    }
+
+    /// Receive `post` took its recorded message; `false` if none was recorded for it.
+    pub fn matched(&mut self, post: u64) -> bool {
+        self.matches.remove(&post).is_some()
+    }
+
+    /// The next call's answer, or `None` if no outcome is left.
+    pub fn decide(&mut self) -> Option<Decision> {
+        let (fails, answer) = self.outcomes.front_mut()?;
+        if *fails > 0 {
+            *fails -= 1;
+            if *fails == 0 && answer.is_none() {
+                self.outcomes.pop_front();
+            }
+            return Some(Decision::Negative);
+        }
+        let answer = *answer;
+        self.outcomes.pop_front();
+        answer.map(Decision::Positive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_come_back_in_order_and_negatives_are_counted() {
+        let mut replay = Replay::new(vec![
+            Determinant::Outcome { fails: 2, value: 1 },
+            Determinant::Failed { fails: 1 },
+            Determinant::Match { post: 9, source: Rank(3), ssn: Ssn(4) },
+            Determinant::Probed { fails: 0, source: Rank(1), ssn: Ssn(2) },
+        ]);
+        let answers: Vec<_> = std::iter::from_fn(|| replay.decide()).collect();
+        assert_eq!(
+            answers,
+            [
+                Decision::Negative,
+                Decision::Negative,
+                Decision::Positive(Answer::Value(1)),
+                Decision::Negative,
+                Decision::Positive(Answer::Probed(Rank(1), Ssn(2))),
+            ]
+        );
+        assert_eq!(replay.pin(8), Pin::Held);
+        assert_eq!(replay.pin(9), Pin::To(Rank(3), Ssn(4)));
+        assert!(replay.matched(9) && replay.is_over());
+        assert_eq!(replay.pin(8), Pin::Free);
+    }
+}
