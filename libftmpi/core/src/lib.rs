@@ -1,1 +1,3 @@
 //! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.
+
+pub mod error;
