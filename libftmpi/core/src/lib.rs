@@ -1,3 +1,5 @@
 //! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.
 
 pub mod error;
+pub mod slab;
+pub mod usermem;
