@@ -1,1 +1,105 @@
 //! The attribute that makes a Rust function an MPI entry point.
+//!
+//! `#[entry]` on `pub extern "C" fn MPI_X(…) -> R { body }` exports two strong symbols with that body,
+//! `MPI_X` and its profiling twin `PMPI_X`. The body itself has a private symbol: a tool that overrides
+//! `MPI_X` reaches the library by `PMPI_X`, and nothing inside the library ever passes through a symbol
+//! that a tool may have taken over. (A Rust `cdylib` drops weak and assembler-made symbols from its export
+//! list, hence two strong ones.)
+//!
+//! `#[entry(guard = path)]` also binds the result of `path()` for the length of the body: what it returns
+//! is dropped when the call returns to the program.
+//!
+//! The unexpanded source is ordinary Rust.
+
+use proc_macro::TokenStream;
+use proc_macro2::{Span, TokenStream as Tokens};
+use quote::quote;
+use syn::{Attribute, Error, FnArg, Ident, ItemFn, Path, Token, parse_macro_input};
+
+/// Exports the function under its own name and as `P` + name. See the module's documentation.
+#[proc_macro_attribute]
+pub fn entry(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let guard = if arguments.is_empty() {
+        None
+    } else {
+        match syn::parse::<Guard>(arguments) {
+            Ok(g) => Some(g.0),
+            Err(e) => return e.to_compile_error().into(),
+        }
+    };
+    let function = parse_macro_input!(item as ItemFn);
+    expand(function, guard).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// `guard = path::to::function`
+struct Guard(Path);
+
+impl syn::parse::Parse for Guard {
+    fn parse(input: syn::parse::ParseStream) -> syn::Result<Self> {
+        let word: Ident = input.parse()?;
+        if word != "guard" {
+            return Err(Error::new(word.span(), "expected `guard = path`"));
+        }
+        input.parse::<Token![=]>()?;
+        Ok(Guard(input.parse()?))
+    }
+}
+
+fn expand(function: ItemFn, guard: Option<Path>) -> syn::Result<Tokens> {
+    let sig = &function.sig;
+    let is_c = sig.abi.as_ref().and_then(|a| a.name.as_ref()).is_some_and(|n| n.value() == "C");
+    if !is_c {
+        return Err(Error::new_spanned(sig, "an entry point is an `extern \"C\" fn`"));
+    }
+    if sig.variadic.is_some() || !sig.generics.params.is_empty() {
+        return Err(Error::new_spanned(sig, "an entry point is neither variadic nor generic"));
+    }
+    let name = &sig.ident;
+    let twin = Ident::new(&format!("P{name}"), name.span());
+    let hidden = Ident::new(&format!("__body_of_{name}"), name.span());
+    let (unsafety, output, block) = (&sig.unsafety, &sig.output, &function.block);
+    let (visibility, attributes) = (&function.vis, &function.attrs);
+    // Lints and conditions hold for all three functions, documentation for the first.
+    let shared: Vec<&Attribute> = attributes.iter().filter(|a| !a.path().is_ident("doc")).collect();
+
+    let mut parameters = Vec::new();
+    let mut names = Vec::new();
+    for (i, argument) in sig.inputs.iter().enumerate() {
+        let FnArg::Typed(argument) = argument else {
+            return Err(Error::new_spanned(argument, "an entry point has no self"));
+        };
+        let (n, t) = (Ident::new(&format!("p{i}"), Span::call_site()), &argument.ty);
+        parameters.push(quote!(#n: #t));
+        names.push(n);
+    }
+    let inputs = &sig.inputs;
+    let guarded = guard.map(|g| quote!(let _guard = #g();));
+    let call = if unsafety.is_some() {
+        // SAFETY (of the expansion): the wrapper has the body's own contract.
+        quote!(unsafe { #hidden(#(#names),*) })
+    } else {
+        quote!(#hidden(#(#names),*))
+    };
+    let twin_doc = format!("Profiling twin of [`{name}`].");
+    Ok(quote! {
+        #(#attributes)*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+        #[allow(clippy::too_many_arguments, clippy::not_unsafe_ptr_arg_deref)]
+        #visibility #unsafety extern "C" fn #name(#(#parameters),*) #output { #call }
+
+        #[doc = #twin_doc]
+        #(#shared)*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+        #[allow(clippy::too_many_arguments, clippy::not_unsafe_ptr_arg_deref)]
+        #visibility #unsafety extern "C" fn #twin(#(#parameters),*) #output { #call }
+
+        #(#shared)*
+        #[allow(non_snake_case, clippy::too_many_arguments, clippy::not_unsafe_ptr_arg_deref)]
+        #unsafety extern "C" fn #hidden(#inputs) #output {
+            #guarded
+            #block
+        }
+    })
+}

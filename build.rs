@@ -1,0 +1,47 @@
+//! Build script of the front crates: gives each shared library its name and generates what follows from
+//! `include/mpi.table`.
+//!
+//! `libftmpi/abi`: `OUT_DIR/stubs.rs`, an exported function for every MPI name that has no body yet (the
+//! crate includes the file and defines `unsupported(&'static str) -> c_int`).
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "include/table.rs"]
+mod table;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let crate_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let top = crate_dir.join("../..");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    for input in ["build.rs", "include/table.rs", "include/mpi.table"] {
+        println!("cargo:rerun-if-changed={}", top.join(input).display());
+    }
+    let functions = table::read(&top.join("include/mpi.table"))?;
+    match env::var("CARGO_PKG_NAME")?.as_str() {
+        "ftmpi-abi" => abi(&crate_dir, &out, &functions)?,
+        other => return Err(format!("build.rs does not know the crate {other}").into()),
+    }
+    Ok(())
+}
+
+/// Sets the name that the dynamic linker knows the library by.
+fn soname(name: &str) {
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{name}");
+}
+
+fn abi(dir: &Path, out: &Path, functions: &[table::Function]) -> Result<(), Box<dyn Error>> {
+    soname("libmpi.so.12");
+    let sources = dir.join("src");
+    println!("cargo:rerun-if-changed={}", sources.display());
+    let implemented = table::implemented(&sources)?;
+    for name in &implemented {
+        if !functions.iter().any(|f| &f.name == name) {
+            println!("cargo:warning={name} has a body but is not in include/mpi.table");
+        }
+    }
+    fs::write(out.join("stubs.rs"), table::stubs(functions, &implemented))?;
+    Ok(())
+}
