@@ -12,6 +12,7 @@
 //! Input goes in by method calls, commands come out as data; time and randomness are passed in.
 #![forbid(unsafe_code)]
 
+pub mod dispatcher;
 pub mod none;
 pub mod pessimistic;
 pub mod protocol;
@@ -19,3 +20,4 @@ pub mod received;
 pub mod registry;
 pub mod replay;
 pub mod sender_log;
+pub mod scheduler;

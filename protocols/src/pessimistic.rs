@@ -119,10 +119,11 @@ impl Protocol for Pessimistic {
     }
 
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        if self.was_replaying && self.replay.matched(post) {
+        if self.replay.matched(post) {
             self.after_replay_step();
         } else {
-            self.record(Determinant::Match { post, source, ssn });
+            let fails = self.take_fails();
+            self.record(Determinant::Match { fails, post, source, ssn });
         }
     }
 
@@ -253,7 +254,7 @@ mod tests {
         p.on_restart(
             EventNo(10),
             vec![
-                Determinant::Match { post: 5, source: Rank(2), ssn: Ssn(7) },
+                Determinant::Match { fails: 0, post: 5, source: Rank(2), ssn: Ssn(7) },
                 Determinant::Outcome { fails: 1, value: 3 },
             ],
         );

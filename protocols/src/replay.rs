@@ -12,6 +12,7 @@ use std::collections::{HashMap, VecDeque};
 /// The events that are left to repeat.
 #[derive(Debug, Default)]
 pub struct Replay {
+    named: u64,
     matches: HashMap<u64, (Rank, Ssn)>,
     outcomes: VecDeque<(u32, Option<Answer>)>,
 }
@@ -23,9 +24,13 @@ impl Replay {
         let mut replay = Self::default();
         for determinant in recorded {
             let (fails, answer) = match determinant {
-                Determinant::Match { post, source, ssn } => {
-                    replay.matches.insert(post, (source, ssn));
-                    continue;
+                Determinant::Match { fails, post, source, ssn } => {
+                    if post == 0 {
+                        replay.named += 1;
+                    } else {
+                        replay.matches.insert(post, (source, ssn));
+                    }
+                    (fails, None)
                 }
                 Determinant::Outcome { fails, value } => (fails, Some(Answer::Value(value))),
                 Determinant::Probed { fails, source, ssn } => {
@@ -57,8 +62,14 @@ impl Replay {
         }
     }
 
-    /// Receive `post` took its recorded message; `false` if none was recorded for it.
+    /// Receive `post` took its recorded message; `false` if none was recorded for it. Matches of
+    /// named receives (`post` 0) are the same in every life and merely counted.
     pub fn matched(&mut self, post: u64) -> bool {
+        if post == 0 {
+            let recorded = self.named > 0;
+            self.named = self.named.saturating_sub(1);
+            return recorded;
+        }
         self.matches.remove(&post).is_some()
     }
 
@@ -87,7 +98,7 @@ mod tests {
         let mut replay = Replay::new(vec![
             Determinant::Outcome { fails: 2, value: 1 },
             Determinant::Failed { fails: 1 },
-            Determinant::Match { post: 9, source: Rank(3), ssn: Ssn(4) },
+            Determinant::Match { fails: 1, post: 9, source: Rank(3), ssn: Ssn(4) },
             Determinant::Probed { fails: 0, source: Rank(1), ssn: Ssn(2) },
         ]);
         let answers: Vec<_> = std::iter::from_fn(|| replay.decide()).collect();
@@ -97,6 +108,7 @@ mod tests {
                 Decision::Negative,
                 Decision::Negative,
                 Decision::Positive(Answer::Value(1)),
+                Decision::Negative,
                 Decision::Negative,
                 Decision::Positive(Answer::Probed(Rank(1), Ssn(2))),
             ]

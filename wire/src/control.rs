@@ -304,7 +304,7 @@ mod tests {
     fn the_rank_variable_has_one_width_and_survives() {
         for (rank, incarnation, restore) in [(0, 0, false), (4_000_000_000, 17, true)] {
             let env = RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore };
-            assert_eq!(env.encode().len(), 50);
+            assert_eq!(env.encode().len(), 48);
             assert_eq!(RankEnv::decode(&env.encode()), Some(env));
         }
         assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);

@@ -13,7 +13,10 @@ use crate::{DecodeError, Rank, Ssn};
 pub enum Determinant {
     /// Receive number `post` of the rank took message `ssn` of `source`.
     Match {
-        /// The n-th receive that the rank posted.
+        /// Negative answers since the last event: a replay must repeat them before this match.
+        fails: u32,
+        /// The n-th wildcard receive that the rank posted; 0 for a receive from a named source,
+        /// which replay need not be told about (`--events all` records it nevertheless).
         post: u64,
         /// Who sent the message.
         source: Rank,
@@ -60,7 +63,7 @@ impl Determinant {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let (kind, fails, source, a, b) = match *self {
-            Self::Match { post, source, ssn } => (1u32, 0, source.0, post, ssn.0),
+            Self::Match { fails, post, source, ssn } => (1u32, fails, source.0, post, ssn.0),
             Self::Outcome { fails, value } => (2, fails, 0, value, 0),
             Self::Probed { fails, source, ssn } => (3, fails, source.0, 0, ssn.0),
             Self::Failed { fails } => (4, fails, 0, 0, 0),
@@ -87,7 +90,7 @@ impl Determinant {
         let word64 = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         let (fails, source, a, b) = (word32(4), Rank(word32(8)), word64(16), word64(24));
         Ok(match word32(0) {
-            1 => Self::Match { post: a, source, ssn: Ssn(b) },
+            1 => Self::Match { fails, post: a, source, ssn: Ssn(b) },
             2 => Self::Outcome { fails, value: a },
             3 => Self::Probed { fails, source, ssn: Ssn(b) },
             4 => Self::Failed { fails },

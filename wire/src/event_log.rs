@@ -142,7 +142,7 @@ mod tests {
             Frame::Append {
                 first: EventNo(7),
                 records: vec![
-                    Determinant::Match { post: 3, source: Rank(2), ssn: Ssn(9) },
+                    Determinant::Match { fails: 0, post: 3, source: Rank(2), ssn: Ssn(9) },
                     Determinant::Clock { fails: 4, bits: 0.5f64.to_bits() },
                 ],
             },
