@@ -1,0 +1,318 @@
+//! What goes into the dispatcher and what comes out of it.
+
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::fmt;
+use std::time::Duration;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal killed it.
+    Signal(i32),
+    /// It closed its control socket without a word; its processes were then killed.
+    ControlLost,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => match signal_name(*signal) {
+                Some(name) => write!(f, "signal {signal} ({name})"),
+                None => write!(f, "signal {signal}"),
+            },
+            Self::ControlLost => f.write_str("a broken connection to its agent"),
+        }
+    }
+}
+
+/// The usual name of a signal (x86-64 and AArch64 Linux).
+#[must_use]
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
+        11 => "SIGSEGV",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => return None,
+    })
+}
+
+/// What happened. Everything about a rank names the life that it is about; what concerns an
+/// earlier life is ignored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// The agent of this host is connected and ready.
+    AgentUp {
+        /// Index of the host.
+        host: u32,
+    },
+    /// The connection to a ready agent broke, or its heartbeat stopped.
+    AgentLost {
+        /// Index of the host.
+        host: u32,
+        /// One line.
+        why: String,
+    },
+    /// An agent could not be started.
+    AgentFailed {
+        /// Index of the host.
+        host: u32,
+        /// One line.
+        why: String,
+    },
+    /// The rank's process runs.
+    Spawned {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// The rank's process could not be started at all (missing program…); ends the job.
+    CannotStart {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Exit code for the job (126, 127).
+        code: i32,
+        /// One line.
+        why: String,
+    },
+    /// An image proved unusable at a restart.
+    ImageUnusable {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Which image.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// The rank has entered `MPI_Init`, or came back.
+    Hello {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// The image that this life continues.
+        resumed: Option<ImageNo>,
+        /// Whether its images can be taken.
+        can_image: bool,
+    },
+    /// Replay is over.
+    CaughtUp {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Determinants and messages replayed.
+        replayed: u64,
+    },
+    /// `MPI_Finalize` was called.
+    Finalizing {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// The program ends.
+    Exiting {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// With this code.
+        code: i32,
+    },
+    /// `MPI_Abort`.
+    Abort {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Exit code for the job.
+        code: i32,
+        /// One line, or empty.
+        text: String,
+    },
+    /// The process is gone.
+    Ended {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// How.
+        ending: Ending,
+        /// A number that grows while the program gets on (messages sent and received); tells a
+        /// crash that comes back at the same place from one that comes at random.
+        progress: u64,
+    },
+    /// An image is durable.
+    ImageCommitted {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// What and how big.
+        image: ImageFacts,
+        /// The oldest image that the store still offers.
+        oldest: ImageNo,
+    },
+    /// An image was refused by the rank or lost on its way.
+    ImageFailed {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Which image.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// Time has passed: see whether an image or a deadline is due.
+    Tick,
+    /// The user wants the job to end.
+    Stop {
+        /// Exit code.
+        code: i32,
+        /// One line, or empty.
+        text: String,
+    },
+}
+
+/// What the dispatcher remembers of a stored image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// Its number.
+    pub image: ImageNo,
+    /// Bytes stored.
+    pub bytes: u64,
+    /// Bytes of output and error that the program had written.
+    pub written: [u64; 2],
+    /// Bytes of input that it had consumed.
+    pub consumed: u64,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Start the agent of this host.
+    StartAgent {
+        /// Index of the host.
+        host: u32,
+    },
+    /// Tell every agent: the rank lives again, there, in this incarnation.
+    Announce {
+        /// Who.
+        rank: Rank,
+        /// The new life.
+        incarnation: Incarnation,
+        /// Where.
+        host: u32,
+    },
+    /// Start the rank's process.
+    Start {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Where.
+        host: u32,
+        /// The images that it may continue, newest first; empty: from the beginning.
+        images: Vec<ImageFacts>,
+        /// Whether it may also begin anew when none of them can be read (the logs reach back to
+        /// the start).
+        or_beginning: bool,
+    },
+    /// Ask the rank for an image.
+    TakeImage {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// The number that it gets.
+        image: ImageNo,
+    },
+    /// Tell the rank that its image is durable.
+    ImageCommitted {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Which.
+        image: ImageNo,
+        /// Logs reach back to this one; 0 is the start of the program.
+        oldest: ImageNo,
+    },
+    /// Tell the rank that its image was lost.
+    ImageFailed {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Which.
+        image: ImageNo,
+    },
+    /// Tell the rank that all have called `MPI_Finalize`.
+    AllFinalized {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// Tell the rank that all programs have ended.
+    AllExiting {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// A line for the user.
+    Say(String),
+    /// Stop whatever still runs; the job's exit code is this. The last command.
+    End {
+        /// Exit code.
+        code: i32,
+        /// The error, if it is one.
+        text: Option<String>,
+    },
+}
+
+/// One failure of one rank, for the report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Who failed.
+    pub rank: Rank,
+    /// The life that began after it.
+    pub incarnation: Incarnation,
+    /// When the dispatcher learnt of it, since the start of the job.
+    pub at: Duration,
+    /// One line.
+    pub cause: String,
+    /// When the new life said hello.
+    pub hello_at: Option<Duration>,
+    /// The image that it continued.
+    pub image: Option<ImageNo>,
+    /// When it had caught up.
+    pub caught_up_at: Option<Duration>,
+    /// Determinants and messages replayed.
+    pub replayed: u64,
+}

@@ -1,0 +1,589 @@
+//! The dispatcher: who runs where, in which life, and what happens after a failure.
+//!
+//! Guarantees: only the failed rank is started again; a new life begins after the old incarnation
+//! was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's end hold
+//! for every life of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
+//! come back at the same place); the job ends exactly once, with a code and at most one error.
+//!
+//! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
+//! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
+
+mod hosts;
+mod messages;
+mod rank_state;
+#[cfg(test)]
+mod tests;
+
+pub use messages::{Command, Ending, Failure, ImageFacts, Input, signal_name};
+
+use crate::scheduler::{self, Scheduler};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use hosts::Hosts;
+use rank_state::{RankState, Stage};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How long the other ranks may take to end after one left without `MPI_Finalize`.
+const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
+
+/// What the dispatcher must know of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Host of each rank at the start.
+    pub placement: Vec<u32>,
+    /// Name of the protocol, for messages.
+    pub protocol: String,
+    /// Whether a failed rank can be started again.
+    pub fault_tolerant: bool,
+    /// Restarts in the whole job at the most.
+    pub restarts_max: u32,
+    /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
+    pub same_death_max: u32,
+    /// When images are taken; `None`: never.
+    pub images: Option<scheduler::Settings>,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Dispatcher {
+    settings: Settings,
+    hosts: Hosts,
+    ranks: Vec<RankState>,
+    scheduler: Option<Scheduler>,
+    commands: VecDeque<Command>,
+    failures: Vec<Failure>,
+    restarts: u32,
+    all_finalized: bool,
+    all_exiting: bool,
+    left_early_at: Option<(Duration, Rank)>,
+    ended: bool,
+    now: Duration,
+}
+
+impl Dispatcher {
+    /// A dispatcher that wants all agents started.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let hosts = Hosts::new(settings.hosts.len(), &settings.placement);
+        let ranks = settings.placement.iter().map(|host| RankState::new(*host)).collect::<Vec<_>>();
+        let size = ranks.len() as u32;
+        let scheduler = settings.images.map(|images| Scheduler::new(images, size));
+        let commands =
+            (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
+        Self {
+            settings,
+            hosts,
+            ranks,
+            scheduler,
+            commands,
+            failures: Vec::new(),
+            restarts: 0,
+            all_finalized: false,
+            all_exiting: false,
+            left_early_at: None,
+            ended: false,
+            now: Duration::ZERO,
+        }
+    }
+
+    /// The next thing to do.
+    pub fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+
+    /// All failures of ranks so far.
+    #[must_use]
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// Restarts so far.
+    #[must_use]
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// Where the rank is and in which life.
+    #[must_use]
+    pub fn location(&self, rank: Rank) -> (u32, Incarnation) {
+        let state = &self.ranks[rank.index()];
+        (state.host, state.incarnation)
+    }
+
+    /// Whether the job's end has been commanded.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes what happened at `now` (since the start of the job).
+    pub fn handle(&mut self, now: Duration, input: Input) {
+        self.now = now.max(self.now);
+        if self.ended {
+            return;
+        }
+        match input {
+            Input::AgentUp { host } => self.agent_up(host),
+            Input::AgentLost { host, why } => self.agent_lost(host, &why),
+            Input::AgentFailed { host, why } => self.agent_failed(host, &why),
+            Input::Tick => self.tick(),
+            Input::Stop { code, text } => {
+                self.end(code, (!text.is_empty()).then_some(text));
+            }
+            Input::Spawned { rank, incarnation } => {
+                if let Some(state) = self.living(rank, incarnation) {
+                    state.stage = Stage::Spawned;
+                }
+            }
+            Input::CannotStart { rank, incarnation, code, why } => {
+                if self.living(rank, incarnation).is_some() {
+                    let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
+                    self.end(code, Some(text));
+                }
+            }
+            Input::ImageUnusable { rank, incarnation, image, why } => {
+                if let Some(state) = self.living(rank, incarnation) {
+                    state.images.condemn(image);
+                    let line = format!(
+                        "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
+                    );
+                    self.commands.push_back(Command::Say(line));
+                }
+            }
+            Input::Hello { rank, incarnation, resumed, can_image } => {
+                self.hello(rank, incarnation, resumed, can_image);
+            }
+            Input::CaughtUp { rank, incarnation, replayed } => {
+                self.caught_up(rank, incarnation, replayed)
+            }
+            Input::Finalizing { rank, incarnation } => {
+                if let Some(state) = self.living(rank, incarnation) {
+                    state.finalizing = true;
+                    if self.all_finalized {
+                        self.commands.push_back(Command::AllFinalized { rank, incarnation });
+                    }
+                    self.look_at_barriers();
+                }
+            }
+            Input::Exiting { rank, incarnation, code } => self.exiting(rank, incarnation, code),
+            Input::Abort { rank, incarnation, code, text } => {
+                if self.living(rank, incarnation).is_some() {
+                    let why = if text.is_empty() { "called MPI_Abort" } else { &text };
+                    let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
+                    self.end(code, Some(text));
+                }
+            }
+            Input::Ended { rank, incarnation, ending, progress } => {
+                self.process_ended(rank, incarnation, ending, progress);
+            }
+            Input::ImageCommitted { rank, incarnation, image, oldest } => {
+                self.image_committed(rank, incarnation, image, oldest);
+            }
+            Input::ImageFailed { rank, incarnation, image, why } => {
+                if self.living(rank, incarnation).is_some() {
+                    self.image_ended(rank);
+                    self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
+                    self.say_image_failed(rank, image, why);
+                }
+            }
+        }
+    }
+
+    // ---- images -------------------------------------------------------------------------------
+
+    fn image_committed(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageFacts,
+        oldest: ImageNo,
+    ) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        self.image_ended(rank);
+        let state = &mut self.ranks[rank.index()];
+        let oldest = state.images.committed(image, oldest);
+        state.same_deaths = 0;
+        state.image_trouble = None;
+        self.commands.push_back(Command::ImageCommitted {
+            rank,
+            incarnation,
+            image: image.image,
+            oldest,
+        });
+    }
+
+    fn image_ended(&mut self, rank: Rank) {
+        let now = self.now;
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.ended(now, rank);
+        }
+    }
+
+    /// A full disk would say the same every interval: each trouble of a rank is told once.
+    fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: String) {
+        let state = &mut self.ranks[rank.index()];
+        if state.image_trouble.as_ref() != Some(&why) {
+            self.commands.push_back(Command::Say(format!(
+                "image {image} of rank {rank} was not kept: {why}; the job goes on with the older one"
+            )));
+            state.image_trouble = Some(why);
+        }
+    }
+
+    fn tick(&mut self) {
+        if let Some((since, rank)) = self.left_early_at {
+            if self.now > since + GRACE_WITHOUT_FINALIZE {
+                let text = format!(
+                    "rank {rank} ended with exit code 0 but without MPI_Finalize, and the others \
+                     still run after {} s: every rank must call MPI_Finalize or MPI_Abort",
+                    GRACE_WITHOUT_FINALIZE.as_secs()
+                );
+                return self.end(1, Some(text));
+            }
+        }
+        let Some(scheduler) = &mut self.scheduler else { return };
+        let ranks = &mut self.ranks;
+        for rank in scheduler.take_due(self.now, |rank| ranks[rank.index()].can_take_image()) {
+            let state = &mut ranks[rank.index()];
+            let image = state.images.issue();
+            let incarnation = state.incarnation;
+            self.commands.push_back(Command::TakeImage { rank, incarnation, image });
+        }
+    }
+
+    // ---- the life of a rank -------------------------------------------------------------------
+
+    fn start(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        state.stage = Stage::Starting;
+        self.commands.push_back(Command::Start {
+            rank,
+            incarnation: state.incarnation,
+            host: state.host,
+            images: state.images.newest_first(),
+            or_beginning: state.images.reach_back_to_the_start(),
+        });
+    }
+
+    fn hello(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        resumed: Option<ImageNo>,
+        can_image: bool,
+    ) {
+        let now = self.now;
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.stage = Stage::Running;
+        state.can_image = can_image;
+        if let Some(failure) = self.failure_of(rank, incarnation) {
+            failure.hello_at = Some(now);
+            failure.image = resumed;
+        }
+        let pause = self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank));
+        if pause {
+            self.image_ended(rank);
+        }
+    }
+
+    fn caught_up(&mut self, rank: Rank, incarnation: Incarnation, replayed: u64) {
+        let now = self.now;
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        if let Some(failure) = self.failure_of(rank, incarnation) {
+            failure.caught_up_at = Some(now);
+            failure.replayed = replayed;
+            let from = match failure.image {
+                Some(image) => format!("image {image}"),
+                None => "its beginning".to_owned(),
+            };
+            let took = now.saturating_sub(failure.at).as_secs_f64();
+            self.commands.push_back(Command::Say(format!(
+                "rank {rank} is back from {from}, {replayed} events and messages replayed, after {took:.2} s"
+            )));
+        }
+    }
+
+    fn exiting(&mut self, rank: Rank, incarnation: Incarnation, code: i32) {
+        let now = self.now;
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.exiting = Some(code);
+        let finalized = state.finalizing;
+        if !finalized && code != 0 {
+            let text = format!(
+                "rank {rank} on {} ended with exit code {code} before MPI_Finalize",
+                self.host_name(rank)
+            );
+            return self.end(code, Some(text));
+        }
+        if !finalized {
+            self.left_early_at.get_or_insert((now, rank));
+        }
+        if self.all_exiting {
+            self.commands.push_back(Command::AllExiting { rank, incarnation });
+        }
+        self.look_at_barriers();
+    }
+
+    fn process_ended(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        ending: Ending,
+        progress: u64,
+    ) {
+        let all_exiting = self.all_exiting;
+        let Some(state) = self.living(rank, incarnation) else { return };
+        let said_hello = state.stage == Stage::Running;
+        let code = match (ending, state.exiting) {
+            // The program ended in order and told so.
+            (Ending::Code(_), Some(code)) => code,
+            // Nobody needs this rank's log any more: a death now is only an exit code.
+            (Ending::Signal(signal), _) if all_exiting => 128 + signal,
+            (Ending::ControlLost, Some(code)) if all_exiting => code,
+            // No MPI program, or `_exit`: what a process returns is its own affair.
+            (Ending::Code(0), None) => 0,
+            (Ending::Code(code), None) => {
+                let text = format!(
+                    "rank {rank} on {} ended with exit code {code} {}",
+                    self.host_name(rank),
+                    if said_hello { "before MPI_Finalize" } else { "without calling MPI_Init" }
+                );
+                return self.end(code, Some(text));
+            }
+            (Ending::Signal(_) | Ending::ControlLost, _) => {
+                return self.failed(rank, ending, progress);
+            }
+        };
+        if said_hello && !state.finalizing && code == 0 {
+            let now = self.now;
+            self.left_early_at.get_or_insert((now, rank));
+        }
+        self.ranks[rank.index()].stage = Stage::Done(code);
+        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+            self.image_ended(rank);
+        }
+        self.look_at_barriers();
+    }
+
+    fn look_at_barriers(&mut self) {
+        let over = |state: &RankState| matches!(state.stage, Stage::Done(_));
+        if !self.all_finalized
+            && self.ranks.iter().any(|state| state.finalizing)
+            && self.ranks.iter().all(|state| state.finalizing || over(state))
+        {
+            self.all_finalized = true;
+            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
+                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
+                self.commands.push_back(Command::AllFinalized { rank, incarnation });
+            }
+        }
+        if !self.all_exiting
+            && self.ranks.iter().all(|state| state.exiting.is_some() || over(state))
+        {
+            self.all_exiting = true;
+            self.left_early_at = None;
+            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
+                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
+                self.commands.push_back(Command::AllExiting { rank, incarnation });
+            }
+        }
+        if self.ranks.iter().all(over) {
+            let code = self.ranks.iter().find_map(|state| match state.stage {
+                Stage::Done(code) if code != 0 => Some(code),
+                _ => None,
+            });
+            self.end(code.unwrap_or(0), None);
+        }
+    }
+
+    // ---- failures -----------------------------------------------------------------------------
+
+    fn failed(&mut self, rank: Rank, ending: Ending, progress: u64) {
+        let host = self.host_name(rank).to_owned();
+        let cause = match ending {
+            Ending::Signal(_) => format!("killed by {ending}"),
+            _ => ending.to_string(),
+        };
+        let code = match ending {
+            Ending::Signal(signal) => 128 + signal,
+            Ending::Code(code) => code,
+            Ending::ControlLost => 1,
+        };
+        if !self.settings.fault_tolerant {
+            let text = format!(
+                "rank {rank} on {host}: {cause}; the protocol {} cannot bring it back (use \
+                 --protocol pessimistic)",
+                self.settings.protocol
+            );
+            return self.end(code, Some(text));
+        }
+        let state = &mut self.ranks[rank.index()];
+        let same = state.last_death == Some(ending) && progress <= state.last_progress;
+        state.same_deaths = if same { state.same_deaths + 1 } else { 1 };
+        state.last_death = Some(ending);
+        state.last_progress = progress;
+        // A crash of the program itself comes back for ever; SIGKILL comes from outside.
+        let own_fault = !matches!(ending, Ending::Signal(9 | 15 | 1 | 2 | 3));
+        if own_fault && state.same_deaths >= self.settings.same_death_max {
+            let text = format!(
+                "rank {rank} on {host}: {cause} {} times at the same place: a fault of the \
+                 program, which no restart can heal",
+                state.same_deaths
+            );
+            return self.end(code, Some(text));
+        }
+        self.restart(rank, &cause, code);
+    }
+
+    /// Gives the rank a new life: at once where its host's agent is up, else when it is.
+    fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
+        let host_name = self.host_name(rank).to_owned();
+        self.restarts += 1;
+        if self.restarts > self.settings.restarts_max {
+            let text = format!(
+                "rank {rank} on {host_name}: {cause}, after {} restarts, the limit of this job \
+                 (--max-restarts)",
+                self.settings.restarts_max
+            );
+            return self.end(code, Some(text));
+        }
+        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+            self.image_ended(rank);
+        }
+        let state = &mut self.ranks[rank.index()];
+        state.new_life();
+        let incarnation = state.incarnation;
+        self.failures.push(Failure {
+            rank,
+            incarnation,
+            at: self.now,
+            cause: cause.to_owned(),
+            hello_at: None,
+            image: None,
+            caught_up_at: None,
+            replayed: 0,
+        });
+        let from = match self.ranks[rank.index()].images.newest() {
+            Some(image) => format!("image {image}"),
+            None => "its beginning".to_owned(),
+        };
+        self.commands.push_back(Command::Say(format!(
+            "rank {rank} on {host_name}: {cause}; restarting it from {from}"
+        )));
+        if self.hosts.is_up(self.ranks[rank.index()].host) {
+            self.announce_and_start(rank);
+        }
+    }
+
+    fn announce_and_start(&mut self, rank: Rank) {
+        let state = &self.ranks[rank.index()];
+        let (incarnation, host) = (state.incarnation, state.host);
+        if incarnation > Incarnation(0) {
+            self.commands.push_back(Command::Announce { rank, incarnation, host });
+        }
+        self.start(rank);
+    }
+
+    // ---- hosts --------------------------------------------------------------------------------
+
+    fn agent_up(&mut self, host: u32) {
+        self.hosts.up(host);
+        if !self.hosts.all_settled() {
+            return;
+        }
+        for rank in 0..self.ranks.len() as u32 {
+            let state = &self.ranks[rank as usize];
+            if state.stage == Stage::Waiting && self.hosts.is_up(state.host) {
+                self.announce_and_start(Rank(rank));
+            }
+        }
+    }
+
+    fn agent_lost(&mut self, host: u32, why: &str) {
+        let name = self.settings.hosts[host as usize].clone();
+        if !self.hosts.is_up(host) {
+            return;
+        }
+        self.hosts.down(host);
+        let victims: Vec<Rank> = (0..self.ranks.len() as u32)
+            .map(Rank)
+            .filter(|rank| {
+                let state = &self.ranks[rank.index()];
+                state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Waiting)
+            })
+            .collect();
+        if !self.settings.fault_tolerant {
+            let text = format!(
+                "host {name}: {why}; the protocol {} cannot bring its ranks back (use --protocol \
+                 pessimistic)",
+                self.settings.protocol
+            );
+            return self.end(1, Some(text));
+        }
+        self.commands.push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
+        self.commands.push_back(Command::StartAgent { host });
+        for rank in victims {
+            if !self.ended {
+                self.restart(rank, &format!("the agent of its host was lost ({why})"), 1);
+            }
+        }
+    }
+
+    /// At the start a missing host is an error of the user's; later its ranks move.
+    fn agent_failed(&mut self, host: u32, why: &str) {
+        let name = self.settings.hosts[host as usize].clone();
+        if !self.hosts.was_ever_up(host) {
+            return self.end(1, Some(format!("host {name}: {why}")));
+        }
+        self.hosts.give_up(host);
+        let moving: Vec<Rank> = (0..self.ranks.len() as u32)
+            .map(Rank)
+            .filter(|rank| self.ranks[rank.index()].host == host)
+            .filter(|rank| self.ranks[rank.index()].stage == Stage::Waiting)
+            .collect();
+        for rank in moving {
+            let Some(target) = self.hosts.least_loaded() else {
+                let text = format!("host {name}: {why}; no other host is left for its ranks");
+                return self.end(1, Some(text));
+            };
+            self.hosts.moved(host, target);
+            self.ranks[rank.index()].host = target;
+            let target_name = &self.settings.hosts[target as usize];
+            self.commands.push_back(Command::Say(format!(
+                "host {name}: {why}; rank {rank} moves to {target_name}"
+            )));
+            if self.hosts.is_up(target) {
+                self.announce_and_start(rank);
+            }
+        }
+    }
+
+    // ---- small things -------------------------------------------------------------------------
+
+    fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
+        self.ranks.get_mut(rank.index()).filter(|state| {
+            state.incarnation == incarnation && !matches!(state.stage, Stage::Done(_))
+        })
+    }
+
+    fn failure_of(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Failure> {
+        self.failures.iter_mut().rev().find(|f| f.rank == rank && f.incarnation == incarnation)
+    }
+
+    fn host_name(&self, rank: Rank) -> &str {
+        &self.settings.hosts[self.ranks[rank.index()].host as usize]
+    }
+
+    fn end(&mut self, code: i32, text: Option<String>) {
+        if !self.ended {
+            self.ended = true;
+            self.commands.push_back(Command::End { code, text });
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the dispatcher knows of one rank, and of its images.
+
+use super::messages::{Ending, ImageFacts};
+use ftmpi_wire::{ImageNo, Incarnation};
+
+/// Where a life stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// For an agent.
+    Waiting,
+    /// The agent was told.
+    Starting,
+    /// The process runs.
+    Spawned,
+    /// It said hello.
+    Running,
+    /// The program has ended, with this code.
+    Done(i32),
+}
+
+/// One rank.
+#[derive(Debug)]
+pub(super) struct RankState {
+    pub(super) host: u32,
+    pub(super) incarnation: Incarnation,
+    pub(super) stage: Stage,
+    pub(super) finalizing: bool,
+    pub(super) exiting: Option<i32>,
+    pub(super) can_image: bool,
+    pub(super) images: Images,
+    pub(super) image_trouble: Option<String>,
+    pub(super) last_death: Option<Ending>,
+    pub(super) last_progress: u64,
+    pub(super) same_deaths: u32,
+}
+
+impl RankState {
+    pub(super) fn new(host: u32) -> Self {
+        Self {
+            host,
+            incarnation: Incarnation(0),
+            stage: Stage::Waiting,
+            finalizing: false,
+            exiting: None,
+            can_image: false,
+            images: Images::default(),
+            image_trouble: None,
+            last_death: None,
+            last_progress: 0,
+            same_deaths: 0,
+        }
+    }
+
+    pub(super) fn new_life(&mut self) {
+        self.incarnation = self.incarnation.next();
+        self.stage = Stage::Waiting;
+        self.finalizing = false;
+        self.exiting = None;
+        self.can_image = false;
+    }
+
+    /// Images after `MPI_Finalize` has begun would save nothing worth having.
+    pub(super) fn can_take_image(&self) -> bool {
+        self.stage == Stage::Running && self.can_image && !self.finalizing && self.exiting.is_none()
+    }
+}
+
+/// The images of one rank, as far as the dispatcher was told of their commit.
+#[derive(Debug, Default)]
+pub(super) struct Images {
+    /// Oldest first.
+    kept: Vec<ImageFacts>,
+    issued: ImageNo,
+    /// Logs have been cut: the start of the program can no longer be replayed.
+    cut: bool,
+}
+
+impl Images {
+    /// A fresh number; numbers are never used again, even if the image is lost.
+    pub(super) fn issue(&mut self) -> ImageNo {
+        self.issued = self.issued.next();
+        self.issued
+    }
+
+    /// Takes note of a commit and answers how far back logs must reach: two ways to recover are
+    /// always kept, and the start of the program counts as one (number 0).
+    pub(super) fn committed(&mut self, image: ImageFacts, oldest_offered: ImageNo) -> ImageNo {
+        self.kept.retain(|kept| kept.image >= oldest_offered && kept.image != image.image);
+        self.kept.push(image);
+        self.kept.sort_by_key(|kept| kept.image);
+        if self.kept.len() >= 2 {
+            self.cut = true;
+        }
+        if self.cut { self.kept[0].image } else { ImageNo(0) }
+    }
+
+    pub(super) fn condemn(&mut self, image: ImageNo) {
+        self.kept.retain(|kept| kept.image != image);
+    }
+
+    pub(super) fn newest(&self) -> Option<ImageNo> {
+        self.kept.last().map(|kept| kept.image)
+    }
+
+    pub(super) fn newest_first(&self) -> Vec<ImageFacts> {
+        self.kept.iter().rev().copied().collect()
+    }
+
+    pub(super) fn reach_back_to_the_start(&self) -> bool {
+        !self.cut
+    }
+}

@@ -1,0 +1,211 @@
+use super::*;
+
+const S: Duration = Duration::from_secs(1);
+
+fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
+    Settings {
+        hosts: (0..hosts).map(|host| format!("h{host}")).collect(),
+        placement: (0..size).map(|rank| rank * hosts / size).collect(),
+        protocol: protocol.to_owned(),
+        fault_tolerant: protocol != "none",
+        restarts_max: 5,
+        same_death_max: 3,
+        images: Some(scheduler::Settings { interval: 4 * S, at_once_max: 4 }),
+    }
+}
+
+fn drain(dispatcher: &mut Dispatcher) -> Vec<Command> {
+    std::iter::from_fn(|| dispatcher.next_command()).collect()
+}
+
+/// A job in which every rank has said hello.
+fn running(settings: Settings) -> Dispatcher {
+    let (size, hosts) = (settings.placement.len() as u32, settings.hosts.len() as u32);
+    let mut dispatcher = Dispatcher::new(settings);
+    for host in 0..hosts {
+        dispatcher.handle(Duration::ZERO, Input::AgentUp { host });
+    }
+    for rank in 0..size {
+        hello(&mut dispatcher, rank, 0);
+    }
+    drain(&mut dispatcher);
+    dispatcher
+}
+
+fn hello(dispatcher: &mut Dispatcher, rank: u32, incarnation: u32) {
+    let (rank, incarnation) = (Rank(rank), Incarnation(incarnation));
+    dispatcher.handle(S, Input::Spawned { rank, incarnation });
+    dispatcher.handle(S, Input::Hello { rank, incarnation, resumed: None, can_image: true });
+}
+
+fn ended(rank: u32, incarnation: u32, ending: Ending, progress: u64) -> Input {
+    Input::Ended { rank: Rank(rank), incarnation: Incarnation(incarnation), ending, progress }
+}
+
+fn commit(image: u64, oldest: u64) -> Input {
+    Input::ImageCommitted {
+        rank: Rank(1),
+        incarnation: Incarnation(0),
+        image: ImageFacts { image: ImageNo(image), bytes: 1, written: [0, 0], consumed: 0 },
+        oldest: ImageNo(oldest),
+    }
+}
+
+#[test]
+fn no_rank_starts_before_every_agent_is_there() {
+    let mut dispatcher = Dispatcher::new(settings(4, 2, "pessimistic"));
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    let commands = drain(&mut dispatcher);
+    assert_eq!(
+        commands,
+        [Command::StartAgent { host: 0 }, Command::StartAgent { host: 1 }],
+        "nothing but the agents"
+    );
+    dispatcher.handle(S, Input::AgentUp { host: 1 });
+    let started = drain(&mut dispatcher);
+    assert_eq!(started.len(), 4);
+    assert!(matches!(started[3], Command::Start { rank: Rank(3), host: 1, .. }));
+}
+
+#[test]
+fn only_the_failed_rank_is_restarted_and_everybody_is_told_first() {
+    let mut dispatcher = running(settings(4, 1, "pessimistic"));
+    dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 10));
+    let commands = drain(&mut dispatcher);
+    assert!(matches!(commands[0], Command::Say(_)));
+    assert_eq!(
+        commands[1],
+        Command::Announce { rank: Rank(2), incarnation: Incarnation(1), host: 0 }
+    );
+    assert!(matches!(
+        &commands[2],
+        Command::Start { rank: Rank(2), incarnation: Incarnation(1), images, or_beginning: true, .. }
+            if images.is_empty()
+    ));
+    assert_eq!(commands.len(), 3);
+    dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 10));
+    assert_eq!(drain(&mut dispatcher), [], "an old life is not news");
+}
+
+#[test]
+fn without_fault_tolerance_a_failure_ends_the_job_once() {
+    let mut dispatcher = running(settings(2, 1, "none"));
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(11), 10));
+    dispatcher.handle(S, ended(0, 0, Ending::Signal(11), 10));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(commands.len(), 1);
+    assert!(matches!(&commands[0], Command::End { code: 139, text: Some(text) }
+        if text.contains("rank 1 on h0") && text.contains("SIGSEGV")));
+}
+
+#[test]
+fn a_crash_at_the_same_place_gives_up_and_a_kill_from_outside_does_not() {
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    for life in 0..3 {
+        assert!(!dispatcher.has_ended());
+        dispatcher.handle(S, ended(1, life, Ending::Signal(11), 77));
+        hello(&mut dispatcher, 1, life + 1);
+    }
+    assert!(dispatcher.has_ended());
+
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    for life in 0..5 {
+        dispatcher.handle(S, ended(1, life, Ending::Signal(9), 77));
+        hello(&mut dispatcher, 1, life + 1);
+    }
+    assert!(!dispatcher.has_ended());
+    dispatcher.handle(S, ended(1, 5, Ending::Signal(9), 77));
+    assert!(dispatcher.has_ended(), "the limit of the job");
+}
+
+#[test]
+fn logs_reach_back_to_the_start_until_two_images_are_there() {
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    dispatcher.handle(S, commit(1, 1));
+    dispatcher.handle(S, commit(2, 1));
+    dispatcher.handle(S, commit(3, 2));
+    let oldest: Vec<u64> = drain(&mut dispatcher)
+        .into_iter()
+        .map(|command| match command {
+            Command::ImageCommitted { oldest, .. } => oldest.0,
+            other => panic!("unexpected {other:?}"),
+        })
+        .collect();
+    assert_eq!(oldest, [0, 1, 2]);
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 10));
+    let start = drain(&mut dispatcher).pop();
+    assert!(matches!(start, Some(Command::Start { images, or_beginning: false, .. })
+        if images.iter().map(|image| image.image.0).collect::<Vec<_>>() == [3, 2]));
+}
+
+#[test]
+fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    let finalizing = |rank, life| Input::Finalizing { rank: Rank(rank), incarnation: Incarnation(life) };
+    let exiting = |rank, life, code| Input::Exiting {
+        rank: Rank(rank),
+        incarnation: Incarnation(life),
+        code,
+    };
+    dispatcher.handle(S, finalizing(0, 0));
+    assert_eq!(drain(&mut dispatcher), []);
+    dispatcher.handle(S, finalizing(1, 0));
+    assert_eq!(drain(&mut dispatcher).len(), 2, "both are told");
+    dispatcher.handle(S, exiting(0, 0, 0));
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 3));
+    drain(&mut dispatcher);
+    hello(&mut dispatcher, 1, 1);
+    dispatcher.handle(S, finalizing(1, 1));
+    assert_eq!(
+        drain(&mut dispatcher),
+        [Command::AllFinalized { rank: Rank(1), incarnation: Incarnation(1) }]
+    );
+    dispatcher.handle(S, exiting(1, 1, 4));
+    assert_eq!(drain(&mut dispatcher).len(), 2);
+    dispatcher.handle(S, ended(0, 0, Ending::Code(0), 3));
+    dispatcher.handle(S, ended(1, 1, Ending::Code(4), 3));
+    assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, text: None }]);
+}
+
+#[test]
+fn programs_without_mpi_end_with_their_codes() {
+    let mut dispatcher = Dispatcher::new(settings(2, 1, "pessimistic"));
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    dispatcher.handle(S, ended(0, 0, Ending::Code(0), 0));
+    dispatcher.handle(S, ended(1, 0, Ending::Code(0), 0));
+    assert_eq!(drain(&mut dispatcher).pop(), Some(Command::End { code: 0, text: None }));
+}
+
+#[test]
+fn a_lost_agent_is_restarted_and_if_that_fails_its_ranks_move() {
+    let mut dispatcher = running(settings(4, 2, "pessimistic"));
+    dispatcher.handle(S, Input::AgentLost { host: 1, why: "connection lost".into() });
+    let commands = drain(&mut dispatcher);
+    assert!(commands.contains(&Command::StartAgent { host: 1 }));
+    assert!(!commands.iter().any(|c| matches!(c, Command::Start { .. })), "not before it is up");
+    dispatcher.handle(S, Input::AgentFailed { host: 1, why: "no route".into() });
+    let starts: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Start { rank, host, incarnation, .. } => Some((rank.0, host, incarnation.0)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(starts, [(2, 0, 1), (3, 0, 1)]);
+}
+
+#[test]
+fn images_are_asked_for_when_due_and_never_twice_at_once() {
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    dispatcher.handle(3 * S, Input::Tick);
+    dispatcher.handle(4 * S, Input::Tick);
+    dispatcher.handle(30 * S, Input::Tick);
+    let asked: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .map(|command| match command {
+            Command::TakeImage { rank, image, .. } => (rank.0, image.0),
+            other => panic!("unexpected {other:?}"),
+        })
+        .collect();
+    assert_eq!(asked, [(0, 1), (1, 1)]);
+}
