@@ -31,7 +31,7 @@ pub enum Request {
         image: ImageNo,
     },
     /// Bytes of the container, in order.
-    Data(Vec<u8>),
+    Data(#[serde(with = "serde_bytes")] Vec<u8>),
     /// The container is whole: verify, make durable, keep the newest two, answer.
     Commit,
     /// Forget what was put.
@@ -78,7 +78,7 @@ pub enum Answer {
     /// This image follows in [`Answer::Data`] frames, ended by [`Answer::End`].
     Image(Stored),
     /// Bytes of the container, in order.
-    Data(Vec<u8>),
+    Data(#[serde(with = "serde_bytes")] Vec<u8>),
     /// That was the image.
     End,
     /// There is no image of that rank.

@@ -1,0 +1,338 @@
+//! What an agent asks of the servers: images are put, fetched and condemned, and every server
+//! tells its state.
+//!
+//! Guarantees: bytes flow with back-pressure and in pieces of [`PIECE_BYTES`], however large an
+//! image is; a refusal of the server ends a transfer at once; a server host that vanishes is
+//! noticed within [`SILENCE_LIMIT`], also in the middle of a long commit.
+
+use ftmpi_transport::auth::{self, AuthError, JobKey};
+use ftmpi_transport::framed::{FrameError, Framed};
+use ftmpi_wire::hello::Purpose;
+use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Stored};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::fmt::Display;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, ToSocketAddrs};
+
+/// Bytes of an image in one frame.
+pub const PIECE_BYTES: usize = 256 << 10;
+/// A host that answers nothing, not even its kernel, for this long is given up.
+pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
+/// Bytes of a server's state at the most.
+const STATUS_BYTES_MAX: u64 = 1 << 20;
+
+/// Why a request to a server failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No connection to the server.
+    #[error("{0}")]
+    Connect(#[from] AuthError),
+    /// The connection broke.
+    #[error("{server}: {error}")]
+    Connection {
+        /// Which server.
+        server: String,
+        /// How.
+        #[source]
+        error: FrameError,
+    },
+    /// The server closed before it answered.
+    #[error("{0}: it closed the connection before it answered")]
+    Closed(String),
+    /// The server refuses; its own words say why and what to do. The connection is still good.
+    #[error("{server}: {why}")]
+    Refused {
+        /// Which server.
+        server: String,
+        /// Its words.
+        why: String,
+    },
+    /// The server answered something else than what was asked.
+    #[error("{0}: it gave an answer that fits no question; is it of the same version?")]
+    Confused(String),
+    /// The bytes of an image could not be read from, or written to, their place on this side.
+    #[error("cannot pass on the bytes of an image: {0}")]
+    Local(#[source] io::Error),
+}
+
+/// The server's receipt for an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// Its number.
+    pub image: ImageNo,
+    /// Bytes that were stored.
+    pub bytes: u64,
+    /// The oldest image that is still offered; `ImageNo(0)` is the start of the program.
+    pub oldest: ImageNo,
+}
+
+/// A connection to a checkpoint server. It does one thing at a time; for transfers beside each
+/// other, connect more than once. After an error other than [`ClientError::Refused`], drop it.
+#[derive(Debug)]
+pub struct ImageStore {
+    frames: Framed<TcpStream, Request, Answer>,
+    server: String,
+}
+
+impl ImageStore {
+    /// Connects and proves the key, within `within`.
+    ///
+    /// # Errors
+    /// See [`auth::connect`].
+    pub async fn connect(
+        address: impl ToSocketAddrs + Display,
+        key: &JobKey,
+        within: Duration,
+    ) -> Result<Self, ClientError> {
+        let server = format!("checkpoint server {address}");
+        let stream = auth::connect(address, key, &Purpose::Images, within).await?;
+        crate::net::end_when_peer_vanishes(&stream, SILENCE_LIMIT);
+        Ok(Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server })
+    }
+
+    /// From now on this incarnation lives: images of earlier ones are refused, also those that
+    /// are on their way.
+    ///
+    /// # Errors
+    /// A later incarnation was declared already, or the connection broke.
+    pub async fn declare(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+    ) -> Result<(), ClientError> {
+        match self.ask(&Request::Declare { rank, incarnation }).await? {
+            Answer::Done => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Sends the container that `reader` gives, to its end, and waits until it is durable.
+    ///
+    /// If `reader` fails, the server is told to forget the image and the error is
+    /// [`ClientError::Local`]; the connection is still good then. If this future is dropped, drop
+    /// the connection too: the server then forgets the image.
+    ///
+    /// # Errors
+    /// The server refuses (stale incarnation, damaged container, no space) or the connection broke.
+    pub async fn put(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+        mut reader: impl AsyncRead + Unpin,
+    ) -> Result<Committed, ClientError> {
+        let mut put = self.begin(rank, incarnation, image).await?;
+        let mut piece = Vec::with_capacity(PIECE_BYTES);
+        loop {
+            piece.clear();
+            // Fill the piece: pipes give little at a time.
+            let filled = loop {
+                match (&mut reader)
+                    .take((PIECE_BYTES - piece.len()) as u64)
+                    .read_buf(&mut piece)
+                    .await
+                {
+                    Ok(0) => break Ok(()),
+                    Ok(_) if piece.len() < PIECE_BYTES => {}
+                    Ok(_) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            if let Err(error) = filled {
+                put.abandon().await?;
+                return Err(ClientError::Local(error));
+            }
+            if piece.is_empty() {
+                return put.commit().await;
+            }
+            put.data(std::mem::take(&mut piece)).await?;
+            piece.reserve(PIECE_BYTES);
+        }
+    }
+
+    /// Begins an image whose bytes the caller pushes; see [`Put`].
+    ///
+    /// # Errors
+    /// The connection broke. A refusal is told by the later calls.
+    pub async fn begin(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+    ) -> Result<Put<'_>, ClientError> {
+        let request = Request::Put { rank, incarnation, image };
+        self.frames.send(&request).await.map_err(|e| self.broken(e))?;
+        Ok(Put { store: self })
+    }
+
+    /// The images of this rank that are offered, oldest first.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn list(&mut self, rank: Rank) -> Result<Vec<Stored>, ClientError> {
+        match self.ask(&Request::List { rank }).await? {
+            Answer::Images(images) => Ok(images),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Writes the container of the newest image with a number of at most `at_most` that verifies
+    /// to `writer`. `None`: no image is there, the rank begins at its start.
+    ///
+    /// # Errors
+    /// Refused when images were there but none is good any more and the start is no longer offered;
+    /// or the connection broke, or `writer` failed (then drop this connection).
+    pub async fn get(
+        &mut self,
+        rank: Rank,
+        at_most: ImageNo,
+        mut writer: impl AsyncWrite + Unpin,
+    ) -> Result<Option<Stored>, ClientError> {
+        let stored = match self.ask(&Request::Get { rank, at_most }).await? {
+            Answer::Image(stored) => stored,
+            Answer::NoImage => return Ok(None),
+            other => return Err(self.unexpected(other)),
+        };
+        let mut received = 0;
+        loop {
+            match self.answer().await? {
+                Answer::Data(piece) => {
+                    received += piece.len() as u64;
+                    writer.write_all(&piece).await.map_err(ClientError::Local)?;
+                }
+                Answer::End if received == stored.bytes => break,
+                other => return Err(self.unexpected(other)),
+            }
+        }
+        writer.flush().await.map_err(ClientError::Local)?;
+        Ok(Some(stored))
+    }
+
+    /// This image was found damaged at its restore: it is not offered any more.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn condemn(&mut self, rank: Rank, image: ImageNo) -> Result<(), ClientError> {
+        match self.ask(&Request::Condemn { rank, image }).await? {
+            Answer::Done => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    async fn ask(&mut self, request: &Request) -> Result<Answer, ClientError> {
+        self.frames.send(request).await.map_err(|e| self.broken(e))?;
+        self.answer().await
+    }
+
+    /// The next answer; a refusal becomes an error.
+    async fn answer(&mut self) -> Result<Answer, ClientError> {
+        match self.frames.recv().await {
+            Ok(Some(Answer::Refused(why))) => {
+                Err(ClientError::Refused { server: self.server.clone(), why })
+            }
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(ClientError::Closed(self.server.clone())),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    fn broken(&self, error: FrameError) -> ClientError {
+        ClientError::Connection { server: self.server.clone(), error }
+    }
+
+    fn unexpected(&self, answer: Answer) -> ClientError {
+        match answer {
+            Answer::Refused(why) => ClientError::Refused { server: self.server.clone(), why },
+            _ => ClientError::Confused(self.server.clone()),
+        }
+    }
+}
+
+/// An image on its way to the server: push its bytes, then [`Put::commit`] or [`Put::abandon`].
+/// Whatever else happens, drop the [`ImageStore`]: the server forgets an image whose connection
+/// ends.
+#[derive(Debug)]
+#[must_use = "an image must be committed or abandoned"]
+pub struct Put<'a> {
+    store: &'a mut ImageStore,
+}
+
+impl Put<'_> {
+    /// Sends the next bytes of the container, at most
+    /// [`FRAME_BYTES_MAX`](ftmpi_wire::image_store::FRAME_BYTES_MAX) less a few; waits while the
+    /// server is slower. On a refusal nothing more is to be sent, also no commit.
+    ///
+    /// # Errors
+    /// The server refuses (no space, stale), or the connection broke.
+    pub async fn data(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
+        let request = Request::Data(bytes);
+        let Framed { reader, writer } = &mut self.store.frames;
+        // The server speaks before the end only to refuse.
+        let early = tokio::select! {
+            biased;
+            early = reader.recv() => early,
+            sent = writer.send(&request) => return sent.map_err(|e| self.store.broken(e)),
+        };
+        match early {
+            Ok(Some(Answer::Refused(why))) => {
+                // Ends the transfer in the server's eyes; it has answered already.
+                let ended = self.store.frames.send(&Request::Abandon).await;
+                ended.map_err(|e| self.store.broken(e))?;
+                Err(ClientError::Refused { server: self.store.server.clone(), why })
+            }
+            Ok(Some(other)) => Err(self.store.unexpected(other)),
+            Ok(None) => Err(ClientError::Closed(self.store.server.clone())),
+            Err(error) => Err(self.store.broken(error)),
+        }
+    }
+
+    /// The container is whole: waits until the server has verified it and made it durable.
+    ///
+    /// # Errors
+    /// The server refuses (stale incarnation, damaged container, no space) or the connection broke.
+    pub async fn commit(self) -> Result<Committed, ClientError> {
+        match self.store.ask(&Request::Commit).await? {
+            Answer::Committed { image, bytes, oldest } => Ok(Committed { image, bytes, oldest }),
+            other => Err(self.store.unexpected(other)),
+        }
+    }
+
+    /// Makes the server forget what was sent.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn abandon(self) -> Result<(), ClientError> {
+        match self.store.ask(&Request::Abandon).await {
+            Ok(Answer::Done) | Err(ClientError::Refused { .. }) => Ok(()),
+            Ok(other) => Err(self.store.unexpected(other)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The state of an event logger or checkpoint server, as JSON; also a health check.
+///
+/// # Errors
+/// Nobody is there, or it holds another job's key, or it does not answer within `within`.
+pub async fn status(
+    address: impl ToSocketAddrs + Display,
+    key: &JobKey,
+    within: Duration,
+) -> Result<serde_json::Value, ClientError> {
+    let server = address.to_string();
+    let asking = async {
+        let stream = auth::connect(address, key, &Purpose::Status, within).await?;
+        let mut text = Vec::new();
+        let mut limited = stream.take(STATUS_BYTES_MAX);
+        limited.read_to_end(&mut text).await.map_err(|error| ClientError::Connection {
+            server: server.clone(),
+            error: FrameError::Io(error),
+        })?;
+        serde_json::from_slice(&text).map_err(|_| ClientError::Confused(server.clone()))
+    };
+    tokio::time::timeout(within, asking)
+        .await
+        .unwrap_or_else(|_| Err(ClientError::Closed(server.clone())))
+}
