@@ -1,1 +1,18 @@
 //! Format of a process image, and the contract with the boot library.
+//!
+//! | module | what it is | who uses it |
+//! | --- | --- | --- |
+//! | [`container`] | what travels and is stored: checksummed, compressed chunks around any byte stream | agent, checkpoint server |
+//! | [`stream`] | the raw image, as the boot library writes and reads it | boot library, agent (is it whole?), tests |
+//! | [`boot_abi`] | the table of C functions that the boot library exports | runtime, boot library |
+//! | [`launch`] | how a rank must be started so that its image fits again | agent |
+//!
+//! An image goes: rank's copy-on-write child → raw stream → agent ([`container::Encoder`]) →
+//! network → checkpoint server ([`container::Verifier`]); and back: server → agent
+//! ([`container::Decoder`]) → raw stream → boot library of the new process.
+#![deny(unsafe_code)]
+
+pub mod boot_abi;
+pub mod container;
+pub mod launch;
+pub mod stream;

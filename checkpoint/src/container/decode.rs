@@ -1,0 +1,259 @@
+//! Container in, raw bytes (or only the verdict) out.
+
+use super::{
+    CHUNK_BYTES_MAX, ContainerError, FLAG_LZ4, FLAG_STORED, FLAG_TRAILER, HEADER_BYTES, ImageId,
+    PREFIX_BYTES, STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at,
+};
+
+#[derive(Debug)]
+enum State {
+    Header,
+    Prefix,
+    Body { raw_len: u32, stored_len: usize, flags: u32, crc: u32 },
+    Done,
+}
+
+/// The parser that [`Decoder`] and [`Verifier`] share: gathers one piece at a time.
+#[derive(Debug)]
+struct Reader {
+    state: State,
+    piece: Vec<u8>,
+    id: Option<ImageId>,
+    sums: Sums,
+    bytes: u64,
+    failed: Option<ContainerError>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        Self {
+            state: State::Header,
+            piece: Vec::new(),
+            id: None,
+            sums: Sums::new(0),
+            bytes: 0,
+            failed: None,
+        }
+    }
+
+    /// Feeds bytes; calls `chunk(index, raw_len, flags, stored)` for each whole chunk with a right
+    /// checksum. After an error the reader stays in error.
+    fn push(
+        &mut self,
+        mut bytes: &[u8],
+        chunk: &mut impl FnMut(u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+    ) -> Result<(), ContainerError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let result = loop {
+            if bytes.is_empty() {
+                break Ok(());
+            }
+            let want = match self.state {
+                State::Header => HEADER_BYTES,
+                State::Prefix => PREFIX_BYTES,
+                State::Body { stored_len, .. } => stored_len,
+                State::Done => break Err(ContainerError::TrailingBytes),
+            };
+            let step = if self.piece.is_empty() && bytes.len() >= want {
+                let (piece, rest) = bytes.split_at(want);
+                bytes = rest;
+                self.bytes += want as u64;
+                self.piece_done(piece, chunk)
+            } else {
+                let take = bytes.len().min(want - self.piece.len());
+                self.piece.extend_from_slice(&bytes[..take]);
+                bytes = &bytes[take..];
+                self.bytes += take as u64;
+                if self.piece.len() < want {
+                    continue;
+                }
+                let mut piece = std::mem::take(&mut self.piece);
+                let step = self.piece_done(&piece, chunk);
+                piece.clear();
+                self.piece = piece;
+                step
+            };
+            if let Err(error) = step {
+                break Err(error);
+            }
+        };
+        self.failed = result.err();
+        result
+    }
+
+    fn piece_done(
+        &mut self,
+        piece: &[u8],
+        chunk: &mut impl FnMut(u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+    ) -> Result<(), ContainerError> {
+        let index = self.sums.chunks;
+        match self.state {
+            State::Header => {
+                let (id, seed) = read_header(piece)?;
+                self.id = Some(id);
+                self.sums = Sums::new(seed);
+                self.state = State::Prefix;
+            }
+            State::Prefix => {
+                let (raw_len, stored_len) = (u32_at(piece, 0), u32_at(piece, 4) as usize);
+                let (flags, crc) = (u32_at(piece, 8), u32_at(piece, 12));
+                let possible = match flags {
+                    FLAG_STORED => raw_len > 0 && stored_len == raw_len as usize,
+                    FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
+                    FLAG_TRAILER => raw_len == 0 && stored_len == TRAILER_BODY_BYTES,
+                    _ => false,
+                };
+                if !possible || raw_len as usize > CHUNK_BYTES_MAX || stored_len > STORED_BYTES_MAX
+                {
+                    return Err(ContainerError::BadChunk { chunk: index });
+                }
+                self.state = State::Body { raw_len, stored_len, flags, crc };
+            }
+            State::Body { raw_len, flags, crc, .. } => {
+                if self.sums.chunk(raw_len, flags, piece) != crc {
+                    return Err(ContainerError::ChunkChecksum { chunk: index });
+                }
+                if flags == FLAG_TRAILER {
+                    if piece != self.sums.trailer_body() {
+                        return Err(ContainerError::Trailer { chunks: index });
+                    }
+                    self.state = State::Done;
+                } else {
+                    chunk(index, raw_len, flags, piece)?;
+                    self.sums.count(raw_len, crc);
+                    self.state = State::Prefix;
+                }
+            }
+            State::Done => return Err(ContainerError::TrailingBytes),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Summary, ContainerError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        match (self.state, self.id) {
+            (State::Done, Some(id)) => Ok(Summary {
+                id,
+                chunks: self.sums.chunks,
+                raw_bytes: self.sums.raw_bytes,
+                stored_bytes: self.bytes,
+            }),
+            _ => Err(ContainerError::Truncated { bytes: self.bytes }),
+        }
+    }
+}
+
+/// Gives the raw stream back. What it has given is right as far as it goes; only `finish` says
+/// that it was all.
+#[derive(Debug)]
+pub struct Decoder {
+    reader: Reader,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// At the beginning of a container.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { reader: Reader::new() }
+    }
+
+    /// Takes bytes of the container; appends the raw bytes of the chunks that became whole.
+    ///
+    /// # Errors
+    /// The container is damaged; no later call succeeds.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
+        self.reader.push(bytes, &mut |chunk, raw_len, flags, stored| {
+            if flags == FLAG_STORED {
+                out.extend_from_slice(stored);
+                return Ok(());
+            }
+            let start = out.len();
+            out.resize(start + raw_len as usize, 0);
+            match lz4_flex::block::decompress_into(stored, &mut out[start..]) {
+                Ok(len) if len == raw_len as usize => Ok(()),
+                _ => {
+                    out.truncate(start);
+                    Err(ContainerError::Decompress { chunk })
+                }
+            }
+        })
+    }
+
+    /// Whose it is, once the header came.
+    #[must_use]
+    pub fn id(&self) -> Option<ImageId> {
+        self.reader.id
+    }
+
+    /// Whether the trailer came: nothing is missing.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.reader.state, State::Done) && self.reader.failed.is_none()
+    }
+
+    /// There are no more bytes.
+    ///
+    /// # Errors
+    /// They were not all, or damaged.
+    pub fn finish(self) -> Result<Summary, ContainerError> {
+        self.reader.finish()
+    }
+}
+
+/// Checks a container without decompressing it: every checksum, length and the trailer.
+#[derive(Debug)]
+pub struct Verifier {
+    reader: Reader,
+}
+
+impl Default for Verifier {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Verifier {
+    /// At the beginning of a container.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { reader: Reader::new() }
+    }
+
+    /// Takes bytes of the container.
+    ///
+    /// # Errors
+    /// The container is damaged; no later call succeeds.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ContainerError> {
+        self.reader.push(bytes, &mut |_, _, _, _| Ok(()))
+    }
+
+    /// Whose it is, once the header came.
+    #[must_use]
+    pub fn id(&self) -> Option<ImageId> {
+        self.reader.id
+    }
+
+    /// Whether the trailer came: nothing is missing.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.reader.state, State::Done) && self.reader.failed.is_none()
+    }
+
+    /// There are no more bytes.
+    ///
+    /// # Errors
+    /// They were not all, or damaged.
+    pub fn finish(self) -> Result<Summary, ContainerError> {
+        self.reader.finish()
+    }
+}

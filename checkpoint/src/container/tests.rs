@@ -1,0 +1,140 @@
+use super::*;
+use proptest::prelude::*;
+
+fn id() -> ImageId {
+    ImageId { rank: Rank(3), incarnation: Incarnation(2), image: ImageNo(7) }
+}
+
+fn encode(raw: &[u8], step: usize, compression: Compression) -> (Vec<u8>, Summary) {
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(id(), compression);
+    for piece in raw.chunks(step.max(1)) {
+        encoder.push(piece, &mut out);
+    }
+    let summary = encoder.finish(&mut out);
+    (out, summary)
+}
+
+fn decode(bytes: &[u8], step: usize) -> Result<(Vec<u8>, Summary), ContainerError> {
+    let mut out = Vec::new();
+    let mut decoder = Decoder::new();
+    for piece in bytes.chunks(step.max(1)) {
+        decoder.push(piece, &mut out)?;
+    }
+    Ok((out, decoder.finish()?))
+}
+
+fn verify(bytes: &[u8]) -> Result<Summary, ContainerError> {
+    let mut verifier = Verifier::new();
+    verifier.push(bytes)?;
+    verifier.finish()
+}
+
+/// Bytes that compress in parts and not in others.
+fn raw(len: usize, seed: u64) -> Vec<u8> {
+    let mut x = seed | 1;
+    (0..len)
+        .map(|i| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            if (i >> 12) % 2 == 0 { (i >> 8) as u8 } else { x as u8 }
+        })
+        .collect()
+}
+
+#[test]
+fn empty_and_large_streams_survive() {
+    for len in [0, 1, CHUNK_BYTES_MAX - 1, CHUNK_BYTES_MAX, 3 * CHUNK_BYTES_MAX + 17] {
+        for compression in [Compression::Stored, Compression::Lz4] {
+            let raw = raw(len, 5);
+            let (bytes, wrote) = encode(&raw, 70_000, compression);
+            assert_eq!(wrote.stored_bytes, bytes.len() as u64);
+            assert_eq!(wrote.raw_bytes, len as u64);
+            assert_eq!(wrote.chunks, len.div_ceil(CHUNK_BYTES_MAX) as u64);
+            assert_eq!(verify(&bytes), Ok(wrote));
+            let (back, read) = decode(&bytes, 65_536).unwrap();
+            assert!(back == raw);
+            assert_eq!(read, wrote);
+        }
+    }
+}
+
+#[test]
+fn another_version_or_another_file_is_named() {
+    assert_eq!(verify(&[0; 64]), Err(ContainerError::NotAnImage));
+    let mut bytes = header_bytes(id());
+    bytes[8] = 9;
+    let crc = crc32c::crc32c(&bytes[..36]);
+    bytes[36..40].copy_from_slice(&crc.to_le_bytes());
+    assert_eq!(verify(&bytes), Err(ContainerError::Version(9)));
+}
+
+#[test]
+fn chunks_of_two_images_do_not_mix() {
+    let raw = raw(1000, 1);
+    let (first, _) = encode(&raw, 1000, Compression::Stored);
+    let mut out = header_bytes(ImageId { image: ImageNo(8), ..id() }).to_vec();
+    out.extend_from_slice(&first[HEADER_BYTES..]);
+    assert_eq!(verify(&out), Err(ContainerError::ChunkChecksum { chunk: 0 }));
+}
+
+#[test]
+fn an_error_stays() {
+    let (mut bytes, _) = encode(&raw(100, 1), 100, Compression::Stored);
+    bytes[HEADER_BYTES + PREFIX_BYTES] ^= 1;
+    let mut verifier = Verifier::new();
+    assert!(verifier.push(&bytes).is_err());
+    assert!(verifier.push(&[]).is_err());
+    assert!(!verifier.is_complete());
+    assert!(verifier.finish().is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_cut_of_the_stream_gives_the_same(
+        len in 0usize..40_000, seed: u64, write in 1usize..9_000, read in 1usize..9_000,
+    ) {
+        let raw = raw(len, seed);
+        let (bytes, wrote) = encode(&raw, write, Compression::Lz4);
+        let (back, summary) = decode(&bytes, read).unwrap();
+        prop_assert!(back == raw);
+        prop_assert_eq!(summary, wrote);
+    }
+
+    #[test]
+    fn truncation_is_seen(len in 0usize..20_000, seed: u64, cut: prop::sample::Index) {
+        let (bytes, _) = encode(&raw(len, seed), 5000, Compression::Lz4);
+        let at = cut.index(bytes.len());
+        prop_assert_eq!(verify(&bytes[..at]), Err(ContainerError::Truncated { bytes: at as u64 }));
+        prop_assert!(decode(&bytes[..at], 777).is_err());
+    }
+
+    #[test]
+    fn a_flipped_bit_is_seen(
+        len in 0usize..20_000, seed: u64, at: prop::sample::Index, bit in 0u8..8,
+    ) {
+        let (mut bytes, _) = encode(&raw(len, seed), 5000, Compression::Lz4);
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        prop_assert!(verify(&bytes).is_err());
+        prop_assert!(decode(&bytes, 4096).is_err());
+    }
+
+    #[test]
+    fn appended_bytes_are_seen(seed: u64, extra in 1usize..50) {
+        let (mut bytes, _) = encode(&raw(300, seed), 300, Compression::Lz4);
+        bytes.resize(bytes.len() + extra, 0);
+        prop_assert_eq!(verify(&bytes), Err(ContainerError::TrailingBytes));
+    }
+
+    #[test]
+    fn noise_never_panics(bytes: Vec<u8>, behind_a_header: bool) {
+        let mut input = if behind_a_header { header_bytes(id()).to_vec() } else { Vec::new() };
+        input.extend_from_slice(&bytes);
+        prop_assert!(verify(&input).is_err());
+        prop_assert!(decode(&input, 7).is_err());
+    }
+}

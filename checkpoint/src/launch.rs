@@ -1,0 +1,128 @@
+//! How a rank must be started so that an image of it fits again.
+//!
+//! An image is bound to addresses. Executable, libraries, vDSO, heap and stack lie at the same
+//! addresses in every run of the same binary on the same kernel if (1) address space layout
+//! randomisation is off for the process, (2) the limit on the stack is the same (the kernel places
+//! mappings below it), and (3) the arguments and the environment have the same length. So:
+//!
+//! 1. in `pre_exec` call [`prepare_child`] with the *same* [`StackLimit`] for every life of the
+//!    job (take [`StackLimit::current`] once, in the launcher, and hand it to all agents);
+//! 2. give each life the same arguments and the same environment, byte for byte, except
+//!    [`ftmpi_wire::control::RANK_ENV`], whose value has a fixed width;
+//! 3. [`PRELOAD_ENV`] names `libftmpi_boot.so`, by the same path in every life;
+//! 4. exec the same file by the same path (for a restart: `Hello::executable`).
+//!
+//! A restart that disagrees is refused by the boot library with
+//! [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
+#![allow(unsafe_code)]
+
+/// The variable in which the dynamic linker finds the boot library.
+pub const PRELOAD_ENV: &str = "LD_PRELOAD";
+
+/// File name of the boot library.
+pub const BOOT_LIBRARY: &str = "libftmpi_boot.so";
+
+/// Soft limit on descriptors that a rank gets, if the hard limit allows: the library's own lie at
+/// 1000 and above.
+pub const DESCRIPTORS_MIN: u64 = 16_384;
+
+/// The limit on a process's stack, in bytes (`u64::MAX`: none).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackLimit {
+    /// What the process may use.
+    pub soft: u64,
+    /// How far it may raise that.
+    pub hard: u64,
+}
+
+impl StackLimit {
+    /// The limit of this process.
+    ///
+    /// # Errors
+    /// `getrlimit` failed.
+    pub fn current() -> std::io::Result<Self> {
+        let (soft, hard) = get_limit(libc::RLIMIT_STACK)?;
+        Ok(Self { soft, hard })
+    }
+}
+
+/// To be called between fork and exec of a rank (`pre_exec`): switches address randomisation off,
+/// sets the limit on the stack, raises the soft limit on descriptors.
+///
+/// Async-signal-safe: system calls only, no allocation.
+///
+/// # Errors
+/// The error of the system call that failed. `personality` is refused (`EPERM`) in some containers
+/// (seccomp): then images cannot be restored; start the container with a profile that allows it.
+pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
+    // SAFETY: no pointers; 0xffffffff asks for the present personality.
+    let now = unsafe { libc::personality(0xffff_ffff) };
+    if now < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    let fixed = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
+    // SAFETY: no pointers.
+    if unsafe { libc::personality(now as libc::c_ulong | fixed) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // Another host may have a lower hard limit: then it cannot be had, and the image of a process
+    // with another soft limit is refused at its restore.
+    let (_, hard) = get_limit(libc::RLIMIT_STACK)?;
+    set_limit(libc::RLIMIT_STACK, stack.soft.min(hard), stack.hard.min(hard))?;
+    let (soft, hard) = get_limit(libc::RLIMIT_NOFILE)?;
+    if soft < DESCRIPTORS_MIN.min(hard) {
+        set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS_MIN.min(hard), hard)?;
+    }
+    Ok(())
+}
+
+/// Whether this process may fix its address layout (asked by `ftmpiexec --doctor`); changes
+/// nothing.
+///
+/// # Errors
+/// The error that [`prepare_child`] would meet.
+pub fn can_fix_layout() -> std::io::Result<()> {
+    // SAFETY: no pointers.
+    let now = unsafe { libc::personality(0xffff_ffff) };
+    if now < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    let fixed = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
+    // SAFETY: no pointers; put back at once. The personality is the calling thread's.
+    if unsafe { libc::personality(now as libc::c_ulong | fixed) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: as above.
+    unsafe { libc::personality(now as libc::c_ulong) };
+    Ok(())
+}
+
+fn get_limit(which: libc::__rlimit_resource_t) -> std::io::Result<(u64, u64)> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writing.
+    if unsafe { libc::getrlimit(which, &raw mut limit) } != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
+fn set_limit(which: libc::__rlimit_resource_t, soft: u64, hard: u64) -> std::io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: `limit` is valid for reading.
+    if unsafe { libc::setrlimit(which, &raw const limit) } != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_can_be_fixed_and_limits_read() {
+        can_fix_layout().unwrap();
+        let stack = StackLimit::current().unwrap();
+        assert!(stack.soft <= stack.hard);
+    }
+}
