@@ -1,0 +1,61 @@
+//! `mpi.h`: the hand-written preamble, and prototypes by cbindgen from declarations made of the table.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::table::{Function, Kind, c_element, rust_type};
+
+
+/// The whole text of `mpi.h`.
+pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
+    let preamble = fs::read_to_string(include.join("mpi_preamble.h"))?;
+    let mut text = preamble;
+    text.push_str(prototypes(functions)?.trim());
+    text.push_str("\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    Ok(text)
+}
+
+/// Rust declarations of all functions and their twins; types have the names of the C types.
+fn declarations(functions: &[Function]) -> String {
+    let mut out = String::from("extern \"C\" {\n");
+    for prefix in ["", "P"] {
+        for f in functions {
+            let params: Vec<String> = f
+                .params
+                .iter()
+                .map(|p| match p.kind {
+                    Kind::Varargs => "...".to_owned(),
+                    _ => format!("{}: {}", p.name, rust_type(p)),
+                })
+                .collect();
+            let returns = f.returns.as_ref().map_or("c_int", |k: &Kind| c_element(k));
+            let _ = writeln!(out, "pub fn {prefix}{}({}) -> {returns};", f.name, params.join(", "));
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn prototypes(functions: &[Function]) -> anyhow::Result<String> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("prototypes.rs");
+    fs::write(&source, declarations(functions))?;
+    let config = cbindgen::Config {
+        language: cbindgen::Language::C,
+        no_includes: true,
+        line_length: 100,
+        documentation: false,
+        ..Default::default()
+    };
+    let bindings = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(&source)
+        .generate()
+        .context("cbindgen refused the declarations")?;
+    let mut bytes = Vec::new();
+    bindings.write(&mut bytes);
+    Ok(String::from_utf8(bytes)?)
+}
