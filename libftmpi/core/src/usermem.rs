@@ -185,8 +185,23 @@ pub struct Gather<'a> {
 
 impl<'a> Gather<'a> {
     /// Gathers relative to `base` into `out`.
-    pub fn new(base: UserPtr, out: &'a mut [MaybeUninit<u8>]) -> Self {
-        Self { base, out, filled: 0 }
+    pub fn new(base: UserPtr, out: &'a mut [u8]) -> Self {
+        let out: *mut [u8] = out;
+        // SAFETY: `MaybeUninit<u8>` has the layout of `u8`, the slice is exclusively borrowed for
+        // 'a, and nothing here ever makes a byte of it uninitialised.
+        Self { base, out: unsafe { &mut *(out as *mut [MaybeUninit<u8>]) }, filled: 0 }
+    }
+
+    /// Appends at most `len` bytes to `out`: those that `fill` gathers relative to `base`.
+    pub fn append(base: UserPtr, len: usize, out: &mut Vec<u8>, fill: impl FnOnce(&mut Gather)) {
+        out.reserve(len);
+        let old = out.len();
+        let mut gather = Gather { base, out: &mut out.spare_capacity_mut()[..len], filled: 0 };
+        fill(&mut gather);
+        let filled = gather.filled;
+        // SAFETY: `take` hands out places one after the other, each is written before the next is
+        // asked for, so the first `filled` bytes after the old length are initialised.
+        unsafe { out.set_len(old + filled) }
     }
 
     /// How many bytes of `out` have been written so far.
@@ -382,12 +397,10 @@ mod tests {
                         memory[at..at + len].to_vec()
                     })
                     .collect();
-                let mut out = vec![MaybeUninit::new(0u8); len * count];
-                let mut gather = Gather::new(lend(&mut memory), &mut out);
+                let mut packed = vec![0u8; len * count];
+                let mut gather = Gather::new(lend(&mut memory), &mut packed);
                 gather.strided(first, stride, len, count);
                 assert_eq!(gather.filled(), len * count);
-                // SAFETY: every byte was initialised above.
-                let packed: Vec<u8> = out.iter().map(|b| unsafe { b.assume_init() }).collect();
                 assert_eq!(packed, expected);
 
                 let mut target = vec![0u8; span];
