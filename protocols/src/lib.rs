@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod dispatcher;
+pub mod event_log;
 pub mod none;
 pub mod pessimistic;
 pub mod protocol;

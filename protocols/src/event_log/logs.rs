@@ -1,0 +1,168 @@
+//! The log of one rank: which events are there, how safe they are, and what is wrong with it.
+
+use super::{ConnId, Found, Output, RankState};
+use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
+
+/// `base ≤ stored + 1`, `durable ≤ written ≤ stored`.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub incarnation: Incarnation,
+    pub conn: Option<ConnId>,
+    /// First event that is kept.
+    pub base: EventNo,
+    /// Last event that was given to the shell.
+    pub stored: EventNo,
+    /// Last event in the file.
+    pub written: EventNo,
+    /// Last event on stable storage.
+    pub durable: EventNo,
+    /// Events after `stored` were lost by damage; which, nobody knows.
+    damage: Option<String>,
+    /// Why events before `base` are missing, if they were not pruned.
+    lost: Option<String>,
+    /// The last write failed: the next life or connection must see one succeed.
+    pub trouble: Option<String>,
+    /// This life cannot be served any more.
+    pub refusal: Option<String>,
+}
+
+impl Log {
+    pub fn new(incarnation: Incarnation) -> Self {
+        Self::restored(Found { incarnation, base: EventNo(1), last: EventNo(0), damage: None })
+    }
+
+    pub fn restored(found: Found) -> Self {
+        let last = found.last.max(EventNo(found.base.0.saturating_sub(1)));
+        Self {
+            incarnation: found.incarnation,
+            conn: None,
+            base: found.base,
+            stored: last,
+            written: last,
+            durable: EventNo(found.base.0.saturating_sub(1)),
+            damage: found.damage,
+            lost: None,
+            trouble: None,
+            refusal: None,
+        }
+    }
+
+    pub fn state(&self, rank: Rank) -> RankState {
+        let problems = [&self.refusal, &self.trouble, &self.damage, &self.lost];
+        RankState {
+            rank,
+            incarnation: self.incarnation,
+            connected: self.conn.is_some(),
+            base: self.base,
+            written: self.written,
+            durable: self.durable,
+            problem: problems.into_iter().flatten().next().cloned(),
+        }
+    }
+
+    pub fn acknowledge(&self, out: &mut Vec<Output>) {
+        if let Some(conn) = self.conn {
+            out.push(Output::Ack { conn, written: self.written, durable: self.durable });
+        }
+    }
+
+    /// Adds records that follow directly; with none, acknowledges what is there.
+    pub fn extend(
+        &mut self,
+        rank: Rank,
+        first: EventNo,
+        records: Vec<Determinant>,
+        out: &mut Vec<Output>,
+    ) {
+        if records.is_empty() {
+            return self.acknowledge(out);
+        }
+        debug_assert_eq!(first, self.stored.next());
+        if let Some(damage) = self.damage.take() {
+            // The rank sends all that it does not know to be durable: nothing behind is missing.
+            out.push(Output::Say {
+                text: format!("rank {rank} sent again what its log had lost ({damage})"),
+            });
+        }
+        self.stored = EventNo(self.stored.0 + records.len() as u64);
+        out.push(Output::Append { rank, incarnation: self.incarnation, first, records });
+    }
+
+    /// The rank goes on at `first`, behind a gap. Tolerable only if it is the log that lost events.
+    pub fn jump(
+        &mut self,
+        rank: Rank,
+        first: EventNo,
+        out: &mut Vec<Output>,
+    ) -> Result<(), String> {
+        let next = self.stored.next();
+        let never_had_any = self.base == EventNo(1) && self.stored == EventNo(0);
+        let because = match self.damage.take() {
+            Some(damage) => damage,
+            None if never_had_any => "it was removed".into(),
+            None => {
+                return Err(format!(
+                    "rank {rank} sends event {first}, but {next} is the next one: events were \
+                     lost on their way"
+                ));
+            }
+        };
+        let text = format!(
+            "the event log of rank {rank} lost the events from {next} to before {first} \
+             ({because}); the rank goes on, but can be restarted only after its next two images"
+        );
+        out.push(Output::Say { text: text.clone() });
+        self.lost = Some(text);
+        self.begin_at(rank, first, out);
+        Ok(())
+    }
+
+    pub fn prune(&mut self, rank: Rank, below: EventNo, out: &mut Vec<Output>) {
+        if below > self.stored.next() {
+            // More than there is: whatever was lost is no longer needed.
+            self.damage = None;
+            self.lost = None;
+            self.begin_at(rank, below, out);
+        } else if below > self.base {
+            self.lost = None;
+            self.base = below;
+            out.push(Output::Prune { rank, below });
+        }
+    }
+
+    fn begin_at(&mut self, rank: Rank, first: EventNo, out: &mut Vec<Output>) {
+        self.base = first;
+        let last = EventNo(first.0 - 1);
+        (self.stored, self.written, self.durable) = (last, last, last);
+        out.push(Output::Restart { rank, first });
+    }
+
+    /// The number after the last event, if all from `from` on are there.
+    pub fn fetch(&self, rank: Rank, from: EventNo) -> Result<EventNo, String> {
+        let next = self.stored.next();
+        if from < self.base {
+            return Err(match &self.lost {
+                Some(lost) => lost.clone(),
+                None => format!(
+                    "the event log of rank {rank} begins at event {}, but its restart needs event \
+                     {from}: the image is older than those that are offered",
+                    self.base
+                ),
+            });
+        }
+        if let Some(damage) = &self.damage {
+            return Err(format!(
+                "the event log of rank {rank} is damaged behind event {}: {damage}; the rank \
+                 cannot be restarted",
+                self.stored
+            ));
+        }
+        if from > next {
+            return Err(format!(
+                "the event log of rank {rank} ends before event {next}, but its image needs event \
+                 {from} to be there: was the log removed or exchanged?"
+            ));
+        }
+        Ok(next)
+    }
+}

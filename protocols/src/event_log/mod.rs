@@ -1,0 +1,496 @@
+//! The event logger: keeps the determinants of many ranks (mpich-v-2006 §3, event-logger-2005 §2).
+//!
+//! Sans-IO: [`Input`]s in, [`Output`]s out, to be carried out in order. The shell stores and moves
+//! bytes; everything that could be wrong about *which* bytes is decided here.
+//!
+//! Guarantees:
+//! - The log of a rank is contiguous. What is sent again after a reconnect is compared with what is
+//!   stored and acknowledged, not stored twice; a difference is an error, never overwritten.
+//! - *Written* is acknowledged only after [`Input::Written`], *durable* only after
+//!   [`Input::Durable`].
+//! - One living incarnation per rank, one connection per incarnation: a higher incarnation shuts
+//!   out the lower one from its hello on, also after a restart of the logger ([`Output::Fence`] is
+//!   stored before the welcome); a second connection of the same life replaces the first.
+//! - A fetch is answered with every event from the wanted one on, or not at all: events that were
+//!   lost by damage are never passed over in silence.
+//! - Damage does not stop ranks that live: they go on appending, and the log is whole again once
+//!   what was lost is pruned or has been sent again.
+
+mod logs;
+
+#[cfg(test)]
+mod tests;
+
+use ftmpi_wire::event_log::Frame;
+use ftmpi_wire::hello::Welcome;
+use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
+use logs::Log;
+use std::collections::BTreeMap;
+
+/// A connection, as numbered by the shell; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A caller proved the key; determinants of this rank shall follow.
+    Hello {
+        /// Its connection.
+        conn: ConnId,
+        /// Whose determinants.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// Outcome of [`Output::Fence`].
+    Fenced {
+        /// As in the output.
+        conn: ConnId,
+        /// Or why it could not be written.
+        outcome: Result<(), String>,
+    },
+    /// A frame came.
+    Frame {
+        /// On this connection.
+        conn: ConnId,
+        /// The frame.
+        frame: Frame,
+    },
+    /// Outcome of [`Output::Compare`], before the next frame of that connection.
+    Compared {
+        /// As in the output.
+        conn: ConnId,
+        /// Whether they are the same; or why they cannot be read.
+        outcome: Result<bool, String>,
+    },
+    /// Everything of this rank that was given out by [`Output::Append`] is in its file.
+    Written {
+        /// Whose.
+        rank: Rank,
+    },
+    /// What was given out since the last [`Input::Written`] could not be written, and is not there.
+    WriteFailed {
+        /// Whose.
+        rank: Rank,
+        /// Why.
+        why: String,
+    },
+    /// The rank's events up to this one are on stable storage.
+    Durable {
+        /// Whose.
+        rank: Rank,
+        /// The last one.
+        up_to: EventNo,
+    },
+    /// [`Output::Stream`] found that stored events cannot be read.
+    ReadFailed {
+        /// To whom they were to be sent.
+        conn: ConnId,
+        /// Why.
+        why: String,
+    },
+    /// A connection ended.
+    Lost {
+        /// Which.
+        conn: ConnId,
+    },
+}
+
+/// What the shell has to do, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Write to the rank's log that this incarnation lives; answer with [`Input::Fenced`].
+    Fence {
+        /// For the answer.
+        conn: ConnId,
+        /// Whose log.
+        rank: Rank,
+        /// The living incarnation.
+        incarnation: Incarnation,
+    },
+    /// Answer the hello; on anything but [`Welcome::Yes`], close afterwards.
+    Welcome {
+        /// To whom.
+        conn: ConnId,
+        /// The answer.
+        welcome: Welcome,
+    },
+    /// Append to the rank's log; answer with [`Input::Written`] or [`Input::WriteFailed`], at the
+    /// latest when no more input is waiting. Several may be written at once.
+    Append {
+        /// Whose log.
+        rank: Rank,
+        /// The life that they come from.
+        incarnation: Incarnation,
+        /// Number of the first record.
+        first: EventNo,
+        /// The determinants.
+        records: Vec<Determinant>,
+    },
+    /// Are these the same as what is stored under their numbers? Answer with [`Input::Compared`].
+    Compare {
+        /// For the answer.
+        conn: ConnId,
+        /// Whose log.
+        rank: Rank,
+        /// Number of the first record.
+        first: EventNo,
+        /// The determinants.
+        records: Vec<Determinant>,
+    },
+    /// Send [`Frame::Ack`]; an older one that was not sent yet may be left out.
+    Ack {
+        /// To whom.
+        conn: ConnId,
+        /// Last event in the file.
+        written: EventNo,
+        /// Last event on stable storage.
+        durable: EventNo,
+    },
+    /// Send the stored events from `from` to before `next`, then [`Frame::End`].
+    Stream {
+        /// To whom.
+        conn: ConnId,
+        /// Whose log.
+        rank: Rank,
+        /// The first one.
+        from: EventNo,
+        /// The one after the last.
+        next: EventNo,
+    },
+    /// Events before this one may be removed.
+    Prune {
+        /// Whose log.
+        rank: Rank,
+        /// The first one that is needed.
+        below: EventNo,
+    },
+    /// Whatever is stored is of no use; the log begins anew with this number.
+    Restart {
+        /// Whose log.
+        rank: Rank,
+        /// Number of the first event to come.
+        first: EventNo,
+    },
+    /// Send [`Frame::Refused`] and close.
+    Refuse {
+        /// To whom.
+        conn: ConnId,
+    },
+    /// Close; the text is for whoever watches the logger (empty: nothing to tell).
+    Close {
+        /// Which connection.
+        conn: ConnId,
+        /// One line.
+        why: String,
+    },
+    /// Tell whoever watches the logger.
+    Say {
+        /// One line.
+        text: String,
+    },
+}
+
+/// What a log on disk holds, found when the logger starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The latest incarnation that was fenced or appended.
+    pub incarnation: Incarnation,
+    /// The first event that is there (or would be).
+    pub base: EventNo,
+    /// The last event that is there and whole.
+    pub last: EventNo,
+    /// What lay behind it was damaged: one line that says where and how.
+    pub damage: Option<String>,
+}
+
+/// State of one rank's log, for whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RankState {
+    /// Whose.
+    pub rank: Rank,
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// Whether it is connected.
+    pub connected: bool,
+    /// First event that is kept.
+    pub base: EventNo,
+    /// Last event in the file.
+    pub written: EventNo,
+    /// Last event on stable storage.
+    pub durable: EventNo,
+    /// What is wrong with it, if something is.
+    pub problem: Option<String>,
+}
+
+#[derive(Debug)]
+struct Conn {
+    rank: Rank,
+    incarnation: Incarnation,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Its fence is being written.
+    Fencing,
+    /// It is the connection of its rank.
+    Open,
+    /// An overlap is being compared; these come behind it.
+    Comparing { first: EventNo, rest: Vec<Determinant> },
+}
+
+/// The machine.
+#[derive(Debug, Default)]
+pub struct EventLog {
+    logs: BTreeMap<Rank, Log>,
+    conns: BTreeMap<ConnId, Conn>,
+}
+
+impl EventLog {
+    /// Without any log.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A log that was found on disk; before the first input.
+    pub fn restore(&mut self, rank: Rank, found: Found) {
+        self.logs.insert(rank, Log::restored(found));
+    }
+
+    /// State of every log.
+    pub fn ranks(&self) -> impl Iterator<Item = RankState> + '_ {
+        self.logs.iter().map(|(rank, log)| log.state(*rank))
+    }
+
+    /// Takes one input; appends what is to be done.
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Hello { conn, rank, incarnation } => self.hello(conn, rank, incarnation, out),
+            Input::Fenced { conn, outcome } => self.fenced(conn, outcome, out),
+            Input::Frame { conn, frame } => self.frame(conn, frame, out),
+            Input::Compared { conn, outcome } => self.compared(conn, outcome, out),
+            Input::Written { rank } => {
+                if let Some(log) = self.logs.get_mut(&rank) {
+                    log.written = log.stored;
+                    log.trouble = None;
+                    log.acknowledge(out);
+                }
+            }
+            Input::WriteFailed { rank, why } => {
+                let Some(log) = self.logs.get_mut(&rank) else { return };
+                log.stored = log.written;
+                let why = format!("cannot write the events of rank {rank}: {why}");
+                log.trouble = Some(why.clone());
+                match log.conn.take() {
+                    Some(conn) => self.close(conn, why, out),
+                    None => out.push(Output::Say { text: why }),
+                }
+            }
+            Input::Durable { rank, up_to } => {
+                if let Some(log) = self.logs.get_mut(&rank)
+                    && log.durable < up_to.min(log.written)
+                {
+                    log.durable = up_to.min(log.written);
+                    log.acknowledge(out);
+                }
+            }
+            Input::ReadFailed { conn, why } => {
+                let Some(rank) = self.conns.get(&conn).map(|c| c.rank) else { return };
+                self.refuse_life(conn, format!("events of rank {rank} cannot be read: {why}"), out);
+            }
+            Input::Lost { conn } => self.forget(conn),
+        }
+    }
+
+    fn hello(&mut self, conn: ConnId, rank: Rank, incarnation: Incarnation, out: &mut Vec<Output>) {
+        let is_new = !self.logs.contains_key(&rank);
+        let log = self.logs.entry(rank).or_insert_with(|| Log::new(incarnation));
+        if incarnation < log.incarnation {
+            out.push(Output::Welcome { conn, welcome: Welcome::Stale });
+            return;
+        }
+        if incarnation == log.incarnation
+            && let Some(why) = &log.refusal
+        {
+            out.push(Output::Welcome { conn, welcome: Welcome::No(why.clone()) });
+            return;
+        }
+        let raised = incarnation > log.incarnation;
+        let phase =
+            if is_new || raised || log.trouble.is_some() { Phase::Fencing } else { Phase::Open };
+        let fencing = matches!(phase, Phase::Fencing);
+        if raised {
+            log.incarnation = incarnation;
+            log.refusal = None;
+            // Whoever is connected or about to be belongs to an earlier life.
+            log.conn = None;
+            let old: Vec<ConnId> = self
+                .conns
+                .iter()
+                .filter(|(_, c)| c.rank == rank && !matches!(c.phase, Phase::Fencing))
+                .map(|(id, _)| *id)
+                .collect();
+            for conn in old {
+                self.conns.remove(&conn);
+                out.push(Output::Refuse { conn });
+            }
+        }
+        self.conns.insert(conn, Conn { rank, incarnation, phase });
+        if fencing {
+            out.push(Output::Fence { conn, rank, incarnation });
+        } else {
+            self.open(conn, out);
+        }
+    }
+
+    fn fenced(&mut self, conn: ConnId, outcome: Result<(), String>, out: &mut Vec<Output>) {
+        let Some(state) = self.conns.get(&conn) else { return };
+        let (rank, incarnation) = (state.rank, state.incarnation);
+        if !matches!(state.phase, Phase::Fencing) {
+            return;
+        }
+        let Some(log) = self.logs.get_mut(&rank) else { return };
+        let welcome = match outcome {
+            Ok(()) if incarnation == log.incarnation => {
+                log.trouble = None;
+                return self.open(conn, out);
+            }
+            Ok(()) => Welcome::Stale,
+            Err(why) => {
+                let why = format!("the event logger cannot write its log of rank {rank}: {why}");
+                log.trouble = Some(why.clone());
+                Welcome::No(why)
+            }
+        };
+        self.conns.remove(&conn);
+        out.push(Output::Welcome { conn, welcome });
+    }
+
+    fn open(&mut self, conn: ConnId, out: &mut Vec<Output>) {
+        let Some(state) = self.conns.get_mut(&conn) else { return };
+        state.phase = Phase::Open;
+        let Some(log) = self.logs.get_mut(&state.rank) else { return };
+        if let Some(old) = log.conn.replace(conn) {
+            self.conns.remove(&old);
+            out.push(Output::Close { conn: old, why: String::new() });
+        }
+        out.push(Output::Welcome { conn, welcome: Welcome::Yes });
+    }
+
+    fn frame(&mut self, conn: ConnId, frame: Frame, out: &mut Vec<Output>) {
+        // A connection that was refused or closed may still have frames under way.
+        let Some(state) = self.conns.get(&conn) else { return };
+        let rank = state.rank;
+        if !matches!(state.phase, Phase::Open) {
+            let why = format!("rank {rank} speaks before it was answered");
+            return self.close(conn, why, out);
+        }
+        match frame {
+            Frame::Append { first, records } => self.append(conn, rank, first, records, out),
+            Frame::Prune { below } => {
+                if let Some(log) = self.logs.get_mut(&rank) {
+                    log.prune(rank, below, out);
+                }
+            }
+            Frame::Fetch { from } => {
+                let from = from.max(EventNo(1));
+                let Some(log) = self.logs.get(&rank) else { return };
+                match log.fetch(rank, from) {
+                    Ok(next) => out.push(Output::Stream { conn, rank, from, next }),
+                    Err(why) => self.refuse_life(conn, why, out),
+                }
+            }
+            Frame::Ack { .. } | Frame::Events { .. } | Frame::End { .. } | Frame::Refused => {
+                let why = format!("rank {rank} sends a frame that only a logger may send");
+                self.close(conn, why, out);
+            }
+        }
+    }
+
+    fn append(
+        &mut self,
+        conn: ConnId,
+        rank: Rank,
+        first: EventNo,
+        mut records: Vec<Determinant>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(log) = self.logs.get_mut(&rank) else { return };
+        let last = first.0.checked_add(records.len() as u64);
+        if first.0 == 0 || last.is_none_or(|last| last == u64::MAX) {
+            let why = format!("rank {rank} sends events with the impossible number {first}");
+            return self.close(conn, why, out);
+        }
+        if first > log.stored.next()
+            && let Err(why) = log.jump(rank, first, out)
+        {
+            return self.refuse_life(conn, why, out);
+        }
+        // What was pruned is needed by nobody and cannot be compared.
+        let pruned = log.base.0.saturating_sub(first.0).min(records.len() as u64);
+        records.drain(..pruned as usize);
+        let first = EventNo(first.0 + pruned);
+        let known = log.stored.next().0.saturating_sub(first.0).min(records.len() as u64);
+        if known == 0 {
+            log.extend(rank, first, records, out);
+            return;
+        }
+        let rest = records.split_off(known as usize);
+        if let Some(state) = self.conns.get_mut(&conn) {
+            state.phase = Phase::Comparing { first: EventNo(first.0 + known), rest };
+        }
+        out.push(Output::Compare { conn, rank, first, records });
+    }
+
+    fn compared(&mut self, conn: ConnId, outcome: Result<bool, String>, out: &mut Vec<Output>) {
+        let Some(state) = self.conns.get_mut(&conn) else { return };
+        let rank = state.rank;
+        let Phase::Comparing { first, rest } = std::mem::replace(&mut state.phase, Phase::Open)
+        else {
+            return;
+        };
+        let Some(log) = self.logs.get_mut(&rank) else { return };
+        match outcome {
+            Ok(true) => log.extend(rank, first, rest, out),
+            Ok(false) => {
+                let why = format!(
+                    "rank {rank} sends events before {first} otherwise than they are stored: two \
+                     processes act as this rank, or its replay went wrong"
+                );
+                self.refuse_life(conn, why, out);
+            }
+            Err(why) => {
+                let why = format!("stored events of rank {rank} cannot be read: {why}");
+                self.refuse_life(conn, why, out);
+            }
+        }
+    }
+
+    /// This life cannot go on with this log: its next hello is answered with the reason.
+    fn refuse_life(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+        if let Some(state) = self.conns.get(&conn)
+            && let Some(log) = self.logs.get_mut(&state.rank)
+            && log.incarnation == state.incarnation
+        {
+            log.refusal = Some(why.clone());
+        }
+        self.close(conn, why, out);
+    }
+
+    fn close(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+        self.forget(conn);
+        out.push(Output::Close { conn, why });
+    }
+
+    fn forget(&mut self, conn: ConnId) {
+        if let Some(state) = self.conns.remove(&conn)
+            && let Some(log) = self.logs.get_mut(&state.rank)
+            && log.conn == Some(conn)
+        {
+            log.conn = None;
+        }
+    }
+}
