@@ -14,6 +14,7 @@
 
 pub mod dispatcher;
 pub mod event_log;
+pub mod image_catalogue;
 pub mod none;
 pub mod pessimistic;
 pub mod protocol;

@@ -1,0 +1,280 @@
+//! The checkpoint server: which images of which ranks are there, and who may put one.
+//!
+//! Sans-IO: [`Input`]s in, [`Output`]s out, to be carried out in order by whoever serves that
+//! connection; outputs with an answering input are answered before that connection's next request.
+//!
+//! Guarantees:
+//! - An image is offered only after it was verified, made durable and published under its name, and
+//!   only if its life was still the living one at that moment: a late image of a dead incarnation is
+//!   refused wherever it was on its way.
+//! - The two newest are offered; the start of the program counts as image 0 until two real ones
+//!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
+//! - A fetch gets the newest image that verifies *now*; one that does not is set aside and the next
+//!   older one is tried. If images were there but none is good, and the start is no longer offered,
+//!   the answer is a refusal, never "begin at the start".
+//! - Each put gets exactly one answer: an early refusal (then data up to the commit or abandonment
+//!   is swallowed without another), or the one to its commit or abandonment.
+
+mod requests;
+mod shelf;
+
+#[cfg(test)]
+mod tests;
+
+use ftmpi_wire::image_store::{Answer, Request, Stored};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use shelf::Shelf;
+use std::collections::BTreeMap;
+
+pub use crate::event_log::ConnId;
+
+/// Whose image it is: its name in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageName {
+    /// Of which rank.
+    pub rank: Rank,
+    /// Its number.
+    pub image: ImageNo,
+    /// Taken in which life.
+    pub incarnation: Incarnation,
+}
+
+/// A [`Request`] without its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in the wire format")]
+pub enum Ask {
+    Declare { rank: Rank, incarnation: Incarnation },
+    Put { rank: Rank, incarnation: Incarnation, image: ImageNo },
+    Data { bytes: u64 },
+    Commit,
+    Abandon,
+    List { rank: Rank },
+    Get { rank: Rank, at_most: ImageNo },
+    Condemn { rank: Rank, image: ImageNo },
+}
+
+impl From<&Request> for Ask {
+    fn from(request: &Request) -> Self {
+        match *request {
+            Request::Declare { rank, incarnation } => Self::Declare { rank, incarnation },
+            Request::Put { rank, incarnation, image } => Self::Put { rank, incarnation, image },
+            Request::Data(ref bytes) => Self::Data { bytes: bytes.len() as u64 },
+            Request::Commit => Self::Commit,
+            Request::Abandon => Self::Abandon,
+            Request::List { rank } => Self::List { rank },
+            Request::Get { rank, at_most } => Self::Get { rank, at_most },
+            Request::Condemn { rank, image } => Self::Condemn { rank, image },
+        }
+    }
+}
+
+/// Why a stored image cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckError {
+    /// It was removed meanwhile, because newer ones came.
+    Gone,
+    /// It is damaged or cannot be read.
+    Damaged(String),
+}
+
+/// What must be known of a rank after a restart of the server, besides its images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// The program's start is still offered: logs were never cut.
+    pub start_offered: bool,
+}
+
+/// What happened, on which connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// The connection.
+    pub conn: ConnId,
+    /// What happened on it.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A request came.
+    Request(Ask),
+    /// Outcome of [`Output::Persist`].
+    Persisted(Result<(), String>),
+    /// [`Output::Create`] or [`Output::Write`] failed. (No input when they succeed.)
+    WriteFailed(String),
+    /// Outcome of [`Output::Verify`]: whether it is whole, sound, and the one that was announced.
+    Verified(Result<(), String>),
+    /// Outcome of [`Output::Publish`].
+    Published(Result<(), String>),
+    /// Outcome of [`Output::Check`].
+    Checked(Result<(), CheckError>),
+    /// [`Output::Send`] could not read to the end; the connection is to be closed.
+    SendFailed(String),
+    /// The connection ended.
+    Lost,
+}
+
+/// What the shell has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Make this record durable; answer with [`Event::Persisted`].
+    Persist {
+        /// Whose.
+        rank: Rank,
+        /// What.
+        record: Record,
+    },
+    /// Open a temporary file for this image.
+    Create(ImageName),
+    /// Append this request's data to the temporary file.
+    Write,
+    /// Check the temporary file's container and make it durable; answer with [`Event::Verified`].
+    Verify(ImageName),
+    /// Give the temporary file its name, durably; answer with [`Event::Published`] before the
+    /// machine gets any other input.
+    Publish(ImageName),
+    /// Remove the temporary file.
+    Discard,
+    /// Remove a stored image; failure is no harm.
+    Remove(ImageName),
+    /// Rename a stored image so that it is not found again, but can be looked at.
+    SetAside(ImageName),
+    /// Verify a stored image as it is now; answer with [`Event::Checked`].
+    Check(ImageName),
+    /// Send [`Answer::Image`], its bytes in [`Answer::Data`], and [`Answer::End`].
+    Send(ImageName, Stored),
+    /// Send this answer.
+    Answer(Answer),
+    /// Close the connection; the text is for whoever watches.
+    Close(String),
+    /// Tell whoever watches the server.
+    Say(String),
+}
+
+/// State of one rank's images, for whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RankState {
+    /// Whose.
+    pub rank: Rank,
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// The start of the program is still offered.
+    pub start_offered: bool,
+    /// Offered images, oldest first.
+    pub images: Vec<Stored>,
+    /// Images that were found damaged.
+    pub set_aside: u64,
+}
+
+/// What a connection is in the middle of.
+#[derive(Debug)]
+enum Phase {
+    /// A declaration is being persisted.
+    Declaring,
+    /// An image comes.
+    Receiving {
+        name: ImageName,
+        bytes: u64,
+    },
+    /// It was refused; the rest of it comes.
+    Swallowing,
+    Verifying {
+        name: ImageName,
+        bytes: u64,
+    },
+    Publishing {
+        name: ImageName,
+        bytes: u64,
+    },
+    /// It is published; the record that the start is no longer offered is being persisted.
+    Closing {
+        name: ImageName,
+        bytes: u64,
+    },
+    Checking {
+        rank: Rank,
+        at_most: ImageNo,
+        stored: Stored,
+    },
+    Sending {
+        rank: Rank,
+        image: ImageNo,
+    },
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct ImageCatalogue {
+    shelves: BTreeMap<Rank, Shelf>,
+    /// Connections that are in the middle of something.
+    phases: BTreeMap<ConnId, Phase>,
+    bytes_max: u64,
+}
+
+impl ImageCatalogue {
+    /// Without any image; stores at most `bytes_max` bytes (`u64::MAX`: as many as the disk takes).
+    #[must_use]
+    pub fn new(bytes_max: u64) -> Self {
+        Self { shelves: BTreeMap::new(), phases: BTreeMap::new(), bytes_max }
+    }
+
+    /// A rank whose record was found on disk; before the first input.
+    pub fn restore_record(&mut self, rank: Rank, record: Record) {
+        let shelf = self.shelves.entry(rank).or_default();
+        shelf.incarnation = shelf.incarnation.max(record.incarnation);
+        shelf.start_offered = record.start_offered;
+    }
+
+    /// An image that was found on disk, set aside or under its name; before the first input.
+    pub fn restore_image(&mut self, name: ImageName, bytes: u64, set_aside: bool) {
+        let shelf = self.shelves.entry(name.rank).or_default();
+        shelf.incarnation = shelf.incarnation.max(name.incarnation);
+        shelf.highest = shelf.highest.max(name.image);
+        if set_aside {
+            shelf.set_aside += 1;
+        } else {
+            let stored = Stored { image: name.image, incarnation: name.incarnation, bytes };
+            shelf.images.insert(name.image, stored);
+        }
+    }
+
+    /// State of every rank.
+    pub fn ranks(&self) -> impl Iterator<Item = RankState> + '_ {
+        self.shelves.iter().map(|(rank, shelf)| shelf.state(*rank))
+    }
+
+    /// Bytes of all images that are there or on their way.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let stored = self.shelves.values().flat_map(|s| s.images.values()).map(|i| i.bytes);
+        let coming = self.phases.values().map(|phase| match phase {
+            Phase::Receiving { bytes, .. }
+            | Phase::Verifying { bytes, .. }
+            | Phase::Publishing { bytes, .. } => *bytes,
+            _ => 0,
+        });
+        stored.chain(coming).fold(0, u64::saturating_add)
+    }
+
+    /// Takes one input; appends what is to be done for that connection.
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Output>) {
+        let conn = input.conn;
+        match input.event {
+            Event::Request(ask) => self.request(conn, ask, out),
+            Event::Persisted(outcome) => self.persisted(conn, outcome, out),
+            Event::WriteFailed(why) => self.write_failed(conn, why, out),
+            Event::Verified(outcome) => self.verified(conn, outcome, out),
+            Event::Published(outcome) => self.published(conn, outcome, out),
+            Event::Checked(outcome) => self.checked(conn, outcome, out),
+            Event::SendFailed(why) => self.send_failed(conn, why, out),
+            Event::Lost => match self.phases.remove(&conn) {
+                Some(
+                    Phase::Receiving { .. } | Phase::Verifying { .. } | Phase::Publishing { .. },
+                ) => out.push(Output::Discard),
+                _ => {}
+            },
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What the catalogue answers, and what it does when storage answers.
+
+use super::{Ask, CheckError, ConnId, ImageCatalogue, ImageName, Output, Phase, Record, Shelf};
+use ftmpi_wire::image_store::{Answer, Stored};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+
+impl ImageCatalogue {
+    pub(super) fn request(&mut self, conn: ConnId, ask: Ask, out: &mut Vec<Output>) {
+        match (self.phases.remove(&conn), ask) {
+            (None, Ask::Declare { rank, incarnation }) => {
+                self.declare(conn, rank, incarnation, out)
+            }
+            (None, Ask::Put { rank, incarnation, image }) => {
+                self.put(conn, ImageName { rank, image, incarnation }, out);
+            }
+            (None, Ask::List { rank }) => {
+                let images = self.shelves.get(&rank).map(|s| s.images.values().copied().collect());
+                out.push(Output::Answer(Answer::Images(images.unwrap_or_default())));
+            }
+            (None, Ask::Get { rank, at_most }) => self.get(conn, rank, at_most, out),
+            // Sending is over when the next request comes.
+            (Some(Phase::Sending { .. }), ask) => self.request(conn, ask, out),
+            (None, Ask::Condemn { rank, image }) => {
+                self.set_aside(rank, image, "it could not be restored", out);
+                out.push(Output::Answer(Answer::Done));
+            }
+            (Some(Phase::Receiving { name, bytes }), Ask::Data { bytes: more }) => {
+                self.data(conn, name, bytes, more, out);
+            }
+            (Some(Phase::Receiving { name, bytes }), Ask::Commit) => {
+                if let Some(why) = self.shelf(name.rank).objection(name) {
+                    out.push(Output::Discard);
+                    out.push(Output::Answer(Answer::Refused(why)));
+                } else {
+                    self.phases.insert(conn, Phase::Verifying { name, bytes });
+                    out.push(Output::Verify(name));
+                }
+            }
+            (Some(Phase::Receiving { .. }), Ask::Abandon) => {
+                out.push(Output::Discard);
+                out.push(Output::Answer(Answer::Done));
+            }
+            (Some(Phase::Swallowing), Ask::Data { .. }) => {
+                self.phases.insert(conn, Phase::Swallowing);
+            }
+            (Some(Phase::Swallowing), Ask::Commit | Ask::Abandon) => {}
+            (phase, ask) => {
+                let receiving = matches!(
+                    phase,
+                    Some(
+                        Phase::Receiving { .. }
+                            | Phase::Verifying { .. }
+                            | Phase::Publishing { .. }
+                    )
+                );
+                if receiving {
+                    out.push(Output::Discard);
+                }
+                out.push(Output::Close(format!("a request out of turn: {ask:?}")));
+            }
+        }
+    }
+
+    fn shelf(&mut self, rank: Rank) -> &mut Shelf {
+        self.shelves.entry(rank).or_default()
+    }
+
+    fn declare(
+        &mut self,
+        conn: ConnId,
+        rank: Rank,
+        incarnation: Incarnation,
+        out: &mut Vec<Output>,
+    ) {
+        let shelf = self.shelf(rank);
+        if incarnation < shelf.incarnation {
+            let why = format!(
+                "life {} of rank {rank} was declared already: life {incarnation} is over",
+                shelf.incarnation
+            );
+            out.push(Output::Answer(Answer::Refused(why)));
+        } else if incarnation == shelf.incarnation {
+            out.push(Output::Answer(Answer::Done));
+        } else {
+            // From here on, whatever storage says: later checks see it.
+            shelf.incarnation = incarnation;
+            let record = Record { incarnation, start_offered: shelf.start_offered };
+            self.phases.insert(conn, Phase::Declaring);
+            out.push(Output::Persist { rank, record });
+        }
+    }
+
+    fn put(&mut self, conn: ConnId, name: ImageName, out: &mut Vec<Output>) {
+        let busy = self.phases.values().any(|phase| match phase {
+            Phase::Receiving { name: other, .. }
+            | Phase::Verifying { name: other, .. }
+            | Phase::Publishing { name: other, .. } => *other == name,
+            _ => false,
+        });
+        let shelf = self.shelf(name.rank);
+        let objection = if name.image == ImageNo(0) {
+            Some("images are numbered from 1".to_owned())
+        } else if busy {
+            Some(format!("image {} of rank {} is already on its way", name.image, name.rank))
+        } else {
+            shelf.objection(name)
+        };
+        if let Some(why) = objection {
+            return self.refuse_early(conn, why, out);
+        }
+        // A life that we were not told of: the declaration was lost with an earlier server.
+        shelf.incarnation = shelf.incarnation.max(name.incarnation);
+        self.phases.insert(conn, Phase::Receiving { name, bytes: 0 });
+        out.push(Output::Create(name));
+    }
+
+    fn refuse_early(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+        self.phases.insert(conn, Phase::Swallowing);
+        out.push(Output::Answer(Answer::Refused(why)));
+    }
+
+    fn data(
+        &mut self,
+        conn: ConnId,
+        name: ImageName,
+        bytes: u64,
+        more: u64,
+        out: &mut Vec<Output>,
+    ) {
+        // What came so far does not count while its phase is taken out.
+        let total = self.bytes().saturating_add(bytes).saturating_add(more);
+        let objection = if total > self.bytes_max {
+            Some(format!(
+                "the checkpoint server may store {} bytes, and image {} of rank {} does not fit: \
+                 raise its limit (three images of each rank must fit); older images stand",
+                self.bytes_max, name.image, name.rank
+            ))
+        } else {
+            self.shelf(name.rank).objection(name)
+        };
+        if let Some(why) = objection {
+            out.push(Output::Discard);
+            return self.refuse_early(conn, why, out);
+        }
+        self.phases.insert(conn, Phase::Receiving { name, bytes: bytes + more });
+        out.push(Output::Write);
+    }
+
+    pub(super) fn write_failed(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+        let Some(Phase::Receiving { name, .. }) = self.phases.get(&conn) else { return };
+        let why = format!(
+            "image {} of rank {} cannot be stored: {why}; older images stand",
+            name.image, name.rank
+        );
+        out.push(Output::Discard);
+        self.refuse_early(conn, why, out);
+    }
+
+    pub(super) fn verified(
+        &mut self,
+        conn: ConnId,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(Phase::Verifying { name, bytes }) = self.phases.remove(&conn) else { return };
+        // Its life may have ended while it was verified.
+        let objection = match outcome {
+            Ok(()) => self.shelf(name.rank).objection(name),
+            Err(why) => Some(format!(
+                "image {} of rank {} is not taken: {why}; older images stand",
+                name.image, name.rank
+            )),
+        };
+        if let Some(why) = objection {
+            out.push(Output::Discard);
+            out.push(Output::Answer(Answer::Refused(why)));
+        } else {
+            self.phases.insert(conn, Phase::Publishing { name, bytes });
+            out.push(Output::Publish(name));
+        }
+    }
+
+    pub(super) fn published(
+        &mut self,
+        conn: ConnId,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(Phase::Publishing { name, bytes }) = self.phases.remove(&conn) else { return };
+        if let Err(why) = outcome {
+            out.push(Output::Discard);
+            out.push(Output::Answer(Answer::Refused(format!(
+                "image {} of rank {} cannot be given its name: {why}; older images stand",
+                name.image, name.rank
+            ))));
+            return;
+        }
+        let shelf = self.shelf(name.rank);
+        let stored = Stored { image: name.image, incarnation: name.incarnation, bytes };
+        shelf.images.insert(name.image, stored);
+        shelf.highest = name.image;
+        if shelf.start_is_spare() {
+            let record = Record { incarnation: shelf.incarnation, start_offered: false };
+            self.phases.insert(conn, Phase::Closing { name, bytes });
+            out.push(Output::Persist { rank: name.rank, record });
+        } else {
+            self.committed(name, bytes, out);
+        }
+    }
+
+    pub(super) fn persisted(
+        &mut self,
+        conn: ConnId,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        match self.phases.remove(&conn) {
+            Some(Phase::Declaring) => {
+                if let Err(why) = outcome {
+                    // It holds as long as this process lives, and an image of the new life or the
+                    // next declaration makes it durable.
+                    out.push(Output::Say(format!("a declaration could not be stored: {why}")));
+                }
+                out.push(Output::Answer(Answer::Done));
+            }
+            Some(Phase::Closing { name, bytes }) => {
+                // If it could not be stored, the start simply remains offered.
+                match outcome {
+                    Ok(()) => self.shelf(name.rank).start_offered = false,
+                    Err(why) => out.push(Output::Say(format!(
+                        "logs of rank {} are not cut yet: its record cannot be stored: {why}",
+                        name.rank
+                    ))),
+                }
+                self.committed(name, bytes, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn committed(&mut self, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
+        let shelf = self.shelf(name.rank);
+        let surplus = shelf.take_surplus(name.rank);
+        let oldest = shelf.oldest();
+        out.extend(surplus.into_iter().map(Output::Remove));
+        out.push(Output::Answer(Answer::Committed { image: name.image, bytes, oldest }));
+    }
+
+    fn get(&mut self, conn: ConnId, rank: Rank, at_most: ImageNo, out: &mut Vec<Output>) {
+        let shelf = self.shelf(rank);
+        if let Some(stored) = shelf.newest(at_most) {
+            out.push(Output::Check(name_of(rank, stored)));
+            self.phases.insert(conn, Phase::Checking { rank, at_most, stored });
+        } else if shelf.start_offered {
+            out.push(Output::Answer(Answer::NoImage));
+        } else {
+            let why = if shelf.set_aside > 0 {
+                format!(
+                    "no image of rank {rank} is good any more ({} were damaged), and the messages \
+                     before them are gone: the rank cannot be restarted",
+                    shelf.set_aside
+                )
+            } else {
+                format!("no image of rank {rank} up to number {at_most} is offered any more")
+            };
+            out.push(Output::Answer(Answer::Refused(why)));
+        }
+    }
+
+    pub(super) fn checked(
+        &mut self,
+        conn: ConnId,
+        outcome: Result<(), CheckError>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(Phase::Checking { rank, at_most, stored }) = self.phases.remove(&conn) else {
+            return;
+        };
+        let still_offered = self.shelf(rank).images.get(&stored.image) == Some(&stored);
+        match outcome {
+            Ok(()) if still_offered => {
+                self.phases.insert(conn, Phase::Sending { rank, image: stored.image });
+                return out.push(Output::Send(name_of(rank, stored), stored));
+            }
+            Err(CheckError::Damaged(why)) if still_offered => {
+                self.set_aside(rank, stored.image, &why, out);
+            }
+            Err(CheckError::Gone) if still_offered => {
+                self.set_aside(rank, stored.image, "its file was removed", out);
+            }
+            // A newer one took its place meanwhile.
+            _ => {}
+        }
+        self.get(conn, rank, at_most, out);
+    }
+
+    pub(super) fn send_failed(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+        let Some(Phase::Sending { rank, image }) = self.phases.remove(&conn) else { return };
+        self.set_aside(rank, image, &why, out);
+        out.push(Output::Close(String::new()));
+    }
+
+    fn set_aside(&mut self, rank: Rank, image: ImageNo, why: &str, out: &mut Vec<Output>) {
+        let shelf = self.shelf(rank);
+        let Some(name) = shelf.take(rank, image) else { return };
+        shelf.set_aside += 1;
+        let left = match (shelf.images.keys().next_back(), shelf.start_offered) {
+            (Some(older), _) => format!("image {older} serves"),
+            (None, true) => "the rank would restart from its beginning".into(),
+            (None, false) => "no other one is left".into(),
+        };
+        out.push(Output::Say(format!("image {image} of rank {rank} is damaged ({why}); {left}")));
+        out.push(Output::SetAside(name));
+    }
+}
+
+fn name_of(rank: Rank, stored: Stored) -> ImageName {
+    ImageName { rank, image: stored.image, incarnation: stored.incarnation }
+}

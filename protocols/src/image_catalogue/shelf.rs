@@ -1,0 +1,96 @@
+//! The images of one rank.
+
+use super::{ImageName, RankState};
+use ftmpi_wire::image_store::Stored;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeMap;
+
+/// Images that are kept, the start of the program included.
+const KEPT: usize = 2;
+
+#[derive(Debug)]
+pub(super) struct Shelf {
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// Logs were never cut: a restart from the program's start is still possible.
+    pub start_offered: bool,
+    /// What is offered.
+    pub images: BTreeMap<ImageNo, Stored>,
+    /// The highest number that was ever published.
+    pub highest: ImageNo,
+    /// How many were found damaged.
+    pub set_aside: u64,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self {
+            incarnation: Incarnation(0),
+            start_offered: true,
+            images: BTreeMap::new(),
+            highest: ImageNo(0),
+            set_aside: 0,
+        }
+    }
+}
+
+impl Shelf {
+    pub fn state(&self, rank: Rank) -> RankState {
+        RankState {
+            rank,
+            incarnation: self.incarnation,
+            start_offered: self.start_offered,
+            images: self.images.values().copied().collect(),
+            set_aside: self.set_aside,
+        }
+    }
+
+    /// Why this life may not put this image, if it may not.
+    pub fn objection(&self, name: ImageName) -> Option<String> {
+        let ImageName { rank, image, incarnation } = name;
+        if incarnation < self.incarnation {
+            return Some(format!(
+                "image {image} of rank {rank} was taken in its life {incarnation}, but life {} \
+                 lives now: it is refused",
+                self.incarnation
+            ));
+        }
+        (image <= self.highest).then(|| {
+            format!(
+                "image {image} of rank {rank} comes too late: image {} is already there",
+                self.highest
+            )
+        })
+    }
+
+    /// The newest image of at most this number.
+    pub fn newest(&self, at_most: ImageNo) -> Option<Stored> {
+        self.images.range(..=at_most).next_back().map(|(_, stored)| *stored)
+    }
+
+    /// Whether enough images are there to give up the program's start.
+    pub fn start_is_spare(&self) -> bool {
+        self.start_offered && self.images.len() >= KEPT
+    }
+
+    /// Takes out what is too old to be kept.
+    pub fn take_surplus(&mut self, rank: Rank) -> Vec<ImageName> {
+        let surplus = self.images.len().saturating_sub(KEPT);
+        let numbers: Vec<ImageNo> = self.images.keys().copied().take(surplus).collect();
+        numbers.into_iter().filter_map(|image| self.take(rank, image)).collect()
+    }
+
+    /// Takes out one image.
+    pub fn take(&mut self, rank: Rank, image: ImageNo) -> Option<ImageName> {
+        let stored = self.images.remove(&image)?;
+        Some(ImageName { rank, image, incarnation: stored.incarnation })
+    }
+
+    /// The oldest point from which the rank can still be restarted.
+    pub fn oldest(&self) -> ImageNo {
+        if self.start_offered {
+            return ImageNo(0);
+        }
+        self.images.keys().next().copied().unwrap_or(self.highest)
+    }
+}
