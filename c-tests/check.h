@@ -110,6 +110,16 @@ __attribute__((unused)) static int check_end(void)
     return all == 0 ? 0 : 1;
 }
 
+/* Some checks are right by the standard and fail with the MPICH 4.0 that Debian ships; the same
+ * programs are compared with it, so they leave those checks out there. */
+__attribute__((unused)) static int peer_is_mpich_4_0(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n = 0;
+    MPI_Get_library_version(text, &n);
+    return strstr(text, "MPICH") != NULL && strstr(text, "4.0.") != NULL;
+}
+
 /* A byte that depends on everything one may confuse. */
 __attribute__((unused)) static unsigned char pattern(uint32_t a, uint32_t b, uint32_t i)
 {

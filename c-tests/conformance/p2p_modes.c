@@ -82,15 +82,6 @@ static void synchronous_waits(void)
     }
 }
 
-/* MPICH 4.0 leaves zeros in the status of a non-blocking receive from nobody. */
-static int peer_forgets_status(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int n = 0;
-    MPI_Get_library_version(text, &n);
-    return strstr(text, "4.0.") != NULL && strstr(text, "MPICH") != NULL;
-}
-
 static void nobody(void)
 {
     int word = 7;
@@ -116,7 +107,7 @@ static void nobody(void)
         }
         MPI_Get_count(&s, MPI_INT, &count);
         EQUAL(count, 0);
-        if (i == 1 && peer_forgets_status())
+        if (i == 1 && peer_is_mpich_4_0())   /* leaves zeros there */
             continue;
         EQUAL(s.MPI_SOURCE, MPI_PROC_NULL);
         EQUAL(s.MPI_TAG, MPI_ANY_TAG);
