@@ -1,0 +1,217 @@
+//! What steps of a schedule send, receive and copy: pieces of the program's memory or of ours.
+
+
+use crate::datatype::{self, Builtin, Datatype};
+use crate::engine::{RecvData, SendData};
+use crate::usermem::UserPtr;
+use std::rc::Rc;
+
+/// A datatype, shared.
+pub type TypeRef = Datatype;
+
+/// One stretch of data.
+#[derive(Clone)]
+pub struct Piece {
+    /// The buffer argument.
+    pub at: UserPtr,
+    /// Elements of the datatype; bytes if there is none.
+    pub count: usize,
+    /// How they lie; `None`: as plain bytes.
+    pub datatype: Option<TypeRef>,
+}
+
+impl Piece {
+    /// Plain bytes.
+    #[must_use]
+    pub fn bytes(at: UserPtr, len: usize) -> Self {
+        Self { at, count: len, datatype: None }
+    }
+
+    /// Elements of a datatype; plain bytes, if that comes to the same.
+    #[must_use]
+    pub fn typed(at: UserPtr, count: usize, datatype: &TypeRef) -> Self {
+        if let Some((displacement, len)) = datatype.block(count as u64) {
+            return Self::bytes(at.offset(displacement), len as usize);
+        }
+        Self { at, count, datatype: Some(datatype.clone()) }
+    }
+
+    /// Bytes of data, without holes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.datatype {
+            None => self.count,
+            Some(datatype) => self.count * datatype.size() as usize,
+        }
+    }
+
+    /// Whether there is no data.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As payload of a send.
+    #[must_use]
+    pub fn to_send(&self) -> SendData {
+        let ptr = self.at;
+        match &self.datatype {
+            None => SendData::Bytes { ptr, len: self.count },
+            Some(datatype) => {
+                SendData::Typed { ptr, count: self.count as u64, datatype: datatype.clone() }
+            }
+        }
+    }
+
+    /// As target of a receive.
+    #[must_use]
+    pub fn to_receive(&self) -> RecvData {
+        let ptr = self.at;
+        match &self.datatype {
+            None => RecvData::Bytes { ptr, len: self.count },
+            Some(datatype) => {
+                RecvData::Typed { ptr, count: self.count as u64, datatype: datatype.clone() }
+            }
+        }
+    }
+
+    /// Copies to `to`, repacking; false if `to` was too small (what fits is copied).
+    #[must_use]
+    pub fn copy_to(&self, to: &Piece) -> bool {
+        let byte = Datatype::builtin(Builtin::Byte);
+        datatype::copy(
+            self.at,
+            self.count as u64,
+            self.datatype.as_ref().unwrap_or(byte),
+            to.at,
+            to.count as u64,
+            to.datatype.as_ref().unwrap_or(byte),
+        );
+        self.len() <= to.len()
+    }
+}
+
+/// One piece for each of the ranks of a communicator (or of its neighbours).
+#[derive(Clone)]
+pub struct Blocks {
+    /// The buffer argument.
+    pub base: UserPtr,
+    /// Where the pieces lie.
+    pub spread: Spread,
+}
+
+/// Where the pieces of [`Blocks`] lie.
+#[derive(Clone)]
+pub enum Spread {
+    /// One after the other, `count` elements each.
+    Uniform {
+        /// Elements of each piece.
+        count: usize,
+        /// Their type.
+        datatype: TypeRef,
+    },
+    /// `counts[i]` elements at `displacements[i]` extents of the type.
+    Varied {
+        /// Elements of each piece.
+        counts: Rc<[usize]>,
+        /// Places in extents of the type.
+        displacements: Rc<[i64]>,
+        /// Their type.
+        datatype: TypeRef,
+    },
+    /// `counts[i]` elements of `datatypes[i]` at `displacements[i]` bytes.
+    Mixed {
+        /// Elements of each piece.
+        counts: Rc<[usize]>,
+        /// Places in bytes.
+        displacements: Rc<[i64]>,
+        /// Their types.
+        datatypes: Rc<[TypeRef]>,
+    },
+}
+
+impl Blocks {
+    /// Piece number `i`.
+    #[must_use]
+    pub fn piece(&self, i: usize) -> Piece {
+        match &self.spread {
+            Spread::Uniform { count, datatype } => {
+                let at = datatype.extent().wrapping_mul((*count * i) as i64);
+                Piece::typed(self.base.offset(at), *count, datatype)
+            }
+            Spread::Varied { counts, displacements, datatype } => {
+                let at = datatype.extent().wrapping_mul(displacements[i]);
+                Piece::typed(self.base.offset(at), counts[i], datatype)
+            }
+            Spread::Mixed { counts, displacements, datatypes } => {
+                Piece::typed(self.base.offset(displacements[i]), counts[i], &datatypes[i])
+            }
+        }
+    }
+
+    /// Bytes of data in piece number `i`.
+    #[must_use]
+    pub fn bytes(&self, i: usize) -> usize {
+        match &self.spread {
+            Spread::Uniform { count, datatype } => count * datatype.size() as usize,
+            Spread::Varied { counts, datatype, .. } => counts[i] * datatype.size() as usize,
+            Spread::Mixed { counts, datatypes, .. } => counts[i] * datatypes[i].size() as usize,
+        }
+    }
+
+    /// Whether all pieces have the same number of bytes by construction, so that everybody knows.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        matches!(self.spread, Spread::Uniform { .. })
+    }
+}
+
+/// The operands of a reduction.
+#[derive(Clone)]
+pub struct Elements {
+    /// Type of one element.
+    pub datatype: TypeRef,
+    /// How many.
+    pub count: usize,
+}
+
+impl Elements {
+    /// Bytes of data.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count * self.datatype.size() as usize
+    }
+
+    /// Whether there is no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Elements `from..from + count` of the array at `base`.
+    #[must_use]
+    pub fn part(&self, base: UserPtr, from: usize, count: usize) -> Piece {
+        Piece::typed(self.at(base, from), count, &self.datatype)
+    }
+
+    /// The whole array at `base`.
+    #[must_use]
+    pub fn all(&self, base: UserPtr) -> Piece {
+        self.part(base, 0, self.count)
+    }
+
+    /// Address of element `index` of the array at `base`.
+    #[must_use]
+    pub fn at(&self, base: UserPtr, index: usize) -> UserPtr {
+        base.offset(self.datatype.extent().wrapping_mul(index as i64))
+    }
+
+    /// Bytes from the first to the last byte of `count` elements, and where the first element's
+    /// origin lies in such a stretch (a multiple of 16, so that members keep their alignment).
+    #[must_use]
+    pub fn span(&self, count: usize) -> (usize, i64) {
+        let (low, high) = self.datatype.span(count as u64).unwrap_or((0, 0));
+        let low = low & !15;
+        ((high - low) as usize, -low)
+    }
+}

@@ -1,0 +1,38 @@
+//! Collective operations as schedules.
+//!
+//! Guarantees: which messages are sent, in which order they get their identities, and in which
+//! order operands are combined depends on the communicator and the arguments only, never on timing
+//! or placement: a repeated operation gives the same bits.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `schedule` | steps and their executor |
+//! | `plan` | writing a schedule down |
+//! | `call` | a call with its arguments, to be planned |
+//! | `bcast` … `neighbor` | algorithms between the ranks of one group |
+//! | `inter` | between the two groups of an intercommunicator |
+//! | `data`, `pool` | pieces of memory, ours and the program's |
+
+mod allgather;
+mod alltoall;
+mod bcast;
+mod call;
+mod data;
+mod gather;
+mod inter;
+mod neighbor;
+mod plan;
+mod pool;
+mod reduce;
+mod scan;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use call::Call;
+pub use data::{Blocks, Elements, Piece, Spread, TypeRef};
+pub use inter::{Root, Sides};
+pub use neighbor::Neighbors;
+pub use plan::{Plan, tag_of};
+pub use pool::Pool;
+pub use schedule::{Carrier, Schedule, Step};

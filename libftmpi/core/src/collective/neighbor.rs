@@ -1,0 +1,68 @@
+//! Neighbourhood collectives: with the neighbours of the communicator's topology only.
+
+use super::data::{Blocks, Piece};
+use super::plan::Plan;
+use super::schedule::Carrier;
+use std::rc::Rc;
+
+/// The neighbours of this rank, each once per edge; `None` is beyond the border of a grid.
+#[derive(Debug, Clone, Default)]
+pub struct Neighbors {
+    /// From whom blocks come, with the number of the message (of all from that rank).
+    pub sources: Rc<[(Option<usize>, usize)]>,
+    /// To whom blocks go, with the number of the message.
+    pub destinations: Rc<[(Option<usize>, usize)]>,
+}
+
+impl Neighbors {
+    /// Of a grid: for each dimension the neighbour below and the one above. What one sends upwards
+    /// the other receives from below, also if both neighbours are the same rank (MPI-4.0, 8.6).
+    #[must_use]
+    pub fn grid(below_above: &[(Option<usize>, Option<usize>)]) -> Self {
+        let mut sources = Vec::new();
+        let mut destinations = Vec::new();
+        for (dimension, &(below, above)) in below_above.iter().enumerate() {
+            let (down, up) = (2 * dimension, 2 * dimension + 1);
+            sources.extend([(below, up), (above, down)]);
+            destinations.extend([(below, down), (above, up)]);
+        }
+        Self { sources: sources.into(), destinations: destinations.into() }
+    }
+
+    /// Of a graph: several edges between two ranks are told apart by their order.
+    #[must_use]
+    pub fn graph(sources: &[usize], destinations: &[usize]) -> Self {
+        Self {
+            sources: sources.iter().map(|&rank| (Some(rank), 0)).collect(),
+            destinations: destinations.iter().map(|&rank| (Some(rank), 0)).collect(),
+        }
+    }
+}
+
+/// One block goes to all destinations, a block comes from each source.
+pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, send: &Piece, recv: &Blocks) {
+    receive(p, neighbors, recv);
+    for &(to, step) in neighbors.destinations.iter().filter(|_| !send.is_empty()) {
+        if let Some(to) = to {
+            p.send(send.clone(), to, step);
+        }
+    }
+}
+
+/// A block goes to each destination, a block comes from each source.
+pub fn alltoall<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, send: &Blocks, recv: &Blocks) {
+    receive(p, neighbors, recv);
+    for (i, &(to, step)) in neighbors.destinations.iter().enumerate() {
+        if let Some(to) = to.filter(|_| send.bytes(i) > 0) {
+            p.send(send.piece(i), to, step);
+        }
+    }
+}
+
+fn receive<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, recv: &Blocks) {
+    for (i, &(from, step)) in neighbors.sources.iter().enumerate() {
+        if let Some(from) = from.filter(|_| recv.bytes(i) > 0) {
+            p.recv(recv.piece(i), from, step);
+        }
+    }
+}

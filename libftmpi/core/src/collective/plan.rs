@@ -1,0 +1,127 @@
+//! Writing a schedule down.
+//!
+//! Guarantees: every rank of the communicator writes its part of the same plan, from arguments that
+//! MPI demands to agree (sizes in bytes, root, operation); messages to one receiver are reserved in
+//! the order in which the plan names them.
+
+use super::data::{Elements, Piece, TypeRef};
+use super::pool::Pool;
+use super::schedule::{Carrier, Schedule, Step};
+use crate::comm::Ranks;
+
+use crate::op::Op;
+use crate::usermem::{Scratch, UserPtr};
+use std::sync::Arc;
+
+/// Bits of a tag that number messages within one operation.
+const STEP_BITS: u32 = 12;
+
+/// The tag of everything that belongs to the `sequence`-th collective of a communicator.
+#[must_use]
+pub fn tag_of(sequence: u32) -> i32 {
+    ((sequence & 0x7_ffff) << STEP_BITS) as i32
+}
+
+/// A schedule being written.
+pub struct Plan<'a, C: Carrier> {
+    carrier: &'a mut C,
+    pool: &'a mut Pool,
+    ranks: &'a Ranks,
+    /// This rank among `ranks`; on the remote side of an intercommunicator there is none.
+    pub me: usize,
+    /// How many ranks.
+    pub size: usize,
+    context: u16,
+    tag: i32,
+    steps: Vec<Step>,
+    scratch: Vec<Scratch>,
+}
+
+impl<'a, C: Carrier> Plan<'a, C> {
+    /// A plan among `ranks`, of which this is number `me`.
+    pub fn new(
+        carrier: &'a mut C,
+        pool: &'a mut Pool,
+        ranks: &'a Ranks,
+        me: u32,
+        context: u16,
+        tag: i32,
+    ) -> Self {
+        let (steps, scratch) = pool.take_lists();
+        let size = ranks.len() as usize;
+        Self { carrier, pool, ranks, me: me as usize, size, context, tag, steps, scratch }
+    }
+
+    /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).
+    pub fn turn_to(&mut self, ranks: &'a Ranks, me: u32) {
+        self.ranks = ranks;
+        self.size = ranks.len() as usize;
+        self.me = me as usize;
+    }
+
+    /// Sends `data` to rank `to`, as message number `step` of the operation.
+    pub fn send(&mut self, data: Piece, to: usize, step: usize) {
+        let to = self.ranks.world(to as u32);
+        let ssn = self.carrier.reserve(to);
+        self.steps.push(Step::Send { ssn, to, tag: self.tag_at(step), data });
+    }
+
+    /// Receives message number `step` of the operation from rank `from`.
+    pub fn recv(&mut self, into: Piece, from: usize, step: usize) {
+        let from = self.ranks.world(from as u32);
+        self.steps.push(Step::Recv { from, tag: self.tag_at(step), into });
+    }
+
+    fn tag_at(&self, step: usize) -> i32 {
+        self.tag | (step & ((1 << STEP_BITS) - 1)) as i32
+    }
+
+    /// Waits for everything above.
+    pub fn fence(&mut self) {
+        self.steps.push(Step::Fence);
+    }
+
+    /// Copies, repacking.
+    pub fn copy(&mut self, from: Piece, to: Piece) {
+        if from.at != to.at || from.datatype.is_some() || to.datatype.is_some() {
+            self.steps.push(Step::Copy { from, to });
+        }
+    }
+
+    /// `inout = input op inout` on `count` elements.
+    pub fn reduce(
+        &mut self,
+        op: &Arc<Op>,
+        datatype: &TypeRef,
+        count: usize,
+        input: UserPtr,
+        inout: UserPtr,
+    ) {
+        if count > 0 {
+            let (op, datatype) = (Arc::clone(op), datatype.clone());
+            self.steps.push(Step::Reduce { op, datatype, count, input, inout });
+        }
+    }
+
+    /// `len` bytes that live as long as the schedule.
+    pub fn scratch(&mut self, len: usize) -> UserPtr {
+        let mut scratch = self.pool.take(len);
+        // SAFETY: the buffer is kept with the schedule that holds the pointer, and given back only
+        // when the schedule is dismantled; no slice of it is ever made.
+        let at = unsafe { scratch.ptr() };
+        self.scratch.push(scratch);
+        at
+    }
+
+    /// Room for `count` elements that lie as the program's do.
+    pub fn elements(&mut self, like: &Elements, count: usize) -> UserPtr {
+        let (len, origin) = like.span(count);
+        self.scratch(len).offset(origin)
+    }
+
+    /// The finished schedule.
+    #[must_use]
+    pub fn finish(self) -> Schedule<C::Request> {
+        Schedule::new(self.context, self.steps, self.scratch)
+    }
+}

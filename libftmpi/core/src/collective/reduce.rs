@@ -1,0 +1,235 @@
+//! Reductions to one rank and to all.
+//!
+//! To one: a binomial tree, in which every partial result covers consecutive ranks and is combined
+//! in their order; if the operation does not commute, the tree is rooted at rank 0 and the result
+//! forwarded. To all: recursive doubling, or, for long vectors and commutative operations,
+//! Rabenseifner's algorithm (recursive halving, then recursive doubling; see Thakur, Rabenseifner,
+//! Gropp 2005). All ranks get the same bits: either every element is computed in one place, or
+//! everybody combines the same operands in the same order.
+
+use super::data::Elements;
+use super::plan::Plan;
+use super::schedule::Carrier;
+use crate::op::Op;
+use crate::usermem::UserPtr;
+use std::sync::Arc;
+
+/// From this many bytes on, a vector is cut in pieces.
+const LONG_BYTES: usize = 16 << 10;
+
+/// Result at `root` in `recv`. `send` is `None` at a root whose operand is in place.
+pub fn reduce<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    send: Option<UserPtr>,
+    recv: UserPtr,
+    el: &Elements,
+    op: &Arc<Op>,
+    root: usize,
+) {
+    if el.is_empty() {
+        return;
+    }
+    let mine = send.unwrap_or(recv);
+    if op.commutes() || root == 0 {
+        return tree(p, mine, recv, el, op, root);
+    }
+    if p.me == 0 {
+        let result = p.elements(el, el.count);
+        tree(p, mine, result, el, op, 0);
+        p.fence();
+        p.send(el.all(result), root, 1);
+    } else {
+        tree(p, mine, recv, el, op, 0);
+        if p.me == root {
+            p.fence();
+            p.recv(el.all(recv), 0, 1);
+        }
+    }
+}
+
+/// The tree below `root`; the result lies in `result` there.
+fn tree<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    mine: UserPtr,
+    result: UserPtr,
+    el: &Elements,
+    op: &Arc<Op>,
+    root: usize,
+) {
+    let n = p.size;
+    let place = (p.me + n - root) % n;
+    let mut acc = mine;
+    let mut free: Vec<UserPtr> = Vec::new();
+    let mut mask = 1;
+    while mask < n && place & mask == 0 {
+        if place + mask < n {
+            let last = mask * 2 >= n;
+            let into = if place == 0 && last && acc != result {
+                result
+            } else {
+                free.pop().unwrap_or_else(|| p.elements(el, el.count))
+            };
+            p.recv(el.all(into), (place + mask + root) % n, 0);
+            p.fence();
+            p.reduce(op, &el.datatype, el.count, acc, into);
+            if acc != mine {
+                free.push(acc);
+            }
+            acc = into;
+        }
+        mask *= 2;
+    }
+    if place != 0 {
+        p.send(el.all(acc), (place - mask + root) % n, 0);
+    } else if acc != result {
+        p.copy(el.all(acc), el.all(result));
+    }
+}
+
+/// Result everywhere in `recv`. `send` is `None` if the operand is in place.
+pub fn allreduce<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    send: Option<UserPtr>,
+    recv: UserPtr,
+    el: &Elements,
+    op: &Arc<Op>,
+) {
+    if el.is_empty() {
+        return;
+    }
+    if let Some(send) = send {
+        p.copy(el.all(send), el.all(recv));
+    }
+    if p.size < 2 {
+        return;
+    }
+    let fold = Fold::new(p.me, p.size);
+    let long = el.len() >= LONG_BYTES && op.commutes() && el.count >= fold.power;
+    let tmp = p.elements(el, el.count);
+    let (mut acc, mut other) = (recv, tmp);
+    // The ranks above the largest power of two join their neighbours.
+    match fold.role {
+        Role::Lends(to) => {
+            p.send(el.all(acc), to, 0);
+            p.fence();
+        }
+        Role::Borrows(from, _) => {
+            p.recv(el.all(other), from, 0);
+            p.fence();
+            p.reduce(op, &el.datatype, el.count, other, acc);
+        }
+        Role::Plain(_) => {}
+    }
+    if let Role::Borrows(_, number) | Role::Plain(number) = fold.role {
+        if long {
+            halve_and_double(p, &fold, number, acc, other, el, op);
+        } else {
+            let mut mask = 1;
+            while mask < fold.power {
+                let partner = number ^ mask;
+                p.recv(el.all(other), fold.real(partner), mask);
+                p.send(el.all(acc), fold.real(partner), mask);
+                p.fence();
+                if partner < number {
+                    p.reduce(op, &el.datatype, el.count, other, acc);
+                } else {
+                    p.reduce(op, &el.datatype, el.count, acc, other);
+                    std::mem::swap(&mut acc, &mut other);
+                }
+                mask *= 2;
+            }
+        }
+    }
+    match fold.role {
+        Role::Lends(to) => p.recv(el.all(recv), to, 1),
+        Role::Borrows(from, _) => p.send(el.all(acc), from, 1),
+        Role::Plain(_) => {}
+    }
+    if acc != recv {
+        p.copy(el.all(acc), el.all(recv));
+    }
+}
+
+fn halve_and_double<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    fold: &Fold,
+    number: usize,
+    acc: UserPtr,
+    other: UserPtr,
+    el: &Elements,
+    op: &Arc<Op>,
+) {
+    let start = |segment: usize| segment * el.count / fold.power;
+    let part = |base: UserPtr, (from, to): (usize, usize)| {
+        el.part(base, start(from), start(to) - start(from))
+    };
+    let (mut low, mut high) = (0, fold.power);
+    let mut distance = fold.power / 2;
+    while distance > 0 {
+        let partner = fold.real(number ^ distance);
+        let middle = low + distance;
+        let (keep, give) = if number & distance == 0 {
+            ((low, middle), (middle, high))
+        } else {
+            ((middle, high), (low, middle))
+        };
+        p.recv(part(other, keep), partner, 2 * distance);
+        p.send(part(acc, give), partner, 2 * distance);
+        p.fence();
+        let (from, count) = (start(keep.0), start(keep.1) - start(keep.0));
+        p.reduce(op, &el.datatype, count, el.at(other, from), el.at(acc, from));
+        (low, high) = keep;
+        distance /= 2;
+    }
+    let mut distance = 1;
+    while distance < fold.power {
+        let partner = fold.real(number ^ distance);
+        let sibling = if number & distance == 0 {
+            (high, high + distance)
+        } else {
+            (low - distance, low)
+        };
+        p.recv(part(acc, sibling), partner, 2 * distance + 1);
+        p.send(part(acc, (low, high)), partner, 2 * distance + 1);
+        p.fence();
+        (low, high) = (low.min(sibling.0), high.max(sibling.1));
+        distance *= 2;
+    }
+}
+
+/// Reduction of the number of ranks to a power of two: of the first `2 * extra` ranks, the even
+/// ones lend their data to the odd ones.
+struct Fold {
+    power: usize,
+    extra: usize,
+    role: Role,
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    /// Gives its data to this rank and waits for the result.
+    Lends(usize),
+    /// Takes the data of this rank; has this number among the power of two.
+    Borrows(usize, usize),
+    /// Has this number among the power of two.
+    Plain(usize),
+}
+
+impl Fold {
+    fn new(me: usize, n: usize) -> Self {
+        let power = 1 << n.ilog2();
+        let extra = n - power;
+        let role = if me >= 2 * extra {
+            Role::Plain(me - extra)
+        } else if me % 2 == 0 {
+            Role::Lends(me + 1)
+        } else {
+            Role::Borrows(me - 1, me / 2)
+        };
+        Self { power, extra, role }
+    }
+
+    fn real(&self, number: usize) -> usize {
+        if number < self.extra { 2 * number + 1 } else { number + self.extra }
+    }
+}

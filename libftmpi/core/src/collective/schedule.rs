@@ -1,0 +1,185 @@
+//! A collective operation as a list of steps, and its executor.
+//!
+//! Guarantees: the list is fixed when the operation is called, and with it the identity of every
+//! message that it will send ([`Carrier::reserve`]) and the order of every reduction; executing it
+//! earlier or later, in one go or in many, changes neither. This is what makes collectives
+//! repeatable in a replay and bitwise reproducible between runs.
+//!
+//! The form follows Hoefler, Lumsdaine, Rehm: "Implementation and Performance Analysis of
+//! Non-Blocking Collective Operations for MPI" (SC 2007): rounds of communication, separated by
+//! [`Step::Fence`], with local work between them.
+
+use super::data::{Piece, TypeRef};
+use super::pool::Pool;
+
+use crate::engine::{Completion, RecvData, SendData};
+use crate::error::ErrorClass;
+use crate::op::Op;
+use crate::usermem::{Scratch, UserPtr};
+use ftmpi_wire::{Rank, Ssn};
+use std::sync::Arc;
+
+/// What schedules need of the engine; the tests of the algorithms put a model in its place.
+pub trait Carrier {
+    /// A send or receive under way.
+    type Request: Copy + std::fmt::Debug;
+    /// Gives the next message to `to` its identity.
+    fn reserve(&mut self, to: Rank) -> Ssn;
+    /// Sends a reserved message; `None` if the payload was taken at once.
+    fn send(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+    ) -> Option<Self::Request>;
+    /// Posts a receive.
+    fn receive(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> Self::Request;
+    /// Whether the request is complete.
+    fn is_done(&self, request: Self::Request) -> bool;
+    /// Takes the result of a complete request, which is gone thereafter.
+    fn finish(&mut self, request: Self::Request) -> Completion;
+}
+
+/// One step of a schedule.
+#[derive(Clone)]
+pub enum Step {
+    /// Start a send.
+    Send {
+        /// Identity, reserved when the schedule was built.
+        ssn: Ssn,
+        /// Receiver.
+        to: Rank,
+        /// Tag in the collective context.
+        tag: i32,
+        /// Payload.
+        data: Piece,
+    },
+    /// Start a receive.
+    Recv {
+        /// Sender.
+        from: Rank,
+        /// Tag in the collective context.
+        tag: i32,
+        /// Where to.
+        into: Piece,
+    },
+    /// Wait for all sends and receives that were started before.
+    Fence,
+    /// `inout = input op inout`.
+    Reduce {
+        /// Operation.
+        op: Arc<Op>,
+        /// Type of the elements.
+        datatype: TypeRef,
+        /// How many.
+        count: usize,
+        /// Left operand.
+        input: UserPtr,
+        /// Right operand and result.
+        inout: UserPtr,
+    },
+    /// Copy, repacking between layouts.
+    Copy {
+        /// Source.
+        from: Piece,
+        /// Target.
+        to: Piece,
+    },
+}
+
+/// A collective operation of this rank under way.
+pub struct Schedule<R> {
+    pub(super) context: u16,
+    pub(super) steps: Vec<Step>,
+    pub(super) scratch: Vec<Scratch>,
+    next: usize,
+    pending: Vec<R>,
+    error: Option<ErrorClass>,
+}
+
+impl<R: Copy + std::fmt::Debug> Schedule<R> {
+    pub(super) fn new(context: u16, steps: Vec<Step>, scratch: Vec<Scratch>) -> Self {
+        Self { context, steps, scratch, next: 0, pending: Vec::new(), error: None }
+    }
+
+    /// Goes as far as possible without waiting; true when everything is done.
+    pub fn advance<C: Carrier<Request = R>>(&mut self, carrier: &mut C) -> bool {
+        loop {
+            let fence = match self.steps.get(self.next) {
+                None | Some(Step::Fence) => true,
+                Some(step) => {
+                    Self::begin(step, self.context, carrier, &mut self.pending, &mut self.error);
+                    false
+                }
+            };
+            if fence {
+                while let Some(&request) = self.pending.last() {
+                    if !carrier.is_done(request) {
+                        return false;
+                    }
+                    self.pending.pop();
+                    let completion = carrier.finish(request);
+                    self.error = self.error.or(completion.error);
+                }
+                if self.next >= self.steps.len() {
+                    return true;
+                }
+            }
+            self.next += 1;
+        }
+    }
+
+    /// A request that must be complete before [`Schedule::advance`] can go on.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<R> {
+        self.pending.last().copied()
+    }
+
+    /// Tells of the completion of the request that [`Schedule::waits_for`] named, which was
+    /// finished elsewhere.
+    pub fn completed(&mut self, completion: &Completion) {
+        self.pending.pop();
+        self.error = self.error.or(completion.error);
+    }
+
+    fn begin<C: Carrier<Request = R>>(
+        step: &Step,
+        context: u16,
+        carrier: &mut C,
+        pending: &mut Vec<R>,
+        error: &mut Option<ErrorClass>,
+    ) {
+        match step {
+            Step::Send { ssn, to, tag, data } => {
+                pending.extend(carrier.send(*ssn, data.to_send(), *to, context, *tag));
+            }
+            Step::Recv { from, tag, into } => {
+                pending.push(carrier.receive(into.to_receive(), *from, context, *tag));
+            }
+            Step::Reduce { op, datatype, count, input, inout } => {
+                if let Err(e) = op.apply(*input, *inout, *count, datatype) {
+                    *error = error.or(Some(e.class));
+                }
+            }
+            Step::Copy { from, to } => {
+                if !from.copy_to(to) {
+                    *error = error.or(Some(ErrorClass::Truncate));
+                }
+            }
+            Step::Fence => {}
+        }
+    }
+
+    /// Gives the memory back and tells the first error.
+    pub fn dismantle(mut self, pool: &mut Pool) -> Option<ErrorClass> {
+        debug_assert!(self.pending.is_empty(), "a schedule is dismantled while it runs");
+        for scratch in self.scratch.drain(..) {
+            pool.give_back(scratch);
+        }
+        self.steps.clear();
+        pool.give_back_steps(self.steps, self.scratch);
+        self.error
+    }
+}

@@ -1,0 +1,5 @@
+//! Communicators.
+
+mod ranks;
+
+pub use ranks::Ranks;
