@@ -1,6 +1,6 @@
 //! Shared-memory rings and TCP channels between ranks; authenticated connections between hosts.
 //!
-//! The hot paths are raw system calls and link no Tokio. Feature `setup` adds what agents, launcher
+//! The hot paths ([`shm`], [`tcp`]) are raw memory and system calls and link no Tokio. Feature `setup` adds what agents, launcher
 //! and servers need to make a connection: [`auth`] proves the job's key on a fresh TCP connection,
 //! [`framed`] carries typed messages over it afterwards.
 
@@ -8,3 +8,5 @@
 pub mod auth;
 #[cfg(feature = "setup")]
 pub mod framed;
+pub mod shm;
+pub mod tcp;

@@ -1,6 +1,8 @@
 //! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.
 
 pub mod datatype;
+pub mod engine;
 pub mod error;
+pub mod op;
 pub mod slab;
 pub mod usermem;

@@ -35,6 +35,20 @@ impl UserPtr {
         Self(address.expose_provenance())
     }
 
+    /// Memory of our own that a frame refers to. The engine keeps it alive, and where it is, until
+    /// that frame is pushed.
+    #[must_use]
+    pub fn own(memory: &[u8]) -> Self {
+        Self(memory.as_ptr().expose_provenance())
+    }
+
+    /// Memory of our own that a payload lands in. The engine keeps it alive, and where it is, until
+    /// that payload has landed.
+    #[must_use]
+    pub fn own_mut(memory: &mut [u8]) -> Self {
+        Self(memory.as_mut_ptr().expose_provenance())
+    }
+
     /// The address as a number.
     #[must_use]
     pub const fn address(self) -> usize {

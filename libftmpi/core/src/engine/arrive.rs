@@ -1,0 +1,365 @@
+//! The way in: duplicates are dropped, messages matched, payloads landed.
+
+use super::matching::Body;
+use super::request::{Completion, Request, RequestKind};
+use super::{Awaited, Landing, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed};
+use crate::error::ErrorClass;
+use crate::usermem::UserPtr;
+use ftmpi_wire::header::{FLAG_SYNC, Kind};
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
+
+/// Payload of a control frame at the most: a `Resume` with very many holes is still far below.
+const CONTROL_BYTES_MAX: u64 = 64 << 20;
+/// Buffers of unexpected messages that are kept for reuse, and the largest that is.
+const BUFFERS_MAX: usize = 256;
+const BUFFER_BYTES_MAX: usize = 1 << 18;
+
+impl State {
+    pub(super) fn new_recv(&mut self, into: RecvData, from: Source) -> ReqId {
+        ReqId(self.requests.insert(Request {
+            kind: RequestKind::Recv { into, staging: None, posted: None, from },
+            done: false,
+            detached: false,
+            completion: Completion {
+                source: Rank(0),
+                tag: 0,
+                bytes: 0,
+                cancelled: false,
+                error: None,
+            },
+        }))
+    }
+
+    fn buffer(&mut self, len: usize) -> Vec<u8> {
+        let mut buffer = if len <= BUFFER_BYTES_MAX {
+            self.buffers.pop().unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        buffer.clear();
+        buffer.resize(len, 0);
+        buffer
+    }
+
+    fn give_buffer(&mut self, buffer: Vec<u8>) {
+        if self.buffers.len() < BUFFERS_MAX && buffer.capacity() <= BUFFER_BYTES_MAX {
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// Notes the envelope in a receive and says where its payload is to land.
+    fn land_in(&mut self, id: ReqId, from: Rank, tag: i32, len: u64) -> Landing {
+        let request = self.requests.get_mut(id.0);
+        request.completion.source = from;
+        request.completion.tag = tag;
+        let RequestKind::Recv { into, staging, posted, .. } = &mut request.kind else {
+            unreachable!("only receives are matched")
+        };
+        *posted = None;
+        let capacity = typed::recv_len(into);
+        if len > capacity as u64 {
+            request.completion.error = Some(ErrorClass::Truncate);
+        }
+        request.completion.bytes = len.min(capacity as u64);
+        let at = match into {
+            RecvData::Bytes { ptr, .. } => *ptr,
+            RecvData::Typed { .. } => {
+                let packed = staging.get_or_insert_default();
+                packed.resize(request.completion.bytes as usize, 0);
+                UserPtr::own_mut(packed)
+            }
+        };
+        Landing { at, capacity: request.completion.bytes as usize, token: Token::Request(id) }
+    }
+
+    /// A receive has its payload.
+    fn recv_done(&mut self, id: ReqId) {
+        let request = self.requests.get_mut(id.0);
+        if let RequestKind::Recv { into, staging, .. } = &mut request.kind
+            && let Some(packed) = staging.take()
+        {
+            typed::unpack(&packed, into);
+        }
+        self.counters.messages_received += 1;
+        self.counters.bytes_received += request.completion.bytes;
+        self.complete(id);
+    }
+
+    /// Matches a message whose payload is at hand.
+    #[inline]
+    pub(super) fn match_arrival(&mut self, from: Rank, header: &Header) -> Landing {
+        match self.matcher.arrive(from, header.context, header.tag, header.ssn) {
+            Some(posted) => {
+                self.record_match(posted.source, posted.post, from, header.ssn);
+                self.matched_sync(from, header.ssn, header.flags & FLAG_SYNC != 0);
+                self.land_in(posted.request, from, header.tag, header.len)
+            }
+            None => {
+                let mut buffer = self.buffer(header.len as usize);
+                let at = UserPtr::own_mut(&mut buffer);
+                let id = self.matcher.keep(
+                    from,
+                    header.context,
+                    header.tag,
+                    header.ssn,
+                    header.len,
+                    header.flags & FLAG_SYNC != 0,
+                    Body::Landing(buffer),
+                );
+                let capacity = header.len as usize;
+                Landing { at, capacity, token: Token::Unexpected(id) }
+            }
+        }
+    }
+
+    fn matched_sync(&mut self, from: Rank, ssn: Ssn, sync: bool) {
+        if !sync {
+            return;
+        }
+        if from == self.me {
+            self.acknowledged(from, ssn);
+        } else {
+            self.control_frame(from, Kind::SyncAck, ssn, Vec::new());
+        }
+    }
+
+    /// A payload has landed.
+    #[inline]
+    pub(super) fn finish_landing(&mut self, from: Rank, header: &Header, token: Token) {
+        match token {
+            Token::Discard => {}
+            Token::Request(id) => {
+                if self.hooks.log_payload && from != self.me {
+                    self.peers[from.index()].received.insert(header.ssn);
+                }
+                self.recv_done(id);
+            }
+            Token::Unexpected(id) => {
+                if self.hooks.log_payload && from != self.me {
+                    self.peers[from.index()].received.insert(header.ssn);
+                }
+                let message = self.matcher.message_mut(id);
+                if let Body::Landing(buffer) = &mut message.body {
+                    message.body = Body::Whole(std::mem::take(buffer));
+                }
+                if let Some(request) = message.claimed {
+                    self.hand_over(request, id);
+                }
+            }
+            Token::Control => self.control_landed(from, header),
+        }
+    }
+
+    /// Gives a message that is out of the queue to a receive.
+    pub(super) fn deliver(&mut self, request: ReqId, id: MessageId) {
+        self.matcher.unlink(id);
+        let m = self.matcher.message(id);
+        let (from, ssn, sync) = (m.source, m.ssn, m.sync);
+        self.matched_sync(from, ssn, sync);
+        let whole = match &mut self.matcher.message_mut(id).body {
+            Body::Whole(_) => true,
+            Body::Landing(_) => {
+                self.matcher.message_mut(id).claimed = Some(request);
+                return;
+            }
+            Body::Announced => false,
+        };
+        if whole {
+            self.hand_over(request, id);
+        } else {
+            self.matcher.remove(id);
+            self.awaited.insert((from, ssn), Awaited::By(request));
+            self.control_frame(from, Kind::ClearToSend, ssn, Vec::new());
+        }
+    }
+
+    fn hand_over(&mut self, request: ReqId, id: MessageId) {
+        let message = self.matcher.remove(id);
+        let Body::Whole(buffer) = message.body else { unreachable!("the payload is here") };
+        let landing = self.land_in(request, message.source, message.tag, message.bytes);
+        landing.at.write(&buffer[..landing.capacity]);
+        self.give_buffer(buffer);
+        self.recv_done(request);
+    }
+
+    /// A frame about a message that was announced, or whose landing was broken off, before.
+    fn resume_awaited(&mut self, from: Rank, header: &Header, awaited: Awaited) -> Landing {
+        match (awaited, header.kind) {
+            (Awaited::By(request), Kind::Eager | Kind::Data) => {
+                self.awaited.remove(&(from, header.ssn));
+                let tag = self.requests.get(request.0).completion.tag;
+                let tag = if header.kind == Kind::Eager { header.tag } else { tag };
+                self.land_in(request, from, tag, header.len)
+            }
+            (Awaited::By(_), _) => {
+                self.control_frame(from, Kind::ClearToSend, header.ssn, Vec::new());
+                self.discard()
+            }
+            (Awaited::Waiting(id), Kind::Eager) => {
+                self.awaited.remove(&(from, header.ssn));
+                let mut buffer = self.buffer(header.len as usize);
+                let at = UserPtr::own_mut(&mut buffer);
+                let message = self.matcher.message_mut(id);
+                message.bytes = header.len;
+                message.body = Body::Landing(buffer);
+                let capacity = header.len as usize;
+                Landing { at, capacity, token: Token::Unexpected(id) }
+            }
+            (Awaited::Waiting(_), _) => self.discard(),
+        }
+    }
+
+    fn control_landed(&mut self, from: Rank, header: &Header) {
+        let payload = std::mem::take(&mut self.peers[from.index()].control);
+        match header.kind {
+            Kind::RequestToSend => self.announced(from, header, &payload),
+            Kind::Resume => self.resumed(from, &payload),
+            Kind::LogCut => self.log_cut(from, &payload),
+            Kind::Protocol => {
+                self.protocol.on_frame(from, &payload);
+                self.commands_to_queues();
+            }
+            _ => {}
+        }
+        let buffer = &mut self.peers[from.index()].control;
+        *buffer = payload;
+        buffer.clear();
+    }
+
+    fn announced(&mut self, from: Rank, header: &Header, payload: &[u8]) {
+        let Ok(len) = payload.try_into().map(u64::from_le_bytes) else { return };
+        let sync = header.flags & FLAG_SYNC != 0;
+        match self.matcher.arrive(from, header.context, header.tag, header.ssn) {
+            Some(posted) => {
+                self.record_match(posted.source, posted.post, from, header.ssn);
+                self.matched_sync(from, header.ssn, sync);
+                self.land_in(posted.request, from, header.tag, len);
+                self.awaited.insert((from, header.ssn), Awaited::By(posted.request));
+                self.control_frame(from, Kind::ClearToSend, header.ssn, Vec::new());
+            }
+            None => {
+                let (context, tag, ssn) = (header.context, header.tag, header.ssn);
+                let id = self.matcher.keep(from, context, tag, ssn, len, sync, Body::Announced);
+                self.awaited.insert((from, ssn), Awaited::Waiting(id));
+            }
+        }
+    }
+
+    /// A message that we have came again.
+    fn duplicate(&mut self, from: Rank, header: &Header) -> Landing {
+        self.counters.duplicates += 1;
+        if header.flags & FLAG_SYNC != 0 && self.matcher.find_identity(from, header.ssn).is_none() {
+            self.control_frame(from, Kind::SyncAck, header.ssn, Vec::new());
+        }
+        self.discard()
+    }
+}
+
+impl Sink for State {
+    #[inline]
+    fn arrive(&mut self, from: Rank, header: &Header) -> Landing {
+        match header.kind {
+            Kind::Eager | Kind::Data | Kind::RequestToSend => {
+                if self.hooks.log_payload && self.peers[from.index()].received.contains(header.ssn)
+                {
+                    return self.duplicate(from, header);
+                }
+                if !self.awaited.is_empty()
+                    && let Some(&awaited) = self.awaited.get(&(from, header.ssn))
+                {
+                    return self.resume_awaited(from, header, awaited);
+                }
+                match header.kind {
+                    Kind::Eager => self.match_arrival(from, header),
+                    Kind::Data => self.discard(),
+                    _ => self.control_landing(from, header),
+                }
+            }
+            Kind::ClearToSend => {
+                self.clear_to_send(from, header.ssn);
+                self.discard()
+            }
+            Kind::SyncAck => {
+                self.acknowledged(from, header.ssn);
+                self.discard()
+            }
+            Kind::Resume | Kind::LogCut | Kind::Protocol => self.control_landing(from, header),
+        }
+    }
+
+    #[inline]
+    fn landed(&mut self, from: Rank, header: &Header, token: Token) {
+        self.finish_landing(from, header, token);
+    }
+
+    fn aborted(&mut self, from: Rank, header: &Header, token: Token) {
+        match token {
+            Token::Discard => {}
+            Token::Control => self.peers[from.index()].control.clear(),
+            Token::Request(id) => {
+                self.awaited.insert((from, header.ssn), Awaited::By(id));
+            }
+            Token::Unexpected(id) => {
+                let message = self.matcher.message_mut(id);
+                message.body = Body::Announced;
+                let (bytes, tag) = (message.bytes, message.tag);
+                let awaited = match message.claimed {
+                    Some(request) => {
+                        self.matcher.remove(id);
+                        self.land_in(request, from, tag, bytes);
+                        Awaited::By(request)
+                    }
+                    None => Awaited::Waiting(id),
+                };
+                self.awaited.insert((from, header.ssn), awaited);
+            }
+        }
+    }
+
+    fn channel_up(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.begin_channel(peer, incarnation);
+    }
+
+    fn channel_lost(&mut self, peer: Rank) {
+        self.end_channel(peer);
+        self.want(peer);
+    }
+
+    fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.new_life_of(peer, incarnation);
+    }
+
+    fn log_frame(&mut self, frame: event_log::Frame) {
+        self.from_logger(frame);
+    }
+
+    fn logger_lost(&mut self) {
+        self.logger_open = false;
+        self.logger_wanted = true;
+    }
+
+    fn logger_up(&mut self) {
+        self.begin_logging();
+    }
+
+    fn image_committed(&mut self, image: ImageNo, oldest: ImageNo) {
+        self.cut_logs(image, oldest);
+    }
+}
+
+impl State {
+    fn control_landing(&mut self, from: Rank, header: &Header) -> Landing {
+        if header.len > CONTROL_BYTES_MAX {
+            self.failure = Some(format!(
+                "rank {from} sent a control frame of {} bytes, more than the limit of {CONTROL_BYTES_MAX}: \
+                 its memory or the network is damaged",
+                header.len
+            ));
+            return self.discard();
+        }
+        let buffer = &mut self.peers[from.index()].control;
+        buffer.clear();
+        buffer.resize(header.len as usize, 0);
+        Landing { at: UserPtr::own_mut(buffer), capacity: buffer.len(), token: Token::Control }
+    }
+}

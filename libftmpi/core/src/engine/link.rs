@@ -1,0 +1,110 @@
+//! What the engine needs of the world: channels to peers, the event logger, a clock, a way to wait.
+//!
+//! The runtime implements [`Link`] over shared memory and sockets, the simulator over queues. Both
+//! drive the same engine.
+
+use crate::engine::request::{MessageId, ReqId};
+use crate::usermem::UserPtr;
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, control::FromRank, event_log};
+
+/// A frame on its way out. The link keeps its progress in it.
+#[derive(Debug)]
+pub struct Frame {
+    /// The envelope; `len` says how many bytes are at `payload`.
+    pub header: Header,
+    /// The bytes: stay where they are until the frame is pushed whole or dropped.
+    pub payload: UserPtr,
+    /// For the link: bytes of payload already handed over.
+    pub sent: u64,
+    /// For the link: the header is handed over.
+    pub begun: bool,
+}
+
+/// How far [`Link::push`] came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Push {
+    /// The frame is whole on its way; its payload may be reused.
+    Done,
+    /// No more fits now.
+    Full,
+}
+
+/// Where the payload of an arriving frame is to be put.
+#[derive(Debug, Clone, Copy)]
+pub struct Landing {
+    /// First byte.
+    pub at: UserPtr,
+    /// Bytes that fit; what is beyond is dropped (truncation).
+    pub capacity: usize,
+    /// To be given back.
+    pub token: Token,
+}
+
+/// What the engine wants to be reminded of when a payload has landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// Nothing: a duplicate.
+    Discard,
+    /// A receive of the program.
+    Request(ReqId),
+    /// A message that nobody asked for yet.
+    Unexpected(MessageId),
+    /// A frame of the engine's own.
+    Control,
+}
+
+/// Who hears what the link brings.
+pub trait Sink {
+    /// A frame begins.
+    fn arrive(&mut self, from: Rank, header: &Header) -> Landing;
+    /// Its payload is where it was to be put.
+    fn landed(&mut self, from: Rank, header: &Header, token: Token);
+    /// Its channel ended before that.
+    fn aborted(&mut self, from: Rank, header: &Header, token: Token);
+    /// A channel to this life of a peer is there.
+    fn channel_up(&mut self, peer: Rank, incarnation: Incarnation);
+    /// A channel broke without news of the peer: ask for another.
+    fn channel_lost(&mut self, peer: Rank);
+    /// A peer has a new life: its channels are gone.
+    fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation);
+    /// The event logger says something.
+    fn log_frame(&mut self, frame: event_log::Frame);
+    /// A (new) connection to the event logger is there.
+    fn logger_up(&mut self);
+    /// The connection to the event logger is gone; the engine asks for another.
+    fn logger_lost(&mut self);
+    /// An image is on stable storage.
+    fn image_committed(&mut self, image: ImageNo, oldest: ImageNo);
+}
+
+/// The world.
+pub trait Link {
+    /// Hands over as much of the frame as fits. Only for peers whose channel is up.
+    fn push(&mut self, to: Rank, frame: &mut Frame) -> Push;
+    /// Payloads above this are announced first.
+    fn eager_limit(&self, to: Rank) -> usize;
+    /// A channel to this life of a peer is wanted.
+    fn open(&mut self, peer: Rank, incarnation: Incarnation);
+    /// Looks once at everything, the channel of `first` before the others. `true` if anything came.
+    fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool;
+    /// To the event logger. Kept until it is connected.
+    fn log(&mut self, frame: &event_log::Frame);
+    /// To the agent.
+    fn tell(&mut self, message: FromRank);
+    /// Nothing came: spin, yield or sleep until something may have.
+    fn rest(&mut self);
+    /// The program asks again and again: give way if others need the processor.
+    fn relax(&mut self);
+    /// Seconds since some point in the past.
+    fn clock(&mut self) -> f64;
+    /// Named point of fault injection.
+    fn point(&mut self, _name: &'static str) {}
+    /// This is a restored process: every channel is gone. Tells the sink of half-landed payloads
+    /// ([`Sink::aborted`]), forgets all channels and the logger's connection without touching
+    /// their descriptors (the numbers may mean something else now).
+    fn abandon<S: Sink>(&mut self, sink: &mut S);
+    /// Recovery is impossible.
+    fn give_up(&mut self, why: String) -> !;
+    /// The engine's counters, from time to time.
+    fn publish(&mut self, _counters: &super::Counters) {}
+}

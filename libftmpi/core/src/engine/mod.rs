@@ -1,0 +1,489 @@
+//! The engine: takes the program's sends and receives, matches, asks the protocol, drives the link.
+//!
+//! Guarantees (ARCHITECTURE.md, "The life of a message"): every message has its identity from the
+//! program's call; messages of one pair in one context keep their order; under a logging protocol
+//! every payload is in the sender log before it leaves, duplicates are dropped, and nothing leaves
+//! before the protocol lets it. Single-threaded, no I/O of its own: the world is a [`Link`].
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `matching` | the two queues |
+//! | `send` | outgoing: log, gate, queue, rendezvous |
+//! | `arrive` | incoming: duplicates, matching, landing |
+//! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
+//! | `recover` | new lives: `Resume`, log cuts, replay |
+
+mod arrive;
+pub mod link;
+mod matching;
+mod outcome;
+mod recover;
+mod request;
+mod send;
+mod slots;
+mod typed;
+
+pub use link::{Frame, Landing, Link, Push, Sink, Token};
+pub use outcome::Decision;
+pub use request::{
+    Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
+};
+
+use crate::usermem::UserPtr;
+use ftmpi_protocols::protocol::{Command, Hooks, Pin, Protocol};
+use ftmpi_protocols::received::Received;
+use ftmpi_protocols::sender_log::{LogMemory, SenderLog};
+use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank, Ssn};
+use matching::Matcher;
+use request::{Request, RequestKind};
+use slots::Slots;
+use std::collections::{HashMap, VecDeque};
+
+/// What has been counted; see `ftmpi_wire::status::word`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Counters {
+    pub messages_sent: u64,
+    pub bytes_sent: u64,
+    pub messages_received: u64,
+    pub bytes_received: u64,
+    pub determinants: u64,
+    pub log_bytes: u64,
+    pub log_bytes_peak: u64,
+    pub gate_waits: u64,
+    pub gate_wait_ns: u64,
+    pub duplicates: u64,
+    pub resent: u64,
+    pub replayed: u64,
+    pub replaying: bool,
+}
+
+/// State of the way to a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Never wanted, or gone.
+    Absent,
+    /// Asked for.
+    Asked,
+    /// There; the peer's `Resume` has not come yet.
+    Fresh,
+    /// Messages flow.
+    Ready,
+}
+
+/// A frame that waits to leave.
+#[derive(Debug)]
+struct Out {
+    frame: Frame,
+    /// Owns the payload if nobody else does.
+    _owned: Option<Vec<u8>>,
+    /// Own events up to here must be stable first.
+    after: EventNo,
+    /// To be told that it is out.
+    request: Option<ReqId>,
+    /// It is a message (or its announcement) of the program; else a frame of the engine's own.
+    message: bool,
+}
+
+/// What is known about one peer.
+struct Peer {
+    incarnation: Incarnation,
+    way: Way,
+    /// It died and its new life has not resumed yet: sends to it are only logged.
+    absent_life: bool,
+    /// Last number given to a message to it.
+    last_ssn: Ssn,
+    /// Messages of it that we have.
+    received: Received,
+    /// Our messages that it has said to have.
+    has: Received,
+    log: SenderLog,
+    /// `Resume`, the first frame on a channel.
+    resume: Option<Out>,
+    queue: VecDeque<Out>,
+    /// What it was last told that it may cut from its log for us.
+    told_cut: Ssn,
+    /// Payload of a control frame that is landing.
+    control: Vec<u8>,
+}
+
+/// Where a message that was announced before is to land.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    By(ReqId),
+    Waiting(MessageId),
+}
+
+/// A rendezvous that waits for its clear-to-send.
+#[derive(Debug)]
+struct Pending {
+    payload: UserPtr,
+    len: u64,
+    owned: Option<Vec<u8>>,
+    request: Option<ReqId>,
+}
+
+/// What an image of this rank holds, for cutting logs when it is the oldest.
+#[derive(Debug)]
+struct Snapshot {
+    image: ImageNo,
+    events: EventNo,
+    received: Vec<Received>,
+}
+
+/// Everything but the link, so that the link can call it while it is being polled.
+pub struct State {
+    me: Rank,
+    protocol: Box<dyn Protocol>,
+    hooks: Hooks,
+    stable: EventNo,
+    peers: Vec<Peer>,
+    requests: Slots<Request>,
+    matcher: Matcher,
+    memory: LogMemory,
+    /// Number of receives posted whose match is a determinant.
+    posts: u64,
+    awaited: HashMap<(Rank, Ssn), Awaited>,
+    pending: HashMap<(Rank, Ssn), Pending>,
+    unacknowledged: HashMap<(Rank, Ssn), ReqId>,
+    /// Peers with something to push.
+    busy: Vec<Rank>,
+    /// Peers whose queue is to be made anew from the log.
+    rebuild: Vec<Rank>,
+    /// Peers to which a channel is to be asked for.
+    wanted: Vec<Rank>,
+    snapshots: VecDeque<Snapshot>,
+    /// Frames for the event logger.
+    to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
+    logger_wanted: bool,
+    logger_open: bool,
+    fetch: Option<recover::Fetch>,
+    failure: Option<String>,
+    trash: Vec<u8>,
+    buffers: Vec<Vec<u8>>,
+    counters: Counters,
+    replay_reported: bool,
+    /// Replay is over: held receives may match, at the next step of work.
+    free_held_due: bool,
+    last_clock: f64,
+}
+
+/// The engine of one rank.
+pub struct Engine<L: Link> {
+    /// The world.
+    pub link: L,
+    state: State,
+    idle_polls: u32,
+}
+
+impl<L: Link> Engine<L> {
+    /// An engine for rank `me`, with one entry of `incarnations` per rank.
+    pub fn new(
+        link: L,
+        me: Rank,
+        incarnations: &[Incarnation],
+        protocol: Box<dyn Protocol>,
+    ) -> Self {
+        let hooks = protocol.hooks();
+        let peers = incarnations
+            .iter()
+            .map(|&incarnation| Peer {
+                incarnation,
+                way: Way::Absent,
+                absent_life: false,
+                last_ssn: Ssn(0),
+                received: Received::default(),
+                has: Received::default(),
+                log: SenderLog::default(),
+                resume: None,
+                queue: VecDeque::new(),
+                told_cut: Ssn(0),
+                control: Vec::new(),
+            })
+            .collect();
+        let state = State {
+            me,
+            stable: protocol.stable(),
+            hooks,
+            protocol,
+            peers,
+            requests: Slots::new(),
+            matcher: Matcher::new(),
+            memory: LogMemory::default(),
+            posts: 0,
+            awaited: HashMap::new(),
+            pending: HashMap::new(),
+            unacknowledged: HashMap::new(),
+            busy: Vec::new(),
+            rebuild: Vec::new(),
+            wanted: Vec::new(),
+            snapshots: VecDeque::new(),
+            to_logger: VecDeque::new(),
+            logger_wanted: false,
+            logger_open: false,
+            fetch: None,
+            failure: None,
+            trash: Vec::new(),
+            buffers: Vec::new(),
+            counters: Counters::default(),
+            replay_reported: true,
+            free_held_due: false,
+            last_clock: f64::NEG_INFINITY,
+        };
+        Self { link, state, idle_polls: 0 }
+    }
+
+    /// Own rank.
+    #[inline]
+    pub fn me(&self) -> Rank {
+        self.state.me
+    }
+
+    /// Ranks in the job.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.state.peers.len() as u32
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> Counters {
+        let state = &self.state;
+        Counters {
+            determinants: state.protocol.determinants(),
+            log_bytes: state.memory.held(),
+            log_bytes_peak: state.memory.peak(),
+            replaying: state.protocol.replaying(),
+            ..state.counters
+        }
+    }
+
+    /// Does this protocol need the event logger?
+    pub fn needs_logger(&self) -> bool {
+        let hooks = self.state.hooks;
+        hooks.wildcard_matches || hooks.outcomes
+    }
+
+    /// Posts a receive.
+    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        let request = self.state.post(into, from, context, tag);
+        if self.state.has_work() {
+            self.work();
+        }
+        request
+    }
+
+    /// Receives a message that a matched probe took.
+    pub fn imrecv(&mut self, message: MessageId, into: RecvData) -> ReqId {
+        let request = self.state.new_recv(into, Source::Any);
+        self.state.deliver(request, message);
+        self.work();
+        request
+    }
+
+    /// One look at everything that may have come; `true` if something happened.
+    pub fn progress(&mut self) -> bool {
+        self.progress_from(None)
+    }
+
+    #[inline]
+    fn progress_from(&mut self, first: Option<Rank>) -> bool {
+        let came = self.link.poll(&mut self.state, first);
+        if self.state.has_work() {
+            self.work();
+        }
+        came
+    }
+
+    /// One step of waiting: progress, or rest if nothing came.
+    #[inline]
+    pub fn block(&mut self) {
+        self.block_on(None);
+    }
+
+    #[inline]
+    fn block_on(&mut self, first: Option<Rank>) {
+        if !self.progress_from(first) {
+            self.idle();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn idle(&mut self) {
+        self.state.protocol.flush();
+        self.work();
+        let counters = self.counters();
+        self.link.publish(&counters);
+        self.link.rest();
+    }
+
+    /// Called where the program polls: after many fruitless looks, gives way.
+    fn polled(&mut self, came: bool) {
+        self.idle_polls = if came { 0 } else { self.idle_polls + 1 };
+        if self.idle_polls >= 64 {
+            self.idle_polls = 0;
+            self.state.protocol.flush();
+            self.work();
+            self.link.relax();
+        }
+    }
+
+    /// Carries out what has been decided: commands of the protocol, queues, wanted channels.
+    #[inline(never)]
+    pub(crate) fn work(&mut self) {
+        let state = &mut self.state;
+        loop {
+            while let Some(command) = state.protocol.next_command() {
+                state.obey(command);
+            }
+            if std::mem::take(&mut state.free_held_due) {
+                state.free_held();
+            }
+            if let Some(why) = state.failure.take() {
+                self.link.give_up(why);
+            }
+            while let Some(peer) = state.rebuild.pop() {
+                let limit = self.link.eager_limit(peer);
+                state.rebuild_queue(peer, limit);
+            }
+            while let Some(peer) = state.wanted.pop() {
+                let p = &mut state.peers[peer.index()];
+                if p.way == Way::Absent && peer != state.me {
+                    p.way = Way::Asked;
+                    self.link.open(peer, p.incarnation);
+                }
+            }
+            if state.logger_wanted {
+                state.logger_wanted = false;
+                self.link.tell(ftmpi_wire::control::FromRank::OpenEventLog);
+            }
+            if state.logger_open {
+                while let Some(frame) = state.to_logger.pop_front() {
+                    self.link.log(&frame);
+                }
+            }
+            let mut busy = std::mem::take(&mut state.busy);
+            busy.retain(|&peer| !state.pump(&mut self.link, peer));
+            // What the pumping itself made busy comes behind what is still stuck.
+            let fresh = std::mem::replace(&mut state.busy, busy);
+            for peer in fresh {
+                state.mark_busy(peer);
+            }
+            if !state.protocol.replaying() && !state.replay_reported {
+                state.replay_reported = true;
+                state.counters.replayed += state.fetched_events();
+                let replayed = state.counters.replayed;
+                self.link.tell(ftmpi_wire::control::FromRank::CaughtUp { replayed });
+            }
+            match state.protocol.next_command() {
+                Some(command) => state.obey(command),
+                None if state.wanted.is_empty() => break,
+                None => {}
+            }
+        }
+    }
+}
+
+impl State {
+    /// Is there anything for [`Engine::work`]? Checked after every step, so it is cheap.
+    #[inline]
+    fn has_work(&self) -> bool {
+        !self.busy.is_empty()
+            || !self.wanted.is_empty()
+            || !self.rebuild.is_empty()
+            || self.logger_wanted
+            || !self.to_logger.is_empty()
+            || self.failure.is_some()
+            || self.free_held_due
+            || !self.replay_reported
+    }
+
+    fn mark_busy(&mut self, peer: Rank) {
+        if !self.busy.contains(&peer) {
+            self.busy.push(peer);
+        }
+    }
+
+    fn want(&mut self, peer: Rank) {
+        if self.peers[peer.index()].way == Way::Absent && !self.wanted.contains(&peer) {
+            self.wanted.push(peer);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        use ftmpi_wire::event_log::Frame as Log;
+        match command {
+            Command::Log { first, records } => self.to_log(Log::Append { first, records }),
+            Command::Prune { below } => self.to_log(Log::Prune { below }),
+            Command::FreeHeld => self.free_held_due = true,
+            Command::GiveUp(why) => self.failure = Some(why),
+            Command::Send { to, payload } => {
+                self.control_frame(to, ftmpi_wire::header::Kind::Protocol, Ssn(0), payload);
+            }
+            Command::Release => (0..self.peers.len()).for_each(|p| self.mark_busy(Rank(p as u32))),
+            Command::TakeImage => {}
+        }
+    }
+
+    fn to_log(&mut self, frame: ftmpi_wire::event_log::Frame) {
+        self.to_logger.push_back(frame);
+        if !self.logger_open {
+            self.logger_wanted = true;
+        }
+    }
+
+    /// Is the match of such a receive a determinant, and does replay need its number?
+    #[inline]
+    fn number_post(&mut self, from: Source) -> (u64, Pin) {
+        if self.hooks.wildcard_matches && from == Source::Any {
+            self.posts += 1;
+            (self.posts, self.protocol.pin(self.posts))
+        } else {
+            (0, Pin::Free)
+        }
+    }
+
+    fn post(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        let request = self.new_recv(into, from);
+        let (post, pin) = self.number_post(from);
+        match self.matcher.find(context, from, tag, pin) {
+            Some(message) => {
+                self.matcher.unlink(message);
+                self.note_match(from, post, message);
+                self.deliver(request, message);
+            }
+            None => {
+                let node = self.matcher.post(request, context, from, tag, post, pin);
+                if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request.0).kind
+                {
+                    *posted = Some(node);
+                }
+            }
+        }
+        request
+    }
+
+    fn note_match(&mut self, from: Source, post: u64, message: MessageId) {
+        let (source, ssn) = {
+            let m = self.matcher.message(message);
+            (m.source, m.ssn)
+        };
+        self.record_match(from, post, source, ssn);
+    }
+
+    #[inline]
+    fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
+        if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
+            self.protocol.on_match(post, source, ssn);
+            self.commands_to_queues();
+        }
+    }
+
+    /// Commands that arise while the link is being polled are carried out as far as that needs no
+    /// link; the rest waits for [`Engine::work`].
+    fn commands_to_queues(&mut self) {
+        while let Some(command) = self.protocol.next_command() {
+            self.obey(command);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Waiting, testing, probing, clocks: where a program learns what it could not know beforehand, and
+//! where, in a replay, it is told the same again.
+
+use super::request::RequestKind;
+use super::{Completion, Engine, Envelope, Link, MessageId, ReqId, Source, Tag};
+use ftmpi_protocols::protocol::{self, Answer, Pin};
+use ftmpi_wire::{Rank, Ssn};
+
+/// What a call that may answer "nothing" is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Look, then report with [`Engine::answered`] or [`Engine::answered_negative`].
+    Live,
+    /// Answer "nothing", without looking.
+    Negative,
+    /// Answer this, waiting for it if need be.
+    Positive(u64),
+}
+
+impl<L: Link> Engine<L> {
+    /// Is it complete? Looks only.
+    #[inline]
+    pub fn is_done(&self, id: ReqId) -> bool {
+        self.state.requests.get(id.0).done
+    }
+
+    /// Ends a request that is complete.
+    #[inline]
+    pub fn finish(&mut self, id: ReqId) -> Completion {
+        debug_assert!(self.is_done(id));
+        self.state.requests.remove(id.0).completion
+    }
+
+    /// Waits until it is complete, and ends it.
+    #[inline]
+    pub fn wait(&mut self, id: ReqId) -> Completion {
+        let first = match &self.state.requests.get(id.0).kind {
+            RequestKind::Recv { from: Source::Rank(rank), .. } => Some(*rank),
+            _ => None,
+        };
+        while !self.is_done(id) {
+            self.block_on(first);
+        }
+        self.finish(id)
+    }
+
+    /// `MPI_Request_free`: it goes when it is complete.
+    pub fn free_when_done(&mut self, id: ReqId) {
+        let request = self.state.requests.get_mut(id.0);
+        if request.done {
+            self.state.requests.remove(id.0);
+        } else {
+            request.detached = true;
+        }
+    }
+
+    /// `MPI_Cancel`: a receive that has not matched ends cancelled, everything else goes on.
+    pub fn cancel(&mut self, id: ReqId) {
+        let posted = |engine: &Self| match engine.state.requests.get(id.0).kind {
+            RequestKind::Recv { posted, .. } if !engine.is_done(id) => posted,
+            _ => None,
+        };
+        if matches!(self.state.requests.get(id.0).kind, RequestKind::Send { .. }) {
+            return;
+        }
+        match self.decide() {
+            Decision::Negative => return,
+            Decision::Positive(_) => {}
+            Decision::Live => {
+                if posted(self).is_none() {
+                    self.answered_negative();
+                    return;
+                }
+                self.answered(1);
+            }
+        }
+        let Some(node) = posted(self) else {
+            self.diverged("a receive that was cancelled in the first life has matched now");
+        };
+        self.state.matcher.unpost(node);
+        let request = self.state.requests.get_mut(id.0);
+        request.completion.cancelled = true;
+        self.state.complete(id);
+        if self.state.protocol.replaying() {
+            self.state.rematch();
+        }
+        self.work();
+    }
+
+    /// What a call with a non-deterministic answer is to do; asked once for every answer.
+    #[inline]
+    pub fn decide(&mut self) -> Decision {
+        if !self.state.hooks.outcomes {
+            return Decision::Live;
+        }
+        match self.recorded() {
+            protocol::Decision::Live => Decision::Live,
+            protocol::Decision::Negative => {
+                self.progress();
+                Decision::Negative
+            }
+            protocol::Decision::Positive(Answer::Value(value)) => Decision::Positive(value),
+            protocol::Decision::Positive(other) => {
+                self.diverged(&format!("a test or wait is made where {other:?} was recorded"))
+            }
+        }
+    }
+
+    fn recorded(&mut self) -> protocol::Decision {
+        let decision = self.state.protocol.decide();
+        self.work();
+        if decision == protocol::Decision::Live {
+            // Outcomes are exhausted, matches are not: those receives are posted already (they
+            // matched before this call in the first life), so their messages only have to come.
+            while self.state.protocol.replaying() {
+                self.block();
+            }
+        }
+        decision
+    }
+
+    /// After [`Decision::Live`]: the program was told "nothing".
+    #[inline]
+    pub fn answered_negative(&mut self) {
+        if self.state.hooks.outcomes {
+            self.state.protocol.on_negative();
+        }
+    }
+
+    /// After [`Decision::Live`]: the program was told this.
+    #[inline]
+    pub fn answered(&mut self, value: u64) {
+        if self.state.hooks.outcomes {
+            self.state.protocol.on_answer(Answer::Value(value));
+        }
+    }
+
+    /// One look for a call that polls (`MPI_Test…`); gives way when the program spins.
+    pub fn poll_once(&mut self) {
+        let came = self.progress();
+        self.polled(came);
+    }
+
+    fn diverged(&mut self, what: &str) -> ! {
+        let me = self.state.me;
+        self.link.give_up(format!(
+            "rank {me}: its replay took another course than its first life ({what}); the program \
+             depends on something that MPI does not see (time of day, random device, threads)"
+        ))
+    }
+
+    fn look(&self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+        let id = self.state.matcher.find(context, from, tag, Pin::Free)?;
+        Some((self.state.matcher.message(id).envelope(), id))
+    }
+
+    fn look_for(&mut self, source: Rank, ssn: Ssn) -> (Envelope, MessageId) {
+        loop {
+            if let Some(id) = self.state.matcher.find_identity(source, ssn) {
+                return (self.state.matcher.message(id).envelope(), id);
+            }
+            self.block_on(Some(source));
+        }
+    }
+
+    fn probe_now(&mut self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+        if self.state.hooks.outcomes {
+            match self.recorded() {
+                protocol::Decision::Live => {}
+                protocol::Decision::Negative => {
+                    self.progress();
+                    return None;
+                }
+                protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                    return Some(self.look_for(source, ssn));
+                }
+                protocol::Decision::Positive(other) => {
+                    self.diverged(&format!("a probe is made where {other:?} was recorded"))
+                }
+            }
+        }
+        let mut seen = self.look(from, context, tag);
+        if seen.is_none() {
+            self.poll_once();
+            seen = self.look(from, context, tag);
+        }
+        match seen {
+            Some((envelope, _)) => self.answered_probe(envelope),
+            None => self.answered_negative(),
+        }
+        seen
+    }
+
+    fn answered_probe(&mut self, envelope: Envelope) {
+        if self.state.hooks.outcomes {
+            self.state.protocol.on_answer(Answer::Probed(envelope.source, envelope.ssn));
+        }
+    }
+
+    fn probe_wait(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+        let wild = from == Source::Any && self.state.hooks.outcomes;
+        if wild {
+            match self.recorded() {
+                protocol::Decision::Live => {}
+                protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                    return self.look_for(source, ssn);
+                }
+                other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
+            }
+        }
+        let first = match from {
+            Source::Any => None,
+            Source::Rank(rank) => Some(rank),
+        };
+        loop {
+            if let Some(seen) = self.look(from, context, tag) {
+                if wild {
+                    self.answered_probe(seen.0);
+                }
+                return seen;
+            }
+            self.block_on(first);
+        }
+    }
+
+    /// `MPI_Iprobe`
+    pub fn iprobe(&mut self, from: Source, context: u16, tag: Tag) -> Option<Envelope> {
+        self.probe_now(from, context, tag).map(|(envelope, _)| envelope)
+    }
+
+    /// `MPI_Probe`
+    pub fn probe(&mut self, from: Source, context: u16, tag: Tag) -> Envelope {
+        self.probe_wait(from, context, tag).0
+    }
+
+    /// `MPI_Improbe`: the message is out of matching then.
+    pub fn improbe(
+        &mut self,
+        from: Source,
+        context: u16,
+        tag: Tag,
+    ) -> Option<(Envelope, MessageId)> {
+        let seen = self.probe_now(from, context, tag)?;
+        self.state.matcher.unlink(seen.1);
+        Some(seen)
+    }
+
+    /// `MPI_Mprobe`: the message is out of matching then.
+    pub fn mprobe(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+        let seen = self.probe_wait(from, context, tag);
+        self.state.matcher.unlink(seen.1);
+        seen
+    }
+
+    /// `MPI_Wtime`: never runs backwards, also over a restart; the recorded value in a replay.
+    pub fn wtime(&mut self) -> f64 {
+        let value = if self.state.hooks.clock {
+            match self.recorded() {
+                protocol::Decision::Positive(Answer::Clock(bits)) => f64::from_bits(bits),
+                protocol::Decision::Live => {
+                    let value = self.link.clock().max(self.state.last_clock);
+                    self.state.protocol.on_answer(Answer::Clock(value.to_bits()));
+                    value
+                }
+                other => self.diverged(&format!("the clock is read where {other:?} was recorded")),
+            }
+        } else {
+            self.link.clock().max(self.state.last_clock)
+        };
+        self.state.last_clock = value;
+        value
+    }
+}

@@ -1,0 +1,388 @@
+//! New lives: channels begin with `Resume`, logs are sent again and cut, events are fetched and
+//! repeated (ARCHITECTURE.md, "The life of a failure").
+
+use super::{Awaited, Engine, Frame, Link, Out, Peer, Snapshot, State, Way};
+use crate::usermem::UserPtr;
+use ftmpi_protocols::received::Received;
+use ftmpi_wire::header::{FLAG_SYNC, Kind, Received as WireReceived};
+use ftmpi_wire::{
+    Determinant, EventNo, Header, ImageNo, Incarnation, Rank, Ssn, control, event_log,
+};
+use std::collections::{HashMap, VecDeque};
+
+/// Events that are being fetched from the logger at the begin of a life.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    from: EventNo,
+    records: Vec<Determinant>,
+    done: bool,
+}
+
+impl<L: Link> Engine<L> {
+    /// A life begins that is not the first, without an image: everything is to be repeated from
+    /// the start of the program.
+    pub fn replay_from_start(&mut self) {
+        self.replay_after(EventNo(0));
+    }
+
+    /// This process was restored from image `image`: forget the old life's channels, repeat what
+    /// it had done since.
+    pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
+        self.link.abandon(&mut self.state);
+        let state = &mut self.state;
+        state.logger_open = false;
+        state.to_logger.clear();
+        for (index, &incarnation) in incarnations.iter().enumerate() {
+            let rank = Rank(index as u32);
+            if rank != state.me {
+                state.forget_channel(rank);
+                let peer = &mut state.peers[index];
+                peer.incarnation = incarnation;
+                if peer.has_traffic() {
+                    state.want(rank);
+                }
+            }
+        }
+        state.counters.replayed = 0;
+        let events = state.snapshots.iter().find(|s| s.image == image).map(|s| s.events);
+        match events {
+            Some(events) => self.replay_after(events),
+            None => self.link.give_up(format!("image {image} does not know itself: it is damaged")),
+        }
+    }
+
+    fn replay_after(&mut self, last: EventNo) {
+        if !self.needs_logger() {
+            self.work();
+            return;
+        }
+        let state = &mut self.state;
+        state.fetch = Some(Fetch { from: last.next(), records: Vec::new(), done: false });
+        state.to_log(event_log::Frame::Fetch { from: last.next() });
+        while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
+            self.block();
+        }
+        let state = &mut self.state;
+        let records = std::mem::take(&mut state.fetch.as_mut().expect("just filled").records);
+        state.counters.replayed = records.len() as u64;
+        state.protocol.on_restart(last, records);
+        state.replay_reported = false;
+        state.commands_to_queues();
+        let protocol = &mut state.protocol;
+        state.matcher.repin(|posted| match posted.post {
+            0 => posted.pin,
+            post => protocol.pin(post),
+        });
+        state.rematch();
+        self.link.point("replay");
+        self.work();
+    }
+
+    /// Everything that an image taken now would depend on is stable.
+    pub fn is_image_safe(&mut self) -> bool {
+        self.state.protocol.flush();
+        self.work();
+        let protocol = &self.state.protocol;
+        !protocol.replaying() && protocol.stable() >= protocol.last_event()
+    }
+
+    /// An image with this number is being taken of this very state.
+    pub fn image_taken(&mut self, image: ImageNo) {
+        let state = &mut self.state;
+        let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
+        let events = state.protocol.last_event();
+        state.snapshots.push_back(Snapshot { image, events, received });
+    }
+
+    /// The image was not taken after all, or was lost.
+    pub fn image_lost(&mut self, image: ImageNo) {
+        self.state.snapshots.retain(|s| s.image != image);
+    }
+}
+
+impl Peer {
+    fn has_traffic(&self) -> bool {
+        self.last_ssn > Ssn(0) || self.received.last() > Ssn(0)
+    }
+}
+
+impl State {
+    /// How many events were fetched for the replay that just ended.
+    pub(super) fn fetched_events(&mut self) -> u64 {
+        self.fetch = None;
+        0
+    }
+
+    /// A channel to a peer is there: say what we have of it.
+    pub(super) fn begin_channel(&mut self, rank: Rank, incarnation: Incarnation) {
+        if incarnation > self.peers[rank.index()].incarnation {
+            self.new_life_of(rank, incarnation);
+        }
+        let peer = &mut self.peers[rank.index()];
+        if incarnation != peer.incarnation || matches!(peer.way, Way::Fresh | Way::Ready) {
+            return;
+        }
+        let payload = control::encode(&peer.received.to_wire());
+        let header = Header {
+            kind: Kind::Resume,
+            flags: 0,
+            context: 0,
+            tag: 0,
+            len: payload.len() as u64,
+            ssn: Ssn(0),
+        };
+        let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
+        peer.resume = Some(Out {
+            frame,
+            _owned: Some(payload),
+            after: EventNo(0),
+            request: None,
+            message: false,
+        });
+        peer.way = Way::Fresh;
+        self.mark_busy(rank);
+    }
+
+    /// The channel is gone. What waited for it is in the log, or, without one, still in the queue.
+    pub(super) fn end_channel(&mut self, rank: Rank) {
+        if self.hooks.log_payload {
+            self.forget_channel(rank);
+        } else {
+            let me = self.me;
+            self.failure = Some(format!(
+                "rank {me} lost its connection to rank {rank}, and the protocol keeps no log to \
+                 repair it from; run with --protocol pessimistic"
+            ));
+        }
+    }
+
+    fn forget_channel(&mut self, rank: Rank) {
+        let peer = &mut self.peers[rank.index()];
+        peer.way = Way::Absent;
+        peer.resume = None;
+        peer.absent_life = true;
+        peer.has = Received::default();
+        let queue = std::mem::take(&mut peer.queue);
+        // Announcements to the lost channel are made again from the log.
+        let keys: Vec<_> = self.pending.keys().filter(|key| key.0 == rank).copied().collect();
+        let requests: Vec<_> = keys
+            .into_iter()
+            .filter_map(|key| self.pending.remove(&key)?.request)
+            .chain(queue.into_iter().filter_map(|out| out.request))
+            .collect();
+        for request in requests {
+            self.send_is_out(request);
+        }
+    }
+
+    /// A peer begins a new life.
+    pub(super) fn new_life_of(&mut self, rank: Rank, incarnation: Incarnation) {
+        if incarnation <= self.peers[rank.index()].incarnation || rank == self.me {
+            return;
+        }
+        self.peers[rank.index()].incarnation = incarnation;
+        self.forget_channel(rank);
+        self.protocol.on_peer_restart(rank, incarnation);
+        self.commands_to_queues();
+        if self.peers[rank.index()].has_traffic() {
+            self.want(rank);
+        }
+    }
+
+    /// A peer says what it has of us: messages flow again, first what it lacks.
+    pub(super) fn resumed(&mut self, rank: Rank, payload: &[u8]) {
+        let Ok(wire) = control::decode::<WireReceived>(payload) else {
+            self.failure = Some(format!("rank {rank} sent a malformed Resume"));
+            return;
+        };
+        let has = Received::from_wire(&wire);
+        let peer = &mut self.peers[rank.index()];
+        if peer.log.cut_at().contiguous() > has.contiguous() {
+            let (me, cut) = (self.me, peer.log.cut_at().contiguous());
+            self.failure = Some(format!(
+                "rank {rank} cannot be recovered: it restarted from a state that lacks messages \
+                 {} to {cut} of rank {me}, which were cut from the log because newer images of \
+                 rank {rank} had been committed; those images are lost or damaged",
+                has.contiguous().next(),
+            ));
+            return;
+        }
+        peer.has = has;
+        peer.way = Way::Ready;
+        peer.absent_life = false;
+        self.mark_busy(rank);
+        if self.hooks.log_payload {
+            self.rebuild.push(rank);
+        }
+    }
+
+    /// Queues everything of the log that the peer lacks, in order.
+    pub(super) fn rebuild_queue(&mut self, rank: Rank, eager_limit: usize) {
+        let peer = &mut self.peers[rank.index()];
+        let old = std::mem::take(&mut peer.queue);
+        let mut requests = HashMap::new();
+        let mut queue = VecDeque::new();
+        for out in old {
+            match out.request {
+                Some(request) if out.message => {
+                    requests.insert(out.frame.header.ssn, request);
+                }
+                _ if out.message => {}
+                _ => queue.push_back(out),
+            }
+        }
+        peer.queue = queue;
+        let missing: Vec<_> = peer
+            .log
+            .iter()
+            .filter(|entry| {
+                !peer.has.contains(entry.ssn)
+                    || (entry.flags & FLAG_SYNC != 0
+                        && self.unacknowledged.contains_key(&(rank, entry.ssn)))
+            })
+            .map(|entry| {
+                let len = entry.payload().len();
+                let kind = if len > eager_limit { Kind::RequestToSend } else { Kind::Eager };
+                let (flags, context, tag, ssn) = (entry.flags, entry.context, entry.tag, entry.ssn);
+                let header = Header { kind, flags, context, tag, len: len as u64, ssn };
+                (header, UserPtr::own(entry.payload()))
+            })
+            .collect();
+        for (header, payload) in missing {
+            let ssn = header.ssn;
+            let known = requests.remove(&ssn);
+            if known.is_none() && !self.pending.contains_key(&(rank, ssn)) {
+                self.counters.resent += 1;
+            }
+            if header.kind == Kind::RequestToSend {
+                let request =
+                    known.or_else(|| self.pending.get(&(rank, ssn)).and_then(|p| p.request));
+                let pending = super::Pending { payload, len: header.len, owned: None, request };
+                self.pending.insert((rank, ssn), pending);
+                self.announce(rank, header, None);
+            } else {
+                self.enqueue(rank, header, payload, None, known);
+            }
+        }
+        for request in requests.into_values() {
+            self.send_is_out(request);
+        }
+    }
+
+    /// A peer's oldest offered image has this much: the log may forget it.
+    pub(super) fn log_cut(&mut self, rank: Rank, payload: &[u8]) {
+        if let Ok(wire) = control::decode::<WireReceived>(payload) {
+            let received = Received::from_wire(&wire);
+            self.peers[rank.index()].log.cut(&received, &mut self.memory);
+        }
+    }
+
+    /// An image is stable: what only older ones needed may go everywhere.
+    pub(super) fn cut_logs(&mut self, _image: ImageNo, oldest: ImageNo) {
+        while self.snapshots.front().is_some_and(|s| s.image < oldest) {
+            self.snapshots.pop_front();
+        }
+        let Some(front) = self.snapshots.front() else { return };
+        if front.image != oldest {
+            return;
+        }
+        self.protocol.on_oldest_image(front.events);
+        let cuts: Vec<_> = front
+            .received
+            .iter()
+            .enumerate()
+            .filter(|&(index, received)| {
+                received.contiguous() > self.peers[index].told_cut && index != self.me.index()
+            })
+            .map(|(index, received)| (Rank(index as u32), received.clone()))
+            .collect();
+        for (rank, received) in cuts {
+            self.peers[rank.index()].told_cut = received.contiguous();
+            let payload = control::encode(&received.to_wire());
+            self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
+        }
+        self.commands_to_queues();
+    }
+
+    /// Replay is over: receives that were held back take what came meanwhile.
+    pub(super) fn free_held(&mut self) {
+        let protocol = &mut self.protocol;
+        self.matcher.repin(|posted| match posted.post {
+            0 => posted.pin,
+            post => protocol.pin(post),
+        });
+        self.rematch();
+    }
+
+    /// Offers every waiting message to the posted receives again.
+    pub(super) fn rematch(&mut self) {
+        for id in self.matcher.waiting() {
+            let m = self.matcher.message(id);
+            let (source, context, tag, ssn) = (m.source, m.context, m.tag, m.ssn);
+            if let Some(posted) = self.matcher.arrive(source, context, tag, ssn) {
+                self.matcher.unlink(id);
+                // A message that had been announced is now awaited by the receive.
+                self.awaited.retain(|_, awaited| *awaited != Awaited::Waiting(id));
+                self.record_match(posted.source, posted.post, source, ssn);
+                self.deliver(posted.request, id);
+            }
+        }
+    }
+
+    /// The event logger is connected (again).
+    pub(super) fn begin_logging(&mut self) {
+        self.logger_open = true;
+        self.logger_wanted = false;
+        self.to_logger.retain(|frame| matches!(frame, event_log::Frame::Prune { .. }));
+        match &self.fetch {
+            Some(fetch) if !fetch.done => {
+                let from = EventNo(fetch.from.0 + fetch.records.len() as u64);
+                self.to_log(event_log::Frame::Fetch { from });
+            }
+            _ => self.protocol.on_logger_back(),
+        }
+        self.commands_to_queues();
+        self.mark_busy(self.me);
+    }
+
+    /// The event logger speaks.
+    pub(super) fn from_logger(&mut self, frame: event_log::Frame) {
+        let me = self.me;
+        match frame {
+            event_log::Frame::Ack { written, durable } => {
+                self.protocol.on_stable(written, durable);
+            }
+            event_log::Frame::Events { first, records } => {
+                let Some(fetch) = &mut self.fetch else { return };
+                let expected = fetch.from.0 + fetch.records.len() as u64;
+                if first.0 != expected {
+                    self.failure = Some(format!(
+                        "rank {me} cannot be recovered: the event logger has its events only from \
+                         {first} on, and {expected} is needed"
+                    ));
+                    return;
+                }
+                fetch.records.extend(records);
+            }
+            event_log::Frame::End { next } => {
+                let Some(fetch) = &mut self.fetch else { return };
+                let expected = fetch.from.0 + fetch.records.len() as u64;
+                if next.0 != expected {
+                    self.failure = Some(format!(
+                        "rank {me} cannot be recovered: the event logger ends at event {next}, \
+                         and {expected} was expected"
+                    ));
+                    return;
+                }
+                fetch.done = true;
+            }
+            event_log::Frame::Refused => {
+                self.failure =
+                    Some(format!("rank {me}: the event logger says that this life is over"));
+            }
+            event_log::Frame::Append { .. }
+            | event_log::Frame::Prune { .. }
+            | event_log::Frame::Fetch { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Requests of the engine: sends that are not out yet and receives.
+
+use crate::datatype::Datatype;
+use crate::error::ErrorClass;
+use crate::usermem::UserPtr;
+use ftmpi_wire::{Rank, Ssn};
+
+/// A request of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReqId(pub u32);
+
+/// A message that was taken out of matching by a matched probe, or waits unexpected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MessageId(pub u32);
+
+/// From whom (world rank).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `MPI_ANY_SOURCE`
+    Any,
+    /// This rank.
+    Rank(Rank),
+}
+
+/// With which tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// `MPI_ANY_TAG`
+    Any,
+    /// This tag.
+    Is(i32),
+}
+
+/// How a send completes. (Buffered mode is the facade's.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendMode {
+    /// When the payload may be reused.
+    Standard,
+    /// When the message was matched as well.
+    Synchronous,
+    /// As standard: the receive is known to be posted.
+    Ready,
+}
+
+/// The payload of a send, in memory of the program.
+#[derive(Debug, Clone)]
+pub enum SendData {
+    /// One piece.
+    Bytes {
+        /// First byte.
+        ptr: UserPtr,
+        /// How many.
+        len: usize,
+    },
+    /// `count` elements of a datatype.
+    Typed {
+        /// The buffer argument.
+        ptr: UserPtr,
+        /// Elements.
+        count: u64,
+        /// Their type.
+        datatype: Datatype,
+    },
+}
+
+/// Where a receive puts its payload, in memory of the program.
+#[derive(Debug, Clone)]
+pub enum RecvData {
+    /// One piece.
+    Bytes {
+        /// First byte.
+        ptr: UserPtr,
+        /// How many fit.
+        len: usize,
+    },
+    /// `count` elements of a datatype.
+    Typed {
+        /// The buffer argument.
+        ptr: UserPtr,
+        /// Elements.
+        count: u64,
+        /// Their type.
+        datatype: Datatype,
+    },
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Who sent (world rank).
+    pub source: Rank,
+    /// Its tag.
+    pub tag: i32,
+    /// Bytes received.
+    pub bytes: u64,
+    /// It was cancelled.
+    pub cancelled: bool,
+    /// What went wrong with it.
+    pub error: Option<ErrorClass>,
+}
+
+/// What a probe sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Envelope {
+    /// Who sent (world rank).
+    pub source: Rank,
+    /// Its tag.
+    pub tag: i32,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Which message of the sender.
+    pub ssn: Ssn,
+}
+
+/// State of a request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub kind: RequestKind,
+    pub done: bool,
+    /// `MPI_Request_free` was called: goes when done.
+    pub detached: bool,
+    pub completion: Completion,
+}
+
+/// What a request is for.
+#[derive(Debug)]
+pub(super) enum RequestKind {
+    /// A send: complete when the frame is out and, if `unacknowledged`, matched.
+    Send { out: bool, unacknowledged: bool },
+    /// A receive.
+    Recv {
+        into: RecvData,
+        /// Packed bytes of a payload that is not one piece in memory.
+        staging: Option<Vec<u8>>,
+        /// Node in the matcher while it is posted.
+        posted: Option<u32>,
+        /// Where to look first while waiting.
+        from: Source,
+    },
+}
+
+impl Request {
+    pub fn send() -> Self {
+        Self {
+            kind: RequestKind::Send { out: false, unacknowledged: false },
+            done: false,
+            detached: false,
+            completion: Completion {
+                source: Rank(0),
+                tag: 0,
+                bytes: 0,
+                cancelled: false,
+                error: None,
+            },
+        }
+    }
+}

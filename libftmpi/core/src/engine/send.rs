@@ -1,0 +1,355 @@
+//! The way out: identity, log, gate, queue, rendezvous (ARCHITECTURE.md, "The life of a message").
+
+use super::request::{Request, RequestKind};
+use super::{
+    Engine, Frame, Link, Out, Pending, Push, ReqId, SendData, SendMode, State, Token, Way, typed,
+};
+use crate::usermem::UserPtr;
+use ftmpi_protocols::protocol::SendVerdict;
+use ftmpi_wire::header::{FLAG_SYNC, Kind};
+use ftmpi_wire::{EventNo, Header, Rank, Ssn};
+
+impl<L: Link> Engine<L> {
+    /// Starts a send. `None`: it is complete already, the payload may be reused.
+    #[inline]
+    pub fn isend(
+        &mut self,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+        mode: SendMode,
+    ) -> Option<ReqId> {
+        let ssn = self.reserve(to);
+        let flags = if mode == SendMode::Synchronous { FLAG_SYNC } else { 0 };
+        if let SendData::Bytes { ptr, len } = data {
+            // The fast path: the channel is free, the protocol has nothing against it, and the
+            // frame fits.
+            let state = &mut self.state;
+            let peer = &mut state.peers[to.index()];
+            if !state.hooks.sends
+                && flags == 0
+                && peer.way == Way::Ready
+                && peer.queue.is_empty()
+                && len <= self.link.eager_limit(to)
+            {
+                let header =
+                    Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+                let mut frame = Frame { header, payload: ptr, sent: 0, begun: false };
+                state.counters.messages_sent += 1;
+                state.counters.bytes_sent += len as u64;
+                if self.link.push(to, &mut frame) == Push::Done {
+                    return None;
+                }
+                let request = ReqId(state.requests.insert(Request::send()));
+                let after = EventNo(0);
+                peer.queue.push_back(Out {
+                    frame,
+                    _owned: None,
+                    after,
+                    request: Some(request),
+                    message: true,
+                });
+                state.mark_busy(to);
+                return Some(request);
+            }
+        }
+        self.isend_slow(ssn, data, to, context, tag, flags)
+    }
+
+    /// Gives the next message to `to` its number now; it is sent later with
+    /// [`Engine::isend_reserved`]. For the steps of schedules, whose order in time may differ from
+    /// life to life.
+    #[inline]
+    pub fn reserve(&mut self, to: Rank) -> Ssn {
+        let last = &mut self.state.peers[to.index()].last_ssn;
+        *last = last.next();
+        *last
+    }
+
+    /// Sends a message whose number was reserved.
+    pub fn isend_reserved(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+    ) -> Option<ReqId> {
+        self.isend_slow(ssn, data, to, context, tag, 0)
+    }
+
+    #[inline(never)]
+    fn isend_slow(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+        flags: u8,
+    ) -> Option<ReqId> {
+        self.state.counters.messages_sent += 1;
+        self.state.counters.bytes_sent += typed::send_len(&data) as u64;
+        let request = if to == self.state.me {
+            self.state.send_to_self(ssn, data, context, tag, flags)
+        } else if self.state.hooks.log_payload {
+            let limit = self.link.eager_limit(to);
+            self.state.send_logged(ssn, data, to, context, tag, flags, limit)
+        } else {
+            let limit = self.link.eager_limit(to);
+            self.state.send_unlogged(ssn, data, to, context, tag, flags, limit)
+        };
+        self.work();
+        let id = request?;
+        if self.state.requests.get(id.0).done {
+            self.state.requests.remove(id.0);
+            return None;
+        }
+        Some(id)
+    }
+}
+
+impl State {
+    fn new_send(&mut self, unacknowledged: bool) -> ReqId {
+        let mut request = Request::send();
+        request.kind = RequestKind::Send { out: false, unacknowledged };
+        ReqId(self.requests.insert(request))
+    }
+
+    /// To ourselves: no channel, no log (our own replay sends it again).
+    fn send_to_self(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        context: u16,
+        tag: i32,
+        flags: u8,
+    ) -> Option<ReqId> {
+        let sync = flags & FLAG_SYNC != 0;
+        let request = self.new_send(sync);
+        if sync {
+            self.unacknowledged.insert((self.me, ssn), request);
+        }
+        let len = typed::send_len(&data);
+        let header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+        let me = self.me;
+        let landing = self.match_arrival(me, &header);
+        typed::copy_out(&data, landing.at, landing.capacity.min(len));
+        self.finish_landing(me, &header, landing.token);
+        self.send_is_out(request);
+        Some(request)
+    }
+
+    fn send_unlogged(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+        flags: u8,
+        eager_limit: usize,
+    ) -> Option<ReqId> {
+        let sync = flags & FLAG_SYNC != 0;
+        let request = self.new_send(sync);
+        if sync {
+            self.unacknowledged.insert((to, ssn), request);
+        }
+        let (payload, len, owned) = match data {
+            SendData::Bytes { ptr, len } => (ptr, len, None),
+            SendData::Typed { .. } => {
+                let packed = typed::pack(&data);
+                (UserPtr::own(&packed), packed.len(), Some(packed))
+            }
+        };
+        let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+        if len > eager_limit {
+            header.kind = Kind::RequestToSend;
+            let pending = Pending { payload, len: len as u64, owned, request: Some(request) };
+            self.pending.insert((to, ssn), pending);
+            self.announce(to, header, None);
+        } else {
+            self.enqueue(to, header, payload, owned, Some(request));
+        }
+        Some(request)
+    }
+
+    fn send_logged(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+        flags: u8,
+        eager_limit: usize,
+    ) -> Option<ReqId> {
+        let sync = flags & FLAG_SYNC != 0;
+        let len = typed::send_len(&data);
+        let mut block = self.memory.take(len);
+        typed::pack_into(&data, block.bytes_mut());
+        let peer = &mut self.peers[to.index()];
+        let payload = UserPtr::own(peer.log.keep(ssn, context, tag, flags, block).payload());
+        let known = peer.has.contains(ssn);
+        let absent = peer.absent_life;
+        if known && !sync {
+            return None;
+        }
+        let request = self.new_send(sync);
+        if sync {
+            self.unacknowledged.insert((to, ssn), request);
+        }
+        if absent {
+            // It is in the log, and goes when the peer's new life has said what it has.
+            self.want(to);
+            self.send_is_out(request);
+            return Some(request);
+        }
+        let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+        if len > eager_limit {
+            header.kind = Kind::RequestToSend;
+            let pending = Pending { payload, len: len as u64, owned: None, request: Some(request) };
+            self.pending.insert((to, ssn), pending);
+            self.announce(to, header, None);
+        } else {
+            self.enqueue(to, header, payload, None, Some(request));
+        }
+        Some(request)
+    }
+
+    /// Queues a request-to-send; its payload is the length.
+    pub(super) fn announce(&mut self, to: Rank, mut header: Header, request: Option<ReqId>) {
+        let len = header.len.to_le_bytes().to_vec();
+        header.len = len.len() as u64;
+        let payload = UserPtr::own(&len);
+        self.enqueue(to, header, payload, Some(len), request);
+    }
+
+    /// Queues a message of the program behind what waits for the same peer.
+    pub(super) fn enqueue(
+        &mut self,
+        to: Rank,
+        header: Header,
+        payload: UserPtr,
+        owned: Option<Vec<u8>>,
+        request: Option<ReqId>,
+    ) {
+        let after = match self.verdict(to, header.ssn) {
+            SendVerdict::Go => EventNo(0),
+            SendVerdict::After(event) => event,
+            SendVerdict::Hold => EventNo(u64::MAX),
+        };
+        let frame = Frame { header, payload, sent: 0, begun: false };
+        let peer = &mut self.peers[to.index()];
+        peer.queue.push_back(Out { frame, _owned: owned, after, request, message: true });
+        self.mark_busy(to);
+        self.want(to);
+    }
+
+    fn verdict(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
+        if !self.hooks.sends {
+            return SendVerdict::Go;
+        }
+        let verdict = self.protocol.on_send(to, ssn);
+        self.commands_to_queues();
+        if verdict != SendVerdict::Go {
+            self.counters.gate_waits += 1;
+        }
+        verdict
+    }
+
+    /// Queues a frame of the engine's own. Such frames reveal a match only where `gated`.
+    pub(super) fn control_frame(&mut self, to: Rank, kind: Kind, ssn: Ssn, payload: Vec<u8>) {
+        let gated = kind == Kind::SyncAck && self.hooks.sends;
+        let after = if gated {
+            match self.verdict(to, ssn) {
+                SendVerdict::After(event) => event,
+                _ => EventNo(0),
+            }
+        } else {
+            EventNo(0)
+        };
+        let header = Header { kind, flags: 0, context: 0, tag: 0, len: payload.len() as u64, ssn };
+        let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
+        let out = Out { frame, _owned: Some(payload), after, request: None, message: false };
+        self.peers[to.index()].queue.push_back(out);
+        self.mark_busy(to);
+        self.want(to);
+    }
+
+    /// Pushes what may leave to this peer; `true` if nothing is left that waits for the link.
+    pub(super) fn pump<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
+        let stable = self.protocol.stable();
+        self.stable = stable;
+        loop {
+            let peer = &mut self.peers[to.index()];
+            if let Some(resume) = &mut peer.resume {
+                if peer.way == Way::Absent || peer.way == Way::Asked {
+                    return false;
+                }
+                if link.push(to, &mut resume.frame) == Push::Full {
+                    return false;
+                }
+                peer.resume = None;
+                continue;
+            }
+            let Some(out) = peer.queue.front_mut() else { return true };
+            if peer.way != Way::Ready || (out.after > stable && !out.frame.begun) {
+                return false;
+            }
+            if link.push(to, &mut out.frame) == Push::Full {
+                return false;
+            }
+            let out = peer.queue.pop_front().expect("the front was there");
+            if let Some(request) = out.request {
+                self.send_is_out(request);
+            }
+        }
+    }
+
+    /// The payload of a send may be reused.
+    pub(super) fn send_is_out(&mut self, id: ReqId) {
+        let request = self.requests.get_mut(id.0);
+        if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
+            *out = true;
+            if !*unacknowledged {
+                self.complete(id);
+            }
+        }
+    }
+
+    /// A synchronous send was matched.
+    pub(super) fn acknowledged(&mut self, by: Rank, ssn: Ssn) {
+        let Some(id) = self.unacknowledged.remove(&(by, ssn)) else { return };
+        let request = self.requests.get_mut(id.0);
+        if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
+            *unacknowledged = false;
+            if *out {
+                self.complete(id);
+            }
+        }
+    }
+
+    pub(super) fn complete(&mut self, id: ReqId) {
+        let request = self.requests.get_mut(id.0);
+        request.done = true;
+        if request.detached {
+            self.requests.remove(id.0);
+        }
+    }
+
+    /// "Send it": the rendezvous goes on.
+    pub(super) fn clear_to_send(&mut self, peer: Rank, ssn: Ssn) {
+        // Not pending any more: the channel was renewed meanwhile and the message announced again.
+        let Some(pending) = self.pending.remove(&(peer, ssn)) else { return };
+        let header =
+            Header { kind: Kind::Data, flags: 0, context: 0, tag: 0, len: pending.len, ssn };
+        self.enqueue(peer, header, pending.payload, pending.owned, pending.request);
+    }
+
+    /// The landing place for a frame that nobody wants.
+    pub(super) fn discard(&mut self) -> super::Landing {
+        super::Landing { at: UserPtr::own(&self.trash), capacity: 0, token: Token::Discard }
+    }
+}

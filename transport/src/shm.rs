@@ -1,0 +1,649 @@
+//! Channels between ranks of one host: a shared segment with a ring in each direction.
+//!
+//! A ring is a sequence of 64-byte *lines*, and a *bulk* area beside it. The first word of a line
+//! carries its position (plus one) and is stored last, so a reader polls one cache line and gets
+//! header and small payload with it; a line of an earlier lap, and the payload in it, can never be
+//! taken for a new one. Larger payloads go through the bulk area in chunks, announced by lines,
+//! while the writer already copies the next (peers.md: the pipelined double copy beats the kernel's
+//! single copy by far).
+//!
+//! Guarantees: first-in first-out; a writer that dies leaves no half-published frame: the head of
+//! an inline frame is published after the rest of it, and a frame in chunks ends with its channel.
+//! A hostile writer is bounded: offsets and lengths are checked against the segment.
+
+use ftmpi_wire::Header;
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+const LINE: usize = 64;
+/// Lines in a ring.
+const LINES: u64 = 256;
+/// Bytes of the bulk area.
+const BULK: u64 = 256 << 10;
+/// Bytes of a chunk at the most.
+const CHUNK: u64 = 16 << 10;
+/// Payload in the first line.
+const HEAD_BYTES: usize = 32;
+/// Payload in each further line.
+const TAIL_BYTES: usize = 56;
+/// Payloads up to this go in lines; longer ones through the bulk area.
+const INLINE_MAX: usize = HEAD_BYTES + 16 * TAIL_BYTES;
+/// The reader tells what it has consumed after this many lines, or bytes of bulk.
+const TELL_LINES: u64 = LINES / 4;
+const TELL_BULK: u64 = BULK / 8;
+
+const CONTROL: usize = 4096;
+const DIRECTION: usize = CONTROL + LINES as usize * LINE + BULK as usize;
+/// Bytes of a segment: both directions.
+pub const SEGMENT_BYTES: usize = 2 * DIRECTION;
+
+const KIND_INLINE: u64 = 1;
+const KIND_BULK: u64 = 2;
+const KIND_CHUNK: u64 = 3;
+const KIND_TAIL: u64 = 4;
+
+/// What a reader does with frames.
+pub trait Receiver {
+    /// What it wants to be given back at the end of a frame.
+    type Token: Copy;
+    /// A frame begins: where is its payload to go, and how much of it fits?
+    fn begin(&mut self, header: &Header) -> (*mut u8, usize, Self::Token);
+    /// Its payload is there.
+    fn end(&mut self, header: &Header, token: Self::Token);
+}
+
+/// One direction, seen from either end.
+#[derive(Clone, Copy)]
+struct Direction {
+    base: *mut u8,
+}
+
+impl Direction {
+    fn word(self, offset: usize) -> &'static AtomicU64 {
+        debug_assert!(offset % 8 == 0 && offset < DIRECTION);
+        // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
+        // modulo the ring), is aligned, and shared memory is only accessed atomically or under the
+        // ring's hand-over; the mapping outlives the channel that made this.
+        unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
+    }
+
+    fn line(self, position: u64) -> *mut u8 {
+        // SAFETY: the position is taken modulo the ring, so the line lies in the segment.
+        unsafe { self.base.add(CONTROL + (position % LINES) as usize * LINE) }
+    }
+
+    fn tag(self, position: u64) -> &'static AtomicU64 {
+        self.word(CONTROL + (position % LINES) as usize * LINE)
+    }
+
+    fn bulk(self, position: u64) -> *mut u8 {
+        // SAFETY: the position is taken modulo the bulk area.
+        unsafe { self.base.add(CONTROL + LINES as usize * LINE + (position % BULK) as usize) }
+    }
+
+    /// Written by the reader: lines, bytes of bulk.
+    fn consumed_lines(self) -> &'static AtomicU64 {
+        self.word(0)
+    }
+
+    fn consumed_bulk(self) -> &'static AtomicU64 {
+        self.word(8)
+    }
+
+    /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
+    /// whether the writer must ring its doorbell.
+    fn sleeping(self) -> &'static AtomicU32 {
+        // SAFETY: as in `word`; offset 128 is aligned and inside the control page.
+        unsafe { &*self.base.add(128).cast::<AtomicU32>() }
+    }
+}
+
+/// State of a frame that comes in chunks.
+struct Incoming<T> {
+    header: Header,
+    at: *mut u8,
+    capacity: usize,
+    token: T,
+    received: u64,
+}
+
+/// One end of a channel.
+pub struct Channel<T> {
+    out: Direction,
+    written: u64,
+    written_bulk: u64,
+    out_consumed: u64,
+    out_consumed_bulk: u64,
+    into: Direction,
+    read: u64,
+    read_bulk: u64,
+    told: u64,
+    told_bulk: u64,
+    incoming: Option<Incoming<T>>,
+}
+
+impl<T: Copy> Channel<T> {
+    /// Maps the segment behind descriptor `fd` at the fixed address `at` (inside a reserved
+    /// window). `first` tells which of the two sides this is.
+    ///
+    /// # Errors
+    /// The kernel refuses the mapping, or the segment is smaller than [`SEGMENT_BYTES`].
+    ///
+    /// # Safety
+    /// `at` is the start of [`SEGMENT_BYTES`] of address space that nothing else uses.
+    pub unsafe fn map(fd: i32, first: bool, at: *mut u8) -> io::Result<Self> {
+        // SAFETY: an all-zero `stat` is valid and `fstat` fills it.
+        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: `stat` lives over the call.
+        if unsafe { libc::fstat(fd, &mut stat) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if (stat.st_size as u64) < SEGMENT_BYTES as u64 {
+            return Err(io::Error::other("the shared segment is too small"));
+        }
+        // SAFETY: the caller gives the range at `at` to us.
+        let base = unsafe {
+            libc::mmap(
+                at.cast(),
+                SEGMENT_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                fd,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the mapping is `SEGMENT_BYTES` = two directions long.
+        let (a, b) = (base.cast::<u8>(), unsafe { base.cast::<u8>().add(DIRECTION) });
+        let (out, into) = if first { (a, b) } else { (b, a) };
+        Ok(Self {
+            out: Direction { base: out },
+            written: 0,
+            written_bulk: 0,
+            out_consumed: 0,
+            out_consumed_bulk: 0,
+            into: Direction { base: into },
+            read: 0,
+            read_bulk: 0,
+            told: 0,
+            told_bulk: 0,
+            incoming: None,
+        })
+    }
+
+    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when it
+    /// is whole on its way.
+    ///
+    /// # Safety
+    /// `payload` points to `header.len` readable bytes, the same in every call for this frame.
+    #[inline]
+    pub unsafe fn push(
+        &mut self,
+        header: &Header,
+        payload: *const u8,
+        begun: &mut bool,
+        sent: &mut u64,
+    ) -> bool {
+        let len = header.len as usize;
+        if len <= HEAD_BYTES && self.room(1) {
+            // SAFETY: one line is free (`room`), the payload fits into its last four words.
+            unsafe {
+                let line = self.out.line(self.written);
+                let words = header.to_words();
+                line.cast::<u64>().add(1).write(words[0]);
+                line.cast::<u64>().add(2).write(words[1]);
+                line.cast::<u64>().add(3).write(words[2]);
+                copy_small(payload, line.add(32), len);
+            }
+            self.publish(self.written, KIND_INLINE);
+            self.written += 1;
+            return true;
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.push_long(header, payload, begun, sent) }
+    }
+
+    #[inline(never)]
+    unsafe fn push_long(
+        &mut self,
+        header: &Header,
+        payload: *const u8,
+        begun: &mut bool,
+        sent: &mut u64,
+    ) -> bool {
+        let len = header.len as usize;
+        if len <= INLINE_MAX {
+            let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
+            if !self.room(1 + tails) {
+                return false;
+            }
+            // The head is published last: who sees it sees the whole frame.
+            for tail in 0..tails {
+                let from = HEAD_BYTES + tail as usize * TAIL_BYTES;
+                let position = self.written + 1 + tail;
+                // SAFETY: `room` gave these lines to us; the source range lies in the payload.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        payload.add(from),
+                        self.out.line(position).add(8),
+                        TAIL_BYTES.min(len - from),
+                    );
+                }
+                let word = u64::from((position as u32).wrapping_add(1)) | KIND_TAIL << 32;
+                self.out.tag(position).store(word, Ordering::Relaxed);
+            }
+            // SAFETY: as above, for the head.
+            unsafe {
+                self.write_head(header);
+                std::ptr::copy_nonoverlapping(
+                    payload,
+                    self.out.line(self.written).add(32),
+                    len.min(HEAD_BYTES),
+                );
+            }
+            self.publish(self.written, KIND_INLINE);
+            self.written += 1 + tails;
+            return true;
+        }
+        if !*begun {
+            if !self.room(1) {
+                return false;
+            }
+            // SAFETY: one line is ours.
+            unsafe { self.write_head(header) };
+            self.publish(self.written, KIND_BULK);
+            self.written += 1;
+            *begun = true;
+        }
+        while *sent < header.len {
+            let to_end = BULK - self.written_bulk % BULK;
+            let chunk = CHUNK.min(header.len - *sent).min(to_end);
+            if !self.room(1) || !self.room_bulk(chunk) {
+                return false;
+            }
+            // SAFETY: `room_bulk` gave the chunk to us, it does not cross the end of the area, and
+            // the source range lies in the payload.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    payload.add(*sent as usize),
+                    self.out.bulk(self.written_bulk),
+                    chunk as usize,
+                );
+                let line = self.out.line(self.written).cast::<u64>();
+                line.add(1).write(self.written_bulk);
+                line.add(2).write(chunk);
+            }
+            self.publish(self.written, KIND_CHUNK);
+            self.written += 1;
+            // Chunks begin on cache lines.
+            self.written_bulk += chunk.next_multiple_of(LINE as u64);
+            *sent += chunk;
+        }
+        true
+    }
+
+    /// # Safety
+    /// The line at `written` is ours.
+    unsafe fn write_head(&mut self, header: &Header) {
+        let words = header.to_words();
+        // SAFETY: the caller owns the line.
+        unsafe {
+            let line = self.out.line(self.written).cast::<u64>();
+            line.add(1).write(words[0]);
+            line.add(2).write(words[1]);
+            line.add(3).write(words[2]);
+        }
+    }
+
+    #[inline]
+    fn publish(&self, position: u64, kind: u64) {
+        let word = u64::from((position as u32).wrapping_add(1)) | kind << 32;
+        self.out.tag(position).store(word, Ordering::Release);
+    }
+
+    #[inline]
+    fn room(&mut self, lines: u64) -> bool {
+        if self.written + lines - self.out_consumed <= LINES {
+            return true;
+        }
+        let consumed = self.out.consumed_lines().load(Ordering::Acquire);
+        // A reader that claims more than was written is not believed.
+        if consumed <= self.written {
+            self.out_consumed = self.out_consumed.max(consumed);
+        }
+        self.written + lines - self.out_consumed <= LINES
+    }
+
+    fn room_bulk(&mut self, bytes: u64) -> bool {
+        if self.written_bulk + bytes - self.out_consumed_bulk <= BULK {
+            return true;
+        }
+        let consumed = self.out.consumed_bulk().load(Ordering::Acquire);
+        if consumed <= self.written_bulk {
+            self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
+        }
+        self.written_bulk + bytes - self.out_consumed_bulk <= BULK
+    }
+
+    /// After a push: does the reader sleep? Then its doorbell is to be rung.
+    ///
+    /// The reader raises its flag, makes every processor see it (`membarrier`), and looks once
+    /// more before it sleeps; so an ordinary load is enough here.
+    #[inline]
+    pub fn must_ring(&self) -> bool {
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        self.out.sleeping().load(Ordering::Relaxed) != 0
+    }
+
+    /// Says whether the writer must ring our doorbell.
+    pub fn set_sleeping(&self, sleeping: bool) {
+        self.into.sleeping().store(u32::from(sleeping), Ordering::Relaxed);
+        if sleeping {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// Takes what has come. `true` if anything did.
+    #[inline]
+    pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+        let expected = (self.read as u32).wrapping_add(1);
+        if self.into.tag(self.read).load(Ordering::Acquire) as u32 != expected {
+            return false;
+        }
+        self.take(receiver);
+        true
+    }
+
+    /// Is there anything to take?
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        let expected = (self.read as u32).wrapping_add(1);
+        self.into.tag(self.read).load(Ordering::Acquire) as u32 == expected
+    }
+
+    #[inline]
+    fn take<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
+        // A bound, so that one busy writer does not keep us from the others.
+        for _ in 0..64 {
+            let word = self.into.tag(self.read).load(Ordering::Acquire);
+            if word as u32 != (self.read as u32).wrapping_add(1) {
+                break;
+            }
+            match word >> 32 {
+                KIND_CHUNK => self.take_chunk(receiver),
+                kind => self.take_head(receiver, kind == KIND_BULK),
+            }
+            if self.read - self.told >= TELL_LINES {
+                self.told = self.read;
+                self.into.consumed_lines().store(self.read, Ordering::Release);
+            }
+        }
+    }
+
+    #[inline]
+    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, bulk: bool) {
+        let line = self.into.line(self.read);
+        // SAFETY: the line is published and ours until we tell that it is consumed.
+        let words = unsafe {
+            let line = line.cast::<u64>();
+            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
+        };
+        self.read += 1;
+        // A header that makes no sense is dropped with its line.
+        let Ok(header) = Header::from_words(words) else { return };
+        let (at, capacity, token) = receiver.begin(&header);
+        if bulk {
+            self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
+            return;
+        }
+        let len = (header.len as usize).min(INLINE_MAX);
+        let fits = len.min(capacity);
+        // SAFETY: `at` has room for `capacity` bytes; the payload begins in the head's line.
+        unsafe { copy_small(line.add(32), at, fits.min(HEAD_BYTES)) };
+        if len > HEAD_BYTES {
+            let tails = (len - HEAD_BYTES).div_ceil(TAIL_BYTES);
+            for tail in 0..tails {
+                let from = HEAD_BYTES + tail * TAIL_BYTES;
+                if from < fits {
+                    // SAFETY: as above; the tails were written before the head was published.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(
+                            self.into.line(self.read + tail as u64).add(8),
+                            at.add(from),
+                            TAIL_BYTES.min(fits - from),
+                        );
+                    }
+                }
+            }
+            self.read += tails as u64;
+        }
+        receiver.end(&header, token);
+    }
+
+    #[inline(never)]
+    fn take_chunk<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
+        // SAFETY: the line is published and ours until we tell that it is consumed.
+        let (position, chunk) = unsafe {
+            let line = self.into.line(self.read).cast::<u64>();
+            (line.add(1).read(), line.add(2).read())
+        };
+        self.read += 1;
+        let Some(incoming) = &mut self.incoming else { return };
+        let crosses = position % BULK + chunk > BULK;
+        if chunk > CHUNK || crosses || incoming.received + chunk > incoming.header.len {
+            return;
+        }
+        let from = incoming.received as usize;
+        if from < incoming.capacity {
+            // SAFETY: the chunk lies in the bulk area (checked) and was written before its line;
+            // the landing has room for `capacity` bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    self.into.bulk(position),
+                    incoming.at.add(from),
+                    (chunk as usize).min(incoming.capacity - from),
+                );
+            }
+        }
+        incoming.received += chunk;
+        self.read_bulk = position + chunk.next_multiple_of(LINE as u64);
+        let whole = incoming.received == incoming.header.len;
+        if whole || self.read_bulk - self.told_bulk >= TELL_BULK {
+            self.told_bulk = self.read_bulk;
+            self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
+            self.told = self.read;
+            self.into.consumed_lines().store(self.read, Ordering::Release);
+        }
+        if whole && let Some(done) = self.incoming.take() {
+            receiver.end(&done.header, done.token);
+        }
+    }
+
+    /// The frame that is in the middle of landing, if the channel ends now.
+    pub fn take_incoming(&mut self) -> Option<(Header, T)> {
+        self.incoming.take().map(|incoming| (incoming.header, incoming.token))
+    }
+
+    /// Where the segment is mapped.
+    #[must_use]
+    pub fn base(&self) -> *mut u8 {
+        self.out.base.min(self.into.base)
+    }
+}
+
+/// Copies up to 32 bytes without a call.
+///
+/// # Safety
+/// Both ranges are `len` ≤ 32 bytes long and do not overlap.
+#[inline(always)]
+unsafe fn copy_small(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the halves below cover `len` bytes and no more.
+    unsafe {
+        if len >= 16 {
+            let head = from.cast::<u128>().read_unaligned();
+            let tail = from.add(len - 16).cast::<u128>().read_unaligned();
+            to.cast::<u128>().write_unaligned(head);
+            to.add(len - 16).cast::<u128>().write_unaligned(tail);
+        } else if len >= 8 {
+            let head = from.cast::<u64>().read_unaligned();
+            let tail = from.add(len - 8).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(head);
+            to.add(len - 8).cast::<u64>().write_unaligned(tail);
+        } else if len >= 4 {
+            let head = from.cast::<u32>().read_unaligned();
+            let tail = from.add(len - 4).cast::<u32>().read_unaligned();
+            to.cast::<u32>().write_unaligned(head);
+            to.add(len - 4).cast::<u32>().write_unaligned(tail);
+        } else {
+            for i in 0..len {
+                to.add(i).write(from.add(i).read());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftmpi_wire::{Ssn, header::Kind};
+
+    struct Collect {
+        buffer: Vec<u8>,
+        limit: usize,
+        got: Vec<(Header, Vec<u8>)>,
+    }
+
+    impl Receiver for Collect {
+        type Token = u32;
+        fn begin(&mut self, header: &Header) -> (*mut u8, usize, u32) {
+            self.buffer = vec![0xEE; (header.len as usize).min(self.limit) + 8];
+            (self.buffer.as_mut_ptr(), self.buffer.len() - 8, 7)
+        }
+        fn end(&mut self, header: &Header, token: u32) {
+            assert_eq!(token, 7);
+            let fits = self.buffer.len() - 8;
+            assert_eq!(&self.buffer[fits..], [0xEE; 8], "nothing is written past the capacity");
+            self.got.push((*header, self.buffer[..fits].to_vec()));
+        }
+    }
+
+    fn pair() -> (Channel<u32>, Channel<u32>) {
+        // SAFETY: plain system calls with valid arguments; the two mappings get fresh addresses.
+        unsafe {
+            let fd = libc::memfd_create(c"test".as_ptr(), 0);
+            assert!(fd >= 0 && libc::ftruncate(fd, SEGMENT_BYTES as i64) == 0);
+            let side = |first| {
+                let at = libc::mmap(
+                    std::ptr::null_mut(),
+                    SEGMENT_BYTES,
+                    libc::PROT_NONE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                    -1,
+                    0,
+                );
+                Channel::map(fd, first, at.cast()).unwrap()
+            };
+            let both = (side(true), side(false));
+            libc::close(fd);
+            both
+        }
+    }
+
+    fn send(
+        channel: &mut Channel<u32>,
+        ssn: u64,
+        payload: &[u8],
+        begun: &mut bool,
+        sent: &mut u64,
+    ) -> bool {
+        let header = Header {
+            kind: Kind::Eager,
+            flags: 0,
+            context: 1,
+            tag: -5,
+            len: payload.len() as u64,
+            ssn: Ssn(ssn),
+        };
+        // SAFETY: the payload is a slice of that length.
+        unsafe { channel.push(&header, payload.as_ptr(), begun, sent) }
+    }
+
+    #[test]
+    fn every_size_arrives_whole_and_in_order_over_many_laps() {
+        let (mut a, mut b) = pair();
+        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+        let sizes = [
+            0,
+            1,
+            3,
+            7,
+            8,
+            15,
+            16,
+            31,
+            32,
+            33,
+            88,
+            89,
+            500,
+            INLINE_MAX,
+            INLINE_MAX + 1,
+            5000,
+            16384,
+            16385,
+            100_000,
+            262_144,
+            1_000_003,
+        ];
+        let mut ssn = 0;
+        for round in 0..40u64 {
+            for &size in &sizes {
+                ssn += 1;
+                let payload: Vec<u8> =
+                    (0..size).map(|i| (i as u64 * 31 + round + ssn) as u8).collect();
+                let (mut begun, mut sent) = (false, 0);
+                while !send(&mut a, ssn, &payload, &mut begun, &mut sent) {
+                    b.poll(&mut sink);
+                }
+                while sink.got.is_empty() {
+                    b.poll(&mut sink);
+                }
+                let (header, got) = sink.got.remove(0);
+                assert_eq!(
+                    (header.ssn, header.tag, got == payload),
+                    (Ssn(ssn), -5, true),
+                    "size {size}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_and_the_ring_goes_on() {
+        let (mut a, mut b) = pair();
+        let mut sink = Collect { buffer: Vec::new(), limit: 10, got: Vec::new() };
+        for (ssn, size) in [(1, 9), (2, 20), (3, 700), (4, 40_000), (5, 4)] {
+            let (mut begun, mut sent) = (false, 0);
+            assert!(send(&mut a, ssn, &vec![ssn as u8; size], &mut begun, &mut sent));
+            b.poll(&mut sink);
+            let (_, got) = sink.got.remove(0);
+            assert_eq!(got, vec![ssn as u8; size.min(10)]);
+        }
+    }
+
+    #[test]
+    fn a_full_ring_refuses_and_recovers() {
+        let (mut a, mut b) = pair();
+        let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
+        let mut pushed = 0;
+        while send(&mut a, pushed + 1, &[1; 20], &mut false, &mut 0) {
+            pushed += 1;
+        }
+        assert_eq!(pushed, LINES);
+        while b.poll(&mut sink) {}
+        assert_eq!(sink.got.len() as u64, LINES);
+        assert!(send(&mut a, pushed + 1, &[1; 20], &mut false, &mut 0));
+    }
+}
