@@ -370,6 +370,31 @@ impl Matcher {
         nodes
     }
 
+    /// Gives every posted receive a new pin, each at its place in the order.
+    pub fn repin(&mut self, mut pin: impl FnMut(&Posted) -> Pin) {
+        let nodes = self.posted();
+        *self.exact = [List::EMPTY; BINS];
+        self.wild = List::EMPTY;
+        self.held = 0;
+        for node in nodes {
+            let pin = pin(self.posted.get(node));
+            self.held += usize::from(pin == Pin::Held);
+            self.posted.get_mut(node).pin = pin;
+            let list = match self.posted.get(node).home() {
+                Some(bin) => &mut self.exact[bin],
+                None => &mut self.wild,
+            };
+            let last = std::mem::replace(&mut list.last, node);
+            if last == NIL {
+                list.first = node;
+            } else {
+                self.posted.get_mut(last).next = node;
+            }
+            let entry = self.posted.get_mut(node);
+            (entry.previous, entry.next) = (last, NIL);
+        }
+    }
+
     /// All waiting messages, in the order in which they came.
     pub fn waiting(&self) -> Vec<MessageId> {
         let mut out = Vec::with_capacity(self.waiting);
