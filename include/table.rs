@@ -288,6 +288,16 @@ fn is_identity(f: &Function) -> bool {
 
 /// Names of the functions that have a body in the Rust sources below `dir` (`fn MPI_…`).
 pub fn implemented(dir: &Path) -> std::io::Result<BTreeSet<String>> {
+    names_after(dir, "fn ")
+}
+
+/// Names of functions (`MPI_Xyz`) that the code below `dir` mentions, comments apart.
+pub fn mentioned(dir: &Path) -> std::io::Result<BTreeSet<String>> {
+    names_after(dir, "")
+}
+
+fn names_after(dir: &Path, before: &str) -> std::io::Result<BTreeSet<String>> {
+    let start = format!("{before}MPI_");
     let mut names = BTreeSet::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -295,19 +305,19 @@ pub fn implemented(dir: &Path) -> std::io::Result<BTreeSet<String>> {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                for line in std::fs::read_to_string(&path)?.lines() {
-                    let code = line.trim_start();
-                    if code.starts_with("//") {
-                        continue;
-                    }
-                    for (at, _) in code.match_indices("fn MPI_") {
-                        let name = &code[at + 3..];
-                        let end = name
-                            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                            .unwrap_or(name.len());
-                        names.insert(name[..end].to_owned());
-                    }
+                continue;
+            }
+            if path.extension().is_none_or(|e| e != "rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path)?;
+            for code in text.lines().filter(|l| !l.trim_start().starts_with("//")) {
+                for (at, _) in code.match_indices(&start) {
+                    let name = &code[at + before.len()..];
+                    let end = name
+                        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                        .unwrap_or(name.len());
+                    names.insert(name[..end].to_owned());
                 }
             }
         }

@@ -31,6 +31,69 @@ pub fn entry(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand(function, guard).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
+/// Exports a Fortran subroutine or function over the C function of the same name.
+///
+/// On `unsafe fn MPI_X(…) { body }`, where the body calls C functions as `c::X(…)`: exports `mpi_x_`,
+/// `mpi_x__` and `MPI_X` in capitals, whose body calls the symbols `MPI_…`, and the same with `pmpi`, whose
+/// body calls `PMPI_…`. So a profiling tool written in C sees the calls of Fortran programs, and one written
+/// in Fortran can call through. The crate provides the modules `crate::c::mpi` and `crate::c::pmpi`.
+#[proc_macro_attribute]
+pub fn fortran(_: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    expand_fortran(function).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+fn expand_fortran(function: ItemFn) -> syn::Result<Tokens> {
+    let (inputs, output, block) = (&function.sig.inputs, &function.sig.output, &function.block);
+    let attributes = &function.attrs;
+    let name = function.sig.ident.to_string();
+    let Some(stem) = name.strip_prefix("MPI_") else {
+        return Err(Error::new_spanned(&function.sig.ident, "the name begins with MPI_"));
+    };
+    let mut parameters = Vec::new();
+    let mut names = Vec::new();
+    for (i, argument) in inputs.iter().enumerate() {
+        let FnArg::Typed(argument) = argument else {
+            return Err(Error::new_spanned(argument, "a Fortran subroutine has no self"));
+        };
+        let (n, t) = (Ident::new(&format!("p{i}"), Span::call_site()), &argument.ty);
+        parameters.push(quote!(#n: #t));
+        names.push(n);
+    }
+    let mut expansion = Tokens::new();
+    for (prefix, module) in [("mpi", "mpi"), ("pmpi", "pmpi")] {
+        let module = Ident::new(module, Span::call_site());
+        let (lower, upper) = (
+            format!("{prefix}_{}", stem.to_lowercase()),
+            format!("{prefix}_{stem}").to_uppercase(),
+        );
+        let body = Ident::new(&format!("__body_of_{lower}"), Span::call_site());
+        expansion.extend(quote! {
+            #(#attributes)*
+            #[allow(non_snake_case, unused_imports, clippy::undocumented_unsafe_blocks)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn #body(#inputs) #output {
+                use crate::c::#module as c;
+                // SAFETY: Fortran passes the arguments that the MPI standard says, by reference.
+                unsafe { #block }
+            }
+        });
+        for symbol in [format!("{lower}_"), format!("{lower}__"), upper] {
+            let symbol = Ident::new(&symbol, Span::call_site());
+            expansion.extend(quote! {
+                #[unsafe(no_mangle)]
+                #[allow(non_snake_case, missing_docs, clippy::missing_safety_doc)]
+                #[allow(clippy::too_many_arguments)]
+                pub unsafe extern "C" fn #symbol(#(#parameters),*) #output {
+                    // SAFETY: the caller's contract is the body's.
+                    unsafe { #body(#(#names),*) }
+                }
+            });
+        }
+    }
+    Ok(expansion)
+}
+
 /// `guard = path::to::function`
 struct Guard(Path);
 

@@ -1,0 +1,215 @@
+//! Writes the Fortran face of every MPI function whose parameters translate by kind.
+//!
+//! Two texts come out of the table: declarations of the C functions (`declarations`), and for every function
+//! that is not written by hand a `#[fortran]` function (`subroutines`). What needs thought (callbacks,
+//! attributes, arguments of `main`, arrays of texts) is written by hand in `libftmpi/fortran/src`.
+//!
+//! In Fortran all arguments are references; a returned error code comes last; behind it come, by value, the
+//! lengths of the character arguments.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::table::{Direction, Function, Kind, Param, plain_type, rust_type};
+
+/// Has the function a Fortran form at all?
+pub fn exists(f: &Function) -> bool {
+    let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
+    !(f.name.starts_with("MPI_T_")
+        || f.name.starts_with("MPI_Abi_")
+        || f.name.ends_with("_c")
+        || conversion.iter().any(|s| f.name.ends_with(s)))
+}
+
+/// Declarations of all C functions, once as `mpi::X` and once as `pmpi::X`.
+pub fn declarations(functions: &[Function]) -> String {
+    let mut out = String::from("// Generated from include/mpi.table by build.rs.\n");
+    for (module, prefix) in [("mpi", ""), ("pmpi", "P")] {
+        let _ = writeln!(
+            out,
+            "#[allow(non_snake_case, missing_docs, dead_code, clashing_extern_declarations)]\n\
+             pub mod {module} {{ unsafe extern \"C\" {{"
+        );
+        for f in functions.iter().filter(|f| !f.name.starts_with("MPI_T_")) {
+            let mut params = String::new();
+            for (i, p) in f.params.iter().enumerate() {
+                if p.kind != Kind::Varargs {
+                    let _ = write!(params, "p{i}: {}, ", plain_type(&rust_type(p)));
+                }
+            }
+            let returns = f.returns.as_ref().map_or("core::ffi::c_int".to_owned(), |k| {
+                let value = Param {
+                    direction: Direction::In,
+                    kind: k.clone(),
+                    name: String::new(),
+                    length: None,
+                };
+                plain_type(&rust_type(&value))
+            });
+            let _ = writeln!(
+                out,
+                "#[link_name = \"{prefix}{}\"] pub fn {}({params}) -> {returns};",
+                f.name,
+                &f.name[4..]
+            );
+        }
+        out.push_str("} }\n");
+    }
+    out
+}
+
+/// Fortran functions for everything that `by_hand` does not name.
+pub fn subroutines(functions: &[Function], by_hand: &BTreeSet<String>) -> Result<String, String> {
+    let mut out = String::from("// Generated from include/mpi.table by build.rs.\n");
+    for f in functions.iter().filter(|f| exists(f) && !by_hand.contains(&f.name)) {
+        out.push_str(&subroutine(f).map_err(|e| format!("{}: {e}", f.name))?);
+    }
+    Ok(out)
+}
+
+/// The pieces of one function, in the order in which they are written out.
+#[derive(Default)]
+struct Pieces {
+    parameters: String,
+    lengths: String,
+    before: String,
+    arguments: Vec<String>,
+    after: String,
+}
+
+fn subroutine(f: &Function) -> Result<String, String> {
+    if f.returns.is_some() {
+        return Err("returns a value: write it by hand".into());
+    }
+    let mut x = Pieces::default();
+    for p in &f.params {
+        parameter(p, f, &mut x)?;
+    }
+    let call = format!("c::{}({})", &f.name[4..], x.arguments.join(", "));
+    Ok(format!(
+        "#[ftmpi_entry::fortran]\nunsafe fn {}({}ierror: *mut c_int, {}) {{\n{}let code = {call};\n{}\
+         set(ierror, code);\n}}\n",
+        f.name, x.parameters, x.lengths, x.before, x.after
+    ))
+}
+
+fn parameter(p: &Param, f: &Function, x: &mut Pieces) -> Result<(), String> {
+    let n = format!("r#{}", p.name);
+    let plain = &p.name;
+    let written = matches!(p.direction, Direction::Out | Direction::InOut);
+    let array = p.length.is_some();
+    // What the reference points to.
+    let element = match p.kind {
+        Kind::Large | Kind::Offset => "i64",
+        Kind::Aint => "isize",
+        Kind::Buffer | Kind::Pointer => "c_void",
+        Kind::String => "u8",
+        _ => "c_int",
+    };
+    let _ = write!(x.parameters, "{n}: *mut {element}, ");
+    let argument = match &p.kind {
+        Kind::Buffer => format!("special::buffer({n})"),
+        Kind::Pointer => n,
+        Kind::Status if array => format!("special::statuses({n})"),
+        Kind::Status => format!("special::status({n})"),
+        Kind::Ranges => format!("{n}.cast()"),
+        Kind::String if written => {
+            let room = room(p)?;
+            let _ = write!(x.lengths, "len_{plain}: usize, ");
+            let _ = writeln!(x.before, "let mut text_{plain} = Text::room({room});");
+            let _ = writeln!(x.after, "if code == 0 {{ text_{plain}.give({n}, len_{plain}); }}");
+            format!("text_{plain}.as_mut_ptr()")
+        }
+        Kind::String => {
+            let _ = write!(x.lengths, "len_{plain}: usize, ");
+            let _ = writeln!(x.before, "let text_{plain} = Text::take({n}, len_{plain});");
+            format!("text_{plain}.as_ptr()")
+        }
+        Kind::File if written => {
+            let _ = writeln!(x.before, "let mut file_{plain} = mpi::File_f2c(*{n});");
+            let _ = writeln!(x.after, "if code == 0 {{ *{n} = mpi::File_c2f(file_{plain}); }}");
+            format!("&raw mut file_{plain}")
+        }
+        Kind::File => format!("mpi::File_f2c(*{n})"),
+        Kind::Logical if array => {
+            let length = length(p)?;
+            let _ = writeln!(
+                x.before,
+                "let mut flags_{plain} = Logicals::take({n}, {length}, {});",
+                !written
+            );
+            if written {
+                let _ = writeln!(x.after, "if code == 0 {{ flags_{plain}.give({n}); }}");
+            }
+            format!("flags_{plain}.as_mut_ptr()")
+        }
+        Kind::Logical if written => {
+            let _ = writeln!(x.before, "let mut flag_{plain}: c_int = 0;");
+            let _ = writeln!(x.after, "if code == 0 {{ *{n} = logical(flag_{plain}); }}");
+            format!("&raw mut flag_{plain}")
+        }
+        Kind::Logical => format!("(*{n} != 0) as c_int"),
+        Kind::Index if array => {
+            let count = f
+                .params
+                .iter()
+                .find(|q| q.name == "outcount")
+                .ok_or("array of indices without outcount")?;
+            let _ = writeln!(x.after, "if succeeded(code) {{ from_one({n}, *r#{}); }}", count.name);
+            n
+        }
+        Kind::Index => {
+            let _ = writeln!(x.after, "if succeeded(code) {{ from_one({n}, 1); }}");
+            n
+        }
+        Kind::Errcode if array => format!("special::errcodes({n})"),
+        _ if plain.ends_with("weights") => format!("special::weights({n})"),
+        Kind::Handle(_)
+        | Kind::Int
+        | Kind::Count
+        | Kind::Rank
+        | Kind::Tag
+        | Kind::Keyval
+        | Kind::Errcode
+        | Kind::Large
+        | Kind::Aint
+        | Kind::Offset
+            if array || written =>
+        {
+            n
+        }
+        Kind::Handle(_)
+        | Kind::Int
+        | Kind::Count
+        | Kind::Rank
+        | Kind::Tag
+        | Kind::Keyval
+        | Kind::Errcode
+        | Kind::Large
+        | Kind::Aint
+        | Kind::Offset => format!("*{n}"),
+        other => return Err(format!("{plain}: {other:?} needs a hand-written function")),
+    };
+    x.arguments.push(argument);
+    Ok(())
+}
+
+fn room(p: &Param) -> Result<usize, String> {
+    Ok(match p.length.as_deref() {
+        Some("MPI_MAX_PROCESSOR_NAME" | "MPI_MAX_OBJECT_NAME" | "MPI_MAX_DATAREP_STRING") => 129,
+        Some("MPI_MAX_ERROR_STRING") => 513,
+        Some("MPI_MAX_INFO_KEY" | "MPI_MAX_PORT_NAME") => 257,
+        Some("MPI_MAX_LIBRARY_VERSION_STRING") => 8193,
+        other => return Err(format!("{}: no fixed room ({other:?})", p.name)),
+    })
+}
+
+fn length(p: &Param) -> Result<String, String> {
+    Ok(match p.length.as_deref() {
+        Some("cartdim(comm)") => "cartdim(*r#comm)".to_owned(),
+        Some(name) if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => {
+            format!("*r#{name}")
+        }
+        other => return Err(format!("{}: length {other:?}", p.name)),
+    })
+}

@@ -1,0 +1,305 @@
+//! Functions that a program passes: user operations, error handlers, generalized requests, data
+//! representations.
+//!
+//! Operations and the error handlers of communicators, windows and sessions have the same arguments in both
+//! languages (references to integers), so the Fortran procedure itself is given to C. The others are called
+//! through a C function here, which finds the Fortran procedure in the extra state that C hands back.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use ftmpi_entry::fortran;
+
+use crate::c::mpi;
+use crate::marshal::set;
+use crate::text::Text;
+
+const MPI_ERR_OTHER: c_int = 15;
+
+#[fortran]
+unsafe fn MPI_Op_create(
+    user_fn: *mut c_void,
+    commute: *mut c_int,
+    op: *mut c_int,
+    ierror: *mut c_int,
+) {
+    set(ierror, c::Op_create(user_fn, (*commute != 0) as c_int, op));
+}
+
+#[fortran]
+unsafe fn MPI_Comm_create_errhandler(
+    function: *mut c_void,
+    errhandler: *mut c_int,
+    ierror: *mut c_int,
+) {
+    set(ierror, c::Comm_create_errhandler(function, errhandler));
+}
+
+#[fortran]
+unsafe fn MPI_Errhandler_create(function: *mut c_void, errhandler: *mut c_int, ierror: *mut c_int) {
+    set(ierror, c::Comm_create_errhandler(function, errhandler));
+}
+
+#[fortran]
+unsafe fn MPI_Win_create_errhandler(
+    function: *mut c_void,
+    errhandler: *mut c_int,
+    ierror: *mut c_int,
+) {
+    set(ierror, c::Win_create_errhandler(function, errhandler));
+}
+
+#[fortran]
+unsafe fn MPI_Session_create_errhandler(
+    function: *mut c_void,
+    errhandler: *mut c_int,
+    ierror: *mut c_int,
+) {
+    set(ierror, c::Session_create_errhandler(function, errhandler));
+}
+
+// ---- Error handlers of files ----
+// A file is a pointer in C and an integer in Fortran, and an error handler carries no extra state: each of
+// a fixed number of C functions remembers one Fortran procedure.
+
+const FILE_HANDLERS: usize = 16;
+static FILE_HANDLER: [AtomicPtr<c_void>; FILE_HANDLERS] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; FILE_HANDLERS];
+
+type FileHandler = unsafe extern "C" fn(*mut *mut c_void, *mut c_int);
+
+unsafe extern "C" fn file_handler<const I: usize>(file: *mut *mut c_void, code: *mut c_int) {
+    let procedure = FILE_HANDLER[I].load(Ordering::Relaxed);
+    // SAFETY: the slot was filled with a Fortran procedure of these arguments before C learnt of this
+    // function, and is never emptied.
+    unsafe {
+        let procedure: unsafe extern "C" fn(*mut c_int, *mut c_int) =
+            core::mem::transmute(procedure);
+        let mut handle = mpi::File_c2f(*file);
+        procedure(&raw mut handle, code);
+    }
+}
+
+static FILE_TRAMPOLINES: [FileHandler; FILE_HANDLERS] = [
+    file_handler::<0>,
+    file_handler::<1>,
+    file_handler::<2>,
+    file_handler::<3>,
+    file_handler::<4>,
+    file_handler::<5>,
+    file_handler::<6>,
+    file_handler::<7>,
+    file_handler::<8>,
+    file_handler::<9>,
+    file_handler::<10>,
+    file_handler::<11>,
+    file_handler::<12>,
+    file_handler::<13>,
+    file_handler::<14>,
+    file_handler::<15>,
+];
+
+/// The C function that calls `procedure`; none, if there are too many different ones.
+fn trampoline(procedure: *mut c_void) -> Option<FileHandler> {
+    for (slot, function) in FILE_HANDLER.iter().zip(FILE_TRAMPOLINES) {
+        let empty = core::ptr::null_mut();
+        let taken = slot.compare_exchange(empty, procedure, Ordering::Relaxed, Ordering::Relaxed);
+        if taken.is_ok() || taken == Err(procedure) {
+            return Some(function);
+        }
+    }
+    None
+}
+
+#[fortran]
+unsafe fn MPI_File_create_errhandler(
+    function: *mut c_void,
+    errhandler: *mut c_int,
+    ierror: *mut c_int,
+) {
+    let code = match trampoline(function) {
+        Some(handler) => c::File_create_errhandler(handler as *mut c_void, errhandler),
+        None => MPI_ERR_OTHER,
+    };
+    set(ierror, code);
+}
+
+// ---- Generalized requests ----
+
+/// The procedures of one request and their extra state.
+struct Request {
+    query: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
+    free: unsafe extern "C" fn(*mut isize, *mut c_int),
+    cancel: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
+    extra: isize,
+}
+
+unsafe extern "C" fn query(state: *mut c_void, status: *mut c_void) -> c_int {
+    // SAFETY: `state` is the box that `MPI_Grequest_start` gave to C; C frees a request once.
+    let request = unsafe { &mut *state.cast::<Request>() };
+    let mut code = 0;
+    // SAFETY: a Fortran procedure with these arguments.
+    unsafe { (request.query)(&raw mut request.extra, status.cast(), &raw mut code) };
+    code
+}
+
+unsafe extern "C" fn free(state: *mut c_void) -> c_int {
+    // SAFETY: as above; this is the last call for the request.
+    let mut request = unsafe { Box::from_raw(state.cast::<Request>()) };
+    let mut code = 0;
+    // SAFETY: a Fortran procedure with these arguments.
+    unsafe { (request.free)(&raw mut request.extra, &raw mut code) };
+    code
+}
+
+unsafe extern "C" fn cancel(state: *mut c_void, complete: c_int) -> c_int {
+    // SAFETY: as above.
+    let request = unsafe { &mut *state.cast::<Request>() };
+    let (mut code, mut complete) = (0, crate::marshal::logical(complete));
+    // SAFETY: a Fortran procedure with these arguments.
+    unsafe { (request.cancel)(&raw mut request.extra, &raw mut complete, &raw mut code) };
+    code
+}
+
+#[fortran]
+unsafe fn MPI_Grequest_start(
+    query_fn: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
+    free_fn: unsafe extern "C" fn(*mut isize, *mut c_int),
+    cancel_fn: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
+    extra_state: *mut isize,
+    request: *mut c_int,
+    ierror: *mut c_int,
+) {
+    let state = Box::into_raw(Box::new(Request {
+        query: query_fn,
+        free: free_fn,
+        cancel: cancel_fn,
+        extra: *extra_state,
+    }));
+    let code = c::Grequest_start(
+        query as *mut c_void,
+        free as *mut c_void,
+        cancel as *mut c_void,
+        state.cast(),
+        request,
+    );
+    if code != 0 {
+        drop(Box::from_raw(state));
+    }
+    set(ierror, code);
+}
+
+// ---- Data representations of files ----
+
+type Conversion = unsafe extern "C" fn(
+    *mut c_void,
+    *mut c_int,
+    *mut c_int,
+    *mut c_void,
+    *mut i64,
+    *mut isize,
+    *mut c_int,
+);
+type Extent = unsafe extern "C" fn(*mut c_int, *mut isize, *mut isize, *mut c_int);
+
+/// The procedures of one representation, which lives as long as the program.
+struct Representation {
+    read: Conversion,
+    write: Conversion,
+    extent: Extent,
+    extra: isize,
+}
+
+macro_rules! conversion {
+    ($name:ident, $field:ident) => {
+        unsafe extern "C" fn $name(
+            user: *mut c_void,
+            mut datatype: c_int,
+            mut count: c_int,
+            file: *mut c_void,
+            mut position: i64,
+            state: *mut c_void,
+        ) -> c_int {
+            // SAFETY: `state` is the representation given to C at registration, never freed.
+            let x = unsafe { &mut *state.cast::<Representation>() };
+            let mut code = 0;
+            // SAFETY: a Fortran procedure with these arguments.
+            unsafe {
+                (x.$field)(
+                    user,
+                    &raw mut datatype,
+                    &raw mut count,
+                    file,
+                    &raw mut position,
+                    &raw mut x.extra,
+                    &raw mut code,
+                );
+            }
+            code
+        }
+    };
+}
+conversion!(read_conversion, read);
+conversion!(write_conversion, write);
+
+unsafe extern "C" fn file_extent(
+    mut datatype: c_int,
+    extent: *mut isize,
+    state: *mut c_void,
+) -> c_int {
+    // SAFETY: as for conversions.
+    let x = unsafe { &mut *state.cast::<Representation>() };
+    let mut code = 0;
+    // SAFETY: a Fortran procedure with these arguments.
+    unsafe { (x.extent)(&raw mut datatype, extent, &raw mut x.extra, &raw mut code) };
+    code
+}
+
+// Passed, not called: stands for "no conversion".
+#[fortran]
+unsafe fn MPI_Conversion_fn_null(
+    _user: *mut c_void,
+    _datatype: *mut c_int,
+    _count: *mut c_int,
+    _file: *mut c_void,
+    _position: *mut i64,
+    _extra: *mut isize,
+    ierror: *mut c_int,
+) {
+    set(ierror, 0);
+}
+
+/// The C function for a conversion: none, where the program passed `MPI_CONVERSION_FN_NULL`.
+fn unless_null(procedure: Conversion, function: *mut c_void) -> *mut c_void {
+    if core::ptr::fn_addr_eq(procedure, mpi_conversion_fn_null_ as Conversion) {
+        core::ptr::null_mut()
+    } else {
+        function
+    }
+}
+
+#[fortran]
+unsafe fn MPI_Register_datarep(
+    datarep: *mut u8,
+    read: Conversion,
+    write: Conversion,
+    extent: Extent,
+    extra_state: *mut isize,
+    ierror: *mut c_int,
+    datarep_length: usize,
+) {
+    let name = Text::take(datarep, datarep_length);
+    let state =
+        Box::into_raw(Box::new(Representation { read, write, extent, extra: *extra_state }));
+    let code = c::Register_datarep(
+        name.as_ptr(),
+        unless_null(read, read_conversion as *mut c_void),
+        unless_null(write, write_conversion as *mut c_void),
+        file_extent as *mut c_void,
+        state.cast(),
+    );
+    if code != 0 {
+        drop(Box::from_raw(state));
+    }
+    set(ierror, code);
+}

@@ -1,0 +1,101 @@
+//! Error codes, truth values and indices.
+
+use core::ffi::c_int;
+
+use crate::c::mpi;
+
+const MPI_UNDEFINED: c_int = -32766;
+const MPI_ERR_IN_STATUS: c_int = 17;
+/// The class is in the low bits of an error code of this binary interface.
+const CLASS: c_int = 0x7f;
+/// More dimensions than any topology has; bounds a count that a program got wrong.
+const DIMENSIONS: usize = 1 << 20;
+
+/// Returns an error code; modern interfaces leave out the argument.
+#[inline(always)]
+pub fn set(ierror: *mut c_int, code: c_int) {
+    if !ierror.is_null() {
+        // SAFETY: Fortran passes an INTEGER.
+        unsafe { *ierror = code };
+    }
+}
+
+/// The value of a Fortran LOGICAL, as gfortran has it.
+#[inline(always)]
+pub fn logical(flag: c_int) -> c_int {
+    (flag != 0) as c_int
+}
+
+/// Are the results there to be read? With errors in statuses they are.
+pub fn succeeded(code: c_int) -> bool {
+    code == 0 || code & CLASS == MPI_ERR_IN_STATUS
+}
+
+/// Makes `count` indices that count from zero count from one.
+///
+/// # Safety
+/// `p` points to that many integers, if `count` is positive.
+pub unsafe fn from_one(p: *mut c_int, count: c_int) {
+    if count > 0 {
+        // SAFETY: the caller's promise.
+        for index in unsafe { core::slice::from_raw_parts_mut(p, count as usize) } {
+            if *index != MPI_UNDEFINED {
+                *index += 1;
+            }
+        }
+    }
+}
+
+/// Number of dimensions of a Cartesian communicator, 0 if it is none. The error, if there is one, comes from
+/// the function that asked.
+///
+/// # Safety
+/// MPI is initialised.
+pub unsafe fn cartdim(comm: c_int) -> c_int {
+    let (mut kind, mut dimensions) = (0, 0);
+    // SAFETY: both are results.
+    unsafe {
+        if mpi::Topo_test(comm, &raw mut kind) == 0 && kind == 2 {
+            mpi::Cartdim_get(comm, &raw mut dimensions);
+        }
+    }
+    dimensions
+}
+
+/// An array of truth values on its way between the languages.
+pub struct Logicals(Vec<c_int>);
+
+impl Logicals {
+    /// Room for `count` values, those of the Fortran array if `read`.
+    ///
+    /// # Safety
+    /// `p` points to `count` LOGICALs.
+    pub unsafe fn take(p: *const c_int, count: c_int, read: bool) -> Logicals {
+        let count = usize::try_from(count).unwrap_or(0).min(DIMENSIONS);
+        let mut flags = vec![0; count];
+        if read && count > 0 {
+            // SAFETY: the caller's promise.
+            let given = unsafe { core::slice::from_raw_parts(p, count) };
+            for (flag, &value) in flags.iter_mut().zip(given) {
+                *flag = (value != 0) as c_int;
+            }
+        }
+        Logicals(flags)
+    }
+
+    /// For the C function.
+    pub fn as_mut_ptr(&mut self) -> *mut c_int {
+        self.0.as_mut_ptr()
+    }
+
+    /// Gives the values to the Fortran array.
+    ///
+    /// # Safety
+    /// `p` points to as many LOGICALs as were taken.
+    pub unsafe fn give(&self, p: *mut c_int) {
+        for (i, &flag) in self.0.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { *p.add(i) = logical(flag) };
+        }
+    }
+}
