@@ -1,8 +1,11 @@
 //! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.
 
+pub mod attribute;
 pub mod datatype;
 pub mod engine;
 pub mod error;
+pub mod group;
+pub mod info;
 pub mod op;
 pub mod slab;
 pub mod usermem;

@@ -8,7 +8,7 @@ use super::{Builtin, Constructor, Datatype, Inner, MAX_DEPTH, Signature};
 use crate::bail;
 use crate::error::{ErrorClass, Result};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// Collects what follows from the blocks of a type.
 struct Assembly {
@@ -189,6 +189,7 @@ impl Parts {
             signature: self.signature,
             dense,
             depth: self.depth,
+            number: AtomicU32::new(u32::MAX),
         })))
     }
 }

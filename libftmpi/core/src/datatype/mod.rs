@@ -15,6 +15,7 @@ mod contents;
 mod darray;
 mod layout;
 mod pack;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +23,10 @@ pub use builtin::{Builtin, Class, Repr};
 pub use contents::{Combiner, Constructor, Contents};
 pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order};
 pub use pack::{TypedScratch, copy};
+pub use table::{MAX_NAME, TypeId, TypeTable};
 
 use layout::Layout;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// The longest chain of types derived from one another. It bounds recursion.
@@ -54,6 +56,8 @@ struct Inner {
     dense: bool,
     depth: u32,
     committed: AtomicBool,
+    /// The number that the type table last gave it; the table decides whether that is still so.
+    number: AtomicU32,
 }
 
 /// Which basic types a datatype is made of.
