@@ -1,0 +1,40 @@
+/* The clock is part of what a rank is told: rank 0 decides by MPI_Wtime how long it goes on and
+ * sends its readings to the others; nobody may ever see time run backwards, and a replayed rank
+ * must not stop earlier or later than it did before. */
+#include "order.h"
+
+enum { PACE_US = 1000 };
+
+struct reading {
+    double now;
+    int round, go;
+};
+
+int main(int argc, char **argv)
+{
+    order_begin(&argc, &argv, "clock");
+    double start = MPI_Wtime(), last = start, last_of[64] = {0};
+    int go = 1;
+    for (int k = 0; go; k++) {
+        struct reading mine, theirs;
+        int to = (check_rank + 1) % check_size, from = (check_rank + check_size - 1) % check_size;
+        mine.now = MPI_Wtime();
+        mine.round = k;
+        CHECK(mine.now >= last, "Wtime ran backwards by %g s in round %d", last - mine.now, k);
+        last = mine.now;
+        if (check_rank == 0)
+            go = mine.now - start < order_seconds;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        mine.go = go;
+        MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, to, 1, &theirs, sizeof theirs, MPI_BYTE, from, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sent(to, &mine, sizeof mine);
+        got(from, &theirs, sizeof theirs);
+        EQUAL(theirs.round, k);
+        EQUAL(theirs.go, go);
+        CHECK(theirs.now >= last_of[from % 64], "the neighbour's time ran backwards");
+        last_of[from % 64] = theirs.now;
+        pause_us(PACE_US);
+    }
+    return order_end();
+}
