@@ -8,7 +8,6 @@ use anyhow::Context;
 
 use crate::table::{Function, Kind, c_element, rust_type};
 
-
 /// The whole text of `mpi.h`.
 pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
     let preamble = fs::read_to_string(include.join("mpi_preamble.h"))?;

@@ -1,8 +1,247 @@
-//! Fortran.
+//! `mpif.h` and the module `mpi`: constants of the C header as Fortran has them, the common blocks whose
+//! addresses are known, and an explicit interface for every function.
+//!
+//! `mpif.h` is written so that it is correct in fixed and in free form: statements from column 7 to 72,
+//! comments by `!`, no continuation lines.
+
+use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
-use crate::table::Function;
+use crate::constants;
+use crate::table::{Direction, Function, Kind, Param};
 
-pub fn files(_: &Path, _: &[Function]) -> anyhow::Result<Vec<(&'static str, String)>> {
-    Ok(vec![])
+/// The files and their names.
+pub fn files(
+    include: &Path,
+    functions: &[Function],
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let header = fs::read_to_string(include.join("mpi_preamble.h"))?;
+    let declarations = declarations(&constants::read(&header));
+    let mut mpif = String::from("! mpif.h of ftmpi. Generated from include/mpi_preamble.h.\n");
+    mpif.push_str(&declarations);
+    mpif.push_str(EXTERNALS);
+    Ok(vec![("mpif.h", mpif), ("mpi.f90", module(&declarations, functions))])
+}
+
+const KINDS: &str = "      INTEGER MPI_ADDRESS_KIND
+      PARAMETER (MPI_ADDRESS_KIND=8)
+      INTEGER MPI_OFFSET_KIND
+      PARAMETER (MPI_OFFSET_KIND=8)
+      INTEGER MPI_COUNT_KIND
+      PARAMETER (MPI_COUNT_KIND=8)
+      INTEGER MPI_INTEGER_KIND
+      PARAMETER (MPI_INTEGER_KIND=4)
+      INTEGER MPI_STATUS_SIZE
+      PARAMETER (MPI_STATUS_SIZE=5)
+      INTEGER MPI_SOURCE
+      PARAMETER (MPI_SOURCE=3)
+      INTEGER MPI_TAG
+      PARAMETER (MPI_TAG=4)
+      INTEGER MPI_ERROR
+      PARAMETER (MPI_ERROR=5)
+      LOGICAL MPI_SUBARRAYS_SUPPORTED
+      PARAMETER (MPI_SUBARRAYS_SUPPORTED=.FALSE.)
+      LOGICAL MPI_ASYNC_PROTECTS_NONBLOCKING
+      PARAMETER (MPI_ASYNC_PROTECTS_NONBLOCKING=.FALSE.)
+";
+
+/// Names, order and types are those that programs of the MPICH family have compiled in.
+const COMMONS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
+      INTEGER MPI_STATUS_IGNORE(MPI_STATUS_SIZE)
+      INTEGER MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)
+      INTEGER MPI_ERRCODES_IGNORE(1)
+      CHARACTER*1 MPI_ARGVS_NULL(1,1)
+      CHARACTER*1 MPI_ARGV_NULL(1)
+      INTEGER MPI_UNWEIGHTED
+      INTEGER MPI_WEIGHTS_EMPTY
+      COMMON /MPIFCMB5/ MPI_UNWEIGHTED
+      COMMON /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+      COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE
+      COMMON /MPIPRIV2/ MPI_STATUSES_IGNORE, MPI_ERRCODES_IGNORE
+      COMMON /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
+      SAVE /MPIFCMB5/, /MPIFCMB9/
+      SAVE /MPIPRIV1/, /MPIPRIV2/, /MPIPRIVC/
+      EXTERNAL MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, MPI_DUP_FN
+      EXTERNAL MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN
+      EXTERNAL MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN
+      EXTERNAL MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN
+      EXTERNAL MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_FN
+      EXTERNAL MPI_CONVERSION_FN_NULL
+";
+
+/// Functions: the module has interfaces for them.
+const EXTERNALS: &str = "      EXTERNAL MPI_WTIME, MPI_WTICK
+      EXTERNAL PMPI_WTIME, PMPI_WTICK
+      DOUBLE PRECISION MPI_WTIME, MPI_WTICK
+      DOUBLE PRECISION PMPI_WTIME, PMPI_WTICK
+      EXTERNAL MPI_AINT_ADD, MPI_AINT_DIFF
+      EXTERNAL PMPI_AINT_ADD, PMPI_AINT_DIFF
+      INTEGER(KIND=MPI_ADDRESS_KIND) MPI_AINT_ADD, MPI_AINT_DIFF
+      INTEGER(KIND=MPI_ADDRESS_KIND) PMPI_AINT_ADD, PMPI_AINT_DIFF
+";
+
+/// Keys of predefined attributes, which are one higher in Fortran.
+const KEYS: [&str; 12] = [
+    "MPI_TAG_UB",
+    "MPI_HOST",
+    "MPI_IO",
+    "MPI_WTIME_IS_GLOBAL",
+    "MPI_UNIVERSE_SIZE",
+    "MPI_LASTUSEDCODE",
+    "MPI_APPNUM",
+    "MPI_WIN_BASE",
+    "MPI_WIN_SIZE",
+    "MPI_WIN_DISP_UNIT",
+    "MPI_WIN_CREATE_FLAVOR",
+    "MPI_WIN_MODEL",
+];
+
+fn declarations(constants: &[(String, i64)]) -> String {
+    let mut out = String::from(KINDS);
+    for (name, value) in constants {
+        let only_in_c = name.starts_with("MPI_F_")
+            || name.starts_with("MPI_T_")
+            || name.starts_with("MPI_CXX_") && name.ends_with("_SPEC")
+            || name == "MPI_INCLUDED";
+        if only_in_c {
+            continue;
+        }
+        let value = if KEYS.contains(&name.as_str()) {
+            value + 1
+        } else if name.starts_with("MPI_MAX_") && *value > 1 && !is_operation(name) {
+            // No zero byte ends a Fortran text.
+            value - 1
+        } else {
+            *value
+        };
+        let wide = name == "MPI_DISPLACEMENT_CURRENT";
+        let kind = if wide { "INTEGER(KIND=MPI_OFFSET_KIND)" } else { "INTEGER" };
+        let _ = writeln!(out, "      {kind} {name}\n      PARAMETER ({name}={value})");
+    }
+    out + COMMONS
+}
+
+/// `MPI_MAX` and `MPI_MAXLOC` have no underscore behind; nothing else begins so.
+fn is_operation(name: &str) -> bool {
+    matches!(name, "MPI_MAX" | "MPI_MAXLOC")
+}
+
+fn module(declarations: &str, functions: &[Function]) -> String {
+    let mut out = String::from(
+        "! Module mpi of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.\n\
+         module mpi\n      implicit none\n      public\n",
+    );
+    out.push_str(declarations);
+    out.push_str("interface\n");
+    for prefix in ["", "P"] {
+        for f in functions.iter().filter(|f| exists(f)) {
+            interface(prefix, f, &mut out);
+        }
+    }
+    out.push_str("end interface\nend module mpi\n");
+    out
+}
+
+/// Has the function a form in `mpif.h` and the module `mpi`?
+fn exists(f: &Function) -> bool {
+    let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
+    !(f.name.starts_with("MPI_T_")
+        || f.name.starts_with("MPI_Abi_")
+        || f.name.ends_with("_c")
+        || conversion.iter().any(|s| f.name.ends_with(s)))
+}
+
+/// MPI-1 functions whose addresses, displacements and attribute values are default integers.
+fn is_legacy(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "MPI_Address",
+        "MPI_Attr_get",
+        "MPI_Attr_put",
+        "MPI_Keyval_create",
+        "MPI_Type_extent",
+        "MPI_Type_hindexed",
+        "MPI_Type_hvector",
+        "MPI_Type_lb",
+        "MPI_Type_struct",
+        "MPI_Type_ub",
+    ];
+    NAMES.contains(&name)
+}
+
+fn interface(prefix: &str, f: &Function, out: &mut String) {
+    let params: Vec<&Param> = f
+        .params
+        .iter()
+        .filter(|p| !matches!(p.kind, Kind::Argc | Kind::Argv | Kind::Varargs))
+        // The arguments of main, which Fortran does not have.
+        .filter(|p| f.name != "MPI_Info_create_env" || p.direction == Direction::Out)
+        .collect();
+    let mut names: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
+    let word = if f.returns.is_some() { "function" } else { "subroutine" };
+    if f.returns.is_none() {
+        names.push("ierror");
+    }
+    let head = format!("{word} {prefix}{}({})", f.name, names.join(", "));
+    let _ = writeln!(out, "{}", folded(&head));
+    out.push_str("import\nimplicit none\n");
+    for p in &params {
+        declaration(p, f, out);
+    }
+    match f.returns {
+        Some(Kind::Double) => {
+            let _ = writeln!(out, "double precision {prefix}{}", f.name);
+        }
+        Some(_) => {
+            let _ = writeln!(out, "integer(kind=MPI_ADDRESS_KIND) {prefix}{}", f.name);
+        }
+        None => out.push_str("integer ierror\n"),
+    }
+    let _ = writeln!(out, "end {word} {prefix}{}", f.name);
+}
+
+fn declaration(p: &Param, f: &Function, out: &mut String) {
+    let n = &p.name;
+    let array = if p.length.is_some() { "(*)" } else { "" };
+    let legacy = is_legacy(&f.name);
+    let line = match &p.kind {
+        Kind::Buffer | Kind::Pointer => {
+            // Any type, any rank; each compiler has its own way of saying so.
+            format!(
+                "!GCC$ ATTRIBUTES NO_ARG_CHECK :: {n}\n!DEC$ ATTRIBUTES NO_ARG_CHECK :: {n}\n\
+                 !DIR$ IGNORE_TKR {n}\ntype(*), dimension(*) :: {n}"
+            )
+        }
+        Kind::Aint | Kind::Attribute | Kind::State if legacy => format!("integer {n}{array}"),
+        Kind::Aint | Kind::Attribute | Kind::State => {
+            format!("integer(kind=MPI_ADDRESS_KIND) {n}{array}")
+        }
+        Kind::Offset => format!("integer(kind=MPI_OFFSET_KIND) {n}{array}"),
+        Kind::Large => format!("integer(kind=MPI_COUNT_KIND) {n}{array}"),
+        Kind::Logical => format!("logical {n}{array}"),
+        Kind::String => format!("character(len=*) {n}"),
+        Kind::Strings => format!("character(len=*) {n}(*)"),
+        Kind::Stringss => format!("character(len=*) {n}(count,*)"),
+        Kind::Status if p.length.is_some() => format!("integer {n}(MPI_STATUS_SIZE,*)"),
+        Kind::Status => format!("integer {n}(MPI_STATUS_SIZE)"),
+        Kind::Ranges => format!("integer {n}(3,*)"),
+        Kind::Function(_) => format!("external {n}"),
+        _ => format!("integer {n}{array}"),
+    };
+    let _ = writeln!(out, "{line}");
+}
+
+/// A statement in lines of at most 100 characters.
+fn folded(statement: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for piece in statement.split_inclusive(", ") {
+        if column + piece.len() > 100 {
+            out.push_str("&\n    ");
+            column = 4;
+        }
+        out.push_str(piece);
+        column += piece.len();
+    }
+    out
 }

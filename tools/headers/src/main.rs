@@ -9,11 +9,12 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+mod c;
+mod constants;
+mod fortran;
 #[path = "../../../include/table.rs"]
 #[allow(missing_docs)]
 mod table;
-mod c;
-mod fortran;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
