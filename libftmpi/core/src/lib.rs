@@ -8,4 +8,5 @@ pub mod group;
 pub mod info;
 pub mod op;
 pub mod slab;
+pub mod topology;
 pub mod usermem;
