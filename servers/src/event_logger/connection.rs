@@ -1,0 +1,250 @@
+//! One rank's connection: reads bursts of frames, sends acknowledgements and stored events.
+
+use super::core::Core;
+use ftmpi_protocols::event_log::{ConnId, Input};
+use ftmpi_wire::event_log::{BODY_BYTES_MAX, Frame, PREFIX_BYTES};
+use ftmpi_wire::hello::Welcome;
+use ftmpi_wire::{EventNo, Rank};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Bytes of a connection's first read.
+const READ_BYTES_MIN: usize = 16 << 10;
+/// Bytes of one read at the most: two whole frames.
+const READ_BYTES_MAX: usize = 2 * (PREFIX_BYTES + BODY_BYTES_MAX);
+
+/// What the machine wants of one connection; the connection's task looks when it is woken.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    wanted: RefCell<Wanted>,
+    woken: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    welcome: Option<Welcome>,
+    ack: Option<(EventNo, EventNo)>,
+    stream: Option<(Rank, EventNo, EventNo)>,
+    refuse: bool,
+    close: bool,
+}
+
+impl Link {
+    fn set(&self, change: impl FnOnce(&mut Wanted)) {
+        change(&mut self.wanted.borrow_mut());
+        self.woken.notify_one();
+    }
+
+    pub fn set_welcome(&self, welcome: Welcome) {
+        self.set(|wanted| wanted.welcome = Some(welcome));
+    }
+
+    pub fn take_welcome(&self) -> Option<Welcome> {
+        self.wanted.borrow_mut().welcome.take()
+    }
+
+    pub fn set_ack(&self, written: EventNo, durable: EventNo) {
+        self.set(|wanted| wanted.ack = Some((written, durable)));
+    }
+
+    pub fn set_stream(&self, rank: Rank, from: EventNo, next: EventNo) {
+        self.set(|wanted| wanted.stream = Some((rank, from, next)));
+    }
+
+    pub fn refuse(&self) {
+        self.set(|wanted| wanted.refuse = true);
+    }
+
+    pub fn close(&self) {
+        self.set(|wanted| wanted.close = true);
+    }
+}
+
+/// Serves the connection to its end.
+pub(super) async fn serve(
+    core: &RefCell<Core>,
+    conn: ConnId,
+    link: &Link,
+    stream: &mut TcpStream,
+    delay: Duration,
+) {
+    let mut connection =
+        Connection { input: Received::default(), out: Vec::new(), sent: 0, late: VecDeque::new() };
+    // Whatever the reason: the rank connects again.
+    let _ = connection.run(core, conn, link, stream, delay).await;
+}
+
+struct Connection {
+    input: Received,
+    /// Bytes to be sent, from `sent` on.
+    out: Vec<u8>,
+    sent: usize,
+    /// Acknowledgements that are held back (fault injection).
+    late: VecDeque<(Instant, EventNo, EventNo)>,
+}
+
+/// Bytes that were received, from `taken` on.
+#[derive(Default)]
+struct Received {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl Connection {
+    async fn run(
+        &mut self,
+        core: &RefCell<Core>,
+        conn: ConnId,
+        link: &Link,
+        stream: &mut TcpStream,
+        delay: Duration,
+    ) -> io::Result<()> {
+        loop {
+            let ended = self.collect(core, conn, link, delay);
+            self.send(stream)?;
+            if ended {
+                // Give a refusal the time to leave.
+                let leaving = async {
+                    while self.sent < self.out.len() {
+                        stream.writable().await?;
+                        self.send(stream)?;
+                    }
+                    io::Result::Ok(())
+                };
+                let _ = tokio::time::timeout(Duration::from_secs(1), leaving).await;
+                return Ok(());
+            }
+            let sending = self.sent < self.out.len();
+            let streaming = link.wanted.borrow().stream.is_some();
+            if streaming && !sending {
+                // Let others have their turn between two parts.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            // Whoever does not take our answers is not read from either: memory stays bounded.
+            let interest = if sending { Interest::WRITABLE } else { Interest::READABLE };
+            let due = self.late.front().map(|(due, ..)| *due);
+            tokio::select! {
+                ready = stream.ready(interest) => {
+                    if ready?.is_readable() && !sending && !self.receive(core, conn, stream)? {
+                        return Ok(());
+                    }
+                }
+                () = link.woken.notified() => {}
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+        }
+    }
+
+    /// Turns what is wanted into bytes; true: this is the end.
+    fn collect(
+        &mut self,
+        core: &RefCell<Core>,
+        conn: ConnId,
+        link: &Link,
+        delay: Duration,
+    ) -> bool {
+        if self.sent < self.out.len() {
+            let wanted = link.wanted.borrow();
+            if wanted.refuse {
+                Frame::Refused.encode(&mut self.out);
+            }
+            return wanted.close || wanted.refuse;
+        }
+        self.out.clear();
+        self.sent = 0;
+        let (ack, stream) = {
+            let mut wanted = link.wanted.borrow_mut();
+            (wanted.ack.take(), wanted.stream)
+        };
+        let now = Instant::now();
+        if let Some((written, durable)) = ack {
+            if delay.is_zero() {
+                Frame::Ack { written, durable }.encode(&mut self.out);
+            } else {
+                self.late.push_back((now + delay, written, durable));
+            }
+        }
+        let mut due = None;
+        while let Some((at, written, durable)) = self.late.front().copied()
+            && at <= now
+        {
+            self.late.pop_front();
+            due = Some((written, durable));
+        }
+        if let Some((written, durable)) = due {
+            Frame::Ack { written, durable }.encode(&mut self.out);
+        }
+        if let Some((rank, from, next)) = stream {
+            let after = if from < next {
+                core.borrow_mut().read_events(conn, rank, from, next, &mut self.out)
+            } else {
+                Frame::End { next }.encode(&mut self.out);
+                None
+            };
+            link.wanted.borrow_mut().stream = after.map(|after| (rank, after, next));
+        }
+        let wanted = link.wanted.borrow();
+        if wanted.refuse {
+            Frame::Refused.encode(&mut self.out);
+        }
+        wanted.close || wanted.refuse
+    }
+
+    fn send(&mut self, stream: &TcpStream) -> io::Result<()> {
+        while self.sent < self.out.len() {
+            match stream.try_write(&self.out[self.sent..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => self.sent += sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// One read, all frames in it, one write to the file; false: the other side has closed.
+    fn receive(
+        &mut self,
+        core: &RefCell<Core>,
+        conn: ConnId,
+        stream: &TcpStream,
+    ) -> io::Result<bool> {
+        let input = &mut self.input;
+        input.bytes.drain(..input.taken);
+        input.taken = 0;
+        // Grows with the load: only a full buffer is a reason for a larger one.
+        if input.bytes.capacity() - input.bytes.len() < READ_BYTES_MIN {
+            let more = input.bytes.capacity().clamp(READ_BYTES_MIN, READ_BYTES_MAX);
+            input.bytes.reserve(more);
+        }
+        match stream.try_read_buf(&mut input.bytes) {
+            Ok(0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error),
+        }
+        let mut core = core.borrow_mut();
+        let good = loop {
+            match Frame::decode(&input.bytes[input.taken..]) {
+                Ok(Some((frame, taken))) => {
+                    input.taken += taken;
+                    core.feed(Input::Frame { conn, frame });
+                }
+                Ok(None) => break true,
+                Err(error) => {
+                    crate::shell::say(super::NAME, format!("a rank's connection ends: {error}"));
+                    break false;
+                }
+            }
+        };
+        core.flush();
+        Ok(good)
+    }
+}

@@ -1,0 +1,255 @@
+//! Carries out what the machine decides.
+
+use super::NAME;
+use super::connection::Link;
+use crate::event_store::{Dirty, EventStore};
+use crate::shell::say;
+use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output};
+use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
+use ftmpi_wire::hello::Welcome;
+use ftmpi_wire::{EventNo, Incarnation, Rank};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Machine, files and connections.
+pub(super) struct Core {
+    machine: EventLog,
+    store: EventStore,
+    links: HashMap<ConnId, Rc<Link>>,
+    /// Ranks with records that are taken but not in their file.
+    unwritten: BTreeSet<Rank>,
+    changed: Rc<Notify>,
+    events: u64,
+    writes: u64,
+    syncs: u64,
+    failed_writes: u64,
+}
+
+impl Core {
+    pub fn new(store: EventStore, found: Vec<(Rank, Found)>) -> Self {
+        let mut machine = EventLog::new();
+        for (rank, found) in found {
+            machine.restore(rank, found);
+        }
+        let changed = Rc::new(Notify::new());
+        if store.is_dirty() {
+            changed.notify_one();
+        }
+        Self {
+            machine,
+            store,
+            links: HashMap::new(),
+            unwritten: BTreeSet::new(),
+            changed,
+            events: 0,
+            writes: 0,
+            syncs: 0,
+            failed_writes: 0,
+        }
+    }
+
+    /// Something is to be synced.
+    pub fn changed(&self) -> Rc<Notify> {
+        self.changed.clone()
+    }
+
+    /// What to answer to this hello; `link` is told everything that concerns the connection.
+    pub fn hello(
+        &mut self,
+        conn: ConnId,
+        rank: Rank,
+        incarnation: Incarnation,
+        link: Rc<Link>,
+    ) -> Welcome {
+        self.links.insert(conn, link.clone());
+        self.feed(Input::Hello { conn, rank, incarnation });
+        link.take_welcome().unwrap_or_else(|| Welcome::No("internal error: no answer".into()))
+    }
+
+    pub fn forget(&mut self, conn: ConnId) {
+        self.links.remove(&conn);
+    }
+
+    /// Gives one input to the machine and carries out what follows; appended records may still
+    /// wait for [`Core::flush`].
+    pub fn feed(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        let mut out = Vec::new();
+        while let Some(input) = inputs.pop_front() {
+            self.machine.handle(input, &mut out);
+            for output in out.drain(..) {
+                if let Some(input) = self.carry_out(output, &mut inputs) {
+                    inputs.push_back(input);
+                }
+            }
+        }
+    }
+
+    /// Writes all that was taken.
+    pub fn flush(&mut self) {
+        while let Some(rank) = self.unwritten.first().copied() {
+            let outcome = self.flush_rank(rank);
+            self.feed(outcome);
+        }
+    }
+
+    /// The machine must be given the outcome.
+    fn flush_rank(&mut self, rank: Rank) -> Input {
+        self.unwritten.remove(&rank);
+        self.writes += 1;
+        match self.store.flush(rank) {
+            Ok(()) => {
+                self.changed.notify_one();
+                Input::Written { rank }
+            }
+            Err(error) => {
+                self.failed_writes += 1;
+                Input::WriteFailed { rank, why: self.describe(&error) }
+            }
+        }
+    }
+
+    fn describe(&self, error: &std::io::Error) -> String {
+        format!("{error} (in {}; make room there)", self.store.path().display())
+    }
+
+    fn carry_out(&mut self, output: Output, inputs: &mut VecDeque<Input>) -> Option<Input> {
+        match output {
+            Output::Fence { conn, rank, incarnation } => {
+                let outcome = self.store.fence(rank, incarnation);
+                self.changed.notify_one();
+                return Some(Input::Fenced {
+                    conn,
+                    outcome: outcome.map_err(|e| self.describe(&e)),
+                });
+            }
+            Output::Welcome { conn, welcome } => {
+                self.with_link(conn, |link| link.set_welcome(welcome));
+            }
+            Output::Append { rank, incarnation, first, records } => {
+                self.events += records.len() as u64;
+                self.store.append(rank, incarnation, first, &records);
+                self.unwritten.insert(rank);
+            }
+            Output::Compare { conn, rank, first, records } => {
+                self.flush_if_needed(rank, inputs);
+                let mut at = 0;
+                let mut same = true;
+                while same && at < records.len() {
+                    let from = EventNo(first.0 + at as u64);
+                    match self.store.read(rank, from, records.len() - at) {
+                        Ok(stored) => {
+                            same = records[at..].starts_with(&stored);
+                            at += stored.len();
+                        }
+                        Err(error) => {
+                            let outcome = Err(error.to_string());
+                            return Some(Input::Compared { conn, outcome });
+                        }
+                    }
+                }
+                return Some(Input::Compared { conn, outcome: Ok(same) });
+            }
+            Output::Ack { conn, written, durable } => {
+                self.with_link(conn, |link| link.set_ack(written, durable));
+            }
+            Output::Stream { conn, rank, from, next } => {
+                self.flush_if_needed(rank, inputs);
+                self.with_link(conn, |link| link.set_stream(rank, from, next));
+            }
+            Output::Prune { rank, below } => {
+                self.flush_if_needed(rank, inputs);
+                if let Err(error) = self.store.prune(rank, below) {
+                    say(NAME, format!("old events of rank {rank} remain: {error}"));
+                }
+            }
+            Output::Restart { rank, first } => {
+                self.unwritten.remove(&rank);
+                if let Err(error) = self.store.restart(rank, first) {
+                    self.failed_writes += 1;
+                    return Some(Input::WriteFailed { rank, why: self.describe(&error) });
+                }
+                self.changed.notify_one();
+            }
+            Output::Refuse { conn } => self.with_link(conn, Link::refuse),
+            Output::Close { conn, why } => {
+                if !why.is_empty() {
+                    say(NAME, why);
+                }
+                self.with_link(conn, Link::close);
+            }
+            Output::Say { text } => say(NAME, text),
+        }
+        None
+    }
+
+    fn flush_if_needed(&mut self, rank: Rank, inputs: &mut VecDeque<Input>) {
+        if self.unwritten.contains(&rank) {
+            let outcome = self.flush_rank(rank);
+            inputs.push_back(outcome);
+        }
+    }
+
+    fn with_link(&self, conn: ConnId, tell: impl FnOnce(&Link)) {
+        if let Some(link) = self.links.get(&conn) {
+            tell(link);
+        }
+    }
+
+    /// The next part of a stream, encoded: at most one frame of events.
+    pub fn read_events(
+        &mut self,
+        conn: ConnId,
+        rank: Rank,
+        from: EventNo,
+        next: EventNo,
+        out: &mut Vec<u8>,
+    ) -> Option<EventNo> {
+        let most = RECORDS_MAX.min((next.0 - from.0) as usize);
+        match self.store.read(rank, from, most) {
+            Ok(records) => {
+                let after = EventNo(from.0 + records.len() as u64);
+                Frame::Events { first: from, records }.encode(out);
+                Some(after)
+            }
+            Err(error) => {
+                self.feed(Input::ReadFailed { conn, why: error.to_string() });
+                None
+            }
+        }
+    }
+
+    pub fn take_dirty(&mut self) -> Vec<Dirty> {
+        self.store.take_dirty()
+    }
+
+    pub fn synced(&mut self, dirty: &Dirty, good: bool) {
+        if good {
+            self.syncs += dirty.files.len() as u64;
+            self.feed(Input::Durable { rank: dirty.rank, up_to: dirty.up_to });
+        } else {
+            self.store.mark_dirty(dirty);
+            self.changed.notify_one();
+        }
+    }
+
+    pub fn status(&self, uptime: Duration, rejected: u64) -> serde_json::Value {
+        serde_json::json!({
+            "server": NAME,
+            "version": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "directory": self.store.path(),
+            "uptime_s": uptime.as_secs_f64(),
+            "connections": self.links.len(),
+            "events": self.events,
+            "bytes": self.store.bytes(),
+            "writes": self.writes,
+            "failed_writes": self.failed_writes,
+            "syncs": self.syncs,
+            "rejected_callers": rejected,
+            "ranks": self.machine.ranks().collect::<Vec<_>>(),
+        })
+    }
+}

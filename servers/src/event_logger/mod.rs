@@ -1,0 +1,182 @@
+//! The event logger's shell: moves frames between connections, the machine and the files.
+//!
+//! One thread does everything but the syncing. What arrives in one read is given to the machine
+//! frame by frame, written with one system call per rank, and acknowledged once: under load batches
+//! grow by themselves, without load nothing waits for a timer. Files are synced as a group, in the
+//! background, at most every `sync_interval`.
+
+mod connection;
+mod core;
+
+use crate::event_store::EventStore;
+use crate::shell::{self, ServerArgs};
+use clap::Parser;
+use connection::Link;
+use core::Core;
+use ftmpi_protocols::event_log::{ConnId, Input};
+use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_wire::hello::{Purpose, Welcome};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+
+/// How this server calls itself.
+const NAME: &str = "ftmpi-event-logger";
+
+/// Keeps the non-deterministic events of the ranks of one job, so that a restarted rank can
+/// repeat them. ftmpiexec starts it by itself; start it by hand only to place it.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version)]
+pub struct EventLoggerArgs {
+    /// Common options.
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Hold back every acknowledgement for this long (fault injection): 50ms, 1s.
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
+    pub delay: Duration,
+    /// Sync files at most this often; events are durable at the latest then.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
+    pub sync_interval: Duration,
+}
+
+/// `50ms`, `2s`, `1.5s`
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1e-3),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    number
+        .parse::<f64>()
+        .ok()
+        .and_then(|n| Duration::try_from_secs_f64(n * unit).ok())
+        .ok_or_else(|| format!("`{text}` is no time; write 50ms or 2s"))
+}
+
+/// Runs the server until it is asked to end.
+///
+/// # Errors
+/// It cannot start; one line says why.
+pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
+    shell::raise_descriptor_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, serve(args))
+}
+
+async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
+    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let (store, found, lines) = EventStore::open(&args.server.dir)?;
+    for line in lines {
+        shell::say(NAME, line);
+    }
+    let key = args.server.key()?;
+    let mut listener = Listener::bind(args.server.listen, key)
+        .await
+        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let core = Rc::new(RefCell::new(Core::new(store, found)));
+    args.server.announce(listener.local_addr()?)?;
+
+    tokio::task::spawn_local(sync_regularly(core.clone(), args.sync_interval));
+    let accepting = async {
+        let started = Instant::now();
+        let mut next_conn = 0;
+        loop {
+            // Strangers are not worth a line each; their number is in the status.
+            let Ok(caller) = listener.next().await else { continue };
+            match caller.purpose {
+                Purpose::Events { .. } => {
+                    next_conn += 1;
+                    let conn = ConnId(next_conn);
+                    tokio::task::spawn_local(converse(core.clone(), conn, caller, args.delay));
+                }
+                Purpose::Status => {
+                    let rejected = listener.rejected();
+                    let state = core.borrow().status(started.elapsed(), rejected).to_string();
+                    tokio::task::spawn_local(tell(caller, state));
+                }
+                _ => {
+                    let why = "this is an event logger".to_owned();
+                    tokio::task::spawn_local(refuse(caller, Welcome::No(why)));
+                }
+            }
+        }
+    };
+    let why = tokio::select! {
+        why = ending => why?,
+        () = accepting => unreachable!("it accepts for ever"),
+    };
+    let failed = {
+        let mut core = core.borrow_mut();
+        core.flush();
+        sync_files(&core.take_dirty()).into_iter().find_map(|(_, outcome)| outcome.err())
+    };
+    if let Some(error) = failed {
+        anyhow::bail!("ends ({why}), but events could not be made durable: {error}");
+    }
+    Ok(())
+}
+
+/// Serves one rank.
+async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated, delay: Duration) {
+    let Authenticated { mut stream, purpose, responder, .. } = caller;
+    let Purpose::Events { rank, incarnation } = purpose else { return };
+    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    let link = Rc::new(Link::default());
+    let welcome = core.borrow_mut().hello(conn, rank, incarnation, link.clone());
+    let accepted = welcome == Welcome::Yes;
+    if responder.answer(&mut stream, welcome).await.is_ok() && accepted {
+        connection::serve(&core, conn, &link, &mut stream, delay).await;
+    }
+    core.borrow_mut().feed(Input::Lost { conn });
+    core.borrow_mut().forget(conn);
+}
+
+async fn refuse(caller: Authenticated, welcome: Welcome) {
+    let Authenticated { mut stream, responder, .. } = caller;
+    let _ = responder.answer(&mut stream, welcome).await;
+}
+
+async fn tell(caller: Authenticated, state: String) {
+    let Authenticated { mut stream, responder, .. } = caller;
+    let telling = async {
+        if responder.answer(&mut stream, Welcome::Yes).await.is_ok() {
+            let _ = stream.write_all(state.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(10), telling).await;
+}
+
+async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
+    let mut failed_before = false;
+    loop {
+        let changed = core.borrow().changed();
+        changed.notified().await;
+        let dirty = core.borrow_mut().take_dirty();
+        let outcomes = tokio::task::spawn_blocking(move || sync_files(&dirty)).await;
+        for (dirty, outcome) in outcomes.unwrap_or_default() {
+            let failed = outcome.is_err();
+            if let Err(error) = &outcome
+                && !failed_before
+            {
+                let rank = dirty.rank;
+                shell::say(NAME, format!("events of rank {rank} cannot be made durable: {error}"));
+            }
+            failed_before = failed;
+            core.borrow_mut().synced(&dirty, outcome.is_ok());
+        }
+        tokio::time::sleep(every).await;
+    }
+}
+
+type Synced = (crate::event_store::Dirty, std::io::Result<()>);
+
+fn sync_files(dirty: &[crate::event_store::Dirty]) -> Vec<Synced> {
+    let sync = |dirty: &crate::event_store::Dirty| {
+        dirty.files.iter().try_for_each(|file| match file.metadata() {
+            Ok(about) if about.is_dir() => file.sync_all(),
+            _ => file.sync_data(),
+        })
+    };
+    dirty.iter().map(|d| (d.clone(), sync(d))).collect()
+}

@@ -1,0 +1,405 @@
+//! The log of one rank: its segments, its write buffer, and where its events lie.
+
+use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, End, HEADER_BYTES};
+use crate::shell::create_private;
+use anyhow::Context;
+use ftmpi_protocols::event_log::Found;
+use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A segment is closed when it is larger.
+const SEGMENT_BYTES: u64 = 32 << 20;
+/// A segment of which nothing is needed is closed, to be removed, when it is larger.
+const PRUNE_BYTES: u64 = 1 << 20;
+/// One place is remembered for about so many bytes.
+const INDEX_BYTES: u64 = 64 << 10;
+
+fn name(rank: Rank, first: EventNo) -> String {
+    format!("r{:010}-{:020}.events", rank.0, first.0)
+}
+
+fn damaged_name(rank: Rank, of: &str) -> String {
+    format!("r{:010}-{of}.damaged", rank.0)
+}
+
+pub(super) fn parse_name(name: &str) -> Option<(Rank, EventNo)> {
+    let (rank, first) = name.strip_prefix('r')?.strip_suffix(".events")?.split_once('-')?;
+    Some((Rank(rank.parse().ok()?), EventNo(first.parse().ok()?)))
+}
+
+pub(super) fn parse_damaged_name(name: &str) -> Option<Rank> {
+    let (rank, _) = name.strip_prefix('r')?.strip_suffix(".damaged")?.split_once('-')?;
+    Some(Rank(rank.parse().ok()?))
+}
+
+#[derive(Debug)]
+struct Segment {
+    file: Arc<File>,
+    path: PathBuf,
+    first: EventNo,
+    bytes: u64,
+    /// Sparse: a batch begins with this event at this byte.
+    index: Vec<(EventNo, u64)>,
+}
+
+impl Segment {
+    fn create(dir: &Path, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let path = dir.join(name(rank, first));
+        // Left over from a write that failed right at the beginning.
+        if path.exists() {
+            std::fs::remove_file(&path)?;
+        }
+        let file = create_private(&path)?;
+        if let Err(error) = file.write_all_at(&segment::header(rank, first), 0) {
+            let _ = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        let bytes = HEADER_BYTES as u64;
+        Ok(Self { file: Arc::new(file), path, first, bytes, index: Vec::new() })
+    }
+
+    fn note(&mut self, first: EventNo, at: u64) {
+        if self.index.last().is_none_or(|(_, last)| at - last >= INDEX_BYTES) {
+            self.index.push((first, at));
+        }
+    }
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(super) struct RankLog {
+    rank: Rank,
+    incarnation: Incarnation,
+    /// Oldest first, at least one; the last is written to.
+    segments: Vec<Segment>,
+    /// Number after the last event in the file.
+    next: EventNo,
+    /// Encoded records that are not in the file yet; they begin at `next`.
+    buffer: Vec<u8>,
+    /// Files with something that is not synced.
+    unsynced: Vec<Arc<File>>,
+    /// The directory has entries that are not synced.
+    new_names: bool,
+    /// Files that say that the log is damaged; they go when it is whole again.
+    markers: Vec<PathBuf>,
+}
+
+impl RankLog {
+    pub fn create(dir: &Path, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let segment = Segment::create(dir, rank, first)?;
+        Ok(Self {
+            rank,
+            incarnation: Incarnation(0),
+            unsynced: vec![segment.file.clone()],
+            segments: vec![segment],
+            next: first,
+            buffer: Vec::new(),
+            new_names: true,
+            markers: Vec::new(),
+        })
+    }
+
+    /// Reads what is there, cuts off a torn end, sets damaged parts aside.
+    pub fn recover(
+        dir: &Path,
+        rank: Rank,
+        firsts: BTreeSet<EventNo>,
+        was_damaged: bool,
+        lines: &mut Vec<String>,
+    ) -> anyhow::Result<(Self, Found)> {
+        let mut incarnation = Incarnation(0);
+        let mut segments: Vec<Segment> = Vec::new();
+        let base = firsts.first().copied().unwrap_or(EventNo(1));
+        let mut next = base;
+        let mut damage: Option<String> =
+            was_damaged.then(|| format!("found by an earlier start; see {}", dir.display()));
+        let mut broken = false;
+        let last = firsts.last().copied();
+        for first in firsts {
+            let path = dir.join(name(rank, first));
+            let about = || format!("event log {}", path.display());
+            if broken {
+                set_aside(&path, dir, rank);
+                continue;
+            }
+            let file = OpenOptions::new().read(true).write(true).open(&path).with_context(about)?;
+            let bytes = std::fs::read(&path).with_context(about)?;
+            if bytes.len() < HEADER_BYTES && Some(first) == last && first == next {
+                // Its first write never completed.
+                std::fs::remove_file(&path).with_context(about)?;
+                continue;
+            }
+            let problem = match segment::check_header(&bytes, rank, first) {
+                Ok(()) if first != next => Some(format!("events from {next} are missing")),
+                Ok(()) => None,
+                Err(why) => Some(why),
+            };
+            if let Some(why) = problem {
+                damage = Some(format!("{}: {why}", path.display()));
+                broken = true;
+                set_aside(&path, dir, rank);
+                continue;
+            }
+            let mut part = Segment {
+                file: Arc::new(file),
+                path: path.clone(),
+                first,
+                bytes: 0,
+                index: Vec::new(),
+            };
+            let (sound, after, end) = segment::scan(&bytes, first, |batch, at| {
+                incarnation = incarnation.max(batch.incarnation);
+                part.note(batch.first, at as u64);
+            });
+            next = after;
+            part.bytes = sound as u64;
+            let end = match end {
+                End::Torn if Some(first) != last => {
+                    End::Damaged(format!("it ends at byte {sound}"))
+                }
+                other => other,
+            };
+            if let End::Damaged(why) = &end {
+                damage = Some(format!("{}: {why}", path.display()));
+                broken = true;
+                let copy = dir.join(damaged_name(rank, &format!("{:020}", first.0)));
+                // The copy is for a closer look and as the mark; the sound part remains in place.
+                std::fs::copy(&path, copy).with_context(about)?;
+            }
+            if end != End::Clean {
+                part.file.set_len(sound as u64).with_context(about)?;
+            }
+            if end == End::Torn {
+                lines.push(format!(
+                    "the event log of rank {rank} ends in an unfinished write, which was cut off \
+                     behind event {}",
+                    next.0 - 1
+                ));
+            }
+            segments.push(part);
+        }
+        if let Some(why) = &damage {
+            lines.push(format!(
+                "the event log of rank {rank} is damaged behind event {}: {why}; the job goes on, \
+                 but until it has two more images this rank cannot be restarted if the lost events \
+                 are needed",
+                next.0 - 1
+            ));
+        }
+        if segments.is_empty() {
+            segments.push(Segment::create(dir, rank, next)?);
+        }
+        let markers = std::fs::read_dir(dir)?
+            .filter_map(|entry| entry.ok())
+            .filter(|e| e.file_name().to_str().and_then(parse_damaged_name) == Some(rank))
+            .map(|entry| entry.path())
+            .collect();
+        let last = EventNo(next.0 - 1);
+        let unsynced = segments.iter().map(|s| s.file.clone()).collect();
+        let buffer = Vec::new();
+        let log =
+            Self { rank, incarnation, segments, next, buffer, unsynced, new_names: true, markers };
+        Ok((log, Found { incarnation, base, last, damage }))
+    }
+
+    pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
+        debug_assert_eq!(
+            first.0,
+            self.next.0 + (self.buffer.len() / Determinant::BYTES) as u64,
+            "the machine gives contiguous events"
+        );
+        self.incarnation = incarnation;
+        self.buffer.reserve(records.len() * Determinant::BYTES);
+        for record in records {
+            self.buffer.extend_from_slice(&record.encode());
+        }
+    }
+
+    pub fn flush(&mut self, dir: &Path) -> io::Result<()> {
+        let payload = std::mem::take(&mut self.buffer);
+        let mut out = Vec::with_capacity(payload.len() + BATCH_BYTES);
+        let mut first = self.next;
+        let mut starts = Vec::new();
+        for part in payload.chunks(BATCH_RECORDS_MAX * Determinant::BYTES) {
+            let batch = Batch::describe(first, self.incarnation, part);
+            starts.push((first, out.len() as u64));
+            out.extend_from_slice(&batch.encode());
+            out.extend_from_slice(part);
+            first = batch.next();
+        }
+        self.write(dir, &out, &starts)?;
+        self.next = first;
+        // Its memory is used again.
+        self.buffer = payload;
+        self.buffer.clear();
+        self.buffer.shrink_to(1 << 20);
+        Ok(())
+    }
+
+    pub fn fence(&mut self, dir: &Path, incarnation: Incarnation) -> io::Result<()> {
+        let batch = Batch::describe(self.next, incarnation, &[]);
+        self.write(dir, &batch.encode(), &[])?;
+        self.incarnation = incarnation;
+        Ok(())
+    }
+
+    /// Appends all of it or nothing.
+    fn write(&mut self, dir: &Path, bytes: &[u8], starts: &[(EventNo, u64)]) -> io::Result<()> {
+        if self.active().bytes >= SEGMENT_BYTES && self.active().first < self.next {
+            self.roll(dir)?;
+        }
+        let active = self.segments.last_mut().expect("there is always one");
+        if let Err(error) = active.file.write_all_at(bytes, active.bytes) {
+            // A part may have been written. If it cannot be cut off, the next write covers it.
+            let _ = active.file.set_len(active.bytes);
+            return Err(error);
+        }
+        for (first, at) in starts {
+            active.note(*first, active.bytes + at);
+        }
+        active.bytes += bytes.len() as u64;
+        let file = active.file.clone();
+        if !self.unsynced.iter().any(|other| Arc::ptr_eq(other, &file)) {
+            self.unsynced.push(file);
+        }
+        if !starts.is_empty() {
+            self.remove_markers();
+        }
+        Ok(())
+    }
+
+    fn active(&self) -> &Segment {
+        self.segments.last().expect("there is always one")
+    }
+
+    /// Begins a segment at the next event.
+    fn begin_segment(&self, dir: &Path) -> io::Result<Segment> {
+        let mut segment = Segment::create(dir, self.rank, self.next)?;
+        // Every segment tells the living incarnation, for older ones may be removed.
+        let fence = Batch::describe(self.next, self.incarnation, &[]).encode();
+        if let Err(error) = segment.file.write_all_at(&fence, segment.bytes) {
+            let _ = std::fs::remove_file(&segment.path);
+            return Err(error);
+        }
+        segment.bytes += fence.len() as u64;
+        Ok(segment)
+    }
+
+    fn take_into_use(&mut self, segment: Segment) {
+        self.unsynced.push(segment.file.clone());
+        self.segments.push(segment);
+        self.new_names = true;
+    }
+
+    fn roll(&mut self, dir: &Path) -> io::Result<()> {
+        let segment = self.begin_segment(dir)?;
+        self.take_into_use(segment);
+        Ok(())
+    }
+
+    pub fn prune(&mut self, dir: &Path, below: EventNo) -> io::Result<()> {
+        let mut outcome = Ok(());
+        if below >= self.next && self.active().bytes >= PRUNE_BYTES {
+            outcome = self.roll(dir);
+        }
+        while self.segments.get(1).is_some_and(|second| second.first <= below) {
+            self.remove_oldest();
+        }
+        outcome
+    }
+
+    pub fn restart(&mut self, dir: &Path, first: EventNo) -> io::Result<()> {
+        self.buffer.clear();
+        self.next = first;
+        let segment = self.begin_segment(dir)?;
+        for old in std::mem::take(&mut self.segments) {
+            // The new one may have the name of an old one, whose file is gone already then.
+            if old.path != segment.path {
+                let _ = std::fs::remove_file(old.path);
+            }
+        }
+        self.unsynced.clear();
+        self.take_into_use(segment);
+        self.remove_markers();
+        Ok(())
+    }
+
+    fn remove_oldest(&mut self) {
+        let old = self.segments.remove(0);
+        self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
+        // If it cannot be removed it lies there without harm: a later start sees the same events.
+        let _ = std::fs::remove_file(old.path);
+    }
+
+    fn remove_markers(&mut self) {
+        for marker in self.markers.drain(..) {
+            let _ = std::fs::remove_file(marker);
+        }
+    }
+
+    pub fn read(&self, from: EventNo, most: usize) -> io::Result<Vec<Determinant>> {
+        let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let place = self.segments.partition_point(|s| s.first <= from);
+        let segment = place.checked_sub(1).and_then(|n| self.segments.get(n));
+        let segment = segment.ok_or_else(|| damaged("the log begins later"))?;
+        let start = segment.index.partition_point(|(first, _)| *first <= from);
+        let start = start.checked_sub(1).and_then(|n| segment.index.get(n));
+        let mut at = start.map_or(HEADER_BYTES as u64, |(_, at)| *at);
+        let mut out = Vec::new();
+        let mut payload = Vec::new();
+        while at < segment.bytes && out.len() < most {
+            let mut head = [0; BATCH_BYTES];
+            segment.file.read_exact_at(&mut head, at)?;
+            let batch = Batch::decode(&head).ok_or_else(|| damaged("a batch's header changed"))?;
+            payload.resize(batch.payload_bytes(), 0);
+            segment.file.read_exact_at(&mut payload, at + BATCH_BYTES as u64)?;
+            if !batch.matches(&payload) {
+                return Err(damaged("a batch's checksum does not match any more"));
+            }
+            at += (BATCH_BYTES + payload.len()) as u64;
+            let skip = from.0.saturating_sub(batch.first.0).min(batch.records as u64) as usize;
+            for record in payload.chunks_exact(Determinant::BYTES).skip(skip) {
+                if out.len() == most {
+                    break;
+                }
+                let record = Determinant::decode(record).map_err(|e| damaged(&e.to_string()))?;
+                out.push(record);
+            }
+        }
+        if out.is_empty() {
+            return Err(damaged("the log ends before"));
+        }
+        Ok(out)
+    }
+
+    /// What must be synced for everything up to the event that comes first.
+    pub fn take_unsynced(&mut self) -> (EventNo, Vec<Arc<File>>) {
+        let mut files = std::mem::take(&mut self.unsynced);
+        if std::mem::take(&mut self.new_names)
+            && let Some(dir) = self.active().path.parent()
+            && let Ok(dir) = File::open(dir)
+        {
+            files.push(Arc::new(dir));
+        }
+        (EventNo(self.next.0 - 1), files)
+    }
+
+    pub fn put_back_unsynced(&mut self, files: &[Arc<File>]) {
+        self.unsynced.extend(files.iter().cloned());
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(|s| s.bytes).sum()
+    }
+}
+
+fn set_aside(path: &Path, dir: &Path, rank: Rank) {
+    let of = path.file_stem().and_then(|s| s.to_str()).unwrap_or("segment");
+    let of = of.rsplit('-').next().unwrap_or(of);
+    let _ = std::fs::rename(path, dir.join(damaged_name(rank, of)));
+}

@@ -1,0 +1,187 @@
+//! What both servers have in common: options, the private directory, the announcement, signals.
+//!
+//! A server is ready when its first line is written: `listening on ADDRESS`, to standard output or
+//! to the descriptor that was named. Everything else that it says goes to standard error, one line
+//! each, beginning with its name. It never stops because nobody reads what it says.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ftmpi_transport::auth::JobKey;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Options of every server.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    /// Address to listen on; port 0 takes a free one, which the first line of output tells.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Private directory for what is stored; made if it is not there, found again after a restart.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: PathBuf,
+    /// File with the job's key (64 hexadecimal digits, mode 0600); without it, the variable
+    /// FTMPI_KEY.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Tell `listening on ADDRESS` on this inherited descriptor instead of standard output.
+    #[arg(long, value_name = "N")]
+    pub announce_fd: Option<u32>,
+    /// End when the parent process ends; with its number, also if it ended before we looked.
+    #[arg(long, value_name = "PID", num_args = 0..=1, default_missing_value = "0")]
+    pub exit_with_parent: Option<i32>,
+}
+
+impl ServerArgs {
+    /// The job's key.
+    ///
+    /// # Errors
+    /// There is none, or it is not private.
+    pub fn key(&self) -> anyhow::Result<JobKey> {
+        Ok(match &self.key_file {
+            Some(path) => JobKey::read_file(path)?,
+            None => JobKey::from_env()?,
+        })
+    }
+
+    /// Tells where the server listens.
+    ///
+    /// # Errors
+    /// The descriptor is not open.
+    pub fn announce(&self, address: SocketAddr) -> anyhow::Result<()> {
+        let line = format!("listening on {address}\n");
+        match self.announce_fd {
+            None => {
+                // Nobody may be there to read it.
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+            }
+            Some(fd) => OpenOptions::new()
+                .write(true)
+                .open(format!("/proc/self/fd/{fd}"))
+                .and_then(|mut out| out.write_all(line.as_bytes()))
+                .with_context(|| format!("cannot announce the address on descriptor {fd}"))?,
+        }
+        Ok(())
+    }
+}
+
+/// Says one line to whoever watches the server.
+pub fn say(server: &str, text: impl std::fmt::Display) {
+    let line = format!("{server}: {text}\n");
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// A directory that only its owner may use and only one server at a time does.
+#[derive(Debug)]
+pub struct PrivateDir {
+    path: PathBuf,
+    /// Locked; the system unlocks it when the process ends, however it ends.
+    _lock: File,
+}
+
+impl PrivateDir {
+    /// Makes the directory if needed, makes it private, and takes it.
+    ///
+    /// # Errors
+    /// It cannot be made or written, or another server uses it.
+    pub fn take(path: &Path) -> anyhow::Result<Self> {
+        let about = || format!("directory {}", path.display());
+        DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(about)?;
+        let mode = std::fs::metadata(path).with_context(about)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            std::fs::set_permissions(path, Permissions::from_mode(0o700)).with_context(about)?;
+        }
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path.join("lock"))
+            .with_context(about)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                bail!("directory {} is in use by another server", path.display())
+            }
+            Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(about),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Opens a new private file for writing and reading.
+///
+/// # Errors
+/// It exists already, or cannot be made.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// As many descriptors as the system allows: one for each rank and each log.
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Resolves when the server shall end: SIGTERM, SIGINT, or the end of its parent.
+///
+/// # Errors
+/// Signals cannot be caught.
+pub async fn asked_to_end(exit_with_parent: Option<i32>) -> io::Result<&'static str> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let parent = async {
+        match exit_with_parent {
+            None => std::future::pending().await,
+            Some(pid) => parent_ended(pid).await,
+        }
+    };
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+        () = parent => "its parent ended",
+    })
+}
+
+/// Watches the parent *process*. (`PR_SET_PDEATHSIG` would watch the thread that started us, which
+/// in a parent with a thread pool may end at any time.)
+async fn parent_ended(expected: i32) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    // A thread of its own, which sleeps in the kernel.
+    std::thread::spawn(move || {
+        wait_for_parent(expected);
+        let _ = tell.send(());
+    });
+    let _ = told.await;
+}
+
+fn wait_for_parent(expected: i32) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{PidfdFlags, getppid, pidfd_open};
+    let Some(first) = getppid() else { return };
+    if expected != 0 && first.as_raw_nonzero().get() != expected {
+        return;
+    }
+    let watched = pidfd_open(first, PidfdFlags::empty());
+    // While it still is our parent, the descriptor cannot be somebody else's.
+    while getppid() == Some(first) {
+        match &watched {
+            Ok(process) => {
+                let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], None);
+            }
+            // Kernels before 5.3.
+            Err(_) => std::thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}
