@@ -1,0 +1,57 @@
+# make            builds everything and lays a ready tree in dist/
+# make install    copies the tree to PREFIX (default /usr/local)
+# make demo       four ranks, two of them killed, the right answer: needs only Rust and a C compiler
+# make check      all tests; the last line counts passed, failed and skipped
+# make bench      measures against the peers that are installed
+# make verify     format, lints, generated files: changes nothing
+# make headers    generates include/generated anew after a change of the table or the preamble
+CARGO ?= cargo
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO_TARGET_DIR ?= target
+DIST ?= dist
+RELEASE := $(CARGO_TARGET_DIR)/release
+# The header generator and the simulator are not part of what is installed.
+TOOLS := --exclude ftmpi-headers --exclude ftmpi-sim
+DEMO_CLASS ?= A
+
+.PHONY: all build install demo check bench verify headers setup clean
+
+all: build
+
+build:
+	$(CARGO) build --release --workspace $(TOOLS)
+	tools/lay.sh $(RELEASE) $(DIST)
+
+install: build
+	mkdir -p $(DESTDIR)$(PREFIX)
+	cp -R --no-dereference --remove-destination $(DIST)/. $(DESTDIR)$(PREFIX)/
+
+setup:
+	tools/setup.sh full
+
+demo:
+	tools/setup.sh minimal
+	@$(MAKE) --no-print-directory build
+	tools/demo.sh $(DIST) $(DEMO_CLASS)
+
+check:
+	-tools/setup.sh full
+	@$(MAKE) --no-print-directory build
+	python3 tools/check.py $(DIST)
+
+bench: build
+	-tools/setup.sh full
+	python3 npb-harness/bench.py --dist $(DIST)
+
+verify:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) run --quiet -p ftmpi-headers -- --check include/generated
+
+headers:
+	$(CARGO) run --quiet -p ftmpi-headers -- include/generated
+
+clean:
+	$(CARGO) clean
+	rm -rf $(DIST)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Lays the tree that programs are compiled and run with: lay.sh TARGET DIST
+#   TARGET  cargo's output folder with the release build (target/release)
+#   DIST    where bin, lib, include and share go
+# What is not built yet is named and left out, so that parts can be tried while others are written; the exit
+# code then is 3.
+set -eu
+target=$1
+dist=$2
+top=$(dirname "$(dirname "$(readlink -f "$0")")")
+cc=${CC:-cc}
+missing=
+mkdir -p "$dist/bin" "$dist/lib" "$dist/include/fortran" "$dist/share/doc/ftmpi"
+
+# Never writes into a file that a running job has mapped: the new one takes its name.
+put() { # SOURCE DESTINATION [MODE]
+    if [ ! -e "$1" ]; then
+        missing="$missing $(basename "$1")"
+        return 0
+    fi
+    cmp -s "$1" "$2" || { cp "$1" "$2.new" && chmod "${3:-644}" "$2.new" && mv -f "$2.new" "$2"; }
+}
+link() { # TEXT NAME
+    [ "$(readlink "$2" 2>/dev/null)" = "$1" ] || ln -sfn "$1" "$2"
+}
+# An empty library NAME that brings TARGET with it: for programs that look for our libraries by the names
+# that they have elsewhere.
+stub() { # NAME TARGET
+    [ -e "$dist/lib/$2" ] || return 0
+    if [ ! -e "$dist/lib/$1" ] || [ "$0" -nt "$dist/lib/$1" ]; then
+        "$cc" -shared -nostdlib -x c /dev/null -o "$dist/lib/$1.new" "-Wl,-soname,$1" -Wl,--no-as-needed \
+            -L"$dist/lib" "-l:$2" -Wl,--allow-shlib-undefined "-Wl,-rpath,\$ORIGIN" -Wl,--enable-new-dtags
+        mv -f "$dist/lib/$1.new" "$dist/lib/$1"
+    fi
+}
+
+for program in ftmpiexec ftmpi-event-logger ftmpi-checkpoint-server; do
+    put "$target/$program" "$dist/bin/$program" 755
+done
+put "$target/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
+put "$target/libftmpi_fortran.so" "$dist/lib/libmpifort.so.12" 755
+put "$target/libftmpi_boot.so" "$dist/lib/libftmpi_boot.so" 755
+
+for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
+    stub "$name" libmpi.so.12
+done
+for name in libmpichfort.so.12 libfmpich.so.12; do
+    stub "$name" libmpifort.so.12
+done
+for name in libmpi libmpich libmpifort libmpichfort libmpicxx; do
+    link "$name.so.12" "$dist/lib/$name.so"
+done
+
+put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755
+link ftmpicc "$dist/bin/ftmpicxx"
+link ftmpicc "$dist/bin/ftmpifort"
+for header in mpi.h mpif.h; do
+    put "$top/include/generated/$header" "$dist/include/$header"
+done
+for file in README.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANGELOG.md; do
+    put "$top/$file" "$dist/share/doc/ftmpi/$file"
+done
+
+# Modules fit the compiler that made them: they are compiled here, for the compiler that is here. Their
+# sources lie beside them, for any other.
+source=$dist/include/fortran/mpi.f90
+put "$top/include/generated/mpi.f90" "$source"
+fc=${FTMPI_FC:-gfortran}
+module=$dist/include/fortran/mpi.mod
+if ! command -v "${fc%% *}" >/dev/null 2>&1; then
+    echo "lay: no Fortran compiler ($fc): the module mpi is not compiled; mpif.h needs no module"
+elif [ ! -e "$module" ] || [ "$source" -nt "$module" ]; then
+    object=$(mktemp)
+    (cd "$dist/include/fortran" && $fc -c mpi.f90 -o "$object") && touch "$module"
+    rm -f "$object"
+fi
+
+if [ -n "$missing" ]; then
+    echo "lay: not built:$missing"
+    exit 3
+fi

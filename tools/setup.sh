@@ -1,0 +1,71 @@
+#!/bin/sh
+# Installs what building, checking and measuring need on a fresh machine: setup.sh [minimal|full]
+#   minimal  a C compiler and Rust: enough for `make` and `make demo`
+#   full     besides, Fortran, MPICH as the reference to compare with, network tools for tests over two
+#            hosts, and the peers that `make bench` measures against (default)
+# Does what it can: without root or apt it says what is missing, and the checks that need it are skipped.
+set -u
+level=${1:-full}
+top=$(dirname "$(dirname "$(readlink -f "$0")")")
+
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; }
+
+want() { # COMMAND PACKAGE...
+    command -v "$1" >/dev/null 2>&1 && return 0
+    shift
+    packages="$packages $*"
+}
+
+packages=
+want cc gcc libc6-dev
+want make make
+if [ "$level" = full ]; then
+    want g++ g++
+    want gfortran gfortran
+    want mpicc.mpich mpich libmpich-dev
+    want NPmpich2 netpipe-mpich2
+    want ip iproute2
+    want sshd openssh-server
+    want ssh openssh-client
+    want python3 python3 python3-venv
+fi
+if [ -n "$packages" ]; then
+    if can_install; then
+        echo "setup: installing$packages"
+        export DEBIAN_FRONTEND=noninteractive
+        # One that is not to be had must not keep the others away.
+        apt-get update -qq >/dev/null 2>&1
+        # shellcheck disable=SC2086
+        apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1 ||
+            for package in $packages; do
+                apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1 ||
+                    echo "setup: skipped $package: apt cannot install it"
+            done
+    else
+        echo "setup: skipped$packages: not root, or no apt; install them to run everything"
+    fi
+fi
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "setup: Rust is missing: install it from https://rustup.rs and try again" >&2
+    exit 1
+fi
+if ! command -v cc >/dev/null 2>&1; then
+    echo "setup: a C compiler is missing (it also links Rust programs)" >&2
+    exit 1
+fi
+[ "$level" = full ] || exit 0
+
+# Peers, each in an environment of its own, because they install the same file names.
+peers=$top/.peers
+for peer in mpich impi-rt; do
+    [ -e "$peers/$peer/done" ] && continue
+    if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
+        "$peers/$peer/bin/pip" install -q --disable-pip-version-check "$peer" >/dev/null 2>&1; then
+        touch "$peers/$peer/done"
+        echo "setup: installed $peer below .peers"
+    else
+        echo "setup: skipped $peer: not to be had from the Python registry here; no comparison with it"
+    fi
+done
+exit 0
