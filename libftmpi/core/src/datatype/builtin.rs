@@ -189,15 +189,18 @@ impl Builtin {
         }
     }
 
-    /// How `MPI_Get_elements` counts one value: the sizes of its two halves for the C pair types,
-    /// which are structures; `(size, 0)` for all others, which count as one element.
+    /// The basic elements of one value, as `MPI_Get_elements` counts them: the sizes of the two
+    /// halves of a pair; `(size, 0)` for all other types, whose values are one element.
     #[must_use]
     pub fn parts(self) -> (u64, u64) {
-        match self {
-            Builtin::FloatInt => (4, 4),
-            Builtin::DoubleInt | Builtin::LongInt => (8, 4),
-            Builtin::ShortInt => (2, 4),
-            Builtin::LongDoubleInt => (16, 4),
+        match self.class() {
+            Class::Pair { index, .. } => {
+                let last = match index {
+                    Repr::Int(size) | Repr::Uint(size) | Repr::Float(size) => u64::from(size),
+                    Repr::Extended | Repr::Quad => 16,
+                };
+                (self.size() - last, last)
+            }
             _ => (self.size(), 0),
         }
     }

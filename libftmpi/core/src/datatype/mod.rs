@@ -247,10 +247,18 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` of packed data are, for `MPI_Get_elements`; `None` if the
-    /// last one is incomplete.
+    /// How many basic elements `bytes` of packed data are, for `MPI_Get_elements`. A last one that
+    /// is incomplete is not counted in a derived type, but makes the answer `None` for a predefined
+    /// one, as with MPICH.
     #[must_use]
     pub fn elements_of(&self, bytes: u64) -> Option<u64> {
+        let elements = self.whole_elements(bytes)?;
+        let exact = self.as_builtin().is_none() || self.bytes_of_elements(elements) == Some(bytes);
+        exact.then_some(elements)
+    }
+
+    /// Whole basic elements in `bytes` of packed data; `None` if there cannot be so many bytes.
+    fn whole_elements(&self, bytes: u64) -> Option<u64> {
         if self.0.size == 0 {
             return (bytes == 0).then_some(0);
         }
@@ -258,26 +266,60 @@ impl Datatype {
         whole.checked_mul(self.0.elements)?.checked_add(self.elements_in_part(rest)?)
     }
 
-    /// Basic elements in the first `bytes` of one value, `bytes` less than its size.
+    /// Whole basic elements in the first `bytes` of one value, `bytes` less than its size.
     fn elements_in_part(&self, bytes: u64) -> Option<u64> {
         if bytes == 0 {
             return Some(0);
         }
         if let Constructor::Named(builtin) = self.0.constructor {
-            return (bytes == builtin.parts().0).then_some(1);
+            return Some(u64::from(bytes >= builtin.parts().0));
         }
         if let Constructor::Struct { blocklengths, types, .. } = &self.0.constructor {
             let (mut left, mut elements) = (bytes, 0u64);
             for (&blocklength, member) in blocklengths.iter().zip(types.iter()) {
                 let block = member.size().checked_mul(blocklength as u64)?;
                 if left < block {
-                    return elements.checked_add(member.elements_of(left)?);
+                    return elements.checked_add(member.whole_elements(left)?);
                 }
                 left -= block;
-                elements = elements.checked_add(member.elements_of(block)?)?;
+                elements = elements.checked_add(member.whole_elements(block)?)?;
             }
             return None;
         }
-        self.0.constructor.element_type()?.elements_of(bytes)
+        self.0.constructor.element_type()?.whole_elements(bytes)
+    }
+
+    /// The bytes of the first `elements` basic elements of a stream of values, for
+    /// `MPI_Status_set_elements`; `None` if that overflows.
+    #[must_use]
+    pub fn bytes_of_elements(&self, elements: u64) -> Option<u64> {
+        if self.0.elements == 0 {
+            return (elements == 0).then_some(0);
+        }
+        let (whole, rest) = (elements / self.0.elements, elements % self.0.elements);
+        whole.checked_mul(self.0.size)?.checked_add(self.bytes_in_part(rest)?)
+    }
+
+    /// The bytes of the first `elements` of one value, fewer than it has.
+    fn bytes_in_part(&self, elements: u64) -> Option<u64> {
+        if elements == 0 {
+            return Some(0);
+        }
+        if let Constructor::Named(builtin) = self.0.constructor {
+            return Some(builtin.parts().0);
+        }
+        if let Constructor::Struct { blocklengths, types, .. } = &self.0.constructor {
+            let (mut left, mut bytes) = (elements, 0u64);
+            for (&blocklength, member) in blocklengths.iter().zip(types.iter()) {
+                let block = member.0.elements.checked_mul(blocklength as u64)?;
+                if left < block {
+                    return bytes.checked_add(member.bytes_of_elements(left)?);
+                }
+                left -= block;
+                bytes = bytes.checked_add(member.bytes_of_elements(block)?)?;
+            }
+            return None;
+        }
+        self.0.constructor.element_type()?.bytes_of_elements(elements)
     }
 }
