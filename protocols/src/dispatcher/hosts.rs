@@ -3,7 +3,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
     /// Its agent is being started.
-    Coming { before: bool },
+    Coming {
+        before: bool,
+    },
     Up,
     /// Given up.
     Gone,

@@ -293,6 +293,8 @@ pub enum Command {
         code: i32,
         /// The error, if it is one.
         text: Option<String>,
+        /// Events and images may still be of use: the job was given up, it did not end.
+        keep: bool,
     },
 }
 

@@ -421,7 +421,7 @@ impl Dispatcher {
                  --protocol pessimistic)",
                 self.settings.protocol
             );
-            return self.end(code, Some(text));
+            return self.give_up(code, text);
         }
         let state = &mut self.ranks[rank.index()];
         let same = state.last_death == Some(ending) && progress <= state.last_progress;
@@ -436,7 +436,7 @@ impl Dispatcher {
                  program, which no restart can heal",
                 state.same_deaths
             );
-            return self.end(code, Some(text));
+            return self.give_up(code, text);
         }
         self.restart(rank, &cause, code);
     }
@@ -451,7 +451,7 @@ impl Dispatcher {
                  (--max-restarts)",
                 self.settings.restarts_max
             );
-            return self.end(code, Some(text));
+            return self.give_up(code, text);
         }
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
@@ -524,9 +524,10 @@ impl Dispatcher {
                  pessimistic)",
                 self.settings.protocol
             );
-            return self.end(1, Some(text));
+            return self.give_up(1, text);
         }
-        self.commands.push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
+        self.commands
+            .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
         self.commands.push_back(Command::StartAgent { host });
         for rank in victims {
             if !self.ended {
@@ -550,7 +551,7 @@ impl Dispatcher {
         for rank in moving {
             let Some(target) = self.hosts.least_loaded() else {
                 let text = format!("host {name}: {why}; no other host is left for its ranks");
-                return self.end(1, Some(text));
+                return self.give_up(1, text);
             };
             self.hosts.moved(host, target);
             self.ranks[rank.index()].host = target;
@@ -583,7 +584,16 @@ impl Dispatcher {
     fn end(&mut self, code: i32, text: Option<String>) {
         if !self.ended {
             self.ended = true;
-            self.commands.push_back(Command::End { code, text });
+            self.commands.push_back(Command::End { code, text, keep: false });
+        }
+    }
+
+    /// The job is given up though events and images are there: they are kept.
+    fn give_up(&mut self, code: i32, text: String) {
+        if !self.ended {
+            self.ended = true;
+            let keep = self.settings.fault_tolerant;
+            self.commands.push_back(Command::End { code, text: Some(text), keep });
         }
     }
 }

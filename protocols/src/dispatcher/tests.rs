@@ -94,7 +94,7 @@ fn without_fault_tolerance_a_failure_ends_the_job_once() {
     dispatcher.handle(S, ended(0, 0, Ending::Signal(11), 10));
     let commands = drain(&mut dispatcher);
     assert_eq!(commands.len(), 1);
-    assert!(matches!(&commands[0], Command::End { code: 139, text: Some(text) }
+    assert!(matches!(&commands[0], Command::End { code: 139, text: Some(text), .. }
         if text.contains("rank 1 on h0") && text.contains("SIGSEGV")));
 }
 
@@ -141,7 +141,8 @@ fn logs_reach_back_to_the_start_until_two_images_are_there() {
 #[test]
 fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
     let mut dispatcher = running(settings(2, 1, "pessimistic"));
-    let finalizing = |rank, life| Input::Finalizing { rank: Rank(rank), incarnation: Incarnation(life) };
+    let finalizing =
+        |rank, life| Input::Finalizing { rank: Rank(rank), incarnation: Incarnation(life) };
     let exiting = |rank, life, code| Input::Exiting {
         rank: Rank(rank),
         incarnation: Incarnation(life),
@@ -164,7 +165,7 @@ fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
     assert_eq!(drain(&mut dispatcher).len(), 2);
     dispatcher.handle(S, ended(0, 0, Ending::Code(0), 3));
     dispatcher.handle(S, ended(1, 1, Ending::Code(4), 3));
-    assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, text: None }]);
+    assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, text: None, keep: false }]);
 }
 
 #[test]
@@ -173,7 +174,10 @@ fn programs_without_mpi_end_with_their_codes() {
     dispatcher.handle(S, Input::AgentUp { host: 0 });
     dispatcher.handle(S, ended(0, 0, Ending::Code(0), 0));
     dispatcher.handle(S, ended(1, 0, Ending::Code(0), 0));
-    assert_eq!(drain(&mut dispatcher).pop(), Some(Command::End { code: 0, text: None }));
+    assert_eq!(
+        drain(&mut dispatcher).pop(),
+        Some(Command::End { code: 0, text: None, keep: false })
+    );
 }
 
 #[test]

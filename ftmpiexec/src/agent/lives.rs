@@ -1,0 +1,441 @@
+//! One life of one rank: from the process's start to its last byte of output.
+
+use super::control::{Control, Datagram};
+use super::images::{self, Restore, TakingImage};
+use super::output::{self, Forwarded, OutputPipe};
+use super::page::Page;
+use super::signal::Kick;
+use super::spawn::{self, Descriptors, SpawnError};
+use super::watched::{watched, watched_for_reading};
+use super::{Agent, Event, processes};
+use crate::orders::{How, ProcessId, Report, Start};
+use ftmpi_checkpoint::boot_abi;
+use ftmpi_wire::control::{self, ToRank};
+use ftmpi_wire::status::word;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Child;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// How long a process may live on after it closed its control socket unasked.
+const CONTROL_GRACE: Duration = Duration::from_millis(500);
+/// Closed sockets of processes that have nothing more to say about MPI are no failure.
+const SIGNAL_CODE_BASE: i32 = 128;
+
+/// A datagram on its way to a rank.
+#[derive(Debug)]
+pub struct Outgoing {
+    bytes: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+    /// Wake the rank if it computes.
+    kick: bool,
+}
+
+/// One life.
+#[derive(Debug)]
+pub struct Life {
+    pub rank: Rank,
+    pub incarnation: Incarnation,
+    pub page: Arc<Page>,
+    /// The rank's doorbell; there once it said hello.
+    pub doorbell: Option<OwnedFd>,
+    pub input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    pub image: Option<TakingImage>,
+    pub start: Start,
+    outbox: mpsc::UnboundedSender<Outgoing>,
+    kick: Arc<OnceLock<Kick>>,
+    child: Option<Child>,
+    process: ProcessId,
+    rank_pid: Option<u32>,
+    resumed_from: Option<ImageNo>,
+    exiting: bool,
+    released: bool,
+    control_lost: bool,
+    exited: Vec<oneshot::Sender<()>>,
+    undrained: u32,
+    ending: Option<(How, Instant)>,
+}
+
+impl Life {
+    /// Whether the rank has said hello and lives.
+    pub fn is_talking(&self) -> bool {
+        self.rank_pid.is_some() && !self.is_over()
+    }
+
+    /// Whether its process has ended.
+    pub fn is_over(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// Whether this process belongs to it and is not reaped yet.
+    pub fn owns(&self, pid: u32) -> bool {
+        self.child.is_some() && self.process.pid == pid
+    }
+
+    /// Puts a message on its way.
+    pub fn send(&self, message: &ToRank, descriptors: Vec<OwnedFd>, kick: bool) {
+        let bytes = control::encode(message);
+        let _ = self.outbox.send(Outgoing { bytes, descriptors, kick });
+    }
+
+    /// It said hello as this process.
+    pub fn said_hello(&mut self, pid: u32, doorbell: OwnedFd) {
+        self.rank_pid = Some(pid);
+        self.doorbell = Some(doorbell);
+        if let Some(kick) = Kick::new(pid) {
+            let _ = self.kick.set(kick);
+        }
+    }
+
+    /// It told that its program ends.
+    pub fn is_exiting(&mut self) {
+        self.exiting = true;
+    }
+
+    /// It was told that all have ended: its end is in order.
+    pub fn release(&mut self) {
+        self.released = true;
+    }
+}
+
+impl Agent {
+    /// Begins a life: fetches its image if it may have one, then starts the process.
+    pub(super) fn start(&mut self, start: Start) {
+        if let Some(old) = self.lives.remove(&start.rank) {
+            // The launcher knows that it is dead, or would not start another; make sure.
+            self.bury(old);
+        }
+        if start.incarnation == Incarnation(0)
+            || self.directory.borrow().checkpoint_servers.is_empty()
+        {
+            return self.spawn(start, None);
+        }
+        let servers = self.directory.subscribe();
+        tokio::spawn(images::fetch(start, self.key.clone(), servers, self.events.clone()));
+    }
+
+    pub(super) fn restore_ready(&mut self, restore: Restore) {
+        let (rank, incarnation) = (restore.start.rank, restore.start.incarnation);
+        if self.directory.borrow().incarnations.get(rank.index()) != Some(&incarnation) {
+            return;
+        }
+        for (image, why) in restore.unusable {
+            self.report(rank, incarnation, Report::ImageUnusable { image, why });
+        }
+        match restore.outcome {
+            Ok(stream) => self.spawn(restore.start, stream),
+            Err(why) => self.report(rank, incarnation, Report::CannotStart { code: 1, why }),
+        }
+    }
+
+    fn spawn(&mut self, start: Start, image: Option<images::Stream>) {
+        let (rank, incarnation) = (start.rank, start.incarnation);
+        let image_no = image.as_ref().map(|image| image.facts.image);
+        match self.try_spawn(start, image) {
+            Ok(life) => {
+                let consumed = life.page.get(word::STDIN_FED);
+                let process = life.process;
+                self.lives.insert(rank, life);
+                self.report(rank, incarnation, Report::Spawned { process, consumed });
+            }
+            Err(error) => {
+                let code = error.exit_code();
+                let mut why = error.to_string();
+                if let Some(image) = image_no {
+                    why = format!("{why} (to continue image {image})");
+                }
+                self.report(rank, incarnation, Report::CannotStart { code, why });
+            }
+        }
+    }
+
+    fn try_spawn(
+        &mut self,
+        start: Start,
+        image: Option<images::Stream>,
+    ) -> Result<Life, SpawnError> {
+        let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
+        let (rank, incarnation) = (start.rank, start.incarnation);
+        let job = self.job.as_ref().expect("the launcher sends the job first");
+        let (control, control_end) = Control::pair().map_err(system)?;
+        let (page, status) = Page::create().map_err(system)?;
+        let (image, facts) = image.map_or((None, None), |s| (Some(s.pipe), Some(s.facts)));
+        if let Some(facts) = facts {
+            page.set(word::STDOUT_READ, facts.written[0]);
+            page.set(word::STDERR_READ, facts.written[1]);
+            page.set(word::STDIN_FED, facts.consumed);
+        }
+        let fed = start.fed;
+        let descriptors = Descriptors { control: control_end, status, image, fed };
+        let mut child = spawn::spawn(job, &start, &descriptors)?;
+        drop(descriptors);
+        let page = Arc::new(page);
+        let pid = child.id();
+        let process = ProcessId { pid, started: processes::started_at(pid).unwrap_or(0) };
+
+        let input = child.stdin.take().and_then(|pipe| {
+            let pipe = OwnedFd::from(pipe);
+            rustix::io::ioctl_fionbio(&pipe, true).ok()?;
+            let (send, receive) = mpsc::unbounded_channel();
+            let life = (rank, incarnation);
+            tokio::spawn(output::feed(pipe, page.clone(), receive, life, self.events.clone()));
+            Some(send)
+        });
+        let forwarded = self.forwarded.entry(rank).or_default().clone();
+        for (stream, printed) in forwarded.iter().zip(start.printed) {
+            stream.fetch_max(printed, Ordering::SeqCst);
+        }
+        let pipes =
+            [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        let mut exited = Vec::new();
+        for (stream, pipe) in pipes.into_iter().flatten().enumerate() {
+            exited.push(
+                self.follow(pipe, stream as u8, rank, incarnation, &page, &forwarded)
+                    .map_err(system)?,
+            );
+        }
+
+        let kick = Arc::new(OnceLock::new());
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let control = Arc::new(control);
+        tokio::spawn(read_rank(control.clone(), rank, incarnation, self.events.clone()));
+        tokio::spawn(write_rank(control, queue, kick.clone()));
+        watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
+        Ok(Life {
+            rank,
+            incarnation,
+            page,
+            doorbell: None,
+            input,
+            image: None,
+            start,
+            outbox,
+            kick,
+            child: Some(child),
+            process,
+            rank_pid: None,
+            resumed_from: facts.map(|facts| facts.image),
+            exiting: false,
+            released: false,
+            control_lost: false,
+            undrained: exited.len() as u32,
+            exited,
+            ending: None,
+        })
+    }
+
+    fn follow(
+        &self,
+        pipe: OwnedFd,
+        stream: u8,
+        rank: Rank,
+        incarnation: Incarnation,
+        page: &Arc<Page>,
+        forwarded: &Forwarded,
+    ) -> std::io::Result<oneshot::Sender<()>> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        let pipe = watched(pipe)?;
+        let (page, forwarded) = (page.clone(), forwarded.clone());
+        let reader = OutputPipe { pipe, stream, rank, page, forwarded };
+        let (tell_exit, exit) = oneshot::channel();
+        let (tell_drained, drained) = oneshot::channel();
+        tokio::spawn(reader.forward(self.link.clone(), self.window.clone(), exit, tell_drained));
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            // Dropped at the end of the pipe: that counts as drained, too.
+            let _ = drained.await;
+            let _ = events.send(Event::Drained { rank, incarnation });
+        });
+        Ok(tell_exit)
+    }
+
+    // ---- the end ------------------------------------------------------------------------------
+
+    pub(super) fn control_closed(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        why: Option<String>,
+    ) {
+        let events = self.events.clone();
+        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        if life.is_over() || life.released || life.exiting {
+            return;
+        }
+        if let Some(why) = why {
+            self.say(format!("rank {rank}: its control connection broke ({why}); killing it"));
+        }
+        // Usually it is dying and its exit follows at once.
+        tokio::spawn(async move {
+            tokio::time::sleep(CONTROL_GRACE).await;
+            let _ = events.send(Event::ControlGrace { rank, incarnation });
+        });
+    }
+
+    pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        if life.rank_pid.is_some() && !life.is_over() && !life.released && !life.exiting {
+            life.control_lost = true;
+            processes::signal_group(life.process.pid, libc::SIGKILL);
+        }
+    }
+
+    pub(super) fn exited(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        let Some(mut child) = life.child.take() else { return };
+        // Not reaped yet, so the number of its group cannot belong to anybody else.
+        processes::signal_group(life.process.pid, libc::SIGKILL);
+        let how = match child.wait() {
+            Ok(status) => match (status.code(), status.signal()) {
+                _ if life.control_lost => How::ControlLost,
+                // A wrapper script passes on the death of the rank below it as a code.
+                (Some(code), _)
+                    if code > SIGNAL_CODE_BASE
+                        && !life.exiting
+                        && life.rank_pid.is_some_and(|pid| pid != life.process.pid) =>
+                {
+                    How::Signal(code - SIGNAL_CODE_BASE)
+                }
+                (Some(code), _) => How::Code(code),
+                (None, signal) => How::Signal(signal.unwrap_or(libc::SIGKILL)),
+            },
+            Err(_) => How::ControlLost,
+        };
+        life.ending = Some((how, Instant::now()));
+        for tell in life.exited.drain(..) {
+            let _ = tell.send(());
+        }
+        self.broker.forget(rank);
+        self.report_end_if_drained(rank);
+    }
+
+    pub(super) fn drained(&mut self, rank: Rank, incarnation: Incarnation) {
+        if let Some(life) = self.life_mut(rank, incarnation) {
+            life.undrained = life.undrained.saturating_sub(1);
+            self.report_end_if_drained(rank);
+        }
+    }
+
+    /// The end is told after the last byte of output, so that the launcher prints that first.
+    fn report_end_if_drained(&mut self, rank: Rank) {
+        let Some(life) = self.lives.get(&rank) else { return };
+        let (Some((ending, at)), 0) = (life.ending, life.undrained) else { return };
+        let life = self.lives.remove(&rank).expect("looked up above");
+        let counters = life.page.counters();
+        self.report(rank, life.incarnation, Report::Counters(counters));
+        let tried = life.resumed_from.filter(|_| life.rank_pid.is_none());
+        if let (How::Code(code), Some(image)) = (ending, tried)
+            && let Some(why) = unusable(code)
+        {
+            // The new life never began: the same incarnation tries the next older image.
+            self.report(rank, life.incarnation, Report::ImageUnusable { image, why: why.into() });
+            if code == boot_abi::EXIT_IMAGE_DAMAGED {
+                let servers = self.directory.subscribe();
+                tokio::spawn(images::condemn(rank, image, self.key.clone(), servers));
+            }
+            let mut start = life.start;
+            start.images.retain(|offered| offered.image < image);
+            if start.images.is_empty() && !start.or_beginning {
+                let why = format!("no image is left that can be restored (image {image}: {why})");
+                return self.report(rank, life.incarnation, Report::CannotStart { code: 1, why });
+            }
+            return self.start(start);
+        }
+        let seen_ns = at.elapsed().as_nanos() as u64;
+        self.report(rank, life.incarnation, Report::Ended { ending, seen_ns });
+    }
+
+    fn bury(&mut self, mut life: Life) {
+        processes::signal_group(life.process.pid, libc::SIGKILL);
+        if let Some(mut child) = life.child.take() {
+            let _ = child.wait();
+        }
+        self.broker.forget(life.rank);
+    }
+
+    /// Sends a signal to the process that is the rank (the wrapper, before that said hello).
+    pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
+        if let Some(life) = self.lives.get(&rank).filter(|life| !life.is_over()) {
+            processes::signal_process(life.rank_pid.unwrap_or(life.process.pid), signal);
+        }
+    }
+
+    /// The end of this agent: no process stays behind.
+    pub(super) fn kill_everything(&mut self) {
+        for life in self.lives.values().filter(|life| life.child.is_some()) {
+            processes::signal_group(life.process.pid, libc::SIGKILL);
+        }
+        processes::kill_descendants();
+    }
+}
+
+fn unusable(code: i32) -> Option<&'static str> {
+    match code {
+        boot_abi::EXIT_IMAGE_DAMAGED => Some("it is damaged or its stream broke off"),
+        boot_abi::EXIT_IMAGE_MISFIT => {
+            Some("it does not fit this machine, kernel, limit or program")
+        }
+        _ => None,
+    }
+}
+
+async fn read_rank(
+    control: Arc<Control>,
+    rank: Rank,
+    incarnation: Incarnation,
+    events: mpsc::UnboundedSender<Event>,
+) {
+    let why = loop {
+        match control.receive().await {
+            Ok(Some(datagram)) => {
+                let datagram = Datagram { ..datagram };
+                if events.send(Event::FromRank { rank, incarnation, datagram }).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break None,
+            Err(e) => break Some(e.to_string()),
+        }
+    };
+    let _ = events.send(Event::ControlClosed { rank, incarnation, why });
+}
+
+async fn write_rank(
+    control: Arc<Control>,
+    mut queue: mpsc::UnboundedReceiver<Outgoing>,
+    kick: Arc<OnceLock<Kick>>,
+) {
+    while let Some(outgoing) = queue.recv().await {
+        if control.send(&outgoing.bytes, &outgoing.descriptors).await.is_err() {
+            return;
+        }
+        drop(outgoing.descriptors);
+        if outgoing.kick
+            && let Some(kick) = kick.get()
+        {
+            kick.send(boot_abi::SIGNAL);
+        }
+    }
+}
+
+/// Tells of a process's end before it is reaped.
+fn watch_exit(
+    pid: u32,
+    rank: Rank,
+    incarnation: Incarnation,
+    events: mpsc::UnboundedSender<Event>,
+) -> std::io::Result<()> {
+    let pid = rustix::process::Pid::from_raw(pid as i32)
+        .ok_or_else(|| std::io::Error::other("process number 0"))?;
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::NONBLOCK)?;
+    let handle = watched_for_reading(handle)?;
+    tokio::spawn(async move {
+        let _ = handle.readable().await;
+        let _ = events.send(Event::Exited { rank, incarnation });
+    });
+    Ok(())
+}

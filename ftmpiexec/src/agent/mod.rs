@@ -1,0 +1,376 @@
+//! The agent of a host (`ftmpiexec --agent`): starts, watches and kills the ranks of its host and
+//! makes every connection for them.
+//!
+//! Guarantees: one thread touches the state, events are handled one after the other; nothing here
+//! decides about recovery (that is the launcher's dispatcher); when the launcher is gone, every
+//! process that came from this agent is killed and it ends.
+
+mod broker;
+mod control;
+mod images;
+mod lives;
+mod output;
+mod page;
+mod processes;
+pub mod program;
+mod rank_messages;
+mod signal;
+pub mod spawn;
+mod watched;
+
+pub use processes::started_at;
+
+use crate::orders::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};
+use anyhow::Context;
+use broker::Broker;
+use control::Datagram;
+use ftmpi_transport::auth::{self, Authenticated, JobKey, Listener};
+use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
+use ftmpi_wire::hello::Purpose;
+use ftmpi_wire::{Incarnation, Rank};
+use lives::Life;
+use output::{Forwarded, Window};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
+
+/// What the agent waits for.
+#[derive(Debug)]
+pub enum Event {
+    /// The launcher spoke.
+    Order(Box<ToAgent>),
+    /// The launcher is gone, and why.
+    LauncherGone(String),
+    /// A rank spoke.
+    FromRank { rank: Rank, incarnation: Incarnation, datagram: Datagram },
+    /// A rank's control socket closed (or sent what it must not).
+    ControlClosed { rank: Rank, incarnation: Incarnation, why: Option<String> },
+    /// A rank has been silent since its control socket closed.
+    ControlGrace { rank: Rank, incarnation: Incarnation },
+    /// A rank's process is gone (not yet reaped).
+    Exited { rank: Rank, incarnation: Incarnation },
+    /// Its output has been read to the end.
+    Drained { rank: Rank, incarnation: Incarnation },
+    /// Something to tell the launcher about a life, if it still lives.
+    Report { rank: Rank, incarnation: Incarnation, report: Report },
+    /// A channel that a rank asked for is connected.
+    Connected {
+        rank: Rank,
+        incarnation: Incarnation,
+        peer: Rank,
+        peer_incarnation: Incarnation,
+        socket: OwnedFd,
+    },
+    /// Another agent's rank asks for a channel.
+    Incoming(Box<Authenticated>),
+    /// The answer *yes* has been sent to it.
+    Accepted {
+        rank: Rank,
+        incarnation: Incarnation,
+        peer: Rank,
+        peer_incarnation: Incarnation,
+        socket: OwnedFd,
+    },
+    /// A connection to the event logger.
+    EventLog { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
+    /// The image for a restart is there (or not): start the process.
+    RestoreReady(Box<images::Restore>),
+    /// An image of a rank was stored or lost.
+    ImageDone { rank: Rank, incarnation: Incarnation, done: images::Done },
+}
+
+/// What connecting tasks look at while they retry.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    /// Agents by host.
+    pub agents: Vec<Option<SocketAddr>>,
+    /// Host of each rank.
+    pub host_of: Vec<u32>,
+    /// Life of each rank.
+    pub incarnations: Vec<Incarnation>,
+    /// Event logger of each rank.
+    pub event_loggers: Vec<SocketAddr>,
+    /// Checkpoint server of each rank.
+    pub checkpoint_servers: Vec<SocketAddr>,
+}
+
+/// The state of an agent.
+pub struct Agent {
+    host: u32,
+    key: JobKey,
+    job: Option<Job>,
+    lives: BTreeMap<Rank, Life>,
+    forwarded: BTreeMap<Rank, Forwarded>,
+    broker: Broker,
+    directory: watch::Sender<Directory>,
+    window: Window,
+    events: mpsc::UnboundedSender<Event>,
+    link: mpsc::UnboundedSender<FromAgent>,
+    processors: u32,
+    /// Keeps the ranks' descriptor numbers free.
+    _reserved: Vec<OwnedFd>,
+}
+
+/// Runs an agent until the launcher has no more use for it.
+///
+/// # Errors
+/// It could not begin: no summons, no connection to the launcher.
+pub fn run() -> anyhow::Result<()> {
+    // One thread: ranks get the death signal when the *thread* that started them ends.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(run_agent());
+    // Threads that still feed a restore may be blocked on a pipe: do not wait for them.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run_agent() -> anyhow::Result<()> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).context("no summons on standard input")?;
+    let summons: Summons = serde_json::from_str(&line)
+        .context("this is started by ftmpiexec itself and expects its summons on standard input")?;
+    drop(line);
+    processes::kill_leftovers(&summons.leftovers);
+    let reserved = spawn::reserve().context("descriptors")?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
+    let key = JobKey::from_hex(&summons.key)?;
+    let bind = if summons.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
+    let mut listener = Listener::bind(bind, key.clone()).await.context("listening for channels")?;
+    let stream = call_launcher(&summons, &key).await?;
+
+    let (events, mut inbox) = mpsc::unbounded_channel();
+    let (link, outbox) = mpsc::unbounded_channel();
+    let (reader, writer) =
+        Framed::<TcpStream, FromAgent, ToAgent>::new(stream, FRAME_BYTES_MAX).split();
+    tokio::spawn(read_orders(reader, events.clone()));
+    let writing = tokio::spawn(write_reports(writer, outbox));
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let _ = link.send(FromAgent::Ready {
+        port: listener.local_addr()?.port(),
+        process: processes::own(),
+        processors,
+    });
+
+    let mut agent = Agent {
+        host: summons.host,
+        key,
+        job: None,
+        lives: BTreeMap::new(),
+        forwarded: BTreeMap::new(),
+        broker: Broker::default(),
+        directory: watch::Sender::new(Directory::default()),
+        window: Window::new(),
+        events,
+        link,
+        processors,
+        _reserved: reserved,
+    };
+    let mut beat = tokio::time::interval(Duration::from_secs(1));
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let told_to_stop = loop {
+        tokio::select! {
+            Some(event) = inbox.recv() => match event {
+                Event::Order(order) if *order == ToAgent::Stop => break true,
+                Event::LauncherGone(_) => break false,
+                event => agent.handle(event),
+            },
+            caller = listener.next() => if let Ok(caller) = caller {
+                let _ = agent.events.send(Event::Incoming(Box::new(caller)));
+            },
+            _ = beat.tick() => agent.beat(),
+            _ = terminate.recv() => break true,
+        }
+    };
+    agent.kill_everything();
+    drop(agent);
+    if let (false, Some(directory)) = (told_to_stop, &summons.temporary) {
+        remove_after(directory).await;
+    }
+    // Let the last lines out; the launcher may be gone.
+    let _ = tokio::time::timeout(Duration::from_millis(500), writing).await;
+    Ok(())
+}
+
+/// The servers end with the launcher, but not in the same instant.
+async fn remove_after(directory: &std::path::Path) {
+    for _ in 0..50 {
+        match std::fs::remove_dir_all(directory) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(_) => {}
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn call_launcher(summons: &Summons, key: &JobKey) -> anyhow::Result<TcpStream> {
+    let purpose = Purpose::Agent { host: summons.host };
+    let mut problems = Vec::new();
+    // ssh knows under which address the launcher's host was seen from here.
+    let seen_from_here = std::env::var("SSH_CONNECTION")
+        .ok()
+        .and_then(|text| text.split(' ').next()?.parse().ok())
+        .zip(summons.launcher.first())
+        .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()));
+    let addresses = seen_from_here.into_iter().chain(summons.launcher.iter().copied());
+    for address in addresses {
+        match auth::connect(address, key, &purpose, Duration::from_secs(10)).await {
+            Ok(stream) => {
+                keep_alive(&stream);
+                return Ok(stream);
+            }
+            Err(e) => problems.push(e.to_string_with_cause()),
+        }
+    }
+    anyhow::bail!("the launcher cannot be reached: {}", problems.join("; "))
+}
+
+/// A launcher whose host vanished sends no goodbye: the kernel must find out.
+fn keep_alive(stream: &TcpStream) {
+    use rustix::net::sockopt;
+    let _ = sockopt::set_socket_keepalive(stream, true);
+    let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(10));
+    let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5));
+    let _ = sockopt::set_tcp_keepcnt(stream, 4);
+}
+
+/// Error texts with their cause in the same line.
+trait WithCause {
+    fn to_string_with_cause(&self) -> String;
+}
+
+impl WithCause for auth::AuthError {
+    fn to_string_with_cause(&self) -> String {
+        format!("{}: {}", self.peer, self.problem)
+    }
+}
+
+async fn read_orders<R: AsyncRead + Unpin>(
+    mut reader: FrameReader<R, ToAgent>,
+    events: mpsc::UnboundedSender<Event>,
+) {
+    let why = loop {
+        match reader.recv().await {
+            Ok(Some(order)) => {
+                if events.send(Event::Order(Box::new(order))).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break "closed".to_owned(),
+            Err(e) => break e.to_string(),
+        }
+    };
+    let _ = events.send(Event::LauncherGone(why));
+}
+
+async fn write_reports<W: AsyncWrite + Unpin>(
+    mut writer: FrameWriter<W, FromAgent>,
+    mut outbox: mpsc::UnboundedReceiver<FromAgent>,
+) {
+    while let Some(report) = outbox.recv().await {
+        if writer.feed(&report).await.is_err() {
+            return;
+        }
+        if outbox.is_empty() && writer.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = writer.flush().await;
+}
+
+impl Agent {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Order(order) => self.order(*order),
+            Event::LauncherGone(_) => {}
+            Event::FromRank { rank, incarnation, datagram } => {
+                self.from_rank(rank, incarnation, datagram);
+            }
+            Event::ControlClosed { rank, incarnation, why } => {
+                self.control_closed(rank, incarnation, why);
+            }
+            Event::ControlGrace { rank, incarnation } => self.control_grace(rank, incarnation),
+            Event::Exited { rank, incarnation } => self.exited(rank, incarnation),
+            Event::Drained { rank, incarnation } => self.drained(rank, incarnation),
+            Event::Report { rank, incarnation, report } => {
+                if self.life(rank, incarnation).is_some() {
+                    self.report(rank, incarnation, report);
+                }
+            }
+            Event::Connected { rank, incarnation, peer, peer_incarnation, socket }
+            | Event::Accepted { rank, incarnation, peer, peer_incarnation, socket } => {
+                self.hand_over_socket((rank, incarnation), (peer, peer_incarnation), socket);
+            }
+            Event::Incoming(caller) => self.incoming(*caller),
+            Event::EventLog { rank, incarnation, socket } => {
+                self.hand_over_event_log(rank, incarnation, socket);
+            }
+            Event::RestoreReady(restore) => self.restore_ready(*restore),
+            Event::ImageDone { rank, incarnation, done } => {
+                self.image_done(rank, incarnation, done);
+            }
+        }
+    }
+
+    fn order(&mut self, order: ToAgent) {
+        match order {
+            ToAgent::Job(job) => {
+                self.directory.send_modify(|directory| {
+                    directory.host_of.clone_from(&job.view.host_of);
+                    directory.incarnations.clone_from(&job.view.incarnations);
+                });
+                self.job = Some(*job);
+            }
+            ToAgent::Agents(agents) => self.directory.send_modify(|d| d.agents = agents),
+            ToAgent::Servers { event_loggers, checkpoint_servers } => {
+                self.directory.send_modify(|directory| {
+                    directory.event_loggers = event_loggers;
+                    directory.checkpoint_servers = checkpoint_servers;
+                });
+            }
+            ToAgent::Start(start) => self.start(start),
+            ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
+            ToAgent::Tell { rank, incarnation, what } => self.tell(rank, incarnation, what),
+            ToAgent::Kill { rank, signal } => self.kill(rank, signal),
+            ToAgent::OutputPrinted(bytes) => self.window.printed(bytes),
+            ToAgent::Input { rank, incarnation, bytes } => {
+                if let Some(input) = self.life(rank, incarnation).and_then(|l| l.input.as_ref()) {
+                    let _ = input.send(bytes);
+                }
+            }
+            ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
+            ToAgent::Stop => {}
+        }
+    }
+
+    fn beat(&mut self) {
+        processes::reap_orphans(|pid| self.lives.values().any(|life| life.owns(pid)));
+        let _ = self.link.send(FromAgent::Heartbeat);
+        for life in self.lives.values().filter(|life| !life.is_over()) {
+            let report = Report::Counters(life.page.counters());
+            let (rank, incarnation) = (life.rank, life.incarnation);
+            let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
+        }
+    }
+
+    fn life(&self, rank: Rank, incarnation: Incarnation) -> Option<&Life> {
+        self.lives.get(&rank).filter(|life| life.incarnation == incarnation)
+    }
+
+    fn life_mut(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Life> {
+        self.lives.get_mut(&rank).filter(|life| life.incarnation == incarnation)
+    }
+
+    fn report(&self, rank: Rank, incarnation: Incarnation, report: Report) {
+        let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
+    }
+
+    fn say(&self, line: String) {
+        let _ = self.link.send(FromAgent::Say(line));
+    }
+}

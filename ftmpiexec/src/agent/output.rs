@@ -1,0 +1,194 @@
+//! The pipes of a rank: standard output and error to the launcher, standard input from it.
+//!
+//! Guarantees: every byte is numbered by its place in all that the program ever wrote, over all
+//! its lives, and a byte that an earlier life already delivered is not sent again; reads and
+//! counts appear to the rank as one step (`ftmpi_wire::status`, the `*_BUSY` words); a launcher
+//! that cannot print holds back the rank's output and nothing else.
+
+use super::Event;
+use super::page::Page;
+use super::watched::watched;
+use crate::orders::{FromAgent, OUTPUT_WINDOW_BYTES, Report};
+use ftmpi_wire::status::word;
+use ftmpi_wire::{Incarnation, Rank};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+const CHUNK_BYTES: usize = 32 << 10;
+
+/// Bytes of a rank's output and error that have left this agent, over all lives.
+pub type Forwarded = Arc<[AtomicU64; 2]>;
+
+/// Room for output on the way to the launcher.
+#[derive(Debug, Clone)]
+pub struct Window(Arc<Semaphore>);
+
+impl Window {
+    /// An empty way.
+    pub fn new() -> Self {
+        Self(Arc::new(Semaphore::new(OUTPUT_WINDOW_BYTES)))
+    }
+
+    /// The launcher has printed so many bytes; it cannot print more than it was sent.
+    pub fn printed(&self, bytes: u32) {
+        let missing = OUTPUT_WINDOW_BYTES.saturating_sub(self.0.available_permits());
+        self.0.add_permits((bytes as usize).min(missing));
+    }
+}
+
+/// One pipe that the rank writes and the agent reads.
+#[derive(Debug)]
+pub struct OutputPipe {
+    /// The agent's end, non-blocking.
+    pub pipe: AsyncFd<OwnedFd>,
+    /// 0: output, 1: error.
+    pub stream: u8,
+    /// Whose.
+    pub rank: Rank,
+    /// The rank's page.
+    pub page: Arc<Page>,
+    /// What has left already.
+    pub forwarded: Forwarded,
+}
+
+enum Got {
+    Bytes(u64, Vec<u8>),
+    Nothing,
+    End,
+}
+
+impl OutputPipe {
+    fn busy_word(&self) -> usize {
+        if self.stream == 0 { word::STDOUT_BUSY } else { word::STDERR_BUSY }
+    }
+
+    fn read_word(&self) -> usize {
+        if self.stream == 0 { word::STDOUT_READ } else { word::STDERR_READ }
+    }
+
+    fn read(&self) -> Got {
+        let mut bytes = vec![0; CHUNK_BYTES];
+        let sequence = self.page.get(self.busy_word());
+        self.page.set(self.busy_word(), sequence + 1);
+        let offset = self.page.get(self.read_word());
+        let result = loop {
+            match rustix::io::read(self.pipe.get_ref(), &mut bytes) {
+                Err(Errno::INTR) => {}
+                other => break other,
+            }
+        };
+        if let Ok(count) = result {
+            self.page.set(self.read_word(), offset + count as u64);
+        }
+        self.page.set(self.busy_word(), sequence + 2);
+        match result {
+            Ok(0) => Got::End,
+            Ok(count) => {
+                bytes.truncate(count);
+                Got::Bytes(offset, bytes)
+            }
+            Err(Errno::AGAIN) => Got::Nothing,
+            Err(_) => Got::End,
+        }
+    }
+
+    /// The part that no earlier life delivered.
+    fn fresh(&self, offset: u64, mut bytes: Vec<u8>) -> Option<(u64, Vec<u8>)> {
+        let end = offset + bytes.len() as u64;
+        let before = self.forwarded[self.stream as usize].fetch_max(end, Ordering::SeqCst);
+        if before >= end {
+            return None;
+        }
+        let skip = before.saturating_sub(offset);
+        bytes.drain(..skip as usize);
+        Some((offset + skip, bytes))
+    }
+
+    /// Reads until the end. When `exited` fires (the process is gone), what is left in the pipe is
+    /// forwarded and `drained` told; the end itself may never come if a child of the program still
+    /// holds the pipe.
+    pub async fn forward(
+        self,
+        link: mpsc::UnboundedSender<FromAgent>,
+        window: Window,
+        mut exited: oneshot::Receiver<()>,
+        drained: oneshot::Sender<()>,
+    ) {
+        let mut drained = Some(drained);
+        let mut gone = false;
+        loop {
+            let Ok(permit) = window.0.acquire_many(CHUNK_BYTES as u32).await else { return };
+            match self.read() {
+                Got::Bytes(offset, bytes) => {
+                    if let Some((offset, bytes)) = self.fresh(offset, bytes) {
+                        // Given back when the launcher has printed them.
+                        drop(permit);
+                        window.0.forget_permits(bytes.len());
+                        let (rank, stream) = (self.rank, self.stream);
+                        let _ = link.send(FromAgent::Output { rank, stream, offset, bytes });
+                    }
+                }
+                Got::End => return,
+                Got::Nothing => {
+                    drop(permit);
+                    if gone && let Some(drained) = drained.take() {
+                        let _ = drained.send(());
+                    }
+                    // The mark of readiness is cleared first and the pipe read afterwards, so
+                    // nothing that comes in between is missed.
+                    tokio::select! {
+                        guard = self.pipe.readable() => match guard {
+                            Ok(mut guard) => guard.clear_ready(),
+                            Err(_) => return,
+                        },
+                        _ = &mut exited, if !gone => gone = true,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Feeds standard input; an empty message is the end of the input.
+pub async fn feed(
+    pipe: OwnedFd,
+    page: Arc<Page>,
+    mut input: mpsc::UnboundedReceiver<Vec<u8>>,
+    (rank, incarnation): (Rank, Incarnation),
+    events: mpsc::UnboundedSender<Event>,
+) {
+    let Ok(pipe) = watched(pipe) else { return };
+    while let Some(bytes) = input.recv().await {
+        if bytes.is_empty() {
+            return;
+        }
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            let Ok(mut guard) = pipe.writable().await else { return };
+            let written = guard.try_io(|pipe| {
+                let sequence = page.get(word::STDIN_BUSY);
+                page.set(word::STDIN_BUSY, sequence + 1);
+                let result = rustix::io::write(pipe, rest);
+                if let Ok(count) = result {
+                    page.set(word::STDIN_FED, page.get(word::STDIN_FED) + count as u64);
+                }
+                page.set(word::STDIN_BUSY, sequence + 2);
+                result.map_err(io::Error::from)
+            });
+            match written {
+                Ok(Ok(count)) => rest = &rest[count..],
+                Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => {}
+                // The program closed its input: the rest is nobody's.
+                Ok(Err(_)) => return,
+                Err(_would_block) => {}
+            }
+        }
+        let report = Report::InputTaken(bytes.len() as u32);
+        let _ = events.send(Event::Report { rank, incarnation, report });
+    }
+}

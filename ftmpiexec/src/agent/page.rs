@@ -1,0 +1,120 @@
+//! The agent's view of a rank's status page (`ftmpi_wire::status`): a sealed `memfd`.
+//!
+//! Guarantees: the page cannot shrink under the mapping; every word is read and written as one
+//! atomic; it stays readable after the rank died.
+
+use crate::orders::Counters;
+use ftmpi_wire::status::{PAGE_BYTES, word};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A mapped page.
+#[derive(Debug)]
+pub struct Page {
+    words: NonNull<AtomicU64>,
+}
+
+// SAFETY: the page is only ever touched through atomics, and unmapped once, by `drop`.
+unsafe impl Send for Page {}
+// SAFETY: as above.
+unsafe impl Sync for Page {}
+
+impl Page {
+    /// A fresh page of zeros, and the descriptor for the rank.
+    ///
+    /// # Errors
+    /// No memory or no descriptors are left.
+    pub fn create() -> io::Result<(Self, OwnedFd)> {
+        let fd = sealed_memfd("ftmpi-status", PAGE_BYTES as u64)?;
+        // SAFETY: a new mapping at an address that the kernel chooses; its size is sealed.
+        let at = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                PAGE_BYTES,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &fd,
+                0,
+            )?
+        };
+        let words = NonNull::new(at.cast()).ok_or_else(|| io::Error::other("mapped at zero"))?;
+        Ok((Self { words }, fd))
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        assert!(index < PAGE_BYTES / 8, "a status page has {} words", PAGE_BYTES / 8);
+        // SAFETY: within the mapping (checked above), aligned, mapped as long as `self` lives.
+        unsafe { self.words.add(index).as_ref() }
+    }
+
+    /// Reads one word.
+    #[must_use]
+    pub fn get(&self, index: usize) -> u64 {
+        self.word(index).load(Ordering::Acquire)
+    }
+
+    /// Writes one word of the agent's.
+    pub fn set(&self, index: usize, value: u64) {
+        self.word(index).store(value, Ordering::SeqCst);
+    }
+
+    /// What the rank counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters {
+            phase: self.get(word::PHASE),
+            messages_sent: self.get(word::MESSAGES_SENT),
+            bytes_sent: self.get(word::BYTES_SENT),
+            messages_received: self.get(word::MESSAGES_RECEIVED),
+            bytes_received: self.get(word::BYTES_RECEIVED),
+            determinants: self.get(word::DETERMINANTS),
+            log_bytes: self.get(word::LOG_BYTES),
+            log_bytes_peak: self.get(word::LOG_BYTES_PEAK),
+            gate_wait_ns: self.get(word::GATE_WAIT_NS),
+            gate_waits: self.get(word::GATE_WAITS),
+            duplicates: self.get(word::DUPLICATES),
+            resent: self.get(word::RESENT),
+            replayed: self.get(word::REPLAYED),
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `create` with this size; nobody borrows from it any more.
+        let _ = unsafe { rustix::mm::munmap(self.words.as_ptr().cast(), PAGE_BYTES) };
+    }
+}
+
+/// Anonymous shared memory of this size, all zeros, that can neither shrink nor grow. It has no
+/// name in the file system: nothing is left behind, however processes die.
+///
+/// # Errors
+/// No memory or no descriptors are left.
+pub fn sealed_memfd(name: &str, bytes: u64) -> io::Result<OwnedFd> {
+    let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    rustix::fs::ftruncate(&fd, bytes)?;
+    rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(fd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_see_the_same_words_and_nobody_can_cut_them_off() {
+        let (page, fd) = Page::create().unwrap();
+        rustix::io::pwrite(&fd, &7u64.to_ne_bytes(), (word::LOG_BYTES * 8) as u64).unwrap();
+        assert_eq!(page.counters().log_bytes, 7);
+        page.set(word::STDOUT_READ, 9);
+        let mut bytes = [0; 8];
+        rustix::io::pread(&fd, &mut bytes, (word::STDOUT_READ * 8) as u64).unwrap();
+        assert_eq!(u64::from_ne_bytes(bytes), 9);
+        assert!(rustix::fs::ftruncate(&fd, 0).is_err());
+    }
+}

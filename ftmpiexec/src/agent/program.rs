@@ -1,0 +1,247 @@
+//! The program that a rank runs: found, looked at, and refused with one clear line if it cannot
+//! work. Also used by `--doctor`.
+//!
+//! Only headers are read, through a bounded cache; a file that lies about its structure is an
+//! error, never a panic.
+
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache, ReadRef, elf};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What its headers say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramFacts {
+    /// A script (`#!`): its interpreter is not looked at.
+    pub script: bool,
+    /// Libraries that it names.
+    pub needed: Vec<String>,
+    /// Where it looks for them first (`DT_RPATH`, `DT_RUNPATH`).
+    pub search: Vec<String>,
+}
+
+/// Why a program cannot be a rank.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// There is none.
+    #[error("there is no program {0} (looked in {1})")]
+    Missing(String, String),
+    /// It is not executable.
+    #[error("{0} is not an executable file; chmod +x it, or name the program itself")]
+    NotExecutable(String),
+    /// It cannot be read.
+    #[error("{0} cannot be read: {1}")]
+    Unreadable(String, String),
+    /// Neither ELF nor script.
+    #[error("{0} is not a program: neither an ELF file nor a script that begins with #!")]
+    NotAProgram(String),
+    /// 32-bit, or another processor.
+    #[error("{0} is {1}; ftmpi runs 64-bit x86 programs")]
+    WrongMachine(String, &'static str),
+    /// No dynamic linker.
+    #[error(
+        "{0} is statically linked, so ftmpi's libmpi.so.12 cannot be put under it; link it \
+         dynamically"
+    )]
+    Static(String),
+    /// Open MPI.
+    #[error(
+        "{0} was built for Open MPI ({1}), which has another binary interface; build it with \
+         ftmpicc or an MPICH-compatible mpicc"
+    )]
+    OpenMpi(String, String),
+    /// Damaged headers.
+    #[error("{0} is damaged: its ELF headers cannot be read")]
+    Damaged(String),
+}
+
+impl ProgramError {
+    /// The exit code that shells use for it.
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        if matches!(self, Self::Missing(..)) { 127 } else { 126 }
+    }
+}
+
+/// Finds a program as a shell would: by path (from `directory`), or along `path`.
+///
+/// # Errors
+/// [`ProgramError::Missing`], [`ProgramError::NotExecutable`]
+pub fn find(name: &str, directory: &Path, path: &str) -> Result<PathBuf, ProgramError> {
+    let executable = |file: &Path| {
+        std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        let file = directory.join(name);
+        return match std::fs::metadata(&file) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                Err(ProgramError::Missing(name.into(), directory.display().to_string()))
+            }
+            Err(e) => Err(ProgramError::Unreadable(name.into(), e.to_string())),
+            Ok(_) if executable(&file) => Ok(file),
+            Ok(_) => Err(ProgramError::NotExecutable(name.into())),
+        };
+    }
+    for part in path.split(':') {
+        let file = directory.join(if part.is_empty() { "." } else { part }).join(name);
+        if executable(&file) {
+            return Ok(file);
+        }
+    }
+    let here = directory.join(name);
+    if here.is_file() {
+        let hint = format!("PATH; there is one in the working directory: ./{name}");
+        return Err(ProgramError::Missing(name.into(), hint));
+    }
+    Err(ProgramError::Missing(name.into(), "PATH".into()))
+}
+
+/// Looks at a program and refuses what cannot be a rank.
+///
+/// # Errors
+/// See [`ProgramError`].
+pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
+    let name = file.display().to_string();
+    let unreadable = |e: std::io::Error| ProgramError::Unreadable(name.clone(), e.to_string());
+    let mut start = Vec::new();
+    let mut handle = match File::open(file) {
+        Ok(handle) => handle,
+        // Executable but not readable: the kernel runs it, and so do we, without looking.
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Ok(ProgramFacts::default());
+        }
+        Err(e) => return Err(unreadable(e)),
+    };
+    handle.by_ref().take(20).read_to_end(&mut start).map_err(unreadable)?;
+    if start.starts_with(b"#!") {
+        return Ok(ProgramFacts { script: true, ..ProgramFacts::default() });
+    }
+    if !start.starts_with(b"\x7fELF") || start.len() < 20 {
+        return Err(ProgramError::NotAProgram(name));
+    }
+    if start[4] != elf::ELFCLASS64 {
+        return Err(ProgramError::WrongMachine(name, "a 32-bit program"));
+    }
+    if start[5] != elf::ELFDATA2LSB || u16::from_le_bytes([start[18], start[19]]) != elf::EM_X86_64
+    {
+        return Err(ProgramError::WrongMachine(name, "for another kind of processor"));
+    }
+    let cache = ReadCache::new(handle);
+    let facts = read_dynamic(&cache).ok_or_else(|| ProgramError::Damaged(name.clone()))?;
+    let Some(facts) = facts else { return Err(ProgramError::Static(name)) };
+    if let Some(library) = facts.needed.iter().find(|library| is_open_mpi(library)) {
+        return Err(ProgramError::OpenMpi(name, library.clone()));
+    }
+    Ok(facts)
+}
+
+/// Open MPI's library carries versions from 20 on (40 for series 2 to 5); MPICH's is 12.
+fn is_open_mpi(library: &str) -> bool {
+    library.starts_with("libopen-pal.so")
+        || library.starts_with("libopen-rte.so")
+        || library
+            .strip_prefix("libmpi.so.")
+            .and_then(|version| version.split('.').next()?.parse::<u32>().ok())
+            .is_some_and(|version| version >= 20 || version == 0 || version == 1)
+}
+
+/// `None`: malformed; `Some(None)`: no dynamic linker.
+fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts>> {
+    let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let dynamically_linked =
+        segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
+    if !dynamically_linked {
+        return Some(None);
+    }
+    let entries = segments.iter().find_map(|segment| segment.dynamic(endian, data).ok()?)?;
+    let value = |tag: u32| {
+        entries.iter().find(|d| d.d_tag(endian) == u64::from(tag)).map(|d| d.d_val(endian))
+    };
+    let (strings, size) = (value(elf::DT_STRTAB)?, value(elf::DT_STRSZ)?);
+    // The table is named by its address in memory: find the bytes in the file.
+    let table = segments.iter().filter(|s| s.p_type(endian) == elf::PT_LOAD).find_map(|s| {
+        let inside = strings.checked_sub(s.p_vaddr(endian))?;
+        (inside < s.p_filesz(endian)).then(|| s.p_offset(endian).checked_add(inside))?
+    })?;
+    let string = |at: u64| {
+        (at < size).then_some(())?;
+        let start = table.checked_add(at)?;
+        let bytes = data.read_bytes_at_until(start..table.checked_add(size)?, 0).ok()?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    };
+    let mut facts = ProgramFacts::default();
+    for entry in entries.iter().take_while(|d| d.d_tag(endian) != u64::from(elf::DT_NULL)) {
+        match u32::try_from(entry.d_tag(endian)) {
+            Ok(elf::DT_NEEDED) => facts.needed.push(string(entry.d_val(endian))?),
+            Ok(elf::DT_RPATH | elf::DT_RUNPATH) => facts.search.push(string(entry.d_val(endian))?),
+            _ => {}
+        }
+    }
+    Some(Some(facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_real_program_names_its_libraries() {
+        let own = std::env::current_exe().unwrap();
+        let facts = inspect(&own).unwrap();
+        assert!(facts.needed.iter().any(|library| library.starts_with("libc.so")), "{facts:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_rank_is_named() {
+        let inspect = |bytes: &[u8]| inspect(file(bytes).path());
+        assert!(matches!(inspect(b"hello"), Err(ProgramError::NotAProgram(_))));
+        assert!(inspect(b"#!/bin/sh\n").unwrap().script);
+        let mut header = b"\x7fELF\x01\x01\x01".to_vec();
+        header.resize(64, 0);
+        assert!(matches!(inspect(&header), Err(ProgramError::WrongMachine(..))));
+        header[4] = 2;
+        header[18] = 0xb7;
+        assert!(matches!(inspect(&header), Err(ProgramError::WrongMachine(..))));
+        header[18] = 62;
+        assert!(matches!(
+            inspect(&header),
+            Err(ProgramError::Damaged(_) | ProgramError::Static(_))
+        ));
+        let missing = find("./no such program", Path::new("/"), "");
+        assert_eq!(missing.unwrap_err().exit_code(), 127);
+        let directory = find("./etc", Path::new("/"), "");
+        assert_eq!(directory.unwrap_err().exit_code(), 126);
+    }
+
+    #[test]
+    fn open_mpi_is_told_from_mpich() {
+        for (library, open) in
+            [("libmpi.so.40", true), ("libmpi.so.12", false), ("libmpich.so.12", false)]
+        {
+            assert_eq!(is_open_mpi(library), open, "{library}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn flipped_bytes_never_panic(at in 0usize..4096, value: u8) {
+            let own = std::env::current_exe().unwrap();
+            let mut bytes = Vec::new();
+            File::open(own).unwrap().take(1 << 16).read_to_end(&mut bytes).unwrap();
+            bytes[at] = value;
+            let _ = inspect(file(&bytes).path());
+        }
+    }
+}

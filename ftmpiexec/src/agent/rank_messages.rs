@@ -1,0 +1,128 @@
+//! What ranks say to their agent, and what they are told.
+
+use super::control::Datagram;
+use super::{Agent, images};
+use crate::orders::{Report, Telling};
+use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
+use ftmpi_wire::{EventNo, Incarnation, Rank};
+
+impl Agent {
+    pub(super) fn from_rank(&mut self, rank: Rank, incarnation: Incarnation, datagram: Datagram) {
+        if self.life(rank, incarnation).is_none() {
+            return;
+        }
+        let message = match control::decode::<FromRank>(&datagram.bytes) {
+            Ok(message) => message,
+            Err(e) => {
+                self.say(format!("rank {rank}: {e}; is its libmpi of the same version?"));
+                return;
+            }
+        };
+        match message {
+            FromRank::Hello { pid, resumed, no_image, .. } => {
+                let Some(doorbell) = datagram.descriptors.into_iter().next() else {
+                    return self.say(format!("rank {rank} said hello without its doorbell"));
+                };
+                let view = self.view_for(rank);
+                let Some(life) = self.life_mut(rank, incarnation) else { return };
+                life.said_hello(pid, doorbell);
+                life.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
+                self.report(rank, incarnation, Report::Hello { pid, resumed, no_image });
+                self.rank_is_there(rank, incarnation);
+            }
+            FromRank::Open { peer, incarnation: peer_incarnation } => {
+                self.open((rank, incarnation), (peer, peer_incarnation));
+            }
+            FromRank::OpenEventLog => self.open_event_log(rank, incarnation),
+            FromRank::ImageBegun { image, written, consumed, pause_ns, .. } => {
+                let begun = images::Begun { image, written, consumed };
+                self.report(rank, incarnation, Report::ImageTaken { image, pause_ns });
+                self.image_begun(rank, incarnation, begun);
+            }
+            FromRank::ImageRefused { image, why } => {
+                self.image_refused(rank, incarnation, image, why);
+            }
+            FromRank::CaughtUp { replayed } => {
+                self.report(rank, incarnation, Report::CaughtUp { replayed });
+            }
+            FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
+            FromRank::Exiting { code } => {
+                if let Some(life) = self.life_mut(rank, incarnation) {
+                    life.is_exiting();
+                }
+                self.report(rank, incarnation, Report::Exiting { code });
+            }
+            FromRank::Abort { code, text } => {
+                self.report(rank, incarnation, Report::Abort { code, text });
+            }
+            FromRank::Say { text } => self.say(format!("rank {rank}: {text}")),
+        }
+    }
+
+    /// What this rank must know of its job, as of now.
+    fn view_for(&self, rank: Rank) -> JobView {
+        let job = self.job.as_ref().expect("the launcher sends the job first");
+        let mut view = job.view.clone();
+        let directory = self.directory.borrow();
+        view.host_of.clone_from(&directory.host_of);
+        view.incarnations.clone_from(&directory.incarnations);
+        view.app_number = job.program_of[rank.index()];
+        view.processors = self.processors;
+        view.local_ranks =
+            directory.host_of.iter().filter(|host| **host == self.host).count() as u32;
+        if let Some(life) = self.lives.get(&rank) {
+            view.inject.clone_from(&life.start.inject);
+            view.retained = life
+                .start
+                .images
+                .iter()
+                .rev()
+                .map(|image| RetainedImage { image: image.image, events: EventNo(0) })
+                .collect();
+        }
+        view
+    }
+
+    /// A rank has a new life somewhere: wishes for its old one are void.
+    pub(super) fn announce(&mut self, rank: Rank, incarnation: Incarnation, host: u32) {
+        self.directory.send_modify(|directory| {
+            if let Some(known) = directory.incarnations.get_mut(rank.index()) {
+                *known = incarnation.max(*known);
+                directory.host_of[rank.index()] = host;
+            }
+        });
+        if host != self.host
+            && let Some(life) = self.lives.get(&rank)
+            && !life.is_over()
+        {
+            // It lives elsewhere now: what is left here is a ghost.
+            self.kill(rank, libc::SIGKILL);
+        }
+        self.broker.forget(rank);
+        let message = ToRank::PeerRestarted { rank, incarnation, host };
+        for life in self.lives.values().filter(|life| life.rank != rank && life.is_talking()) {
+            life.send(&message, Vec::new(), true);
+        }
+        self.look_at_waiting_callers();
+    }
+
+    pub(super) fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
+        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.is_talking()) else {
+            return;
+        };
+        match what {
+            Telling::TakeImage(image) => self.take_image(rank, incarnation, image),
+            Telling::ImageCommitted { image, oldest } => {
+                life.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
+            }
+            Telling::ImageFailed(image) => {
+                life.send(&ToRank::ImageFailed { image }, Vec::new(), false);
+            }
+            Telling::AllFinalized => life.send(&ToRank::AllFinalized, Vec::new(), false),
+            Telling::AllExiting => {
+                life.release();
+                life.send(&ToRank::AllExiting, Vec::new(), false);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Starts the process of a rank: environment, preloaded libraries, descriptors, limits.
+//!
+//! Guarantees: the process finds its descriptors where `wire::control::fds` says and no others;
+//! its environment has the same length in every life (the stack begins at the same place, or an
+//! image would not fit); exactly our libmpi is mapped, whatever search path the program carries;
+//! it dies with the agent.
+
+use super::program::{self, ProgramError};
+use crate::orders::{Job, Start};
+use ftmpi_checkpoint::launch::{self, StackLimit};
+use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Descriptors for the new process.
+#[derive(Debug)]
+pub struct Descriptors {
+    /// The rank's end of the control socket.
+    pub control: OwnedFd,
+    /// The status page.
+    pub status: OwnedFd,
+    /// The image to restore, if any.
+    pub image: Option<OwnedFd>,
+    /// Whether standard input is a pipe of ours (else the null device).
+    pub fed: bool,
+}
+
+/// Why a rank could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The working directory.
+    #[error("the working directory {0} cannot be entered: {1}")]
+    Directory(String, io::Error),
+    /// The system.
+    #[error("{0} cannot be started: {1}")]
+    System(String, io::Error),
+}
+
+impl SpawnError {
+    /// Exit code for the job.
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Program(error) => error.exit_code(),
+            Self::Directory(..) | Self::System(..) => 126,
+        }
+    }
+}
+
+/// Where our libraries are: `FTMPI_LIB_DIR`, or `lib` beside the directory of this program.
+#[must_use]
+pub fn library_directory() -> PathBuf {
+    if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {
+        return directory.into();
+    }
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
+}
+
+/// Starts the process.
+///
+/// # Errors
+/// See [`SpawnError`].
+pub fn spawn(job: &Job, start: &Start, descriptors: &Descriptors) -> Result<Child, SpawnError> {
+    let number = job.program_of[start.rank.index()];
+    let part = &job.programs[number as usize];
+    let directory = Path::new(&part.directory);
+    std::fs::read_dir(directory).map_err(|e| SpawnError::Directory(part.directory.clone(), e))?;
+    let variable = |name: &str| {
+        part.environment.iter().rev().find(|(key, _)| key == name).map_or("", |(_, v)| v.as_str())
+    };
+    let name = part.command.first().map_or("", String::as_str);
+    let file = program::find(name, directory, variable("PATH"))?;
+    let facts = program::inspect(&file)?;
+    let libraries = library_directory();
+
+    let mut command = Command::new(&file);
+    command
+        .arg0(name)
+        .args(&part.command[1..])
+        .current_dir(directory)
+        .env_clear()
+        .envs(part.environment.iter().map(|(key, value)| (key, value)))
+        .stdin(if descriptors.fed { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let env = RankEnv {
+        rank: start.rank,
+        incarnation: start.incarnation,
+        restore: descriptors.image.is_some(),
+    };
+    command.env(RANK_ENV, env.encode());
+    // As under Hydra: scripts ask for these.
+    command.env("PMI_RANK", start.rank.to_string());
+    command.env("PMI_SIZE", job.view.size.to_string());
+    command.env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string());
+    command.env(launch::PRELOAD_ENV, preload(&libraries, &facts.needed, variable("LD_PRELOAD")));
+    command.env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
+
+    let mut wanted: Vec<(RawFd, RawFd)> = vec![
+        (descriptors.control.as_raw_fd(), fds::CONTROL),
+        (descriptors.status.as_raw_fd(), fds::STATUS),
+    ];
+    wanted.extend(descriptors.image.as_ref().map(|image| (image.as_raw_fd(), fds::IMAGE)));
+    let stack = StackLimit { soft: job.stack_limit.0, hard: job.stack_limit.1 };
+    let agent = rustix::process::getpid();
+    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    unsafe {
+        command.pre_exec(move || prepare(&wanted, stack, agent));
+    }
+    command.spawn().map_err(|e| SpawnError::System(file.display().to_string(), e))
+}
+
+/// Runs in the new process, before the program.
+fn prepare(
+    wanted: &[(RawFd, RawFd)],
+    stack: StackLimit,
+    agent: rustix::process::Pid,
+) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // The agent may have died before that took effect.
+    if rustix::process::getppid() != Some(agent) {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    launch::prepare_child(stack)?;
+    for (from, to) in wanted {
+        // SAFETY: a system call on two numbers; the target range is kept free by `reserve`.
+        if unsafe { libc::dup2(*from, *to) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Our boot library, then each MPI library that the program names and we have: a preloaded library
+/// satisfies a name before any search path is asked.
+fn preload(libraries: &Path, needed: &[String], users: &str) -> String {
+    let ours = needed
+        .iter()
+        .filter(|name| name.starts_with("libmpi") && libraries.join(name).is_file())
+        .map(String::as_str);
+    let mut list: Vec<String> = std::iter::once(launch::BOOT_LIBRARY)
+        .filter(|name| libraries.join(name).is_file())
+        .chain(ours)
+        .map(|name| libraries.join(name).display().to_string())
+        .collect();
+    if !users.is_empty() {
+        list.push(users.to_owned());
+    }
+    list.join(":")
+}
+
+fn joined(first: &Path, rest: &str) -> String {
+    if rest.is_empty() {
+        first.display().to_string()
+    } else {
+        format!("{}:{rest}", first.display())
+    }
+}
+
+/// Keeps the numbers of `wire::control::fds` free of the agent's own descriptors, so that a rank's
+/// never collide with them between fork and exec, and allows descriptors beyond them.
+///
+/// # Errors
+/// The hard limit on descriptors is too low.
+pub fn reserve() -> io::Result<Vec<OwnedFd>> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const WANTED: u64 = launch::DESCRIPTORS_MIN;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    if limit.current.is_some_and(|current| current < WANTED) {
+        let current = Some(WANTED.min(most));
+        setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum })?;
+    }
+    if most < 1100 {
+        return Err(io::Error::other(
+            "the hard limit on open files is below 1100; raise it (ulimit -Hn)",
+        ));
+    }
+    let null = std::fs::File::open("/dev/null")?;
+    [fds::CONTROL, fds::STATUS, fds::IMAGE]
+        .into_iter()
+        .map(|number| {
+            let fd = rustix::io::fcntl_dupfd_cloexec(&null, number)?;
+            if fd.as_raw_fd() == number {
+                Ok(fd)
+            } else {
+                Err(io::Error::other(format!("descriptor {number} is taken")))
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_libraries_that_we_have_are_preloaded() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["libftmpi_boot.so", "libmpi.so.12"] {
+            std::fs::write(directory.path().join(name), b"").unwrap();
+        }
+        let needed = ["libc.so.6", "libmpi.so.12", "libmpicxx.so.12"].map(str::to_owned);
+        let list = preload(directory.path(), &needed, "/x/y.so");
+        let names: Vec<_> = list.split(':').map(|path| path.rsplit('/').next().unwrap()).collect();
+        assert_eq!(names, ["libftmpi_boot.so", "libmpi.so.12", "y.so"]);
+    }
+}

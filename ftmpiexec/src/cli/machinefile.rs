@@ -1,0 +1,157 @@
+//! Hosts, their slots, and the servers that they carry.
+
+use ftmpi_wire::Rank;
+use std::collections::BTreeSet;
+
+/// Which ranks a server serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerDuty {
+    /// All that no other line claims.
+    Rest,
+    /// These.
+    Ranks(BTreeSet<u32>),
+}
+
+impl ServerDuty {
+    /// Whether it claims this rank by name.
+    pub fn claims(&self, rank: Rank) -> bool {
+        matches!(self, Self::Ranks(ranks) if ranks.contains(&rank.0))
+    }
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Ranks that it takes before the next host; 0: none at all.
+    pub slots: Option<u32>,
+    /// Event logger.
+    pub event_logger: Option<ServerDuty>,
+    /// Checkpoint server.
+    pub checkpoint_server: Option<ServerDuty>,
+}
+
+/// Reads `-hosts a,b:2`.
+///
+/// # Errors
+/// What is wrong, in one line.
+pub fn parse_list(list: &str) -> Result<Vec<Machine>, String> {
+    list.split(',')
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| parse_host(part.trim()))
+        .collect()
+}
+
+/// Reads a machine file.
+///
+/// # Errors
+/// What is wrong and in which line.
+pub fn parse_file(text: &str) -> Result<Vec<Machine>, String> {
+    let mut machines = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or("").trim();
+        if line.is_empty() {
+            continue;
+        }
+        let machine = parse_line(line).map_err(|e| format!("line {}: {e}", number + 1))?;
+        machines.push(machine);
+    }
+    if machines.is_empty() {
+        return Err("it names no host".into());
+    }
+    Ok(machines)
+}
+
+fn parse_line(line: &str) -> Result<Machine, String> {
+    let mut words = line.split_whitespace();
+    let mut machine = parse_host(words.next().unwrap_or(""))?;
+    for word in words {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => (key, Some(value)),
+            None => (word, None),
+        };
+        let duty = || value.map_or(Ok(ServerDuty::Rest), |v| parse_ranks(v).map(ServerDuty::Ranks));
+        match key {
+            "event-logger" => machine.event_logger = Some(duty()?),
+            "checkpoint-server" => machine.checkpoint_server = Some(duty()?),
+            "slots" => {
+                let count = value.and_then(|v| v.parse().ok());
+                machine.slots =
+                    Some(count.ok_or_else(|| format!("`{word}` is no number of slots"))?);
+            }
+            // Hydra's own attributes.
+            "user" | "ifname" | "binding" | "max_slots" | "max-slots" => {}
+            _ => {
+                return Err(format!(
+                    "`{word}` is unknown; after the host come event-logger[=RANKS] and \
+                     checkpoint-server[=RANKS]"
+                ));
+            }
+        }
+    }
+    Ok(machine)
+}
+
+fn parse_host(text: &str) -> Result<Machine, String> {
+    let (name, slots) = match text.rsplit_once(':') {
+        Some((name, slots)) => {
+            let count =
+                slots.parse().map_err(|_| format!("`{text}`: `{slots}` is no number of slots"))?;
+            (name, Some(count))
+        }
+        None => (text, None),
+    };
+    let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-@%[]:".contains(c));
+    // A name that begins with a dash would be an option of ssh.
+    if name.is_empty() || name.starts_with('-') || name.contains(strange) {
+        return Err(format!("`{text}` is no name of a host"));
+    }
+    Ok(Machine { name: name.into(), slots, event_logger: None, checkpoint_server: None })
+}
+
+/// `0-3,6`
+fn parse_ranks(text: &str) -> Result<BTreeSet<u32>, String> {
+    let bad = || format!("`{text}` is no list of ranks; write for example 0-3,6");
+    let mut ranks = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.parse().map_err(|_| bad())?;
+        let last: u32 = last.parse().map_err(|_| bad())?;
+        if first > last || last - first > 1_000_000 {
+            return Err(bad());
+        }
+        ranks.extend(first..=last);
+    }
+    Ok(ranks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_slots_and_servers() {
+        let machines = parse_file(
+            "# cluster\nnode1:4\nnode2 slots=2 user=me\n\nstore:0 event-logger=0-2,5 checkpoint-server # x",
+        )
+        .unwrap();
+        assert_eq!(machines.len(), 3);
+        assert_eq!(machines[0].slots, Some(4));
+        assert_eq!(machines[1].slots, Some(2));
+        assert_eq!(machines[2].slots, Some(0));
+        let duty = machines[2].event_logger.clone().unwrap();
+        assert!(duty.claims(Rank(5)) && duty.claims(Rank(1)) && !duty.claims(Rank(3)));
+        assert_eq!(machines[2].checkpoint_server, Some(ServerDuty::Rest));
+        assert_eq!(parse_list("a,b:2").unwrap()[1].slots, Some(2));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        assert!(parse_file("a\nb event-loger").unwrap_err().contains("line 2"));
+        assert!(parse_file("# nothing").unwrap_err().contains("no host"));
+        assert!(parse_list("-oProxyCommand=x").is_err());
+        assert!(parse_list("a:x").is_err());
+        assert!(parse_file("a event-logger=5-1").is_err());
+    }
+}

@@ -1,0 +1,449 @@
+//! Agents as the launcher sees them: started here or over ssh, called back, lost, started again.
+
+use super::{Authenticated, Event, Launcher, ProcessId, started_at};
+use crate::cli::{Plan, Starter};
+use crate::orders::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
+use ftmpi_wire::Rank;
+use ftmpi_wire::hello::{Purpose, Welcome};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Agents that are started at the same time.
+const STARTS_AT_ONCE: usize = 32;
+/// From the start of an agent to its first word.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// Starts of the agent of one host that may fail in a row, once it was up.
+const RESTARTS_MAX: u32 = 3;
+
+/// One agent.
+#[derive(Debug, Default)]
+pub struct AgentState {
+    /// Counts its starts; what an earlier start says is ignored.
+    pub launch: u64,
+    /// Heartbeats missed in a row.
+    pub missed: u32,
+    /// The process that we started (the agent, or its ssh) has not ended.
+    pub child_runs: bool,
+    /// The leaders of its ranks' process groups.
+    pub processes: BTreeMap<Rank, ProcessId>,
+    link: Option<mpsc::UnboundedSender<ToAgent>>,
+    /// Our side of the connection, as seen from there.
+    seen_as: Option<IpAddr>,
+    peer: Option<IpAddr>,
+    port: Option<u16>,
+    process: Option<ProcessId>,
+    kill: Option<oneshot::Sender<()>>,
+    failed_starts: u32,
+}
+
+impl AgentState {
+    /// Whether this start is the present one.
+    pub fn is_launch(&self, launch: u64) -> bool {
+        self.launch == launch
+    }
+
+    /// Whether it said that it is ready, and is not lost since.
+    pub fn is_up(&self) -> bool {
+        self.link.is_some() && self.port.is_some()
+    }
+
+    /// Makes sure that it is gone.
+    pub fn kill_hard(&mut self) {
+        self.link = None;
+        if let Some(kill) = self.kill.take() {
+            let _ = kill.send(());
+        }
+    }
+}
+
+/// Whether the agent of this host is started by ssh.
+pub fn is_remote(plan: &Plan, host: &str) -> bool {
+    if plan.starter == Starter::Fork || host == "localhost" {
+        return false;
+    }
+    if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
+        return false;
+    }
+    let uname = rustix::system::uname();
+    let own = uname.nodename().to_string_lossy();
+    let short = |name: &str| name.split('.').next().unwrap_or("").to_owned();
+    !(host == own || (short(host) == short(&own) && host.parse::<IpAddr>().is_err()))
+}
+
+/// Our address on the way to a host.
+fn own_address_towards(host: &str) -> Option<IpAddr> {
+    let target = (host, 9).to_socket_addrs().ok()?.find(SocketAddr::is_ipv4)?;
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    // Sends nothing: asks the routing table.
+    socket.connect(target).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+thread_local! {
+    static STARTS: Arc<Semaphore> = Arc::new(Semaphore::new(STARTS_AT_ONCE));
+}
+
+impl Launcher {
+    pub(super) fn start_agent(&mut self, host: u32) {
+        let name = self.plan.machines[host as usize].name.clone();
+        let remote = is_remote(&self.plan, &name);
+        let state = &mut self.agents[host as usize];
+        state.kill_hard();
+        state.launch += 1;
+        state.missed = 0;
+        state.port = None;
+        state.child_runs = true;
+        let launch = state.launch;
+        let leftovers: Vec<ProcessId> =
+            std::mem::take(&mut state.processes).into_values().collect();
+        let (kill, killed) = oneshot::channel();
+        state.kill = Some(kill);
+        let port = self.listen.port();
+        let everywhere = self.listen.ip().is_unspecified();
+        let address = if remote {
+            own_address_towards(&name).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        } else {
+            IpAddr::V4(Ipv4Addr::LOCALHOST)
+        };
+        let temporary = self.job_dir.as_ref().filter(|_| !remote).and_then(|d| d.temporary());
+        let summons = Summons {
+            key: self.key.to_hex(),
+            host,
+            launcher: vec![SocketAddr::new(address, port)],
+            leftovers,
+            listen_everywhere: everywhere,
+            temporary,
+        };
+        let mut line = match serde_json::to_string(&summons) {
+            Ok(line) => line,
+            Err(e) => {
+                let why = e.to_string();
+                let _ = self.events.send(Event::AgentEnded { host, launch, why });
+                return;
+            }
+        };
+        line.push('\n');
+        let command = self.agent_command(&name, remote);
+        let events = self.events.clone();
+        let starts = STARTS.with(Arc::clone);
+        let printer = self.events.clone();
+        tokio::spawn(async move {
+            let permit = starts.acquire_owned().await;
+            let late = events.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(START_LIMIT).await;
+                let _ = late.send(Event::AgentLate { host, launch });
+            });
+            // The start is over when the agent has called; the permit goes with a short delay.
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                drop(permit);
+            });
+            let why = run_agent_process(command, line, killed).await;
+            drop(printer);
+            let _ = events.send(Event::AgentEnded { host, launch, why });
+        });
+    }
+
+    fn agent_command(&self, name: &str, remote: bool) -> Command {
+        let program = if remote {
+            self.plan.remote_path.clone()
+        } else {
+            std::env::current_exe().unwrap_or_else(|_| self.plan.remote_path.clone())
+        };
+        let mut command = match (&self.plan.starter, remote) {
+            (Starter::Remote(words), true) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]).arg(name).arg(shell_word(&program.display().to_string()));
+                command
+            }
+            _ => Command::new(program),
+        };
+        command
+            .arg("--agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for the launcher, which knows how to end a job.
+            .process_group(0)
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Somebody who holds the key calls.
+    pub(super) async fn agent_calls(&mut self, mut caller: Authenticated) {
+        let Purpose::Agent { host } = caller.purpose else {
+            let why = Welcome::No("this is a launcher: only agents call here".into());
+            let _ = caller.responder.answer(&mut caller.stream, why).await;
+            return;
+        };
+        let Some(state) = self.agents.get_mut(host as usize).filter(|s| s.link.is_none()) else {
+            let why = Welcome::No("no agent of that host is expected".into());
+            let _ = caller.responder.answer(&mut caller.stream, why).await;
+            return;
+        };
+        if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_err() {
+            return;
+        }
+        state.seen_as = caller.stream.local_addr().ok().map(|address| address.ip());
+        state.peer = Some(caller.peer.ip());
+        let launch = state.launch;
+        let (link, outbox) = mpsc::unbounded_channel();
+        state.link = Some(link);
+        let framed = Framed::<TcpStream, ToAgent, FromAgent>::new(caller.stream, FRAME_BYTES_MAX);
+        let (reader, writer) = framed.split();
+        tokio::spawn(read_agent(reader, host, launch, self.events.clone()));
+        tokio::spawn(write_agent(writer, outbox));
+    }
+
+    pub(super) fn agent_ready(&mut self, host: u32, port: u16, process: ProcessId) {
+        let state = &mut self.agents[host as usize];
+        state.port = Some(port);
+        state.process = Some(process);
+        state.missed = 0;
+        state.failed_starts = 0;
+        let job = self.job.clone();
+        self.to_agent(host, ToAgent::Job(Box::new(job)));
+        self.recorder.agent_ready(host, process.pid);
+        // All that were waited for: now they can find each other.
+        self.send_agents();
+        self.send_servers();
+        self.tell_dispatcher(Input::AgentUp { host });
+    }
+
+    /// Tells each agent where the others are, as seen from there.
+    fn send_agents(&mut self) {
+        for host in 0..self.agents.len() as u32 {
+            let from = &self.agents[host as usize];
+            if !from.is_up() {
+                continue;
+            }
+            let seen_as = from.seen_as;
+            let addresses = self
+                .agents
+                .iter()
+                .map(|to| {
+                    let (peer, port) = (to.peer?, to.port?);
+                    // An agent beside the launcher is where the launcher is.
+                    let ip = if peer.is_loopback() { seen_as? } else { peer };
+                    Some(SocketAddr::new(ip, port))
+                })
+                .collect();
+            self.to_agent(host, ToAgent::Agents(addresses));
+        }
+    }
+
+    /// Tells each agent where the servers are, as seen from there.
+    pub(super) fn send_servers(&mut self) {
+        if !self.servers.all_known() {
+            return;
+        }
+        for host in 0..self.agents.len() as u32 {
+            let Some(seen_as) = self.agents[host as usize].seen_as else { continue };
+            let here = |address: SocketAddr| {
+                if address.ip().is_unspecified() || address.ip().is_loopback() {
+                    SocketAddr::new(seen_as, address.port())
+                } else {
+                    address
+                }
+            };
+            let (event_loggers, checkpoint_servers) = self.servers.addresses(here);
+            self.to_agent(host, ToAgent::Servers { event_loggers, checkpoint_servers });
+        }
+    }
+
+    pub(super) fn to_agent(&self, host: u32, message: ToAgent) {
+        if let Some(link) = &self.agents[host as usize].link {
+            let _ = link.send(message);
+        }
+    }
+
+    pub(super) fn to_all(&self, message: &ToAgent) {
+        for host in 0..self.agents.len() as u32 {
+            self.to_agent(host, message.clone());
+        }
+    }
+
+    /// Its connection ended or it fell silent.
+    pub(super) fn agent_gone(&mut self, host: u32, launch: u64, why: &str) {
+        let state = &mut self.agents[host as usize];
+        if !state.is_launch(launch) || !state.is_up() {
+            return;
+        }
+        state.kill_hard();
+        state.port = None;
+        if !is_remote(&self.plan, &self.plan.machines[host as usize].name) {
+            self.kill_leftovers_here(host);
+        }
+        self.tell_dispatcher(Input::AgentLost { host, why: why.to_owned() });
+    }
+
+    /// An agent beside the launcher died without cleaning up: its ranks got the death signal,
+    /// their children did not.
+    fn kill_leftovers_here(&mut self, host: u32) {
+        for process in self.agents[host as usize].processes.values() {
+            let gone_or_same =
+                started_at(process.pid).is_none_or(|started| started == process.started);
+            if gone_or_same && let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
+                let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+
+    /// Its process ended. Before it was up, that is a failed start; afterwards its connection
+    /// tells more.
+    pub(super) fn agent_ended(&mut self, host: u32, launch: u64, why: String) {
+        let state = &mut self.agents[host as usize];
+        if !state.is_launch(launch) {
+            return;
+        }
+        state.child_runs = false;
+        if state.is_up() {
+            return self.agent_gone(host, launch, &format!("its agent ended ({why})"));
+        }
+        if state.port.is_none() && state.kill.is_some() {
+            self.start_failed(host, why);
+        }
+    }
+
+    pub(super) fn agent_late(&mut self, host: u32, launch: u64) {
+        let state = &self.agents[host as usize];
+        if state.is_launch(launch) && !state.is_up() && state.child_runs {
+            let why = format!("its agent did not report within {} s", START_LIMIT.as_secs());
+            self.start_failed(host, why);
+        }
+    }
+
+    fn start_failed(&mut self, host: u32, why: String) {
+        let state = &mut self.agents[host as usize];
+        state.kill_hard();
+        state.failed_starts += 1;
+        let was_up = state.process.is_some();
+        if was_up && state.failed_starts < RESTARTS_MAX {
+            return self.start_agent(host);
+        }
+        self.tell_dispatcher(Input::AgentFailed { host, why });
+    }
+
+    /// The agent's process, for fault injection.
+    pub(super) fn agent_pid(&self, host: u32) -> Option<ProcessId> {
+        self.agents[host as usize].process.filter(|_| self.agents[host as usize].is_up())
+    }
+}
+
+/// Quotes a word for the shell at the other end of ssh.
+pub fn shell_word(word: &str) -> String {
+    if !word.is_empty()
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-=:,@%+".contains(&b))
+    {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Runs the process to its end; why it ended, with the last line that it said.
+async fn run_agent_process(
+    mut command: Command,
+    summons: String,
+    killed: oneshot::Receiver<()>,
+) -> String {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(e) => {
+            let program = command.as_std().get_program().to_string_lossy().into_owned();
+            return format!("{program} cannot be started: {e}");
+        }
+    };
+    // Kept open: some ssh replacements end with their input.
+    let stdin = child.stdin.take();
+    let stdin = match stdin {
+        Some(mut stdin) => match stdin.write_all(summons.as_bytes()).await {
+            Ok(()) => Some(stdin),
+            Err(_) => None,
+        },
+        None => None,
+    };
+    let stderr = child.stderr.take();
+    let last_line = tokio::spawn(async move {
+        let mut last = String::new();
+        if let Some(stderr) = stderr {
+            let mut lines = BufReader::new(stderr).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                if !line.trim().is_empty() {
+                    last = line.chars().take(400).collect();
+                }
+            }
+        }
+        last
+    });
+    let status = tokio::select! {
+        status = child.wait() => status,
+        _ = killed => {
+            let _ = child.start_kill();
+            child.wait().await
+        }
+    };
+    drop(stdin);
+    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
+    match tokio::time::timeout(Duration::from_millis(500), last_line).await {
+        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
+        _ => ended,
+    }
+}
+
+async fn read_agent<R: AsyncRead + Unpin>(
+    mut reader: FrameReader<R, FromAgent>,
+    host: u32,
+    launch: u64,
+    events: mpsc::UnboundedSender<Event>,
+) {
+    let why = loop {
+        match reader.recv().await {
+            Ok(Some(message)) => {
+                let message = Box::new(message);
+                if events.send(Event::Agent { host, launch, message }).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break "its agent closed the connection".to_owned(),
+            Err(e) => break format!("its agent: {e}"),
+        }
+    };
+    let _ = events.send(Event::AgentGone { host, launch, why });
+}
+
+async fn write_agent<W: AsyncWrite + Unpin>(
+    mut writer: FrameWriter<W, ToAgent>,
+    mut outbox: mpsc::UnboundedReceiver<ToAgent>,
+) {
+    while let Some(message) = outbox.recv().await {
+        if writer.feed(&message).await.is_err() {
+            return;
+        }
+        if outbox.is_empty() && writer.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = writer.flush().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(shell_word("/opt/ftmpi/bin/ftmpiexec"), "/opt/ftmpi/bin/ftmpiexec");
+        assert_eq!(shell_word("/my dir/x"), "'/my dir/x'");
+        assert_eq!(shell_word("a'b"), r"'a'\''b'");
+    }
+}

@@ -1,0 +1,186 @@
+//! Standard input for rank 0, kept for its later lives.
+//!
+//! Guarantees: each life is fed from the byte at which its image stands; nothing is read from the
+//! user before the program can take it; with fault tolerance what was read is kept in an unnamed
+//! file, without it nothing is kept.
+
+use super::Event;
+use super::job_dir::JobDir;
+use ftmpi_wire::Incarnation;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::fs::FileExt;
+use tokio::sync::mpsc as async_mpsc;
+
+const PIECE_BYTES: usize = 32 << 10;
+/// Bytes on the way to the program.
+const WINDOW_BYTES: u64 = 128 << 10;
+
+#[derive(Debug)]
+enum Store {
+    /// All that was ever read.
+    File(File),
+    /// What was not passed on yet.
+    Memory(VecDeque<u8>),
+}
+
+/// The launcher's standard input.
+#[derive(Debug)]
+pub struct StandardInput {
+    store: Store,
+    /// Bytes read from the user.
+    read: u64,
+    ended: bool,
+    /// The life that is fed, and how far.
+    life: Option<Incarnation>,
+    sent: u64,
+    end_sent: bool,
+    unconfirmed: u64,
+    /// Asks the reading thread for one more piece.
+    ask: Option<std::sync::mpsc::SyncSender<()>>,
+    asked: bool,
+    events: async_mpsc::UnboundedSender<Event>,
+}
+
+impl StandardInput {
+    /// Nothing is read yet.
+    pub fn new(
+        job_dir: Option<&JobDir>,
+        events: async_mpsc::UnboundedSender<Event>,
+    ) -> io::Result<Self> {
+        let store = match job_dir {
+            Some(directory) => Store::File(tempfile::tempfile_in(directory.path())?),
+            None => Store::Memory(VecDeque::new()),
+        };
+        Ok(Self {
+            store,
+            read: 0,
+            ended: false,
+            life: None,
+            sent: 0,
+            end_sent: false,
+            unconfirmed: 0,
+            ask: None,
+            asked: false,
+            events,
+        })
+    }
+
+    /// Rank 0 begins a life and has so much of its input behind it.
+    pub fn begin_life(&mut self, incarnation: Incarnation, consumed: u64) {
+        self.life = Some(incarnation);
+        self.sent = consumed.min(self.read);
+        self.end_sent = false;
+        self.unconfirmed = 0;
+        if self.ask.is_none() && !self.ended {
+            self.start_reading();
+        }
+    }
+
+    /// The user's input arrived; empty at its end.
+    pub fn arrived(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.asked = false;
+        if bytes.is_empty() {
+            self.ended = true;
+            self.ask = None;
+            return Ok(());
+        }
+        match &mut self.store {
+            Store::File(file) => file.write_all_at(bytes, self.read)?,
+            Store::Memory(held) => held.extend(bytes),
+        }
+        self.read += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The program's pipe took so many bytes.
+    pub fn taken(&mut self, incarnation: Incarnation, bytes: u32) {
+        if self.life == Some(incarnation) {
+            self.unconfirmed = self.unconfirmed.saturating_sub(u64::from(bytes));
+        }
+    }
+
+    /// What can be sent to this life now; an empty piece is the end.
+    pub fn next_pieces(&mut self, incarnation: Incarnation) -> io::Result<Vec<Vec<u8>>> {
+        let mut pieces = Vec::new();
+        if self.life != Some(incarnation) {
+            return Ok(pieces);
+        }
+        while self.sent < self.read && self.unconfirmed < WINDOW_BYTES {
+            let count = (self.read - self.sent).min(PIECE_BYTES as u64) as usize;
+            let piece = match &mut self.store {
+                Store::File(file) => {
+                    let mut piece = vec![0; count];
+                    file.read_exact_at(&mut piece, self.sent)?;
+                    piece
+                }
+                Store::Memory(held) => held.drain(..count).collect(),
+            };
+            self.sent += count as u64;
+            self.unconfirmed += count as u64;
+            pieces.push(piece);
+        }
+        if self.sent == self.read {
+            if self.ended && !self.end_sent {
+                self.end_sent = true;
+                pieces.push(Vec::new());
+            } else if !self.ended && !self.asked && self.unconfirmed < WINDOW_BYTES {
+                self.asked = self.ask.as_ref().is_some_and(|ask| ask.try_send(()).is_ok());
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn start_reading(&mut self) {
+        let stdin = io::stdin();
+        // Reading the terminal from the background would stop the launcher.
+        if stdin.is_terminal()
+            && rustix::termios::tcgetpgrp(&stdin).ok() != Some(rustix::process::getpgrp())
+        {
+            self.ended = true;
+            return;
+        }
+        let (ask, asked) = std::sync::mpsc::sync_channel(1);
+        let events = self.events.clone();
+        // A thread, for a read of the terminal cannot be given up; it ends with the process.
+        std::thread::spawn(move || {
+            let mut stdin = io::stdin().lock();
+            while asked.recv().is_ok() {
+                let mut piece = vec![0; PIECE_BYTES];
+                let count = loop {
+                    match stdin.read(&mut piece) {
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        other => break other.unwrap_or(0),
+                    }
+                };
+                piece.truncate(count);
+                if events.send(Event::Input(piece)).is_err() || count == 0 {
+                    return;
+                }
+            }
+        });
+        self.ask = Some(ask);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_life_is_fed_from_where_its_image_stands() {
+        let (events, _inbox) = async_mpsc::unbounded_channel();
+        let mut input = StandardInput::new(None, events).unwrap();
+        input.store = Store::File(tempfile::tempfile().unwrap());
+        input.arrived(b"hello world").unwrap();
+        input.arrived(b"").unwrap();
+        input.begin_life(Incarnation(0), 0);
+        let pieces = input.next_pieces(Incarnation(0)).unwrap();
+        assert_eq!(pieces, [b"hello world".to_vec(), Vec::new()]);
+        assert!(input.next_pieces(Incarnation(0)).unwrap().is_empty());
+        input.begin_life(Incarnation(1), 6);
+        assert!(input.next_pieces(Incarnation(0)).unwrap().is_empty(), "the old life gets nothing");
+        assert_eq!(input.next_pieces(Incarnation(1)).unwrap(), [b"world".to_vec(), Vec::new()]);
+    }
+}

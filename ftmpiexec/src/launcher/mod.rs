@@ -1,0 +1,560 @@
+//! The launcher: carries out what the dispatcher decides.
+//!
+//! Guarantees: it starts agents and servers and ends them, however the job ends; everything that
+//! it is told goes through the dispatcher, and only the dispatcher decides; text of the ranks is
+//! printed once; two signals at most are needed to make everything go away.
+
+mod agents;
+mod faults;
+mod input;
+mod job_dir;
+mod servers;
+
+use crate::agent::started_at;
+use crate::cli::Plan;
+use crate::inject::{Fault, FaultClock};
+use crate::orders::{FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
+use crate::output::{Printer, Style};
+use crate::report::Recorder;
+use agents::AgentState;
+use anyhow::Context;
+use ftmpi_checkpoint::launch::StackLimit;
+use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};
+use ftmpi_protocols::scheduler;
+use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
+use ftmpi_wire::control::{InjectPoint, JobView};
+use ftmpi_wire::{Incarnation, Rank};
+use input::StandardInput;
+use job_dir::JobDir;
+use servers::Servers;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Heartbeats that an agent may miss (one a second) before it counts as lost.
+const MISSED_BEATS_MAX: u32 = 20;
+/// How long agents may take to kill their ranks at the end.
+const FAREWELL: Duration = Duration::from_secs(5);
+const TICK: Duration = Duration::from_millis(50);
+/// Deaths of one rank at the same place before the program is held responsible.
+const SAME_DEATH_MAX: u32 = 3;
+
+/// What the launcher waits for.
+#[derive(Debug)]
+enum Event {
+    /// An agent spoke. `launch` tells which start of it.
+    Agent { host: u32, launch: u64, message: Box<FromAgent> },
+    /// Its connection ended.
+    AgentGone { host: u32, launch: u64, why: String },
+    /// Its process (or the ssh that started it) ended, or could not be started.
+    AgentEnded { host: u32, launch: u64, why: String },
+    /// It did not report in time.
+    AgentLate { host: u32, launch: u64 },
+    /// A server listens.
+    ServerUp { index: usize, launch: u64, address: SocketAddr },
+    /// A server has ended or could not be started.
+    ServerEnded { index: usize, launch: u64, why: String },
+    /// Time to start a server again.
+    ServerAgain { index: usize },
+    /// Text was printed; `false`: nobody reads it any more.
+    Printed { host: u32, launch: u64, bytes: u32, read: bool },
+    /// Standard input; empty at its end.
+    Input(Vec<u8>),
+}
+
+struct Launcher {
+    plan: Plan,
+    key: JobKey,
+    job: Job,
+    listen: SocketAddr,
+    dispatcher: Dispatcher,
+    agents: Vec<AgentState>,
+    servers: Servers,
+    job_dir: Option<JobDir>,
+    printer: Printer,
+    recorder: Recorder,
+    input: StandardInput,
+    printed: Vec<[u64; 2]>,
+    faults: FaultClock,
+    begin: Instant,
+    running_since: Option<Instant>,
+    events: mpsc::UnboundedSender<Event>,
+    outcome: Option<(i32, Option<String>, bool)>,
+    interrupted: bool,
+}
+
+/// Runs a job; the exit code.
+///
+/// # Errors
+/// It could not begin.
+pub fn run(plan: Plan) -> anyhow::Result<i32> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(run_job(plan));
+    runtime.shutdown_background();
+    code
+}
+
+async fn run_job(plan: Plan) -> anyhow::Result<i32> {
+    let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
+    let printer = Printer::start(style);
+    let mut signals = Signals::new()?;
+    let key = JobKey::generate();
+    let elsewhere = plan.machines.iter().any(|machine| agents::is_remote(&plan, &machine.name));
+    let bind = if elsewhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
+    let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
+    let listen = listener.local_addr()?;
+    let job_dir = if plan.fault_tolerant { Some(JobDir::create(&plan, &printer)?) } else { None };
+    let (events, mut inbox) = mpsc::unbounded_channel();
+    let size = plan.placement.len();
+    let mut launcher = Launcher {
+        dispatcher: Dispatcher::new(dispatcher_settings(&plan)),
+        agents: plan.machines.iter().map(|_| AgentState::default()).collect(),
+        servers: Servers::new(&plan, job_dir.as_ref(), elsewhere)?,
+        recorder: Recorder::new(&plan),
+        input: StandardInput::new(job_dir.as_ref(), events.clone())?,
+        printed: vec![[0; 2]; size],
+        faults: FaultClock::new(&plan.faults, size as u32),
+        job: job(&plan)?,
+        begin: Instant::now(),
+        running_since: None,
+        outcome: None,
+        interrupted: false,
+        plan,
+        key,
+        listen,
+        job_dir,
+        printer,
+        events,
+    };
+    launcher.servers.start_all(&launcher.key, &launcher.events);
+    if launcher.servers.all_up() {
+        launcher.carry_out();
+    }
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while launcher.outcome.is_none() {
+        tokio::select! {
+            Some(event) = inbox.recv() => launcher.handle(event),
+            caller = listener.next() => if let Ok(caller) = caller {
+                launcher.agent_calls(caller).await;
+            },
+            _ = tick.tick() => launcher.tick(),
+            _ = second.tick() => launcher.every_second(),
+            signal = signals.next() => launcher.interrupt(signal),
+        }
+    }
+    launcher.finish(inbox, signals).await
+}
+
+fn dispatcher_settings(plan: &Plan) -> Settings {
+    Settings {
+        hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
+        placement: plan.placement.clone(),
+        protocol: plan.protocol.name.clone(),
+        fault_tolerant: plan.fault_tolerant,
+        restarts_max: plan.max_restarts,
+        same_death_max: SAME_DEATH_MAX,
+        images: plan.ckpt_interval.map(|interval| scheduler::Settings {
+            interval,
+            at_once_max: 2 * plan.machines.len().max(1),
+        }),
+    }
+}
+
+fn job(plan: &Plan) -> anyhow::Result<Job> {
+    let size = plan.placement.len();
+    let stack = StackLimit::current().context("the limit on the stack")?;
+    let mut on_host = vec![0u32; plan.machines.len()];
+    let local_rank_of = plan
+        .placement
+        .iter()
+        .map(|host| {
+            let next = &mut on_host[*host as usize];
+            *next += 1;
+            *next - 1
+        })
+        .collect();
+    Ok(Job {
+        view: JobView {
+            size: size as u32,
+            host_of: plan.placement.clone(),
+            hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
+            incarnations: vec![Incarnation(0); size],
+            app_number: 0,
+            protocol: plan.protocol.clone(),
+            processors: 0,
+            local_ranks: 0,
+            retained: Vec::new(),
+            inject: Vec::new(),
+            force_tcp: plan.force_tcp,
+        },
+        programs: plan.programs.clone(),
+        program_of: plan.program_of.clone(),
+        local_rank_of,
+        stack_limit: (stack.soft, stack.hard),
+    })
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.interrupt.recv() => libc::SIGINT,
+            _ = self.terminate.recv() => libc::SIGTERM,
+            _ = self.hangup.recv() => libc::SIGHUP,
+        }
+    }
+}
+
+impl Launcher {
+    fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    fn tell_dispatcher(&mut self, input: Input) {
+        let now = self.now();
+        self.dispatcher.handle(now, input);
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(command) = self.dispatcher.next_command() {
+            match command {
+                Command::StartAgent { host } => self.start_agent(host),
+                Command::Announce { rank, incarnation, host } => {
+                    self.job.view.incarnations[rank.index()] = incarnation;
+                    self.job.view.host_of[rank.index()] = host;
+                    self.to_all(&ToAgent::Announce { rank, incarnation, host });
+                }
+                Command::Start { rank, incarnation, host, images, or_beginning } => {
+                    let start = Start {
+                        rank,
+                        incarnation,
+                        images: images.into_iter().map(Into::into).collect(),
+                        or_beginning,
+                        printed: self.printed[rank.index()],
+                        fed: rank == Rank(0),
+                        inject: self.points_for(rank, incarnation),
+                    };
+                    self.to_agent(host, ToAgent::Start(start));
+                }
+                Command::TakeImage { rank, incarnation, image } => {
+                    self.tell(rank, incarnation, Telling::TakeImage(image));
+                }
+                Command::ImageCommitted { rank, incarnation, image, oldest } => {
+                    self.tell(rank, incarnation, Telling::ImageCommitted { image, oldest });
+                }
+                Command::ImageFailed { rank, incarnation, image } => {
+                    self.tell(rank, incarnation, Telling::ImageFailed(image));
+                }
+                Command::AllFinalized { rank, incarnation } => {
+                    self.tell(rank, incarnation, Telling::AllFinalized);
+                }
+                Command::AllExiting { rank, incarnation } => {
+                    self.tell(rank, incarnation, Telling::AllExiting);
+                }
+                Command::Say(line) => self.printer.say(line),
+                Command::End { code, text, keep } => self.outcome = Some((code, text, keep)),
+            }
+        }
+    }
+
+    fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
+        let (host, _) = self.dispatcher.location(rank);
+        self.to_agent(host, ToAgent::Tell { rank, incarnation, what });
+    }
+
+    /// Points at which a rank kills itself: in its first life only, unless asked otherwise.
+    fn points_for(&self, rank: Rank, incarnation: Incarnation) -> Vec<InjectPoint> {
+        self.plan
+            .faults
+            .iter()
+            .filter_map(|fault| match fault {
+                Fault::KillAtPoint { rank: whom, point, nth, again }
+                    if whom.is_none_or(|whom| whom == rank)
+                        && (*again || incarnation == Incarnation(0)) =>
+                {
+                    Some(InjectPoint { point: point.clone(), nth: *nth })
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Agent { host, launch, message } => {
+                if self.agents[host as usize].is_launch(launch) {
+                    self.from_agent(host, *message);
+                }
+            }
+            Event::AgentGone { host, launch, why } => self.agent_gone(host, launch, &why),
+            Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
+            Event::AgentLate { host, launch } => self.agent_late(host, launch),
+            Event::ServerUp { index, launch, address } => {
+                let first = !self.servers.all_up();
+                self.servers.is_up(index, launch, address);
+                if first && self.servers.all_up() {
+                    self.carry_out();
+                }
+                self.send_servers();
+            }
+            Event::ServerEnded { index, launch, why } => self.server_ended(index, launch, &why),
+            Event::ServerAgain { index } => {
+                self.servers.start(index, &self.key, &self.events);
+            }
+            Event::Printed { host, launch, bytes, read } => {
+                if self.agents[host as usize].is_launch(launch) {
+                    self.to_agent(host, ToAgent::OutputPrinted(bytes));
+                }
+                if !read {
+                    // As a program that writes into a closed pipe.
+                    let code = 128 + libc::SIGPIPE;
+                    self.tell_dispatcher(Input::Stop { code, text: String::new() });
+                }
+            }
+            Event::Input(bytes) => {
+                if let Err(e) = self.input.arrived(&bytes) {
+                    self.printer.say(format!("standard input cannot be kept: {e}"));
+                }
+                self.pump_input();
+            }
+        }
+    }
+
+    fn from_agent(&mut self, host: u32, message: FromAgent) {
+        match message {
+            FromAgent::Ready { port, process, processors: _ } => {
+                self.agent_ready(host, port, process)
+            }
+            FromAgent::Heartbeat => self.agents[host as usize].missed = 0,
+            FromAgent::Say(line) => self.printer.say(line),
+            FromAgent::Output { rank, stream, offset, bytes } => {
+                self.output(host, rank, stream, offset, bytes);
+            }
+            FromAgent::Rank { rank, incarnation, report } => {
+                if rank.index() < self.plan.placement.len() {
+                    self.from_rank(host, rank, incarnation, report);
+                }
+            }
+        }
+    }
+
+    fn output(&mut self, host: u32, rank: Rank, stream: u8, offset: u64, mut bytes: Vec<u8>) {
+        let window = bytes.len() as u32;
+        let Some(printed) =
+            self.printed.get_mut(rank.index()).and_then(|streams| streams.get_mut(stream as usize))
+        else {
+            return;
+        };
+        let skip = printed.saturating_sub(offset).min(bytes.len() as u64);
+        bytes.drain(..skip as usize);
+        *printed = (*printed).max(offset + u64::from(window));
+        let launch = self.agents[host as usize].launch;
+        let events = self.events.clone();
+        self.printer.rank(rank.0, stream, bytes, move |read| {
+            let _ = events.send(Event::Printed { host, launch, bytes: window, read });
+        });
+    }
+
+    fn from_rank(&mut self, host: u32, rank: Rank, incarnation: Incarnation, report: Report) {
+        let now = self.now();
+        let input = match report {
+            Report::Spawned { process, consumed } => {
+                self.agents[host as usize].processes.insert(rank, process);
+                self.recorder.spawned(rank, incarnation, process.pid, now);
+                if rank == Rank(0) {
+                    self.input.begin_life(incarnation, consumed);
+                    self.pump_input();
+                }
+                Input::Spawned { rank, incarnation }
+            }
+            Report::CannotStart { code, why } => {
+                Input::CannotStart { rank, incarnation, code, why }
+            }
+            Report::ImageUnusable { image, why } => {
+                Input::ImageUnusable { rank, incarnation, image, why }
+            }
+            Report::Hello { pid, resumed, no_image } => {
+                self.recorder.hello(rank, incarnation, pid, now);
+                if let Some(why) = no_image.as_ref().filter(|_| self.plan.ckpt_interval.is_some()) {
+                    self.say_no_image(rank, why);
+                }
+                let can_image = no_image.is_none();
+                Input::Hello { rank, incarnation, resumed, can_image }
+            }
+            Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
+            Report::Finalizing => Input::Finalizing { rank, incarnation },
+            Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
+            Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },
+            Report::ImageTaken { pause_ns, .. } => return self.recorder.image_taken(pause_ns),
+            Report::ImageCommitted { image, oldest, took_ns } => {
+                self.recorder.image_committed(image.bytes, took_ns);
+                Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
+            }
+            Report::ImageFailed { image, why } => {
+                self.recorder.image_failed();
+                Input::ImageFailed { rank, incarnation, image, why }
+            }
+            Report::Counters(counters) => {
+                return self.recorder.counters(rank, incarnation, counters);
+            }
+            Report::InputTaken(bytes) => {
+                if rank == Rank(0) {
+                    self.input.taken(incarnation, bytes);
+                    self.pump_input();
+                }
+                return;
+            }
+            Report::Ended { ending, seen_ns } => {
+                self.agents[host as usize].processes.remove(&rank);
+                self.recorder.ended(rank, incarnation, now, Duration::from_nanos(seen_ns));
+                let progress = self.recorder.progress(rank);
+                Input::Ended { rank, incarnation, ending: ending.into(), progress }
+            }
+        };
+        self.tell_dispatcher(input);
+        self.look_whether_all_run();
+    }
+
+    /// Timed faults count from the moment when every rank's process runs.
+    fn look_whether_all_run(&mut self) {
+        if self.running_since.is_none() && self.recorder.all_have_started() {
+            self.running_since = Some(Instant::now());
+        }
+    }
+
+    fn say_no_image(&mut self, rank: Rank, why: &str) {
+        self.printer.say(format!(
+            "rank {rank}: no image can be taken of it ({why}); after a failure it is replayed from \
+             its last image or its start"
+        ));
+    }
+
+    fn pump_input(&mut self) {
+        let (host, incarnation) = self.dispatcher.location(Rank(0));
+        match self.input.next_pieces(incarnation) {
+            Ok(pieces) => {
+                for bytes in pieces {
+                    self.to_agent(host, ToAgent::Input { rank: Rank(0), incarnation, bytes });
+                }
+            }
+            Err(e) => self.printer.say(format!("standard input cannot be read again: {e}")),
+        }
+    }
+
+    fn tick(&mut self) {
+        self.tell_dispatcher(Input::Tick);
+        if let Some(since) = self.running_since {
+            for due in self.faults.take_due(since.elapsed()) {
+                self.inject(due);
+            }
+        }
+    }
+
+    fn every_second(&mut self) {
+        for host in 0..self.agents.len() as u32 {
+            let agent = &mut self.agents[host as usize];
+            if !agent.is_up() {
+                continue;
+            }
+            agent.missed += 1;
+            if agent.missed > MISSED_BEATS_MAX {
+                let launch = agent.launch;
+                self.agent_gone(host, launch, "its agent has been silent for 20 s");
+            }
+        }
+        let failures = self.dispatcher.failures();
+        let back = failures.iter().filter(|failure| failure.caught_up_at.is_some()).count();
+        self.printer.status(format!(
+            "{} s · {} of {} ranks running · {} images · {} failures · {} recovered",
+            self.begin.elapsed().as_secs(),
+            self.recorder.running(),
+            self.plan.placement.len(),
+            self.recorder.images(),
+            failures.len(),
+            back
+        ));
+    }
+
+    fn interrupt(&mut self, signal: i32) {
+        self.interrupted = true;
+        self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
+    }
+
+    /// Ends agents and servers, writes the report, removes what is temporary.
+    async fn finish(
+        mut self,
+        mut inbox: mpsc::UnboundedReceiver<Event>,
+        mut signals: Signals,
+    ) -> anyhow::Result<i32> {
+        let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
+        let wall = self.now();
+        self.to_all(&ToAgent::Stop);
+        let deadline = tokio::time::sleep(FAREWELL);
+        tokio::pin!(deadline);
+        while self.agents.iter().any(|agent| agent.child_runs) {
+            tokio::select! {
+                Some(event) = inbox.recv() => match event {
+                    Event::Agent { host, launch, message } => match *message {
+                        // The last words of the ranks.
+                        FromAgent::Output { rank, stream, offset, bytes }
+                            if self.agents[host as usize].is_launch(launch) =>
+                        {
+                            self.output(host, rank, stream, offset, bytes);
+                        }
+                        FromAgent::Say(line) => self.printer.say(line),
+                        _ => {}
+                    },
+                    Event::AgentEnded { host, launch, .. }
+                        if self.agents[host as usize].launch == launch =>
+                    {
+                        self.agents[host as usize].child_runs = false;
+                    }
+                    _ => {}
+                },
+                () = &mut deadline => break,
+                signal = signals.next() => {
+                    code = 128 + signal;
+                    break;
+                }
+            }
+        }
+        for agent in &mut self.agents {
+            agent.kill_hard();
+        }
+        self.servers.stop();
+        if let Some(text) = text {
+            self.printer.say(text);
+        }
+        if let Some(file) = &self.plan.report {
+            let report = self.recorder.report(&self.dispatcher, wall, code);
+            let text = serde_json::to_string_pretty(&report)?;
+            if let Err(e) = std::fs::write(file, text + "\n") {
+                self.printer.say(format!("the report {} cannot be written: {e}", file.display()));
+                code = if code == 0 { 1 } else { code };
+            }
+        }
+        if let Some(directory) = self.job_dir.take() {
+            directory.finish(keep, &self.printer);
+        }
+        self.printer.finish();
+        Ok(code)
+    }
+}

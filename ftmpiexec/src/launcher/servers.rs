@@ -1,0 +1,396 @@
+//! Event loggers and checkpoint servers: processes of their own, started before the ranks, started
+//! again on the same address and directory when they die.
+
+use super::agents::{is_remote, shell_word};
+use super::job_dir::JobDir;
+use super::{Event, Launcher};
+use crate::cli::{Machine, Plan, ServerDuty, Starter};
+use crate::inject::{Fault, ServerKind};
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_transport::auth::JobKey;
+use ftmpi_wire::Rank;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::{mpsc, oneshot};
+
+/// Starts of a server that may fail in a row.
+const FAILURES_MAX: u32 = 10;
+const RESTART_PAUSE: Duration = Duration::from_millis(200);
+/// A server that ran this long starts with a clean record.
+const GOOD_RUN: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+struct Server {
+    kind: ServerKind,
+    /// Where it runs; none: beside the launcher.
+    host: Option<String>,
+    directory: PathBuf,
+    /// Where it listens, once known; it comes back there.
+    address: Option<SocketAddr>,
+    up: bool,
+    launch: u64,
+    started: Instant,
+    failures: u32,
+    kill: Option<oneshot::Sender<()>>,
+    serves: Vec<Rank>,
+}
+
+/// All servers of the job.
+#[derive(Debug)]
+pub struct Servers {
+    servers: Vec<Server>,
+    listen_everywhere: bool,
+    binaries: PathBuf,
+    remote_binaries: PathBuf,
+    rsh: Vec<String>,
+    logger_delay: Option<Duration>,
+    size: usize,
+}
+
+impl Servers {
+    /// The servers that this job needs; none without fault tolerance.
+    pub fn new(plan: &Plan, job_dir: Option<&JobDir>, elsewhere: bool) -> anyhow::Result<Self> {
+        let own = std::env::current_exe()?;
+        let parent = |path: &Path| path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let size = plan.placement.len();
+        let mut servers = Vec::new();
+        if let Some(job_dir) = job_dir {
+            let images = plan.ckpt_interval.is_some();
+            let kinds = [ServerKind::EventLogger, ServerKind::CheckpointServer];
+            for kind in kinds.into_iter().filter(|k| images || *k == ServerKind::EventLogger) {
+                servers.extend(of_kind(kind, plan, job_dir, size)?);
+            }
+        }
+        Ok(Self {
+            servers,
+            listen_everywhere: elsewhere,
+            binaries: parent(&own),
+            remote_binaries: parent(&plan.remote_path),
+            rsh: match &plan.starter {
+                Starter::Remote(words) => words.clone(),
+                Starter::Fork => Vec::new(),
+            },
+            logger_delay: plan.faults.iter().find_map(|fault| match fault {
+                Fault::DelayLogger(delay) => Some(*delay),
+                _ => None,
+            }),
+            size,
+        })
+    }
+
+    /// Starts them all.
+    pub fn start_all(&mut self, key: &JobKey, events: &mpsc::UnboundedSender<Event>) {
+        for index in 0..self.servers.len() {
+            self.start(index, key, events);
+        }
+    }
+
+    /// Starts one.
+    pub fn start(&mut self, index: usize, key: &JobKey, events: &mpsc::UnboundedSender<Event>) {
+        let command = self.command(index);
+        let server = &mut self.servers[index];
+        server.launch += 1;
+        server.started = Instant::now();
+        let (kill, killed) = oneshot::channel();
+        server.kill = Some(kill);
+        let launch = server.launch;
+        let mut command = match command {
+            Ok(command) => command,
+            Err(why) => {
+                let _ = events.send(Event::ServerEnded { index, launch, why });
+                return;
+            }
+        };
+        let remote = server.host.is_some();
+        if !remote {
+            command.env("FTMPI_KEY", key.to_hex());
+        }
+        // Never on a command line: others could read it there.
+        let key_line = remote.then(|| key.to_hex() + "\n");
+        let events = events.clone();
+        tokio::spawn(async move {
+            let why = run_server(command, key_line, killed, index, launch, &events).await;
+            let _ = events.send(Event::ServerEnded { index, launch, why });
+        });
+    }
+
+    fn command(&self, index: usize) -> Result<Command, String> {
+        let server = &self.servers[index];
+        let program = match server.kind {
+            ServerKind::EventLogger => "ftmpi-event-logger",
+            ServerKind::CheckpointServer => "ftmpi-checkpoint-server",
+        };
+        let listen = server.address.map_or_else(
+            || if self.listen_everywhere { "0.0.0.0:0".into() } else { "127.0.0.1:0".to_owned() },
+            |address| {
+                let ip = if self.listen_everywhere { [0, 0, 0, 0] } else { [127, 0, 0, 1] };
+                SocketAddr::from((ip, address.port())).to_string()
+            },
+        );
+        let mut arguments = vec![
+            "--listen".to_owned(),
+            listen,
+            "--dir".to_owned(),
+            server.directory.display().to_string(),
+        ];
+        if server.kind == ServerKind::EventLogger
+            && let Some(delay) = self.logger_delay
+        {
+            arguments.extend(["--delay".to_owned(), format!("{}ms", delay.as_millis())]);
+        }
+        let mut command = match &server.host {
+            None => {
+                let file = self.binaries.join(program);
+                if !file.is_file() {
+                    return Err(format!(
+                        "{} is not there; is the installation whole?",
+                        file.display()
+                    ));
+                }
+                let mut command = Command::new(file);
+                command
+                    .args(arguments)
+                    .arg("--exit-with-parent")
+                    .arg(std::process::id().to_string());
+                command
+            }
+            Some(host) => {
+                let file = self.remote_binaries.join(program).display().to_string();
+                let words: Vec<String> =
+                    std::iter::once(file).chain(arguments).map(|word| shell_word(&word)).collect();
+                let script = format!(
+                    "read -r FTMPI_KEY; export FTMPI_KEY; exec {} --exit-with-parent",
+                    words.join(" ")
+                );
+                let mut command = Command::new(&self.rsh[0]);
+                command.args(&self.rsh[1..]).arg(host).arg("sh").arg("-c").arg(shell_word(&script));
+                command
+            }
+        };
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        Ok(command)
+    }
+
+    /// A server told where it listens.
+    pub fn is_up(&mut self, index: usize, launch: u64, mut address: SocketAddr) {
+        let server = &mut self.servers[index];
+        if server.launch != launch {
+            return;
+        }
+        if let Some(host) = &server.host
+            && address.ip().is_unspecified()
+            && let Ok(mut found) =
+                std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), address.port()))
+            && let Some(found) = found.find(SocketAddr::is_ipv4)
+        {
+            address = found;
+        }
+        server.address = Some(address);
+        server.up = true;
+    }
+
+    /// Whether every server listens.
+    pub fn all_up(&self) -> bool {
+        self.servers.iter().all(|server| server.up)
+    }
+
+    /// Whether every server's address is known, also of those that are just being restarted.
+    pub fn all_known(&self) -> bool {
+        self.servers.iter().all(|server| server.address.is_some())
+    }
+
+    /// Event logger and checkpoint server of each rank.
+    pub fn addresses(
+        &self,
+        seen: impl Fn(SocketAddr) -> SocketAddr,
+    ) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+        let of = |kind: ServerKind| {
+            let mut addresses = vec![None; self.size];
+            for server in self.servers.iter().filter(|server| server.kind == kind) {
+                for rank in &server.serves {
+                    addresses[rank.index()] = server.address.map(&seen);
+                }
+            }
+            addresses.into_iter().flatten().collect()
+        };
+        (of(ServerKind::EventLogger), of(ServerKind::CheckpointServer))
+    }
+
+    /// Kills all servers of this kind; they are restarted as if they had died by themselves.
+    pub fn kill(&mut self, kind: ServerKind) {
+        for server in self.servers.iter_mut().filter(|server| server.kind == kind) {
+            if let Some(kill) = server.kill.take() {
+                let _ = kill.send(());
+            }
+        }
+    }
+
+    /// The job is over.
+    pub fn stop(&mut self) {
+        for server in &mut self.servers {
+            server.launch += 1;
+            if let Some(kill) = server.kill.take() {
+                let _ = kill.send(());
+            }
+        }
+    }
+
+    /// Takes note of an end; the pause before the next start, or why there is none.
+    fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Duration, String>> {
+        let server = &mut self.servers[index];
+        if server.launch != launch {
+            return None;
+        }
+        let never_up = !server.up && server.address.is_none();
+        server.up = false;
+        server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
+        let name = match &server.host {
+            Some(host) => format!("the {} on {host}", server.kind.name()),
+            None => format!("the {}", server.kind.name()),
+        };
+        if never_up {
+            return Some(Err(format!("{name} cannot be started: {why}")));
+        }
+        if server.failures > FAILURES_MAX {
+            return Some(Err(format!("{name} cannot be kept alive: {why}")));
+        }
+        Some(Ok(RESTART_PAUSE * server.failures))
+    }
+
+    fn name(&self, index: usize) -> &'static str {
+        self.servers[index].kind.name()
+    }
+}
+
+fn of_kind(
+    kind: ServerKind,
+    plan: &Plan,
+    job_dir: &JobDir,
+    size: usize,
+) -> anyhow::Result<Vec<Server>> {
+    let duty = |machine: &Machine| match kind {
+        ServerKind::EventLogger => machine.event_logger.clone(),
+        ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
+    };
+    let new = |host: Option<String>, number: usize| Server {
+        kind,
+        host,
+        directory: job_dir.path().join(format!("{}-{number}", kind.name())),
+        address: None,
+        up: false,
+        launch: 0,
+        started: Instant::now(),
+        failures: 0,
+        kill: None,
+        serves: Vec::new(),
+    };
+    let mut servers: Vec<(Server, ServerDuty)> = plan
+        .machines
+        .iter()
+        .filter_map(|machine| Some((machine, duty(machine)?)))
+        .enumerate()
+        .map(|(number, (machine, duty))| {
+            let host = is_remote(plan, &machine.name).then(|| machine.name.clone());
+            (new(host, number), duty)
+        })
+        .collect();
+    let claimed = |rank: Rank| servers.iter().position(|(_, duty)| duty.claims(rank));
+    let claims: Vec<Option<usize>> = (0..size as u32).map(|rank| claimed(Rank(rank))).collect();
+    let mut rest: Vec<usize> =
+        (0..servers.len()).filter(|index| servers[*index].1 == ServerDuty::Rest).collect();
+    if rest.is_empty() && claims.iter().any(Option::is_none) {
+        rest.push(servers.len());
+        servers.push((new(None, servers.len()), ServerDuty::Rest));
+    }
+    for (rank, claim) in claims.iter().enumerate() {
+        let index = claim.unwrap_or_else(|| rest[rank % rest.len()]);
+        servers[index].0.serves.push(Rank(rank as u32));
+    }
+    Ok(servers.into_iter().map(|(server, _)| server).filter(|s| !s.serves.is_empty()).collect())
+}
+
+/// Runs a server to its end; why it ended.
+async fn run_server(
+    mut command: Command,
+    key_line: Option<String>,
+    killed: oneshot::Receiver<()>,
+    index: usize,
+    launch: u64,
+    events: &mpsc::UnboundedSender<Event>,
+) -> String {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(e) => return e.to_string(),
+    };
+    let mut stdin = child.stdin.take();
+    if let (Some(stdin), Some(line)) = (stdin.as_mut(), key_line) {
+        let _ = stdin.write_all(line.as_bytes()).await;
+    }
+    if let Some(stdout) = child.stdout.take() {
+        let events = events.clone();
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(stdout).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                if let Some(address) =
+                    line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
+                {
+                    let _ = events.send(Event::ServerUp { index, launch, address });
+                }
+            }
+        });
+    }
+    let stderr = child.stderr.take();
+    let last_line = tokio::spawn(async move {
+        let mut last = String::new();
+        if let Some(stderr) = stderr {
+            let mut lines = BufReader::new(stderr).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                if !line.trim().is_empty() {
+                    last = line.chars().take(400).collect();
+                }
+            }
+        }
+        last
+    });
+    let status = tokio::select! {
+        status = child.wait() => status,
+        _ = killed => {
+            let _ = child.start_kill();
+            child.wait().await
+        }
+    };
+    drop(stdin);
+    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
+    match tokio::time::timeout(Duration::from_millis(500), last_line).await {
+        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
+        _ => ended,
+    }
+}
+
+impl Launcher {
+    pub(super) fn server_ended(&mut self, index: usize, launch: u64, why: &str) {
+        match self.servers.ended(index, launch, why) {
+            None => {}
+            Some(Ok(pause)) => {
+                let name = self.servers.name(index);
+                self.printer.say(format!("the {name} died ({why}); starting it again"));
+                self.recorder.server_failed();
+                let events = self.events.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    let _ = events.send(Event::ServerAgain { index });
+                });
+            }
+            Some(Err(text)) => self.tell_dispatcher(Input::Stop { code: 1, text }),
+        }
+    }
+}

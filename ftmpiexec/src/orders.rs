@@ -1,0 +1,373 @@
+//! What the launcher and an agent tell each other: frames over one authenticated TCP connection
+//! (`ftmpi_transport::framed`), in order, each way.
+//!
+//! The launcher decides (its dispatcher), the agent carries out and reports. Messages about a rank
+//! name its incarnation; what comes late about an old one is ignored on both sides.
+
+use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
+use ftmpi_wire::control::{InjectPoint, JobView};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Bytes of one frame at the most: a job view of some 100 000 ranks fits.
+pub const FRAME_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes of output that an agent may have on its way to the launcher: a stopped terminal holds
+/// back the ranks' output and nothing else.
+pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
+
+/// What a new agent reads from its standard input, as one line of JSON: how to come back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Summons {
+    /// The job's key, hexadecimal.
+    pub key: String,
+    /// Its index in the list of hosts.
+    pub host: u32,
+    /// Where the launcher listens; tried in order.
+    pub launcher: Vec<SocketAddr>,
+    /// Processes of an agent that died here: killed before anything starts.
+    pub leftovers: Vec<ProcessId>,
+    /// Other hosts take part: listen on all interfaces.
+    pub listen_everywhere: bool,
+    /// Removed when the launcher dies without a word (it cannot do so itself then).
+    pub temporary: Option<std::path::PathBuf>,
+}
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// Its number, which is also that of its process group.
+    pub pid: u32,
+    /// When it started (clock ticks since boot, field 22 of `/proc/PID/stat`).
+    pub started: u64,
+}
+
+/// One part of the command line: what its ranks run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// The working directory.
+    pub directory: String,
+}
+
+/// Everything about the job that does not change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// What ranks are told; the parts about one rank (`app_number`, `retained`, `inject`) are
+    /// filled in by the agent.
+    pub view: JobView,
+    /// The parts of the command line.
+    pub programs: Vec<Program>,
+    /// Part of each rank.
+    pub program_of: Vec<u32>,
+    /// Number of each rank among those of its host at the start (`MPI_LOCALRANKID`).
+    pub local_rank_of: Vec<u32>,
+    /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
+    pub stack_limit: (u64, u64),
+}
+
+/// The launcher to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToAgent {
+    /// First word.
+    Job(Box<Job>),
+    /// Where the agents listen, by index of host; sent again when one is restarted.
+    Agents(Vec<Option<SocketAddr>>),
+    /// Where the servers of each rank of this agent listen; sent again when they move.
+    Servers {
+        /// Event logger of each rank; empty if the protocol has none.
+        event_loggers: Vec<SocketAddr>,
+        /// Checkpoint server of each rank; empty if there are no images.
+        checkpoint_servers: Vec<SocketAddr>,
+    },
+    /// Start a life.
+    Start(Start),
+    /// A rank was given a new life somewhere.
+    Announce {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Where.
+        host: u32,
+    },
+    /// To one rank of this agent, word by word.
+    Tell {
+        /// To whom.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// What.
+        what: Telling,
+    },
+    /// Send a signal to a rank's process (fault injection).
+    Kill {
+        /// To whom.
+        rank: Rank,
+        /// The signal.
+        signal: i32,
+    },
+    /// So many bytes of output have been printed.
+    OutputPrinted(u32),
+    /// Bytes for the standard input of a rank.
+    Input {
+        /// For whom.
+        rank: Rank,
+        /// For which life.
+        incarnation: Incarnation,
+        /// The bytes; none means the end of the input.
+        bytes: Vec<u8>,
+    },
+    /// Die at once without any care (fault injection).
+    KillYourself,
+    /// Kill everything, report nothing more, end.
+    Stop,
+}
+
+/// What a rank is told by way of its agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Telling {
+    /// Take this image.
+    TakeImage(ImageNo),
+    /// The image is durable; logs reach back to `oldest`.
+    ImageCommitted {
+        /// Which.
+        image: ImageNo,
+        /// How far back.
+        oldest: ImageNo,
+    },
+    /// The image was lost.
+    ImageFailed(ImageNo),
+    /// All have called `MPI_Finalize`.
+    AllFinalized,
+    /// All programs have ended.
+    AllExiting,
+}
+
+/// Start a life.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Who.
+    pub rank: Rank,
+    /// In which life.
+    pub incarnation: Incarnation,
+    /// Images that it may continue, newest first.
+    pub images: Vec<Image>,
+    /// Whether it may begin anew if there is none that can be read.
+    pub or_beginning: bool,
+    /// Bytes of output and error that have been printed already.
+    pub printed: [u64; 2],
+    /// Whether standard input is fed to it.
+    pub fed: bool,
+    /// Faults to inject.
+    pub inject: Vec<InjectPoint>,
+}
+
+/// [`ImageFacts`] on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Its number.
+    pub image: ImageNo,
+    /// Bytes stored.
+    pub bytes: u64,
+    /// Bytes of output and error that the program had written.
+    pub written: [u64; 2],
+    /// Bytes of input that it had consumed.
+    pub consumed: u64,
+}
+
+impl From<ImageFacts> for Image {
+    fn from(facts: ImageFacts) -> Self {
+        let ImageFacts { image, bytes, written, consumed } = facts;
+        Self { image, bytes, written, consumed }
+    }
+}
+
+impl From<Image> for ImageFacts {
+    fn from(image: Image) -> Self {
+        let Image { image, bytes, written, consumed } = image;
+        Self { image, bytes, written, consumed }
+    }
+}
+
+/// An agent to the launcher.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromAgent {
+    /// First word.
+    Ready {
+        /// Where it accepts channels.
+        port: u16,
+        /// Its process.
+        process: ProcessId,
+        /// Processors that its ranks may use.
+        processors: u32,
+    },
+    /// I am alive; sent every second.
+    Heartbeat,
+    /// About one life of one rank.
+    Rank {
+        /// Which rank.
+        rank: Rank,
+        /// Which life.
+        incarnation: Incarnation,
+        /// What.
+        report: Report,
+    },
+    /// Output of a rank.
+    Output {
+        /// Whose.
+        rank: Rank,
+        /// 0: standard output, 1: standard error.
+        stream: u8,
+        /// Position of the first byte in all that the program ever wrote.
+        offset: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// A line for the user.
+    Say(String),
+}
+
+/// What happened to a rank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Report {
+    /// Its process runs.
+    Spawned {
+        /// The process.
+        process: ProcessId,
+        /// Bytes of standard input that it has behind it.
+        consumed: u64,
+    },
+    /// It could not be started.
+    CannotStart {
+        /// Exit code.
+        code: i32,
+        /// One line.
+        why: String,
+    },
+    /// This image cannot be used.
+    ImageUnusable {
+        /// Which.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// It entered `MPI_Init` or came back.
+    Hello {
+        /// The process that is the rank.
+        pid: u32,
+        /// The image that it continues.
+        resumed: Option<ImageNo>,
+        /// Why no image can be taken of it.
+        no_image: Option<String>,
+    },
+    /// Replay is over.
+    CaughtUp {
+        /// Determinants and messages.
+        replayed: u64,
+    },
+    /// `MPI_Finalize`.
+    Finalizing,
+    /// `exit`.
+    Exiting {
+        /// Exit code.
+        code: i32,
+    },
+    /// `MPI_Abort`.
+    Abort {
+        /// Exit code.
+        code: i32,
+        /// One line.
+        text: String,
+    },
+    /// An image was taken: the rank goes on.
+    ImageTaken {
+        /// Which.
+        image: ImageNo,
+        /// How long it stood still.
+        pause_ns: u64,
+    },
+    /// An image is durable.
+    ImageCommitted {
+        /// Which and how big.
+        image: Image,
+        /// The oldest that the store offers.
+        oldest: ImageNo,
+        /// From the order to the commit.
+        took_ns: u64,
+    },
+    /// An image was not kept.
+    ImageFailed {
+        /// Which.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// The counters of its status page (every second, and once after its end).
+    Counters(Counters),
+    /// Standard input took so many bytes.
+    InputTaken(u32),
+    /// The process is gone; the last word about this life.
+    Ended {
+        /// How.
+        ending: How,
+        /// Nanoseconds since the agent saw it.
+        seen_ns: u64,
+    },
+}
+
+/// [`Ending`] on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// Exit code.
+    Code(i32),
+    /// Signal.
+    Signal(i32),
+    /// The control socket closed.
+    ControlLost,
+}
+
+impl From<How> for Ending {
+    fn from(how: How) -> Self {
+        match how {
+            How::Code(code) => Self::Code(code),
+            How::Signal(signal) => Self::Signal(signal),
+            How::ControlLost => Self::ControlLost,
+        }
+    }
+}
+
+/// What a rank counts (`ftmpi_wire::status::word`), in this life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// `PHASE`
+    pub phase: u64,
+    /// `MESSAGES_SENT`
+    pub messages_sent: u64,
+    /// `BYTES_SENT`
+    pub bytes_sent: u64,
+    /// `MESSAGES_RECEIVED`
+    pub messages_received: u64,
+    /// `BYTES_RECEIVED`
+    pub bytes_received: u64,
+    /// `DETERMINANTS`
+    pub determinants: u64,
+    /// `LOG_BYTES`
+    pub log_bytes: u64,
+    /// `LOG_BYTES_PEAK`
+    pub log_bytes_peak: u64,
+    /// `GATE_WAIT_NS`
+    pub gate_wait_ns: u64,
+    /// `GATE_WAITS`
+    pub gate_waits: u64,
+    /// `DUPLICATES`
+    pub duplicates: u64,
+    /// `RESENT`
+    pub resent: u64,
+    /// `REPLAYED`
+    pub replayed: u64,
+}

@@ -1,0 +1,290 @@
+//! What happened in a job, for `--report`.
+//!
+//! All times are milliseconds or seconds of the launcher's clock since it began; counters are
+//! sums over ranks. A restarted rank counts from its image on (its counters are part of it), so
+//! sums tell what the program did, not what was repeated.
+
+use crate::cli::Plan;
+use crate::orders::Counters;
+use ftmpi_protocols::dispatcher::Dispatcher;
+use ftmpi_wire::{Incarnation, Rank};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The file's contents.
+#[derive(Debug, Serialize)]
+pub struct RunReport {
+    protocol: String,
+    events: &'static str,
+    ranks: usize,
+    hosts: Vec<String>,
+    wall_s: f64,
+    exit_code: i32,
+    failures: Vec<FailureReport>,
+    checkpoints: Checkpoints,
+    messages: Messages,
+    logs: Logs,
+    servers_restarted: u32,
+    pids: Vec<Vec<Life>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FailureReport {
+    rank: u32,
+    at_s: f64,
+    cause: String,
+    recovery: &'static str,
+    image: Option<u64>,
+    replayed: u64,
+    /// From the injected kill (or the agent's sight of the death) to the dispatcher's knowledge.
+    detect_ms: Option<f64>,
+    /// From there to the new life's first word.
+    restore_ms: Option<f64>,
+    /// From there until it had caught up.
+    catch_up_ms: Option<f64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Checkpoints {
+    count: u64,
+    failed: u64,
+    bytes: u64,
+    pause_ms_mean: f64,
+    pause_ms_max: f64,
+    duration_ms_mean: f64,
+    duration_ms_max: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Messages {
+    sent: u64,
+    payload_bytes: u64,
+    received: u64,
+    received_bytes: u64,
+    determinants: u64,
+    gate_waits: u64,
+    gate_wait_ms: f64,
+    duplicates_dropped: u64,
+    resent: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Logs {
+    /// Bytes held in sender logs when the job ended.
+    bytes: u64,
+    /// The most that each rank ever held, summed.
+    peak_bytes: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Life {
+    incarnation: u32,
+    pid: u32,
+    from_s: f64,
+    to_s: Option<f64>,
+}
+
+/// Collects.
+#[derive(Debug)]
+pub struct Recorder {
+    protocol: String,
+    events: &'static str,
+    hosts: Vec<String>,
+    lives: Vec<Vec<Life>>,
+    latest: Vec<Counters>,
+    log_peak: Vec<u64>,
+    /// When a fault was injected into this life.
+    kills: BTreeMap<(Rank, Incarnation), Duration>,
+    detect: BTreeMap<(Rank, Incarnation), Duration>,
+    pauses: Vec<u64>,
+    durations: Vec<u64>,
+    image_bytes: u64,
+    images_failed: u64,
+    servers_failed: u32,
+}
+
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e6
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+impl Recorder {
+    /// Nothing has happened yet.
+    pub fn new(plan: &Plan) -> Self {
+        let size = plan.placement.len();
+        Self {
+            protocol: plan.protocol.name.clone(),
+            events: match plan.protocol.events {
+                ftmpi_wire::control::Events::All => "all",
+                ftmpi_wire::control::Events::Nondeterministic => "nondeterministic",
+            },
+            hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
+            lives: vec![Vec::new(); size],
+            latest: vec![Counters::default(); size],
+            log_peak: vec![0; size],
+            kills: BTreeMap::new(),
+            detect: BTreeMap::new(),
+            pauses: Vec::new(),
+            durations: Vec::new(),
+            image_bytes: 0,
+            images_failed: 0,
+            servers_failed: 0,
+        }
+    }
+
+    /// An agent runs as this process.
+    pub fn agent_ready(&mut self, _host: u32, _pid: u32) {}
+
+    /// A rank's process runs.
+    pub fn spawned(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, at: Duration) {
+        let life = Life { incarnation: incarnation.0, pid, from_s: seconds(at), to_s: None };
+        self.lives[rank.index()].push(life);
+    }
+
+    /// The process that is the rank itself.
+    pub fn hello(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, _at: Duration) {
+        if let Some(life) =
+            self.lives[rank.index()].iter_mut().rev().find(|life| life.incarnation == incarnation.0)
+        {
+            life.pid = pid;
+        }
+    }
+
+    /// A rank's process is gone, and the agent saw it so long ago.
+    pub fn ended(&mut self, rank: Rank, incarnation: Incarnation, at: Duration, seen: Duration) {
+        if let Some(life) =
+            self.lives[rank.index()].iter_mut().rev().find(|life| life.incarnation == incarnation.0)
+        {
+            life.to_s = Some(seconds(at));
+        }
+        let since =
+            self.kills.remove(&(rank, incarnation)).map_or(seen, |kill| at.saturating_sub(kill));
+        self.detect.insert((rank, incarnation), since);
+    }
+
+    /// A fault is being injected.
+    pub fn killed(&mut self, rank: Rank, incarnation: Incarnation, at: Duration) {
+        self.kills.insert((rank, incarnation), at);
+    }
+
+    /// The counters of a life.
+    pub fn counters(&mut self, rank: Rank, _incarnation: Incarnation, counters: Counters) {
+        self.latest[rank.index()] = counters;
+        let peak = &mut self.log_peak[rank.index()];
+        *peak = (*peak).max(counters.log_bytes_peak);
+    }
+
+    /// Grows while the program gets on.
+    pub fn progress(&self, rank: Rank) -> u64 {
+        let counters = &self.latest[rank.index()];
+        counters.messages_sent + counters.messages_received
+    }
+
+    /// An image was taken.
+    pub fn image_taken(&mut self, pause_ns: u64) {
+        self.pauses.push(pause_ns);
+    }
+
+    /// It is durable.
+    pub fn image_committed(&mut self, bytes: u64, took_ns: u64) {
+        self.image_bytes += bytes;
+        self.durations.push(took_ns);
+    }
+
+    /// It was lost.
+    pub fn image_failed(&mut self) {
+        self.images_failed += 1;
+    }
+
+    /// A server had to be restarted.
+    pub fn server_failed(&mut self) {
+        self.servers_failed += 1;
+    }
+
+    /// Images that are durable.
+    pub fn images(&self) -> usize {
+        self.durations.len()
+    }
+
+    /// Whether every rank has had a process.
+    pub fn all_have_started(&self) -> bool {
+        self.lives.iter().all(|lives| !lives.is_empty())
+    }
+
+    /// Ranks whose process runs.
+    pub fn running(&self) -> usize {
+        let runs = |lives: &Vec<Life>| lives.last().is_some_and(|life| life.to_s.is_none());
+        self.lives.iter().filter(|lives| runs(lives)).count()
+    }
+
+    /// The whole.
+    pub fn report(&self, dispatcher: &Dispatcher, wall: Duration, exit_code: i32) -> RunReport {
+        let sum = |of: fn(&Counters) -> u64| self.latest.iter().map(of).sum::<u64>();
+        let mean = |values: &[u64]| {
+            let total: u64 = values.iter().sum();
+            milliseconds(Duration::from_nanos(total / values.len().max(1) as u64))
+        };
+        let most = |values: &[u64]| {
+            milliseconds(Duration::from_nanos(values.iter().copied().max().unwrap_or(0)))
+        };
+        let failures = dispatcher
+            .failures()
+            .iter()
+            .map(|failure| {
+                let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
+                FailureReport {
+                    rank: failure.rank.0,
+                    at_s: seconds(failure.at),
+                    cause: failure.cause.clone(),
+                    recovery: "restart",
+                    image: failure.image.map(|image| image.0),
+                    replayed: failure.replayed,
+                    detect_ms: self.detect.get(&(failure.rank, dead)).copied().map(milliseconds),
+                    restore_ms: failure
+                        .hello_at
+                        .map(|at| milliseconds(at.saturating_sub(failure.at))),
+                    catch_up_ms: failure
+                        .caught_up_at
+                        .zip(failure.hello_at)
+                        .map(|(up, hello)| milliseconds(up.saturating_sub(hello))),
+                }
+            })
+            .collect();
+        RunReport {
+            protocol: self.protocol.clone(),
+            events: self.events,
+            ranks: self.lives.len(),
+            hosts: self.hosts.clone(),
+            wall_s: seconds(wall),
+            exit_code,
+            failures,
+            checkpoints: Checkpoints {
+                count: self.durations.len() as u64,
+                failed: self.images_failed,
+                bytes: self.image_bytes,
+                pause_ms_mean: mean(&self.pauses),
+                pause_ms_max: most(&self.pauses),
+                duration_ms_mean: mean(&self.durations),
+                duration_ms_max: most(&self.durations),
+            },
+            messages: Messages {
+                sent: sum(|c| c.messages_sent),
+                payload_bytes: sum(|c| c.bytes_sent),
+                received: sum(|c| c.messages_received),
+                received_bytes: sum(|c| c.bytes_received),
+                determinants: sum(|c| c.determinants),
+                gate_waits: sum(|c| c.gate_waits),
+                gate_wait_ms: milliseconds(Duration::from_nanos(sum(|c| c.gate_wait_ns))),
+                duplicates_dropped: sum(|c| c.duplicates),
+                resent: sum(|c| c.resent),
+            },
+            logs: Logs { bytes: sum(|c| c.log_bytes), peak_bytes: self.log_peak.iter().sum() },
+            servers_restarted: self.servers_failed,
+            pids: self.lives.clone(),
+        }
+    }
+}
