@@ -85,8 +85,8 @@ def wrappers(count, dist):
     bin_, lib = dist / "bin", dist / "lib"
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "a b.c").write_text("#include <mpi.h>\nint main(void){return MPI_Init==0;}\n")
-        (folder / "m.cc").write_text("#include <mpi.h>\nint main(){return MPI_Init==0;}\n")
+        (folder / "a b.c").write_text("#include <mpi.h>\nint main(int c,char**v){return MPI_Init(&c,&v);}\n")
+        (folder / "m.cc").write_text("#include <mpi.h>\nint main(int c,char**v){return MPI_Init(&c,&v);}\n")
         (folder / "m.f").write_text("      program m\n      include 'mpif.h'\n      integer i\n      call mpi_init(i)\n      end\n")
         (folder / "m.f90").write_text("program m\n use mpi\n integer :: i\n call mpi_init(i)\nend program\n")
         for wrapper, source, compiler in [
