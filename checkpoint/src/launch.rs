@@ -26,6 +26,8 @@ pub const BOOT_LIBRARY: &str = "libftmpi_boot.so";
 /// 1000 and above.
 pub const DESCRIPTORS_MIN: u64 = 16_384;
 
+const CLOSE_RANGE_CLOEXEC: libc::c_int = 4;
+
 /// The limit on a process's stack, in bytes (`u64::MAX`: none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackLimit {
@@ -47,7 +49,9 @@ impl StackLimit {
 }
 
 /// To be called between fork and exec of a rank (`pre_exec`): switches address randomisation off,
-/// sets the limit on the stack, raises the soft limit on descriptors.
+/// sets the limit on the stack, raises the soft limit on descriptors, and marks all descriptors from
+/// 3 up to (not including) [`ftmpi_wire::control::fds::CONTROL`] close-on-exec: what the launcher
+/// happened to inherit (pipes of a shell or batch system) would prevent images.
 ///
 /// Async-signal-safe: system calls only, no allocation.
 ///
@@ -72,6 +76,15 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     let (soft, hard) = get_limit(libc::RLIMIT_NOFILE)?;
     if soft < DESCRIPTORS_MIN.min(hard) {
         set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS_MIN.min(hard), hard)?;
+    }
+    let last = ftmpi_wire::control::fds::CONTROL - 1;
+    // SAFETY: no pointers. (Through `syscall`: the wrapper is newer than some C libraries.)
+    let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, last, CLOSE_RANGE_CLOEXEC) };
+    if marked != 0 {
+        for fd in 3..=last {
+            // SAFETY: no pointers; a descriptor that is not open is refused.
+            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
     }
     Ok(())
 }

@@ -207,16 +207,15 @@ pub struct Facts {
 pub mod descriptor {
     /// Standard stream `fd`, as the launcher gave it: keep the new process's.
     pub const KEEP: u32 = 0;
-    /// The same open file as descriptor `other`.
+    /// The same open file as descriptor `other`, which comes earlier.
     pub const DUPLICATE: u32 = 1;
     /// Open the path again, seek to the offset.
     pub const REOPEN: u32 = 2;
     /// Like `REOPEN`, and cut the file to its recorded size if nobody else has it open: an
     /// append-only file that was ours alone.
     pub const REOPEN_CUT: u32 = 3;
-    /// A regular file without a name (created and unlinked): its contents are in PAGES-like form
-    /// behind the path's place; not used by version 1.
-    pub const UNNAMED: u32 = 4;
+    /// The same open file as standard stream `other`, as the launcher gave it.
+    pub const STREAM: u32 = 4;
 }
 
 /// One open descriptor of the program.
@@ -227,7 +226,7 @@ pub struct Descriptor {
     pub fd: i32,
     /// One of [`descriptor`].
     pub how: u32,
-    /// For `DUPLICATE`.
+    /// For `DUPLICATE` and `STREAM`.
     pub other: i32,
     /// `FD_CLOEXEC`.
     pub fd_flags: u32,
@@ -340,7 +339,7 @@ impl Hash {
 
     /// With more bytes.
     #[must_use]
-    pub fn add(self, bytes: &[u8]) -> Self {
+    pub fn with(self, bytes: &[u8]) -> Self {
         let mut state = self.0;
         let mut mix = |word: u64| {
             state = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,1 +1,38 @@
 //! The preloaded library: takes and restores the image of its process.
+//!
+//! Loaded into every rank by `LD_PRELOAD` (and inherited by its children, where it does nothing).
+//! The runtime finds [`life::ftmpi_boot_table`] and calls through it; see
+//! [`ftmpi_checkpoint::boot_abi`] for the contract.
+//!
+//! Guarantees: exports no `MPI_*`; never allocates, locks or calls into the C library while an image
+//! is taken or restored (system calls only, buffers in the hole), so that it may interrupt the
+//! program anywhere, `malloc` included. The crate is `no_std` to keep it so.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`start`] | constructor: is this a rank? with an image? |
+//! | [`hole`] | the engine's own memory at a fixed address |
+//! | [`life`] | who we are; the exported table; what is put back after a restore |
+//! | [`signal`] | the agent's signal |
+//! | [`capture`], [`child`] | taking an image |
+//! | [`maps`], [`facts`], [`descriptors`], [`procfs`], [`strings`] | what an image is made of |
+//! | [`restore`], `restorer.c` | becoming the process of an image |
+//! | [`sleep`] | waits of the C library that images must not interrupt |
+#![no_std]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod capture;
+mod child;
+mod descriptors;
+mod facts;
+mod hole;
+mod life;
+mod line;
+mod maps;
+mod procfs;
+mod restore;
+mod signal;
+mod sleep;
+mod start;
+mod strings;
+mod sys;

@@ -78,8 +78,8 @@ fn the_layout_is_fixed() {
 
 #[test]
 fn the_hash_tells_lengths_and_bytes_apart() {
-    let hash = |bytes: &[u8]| Hash::new().add(bytes).value();
-    assert_eq!(hash(b"12345678abcdefgh"), Hash::new().add(b"12345678").add(b"abcdefgh").value());
+    let hash = |bytes: &[u8]| Hash::new().with(bytes).value();
+    assert_eq!(hash(b"12345678abcdefgh"), Hash::new().with(b"12345678").with(b"abcdefgh").value());
     assert_ne!(hash(b"1234567"), hash(b"1234567\0"));
     assert_ne!(hash(&[0; 8]), hash(&[0; 16]));
 }

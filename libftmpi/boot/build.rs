@@ -1,0 +1,29 @@
+//! Compiles the freestanding restorer and makes the library's constructor the first of all.
+
+fn main() {
+    println!("cargo:rerun-if-changed=src/restorer.c");
+    println!("cargo:rerun-if-changed=build.rs");
+    // The restorer runs while the address space is being replaced, from a copy of its own section:
+    // nothing outside of that section may be touched, so the compiler must not invent calls
+    // (memcpy), tables (switch), thread-local canaries or constants in other sections.
+    cc::Build::new()
+        .file("src/restorer.c")
+        .std("c11")
+        .opt_level(2)
+        .pic(true)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-ffreestanding")
+        .flag("-fno-stack-protector")
+        .flag("-fno-jump-tables")
+        .flag("-fno-builtin")
+        .flag("-fno-asynchronous-unwind-tables")
+        .flag("-fvisibility=hidden")
+        .flag("-mgeneral-regs-only")
+        .flag_if_supported("-fno-tree-loop-distribute-patterns")
+        .flag_if_supported("-fcf-protection=none")
+        .flag_if_supported("-fno-stack-clash-protection")
+        .compile("ftmpi_restorer");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libftmpi_boot.so");
+}

@@ -1,0 +1,297 @@
+//! The image child: a copy-on-write copy of the process, which writes it to the stream and ends.
+//!
+//! It runs on its copy of the hole's stack, with all signals blocked, and makes system calls only.
+//! It changes protections of its own copy where the program has data that it may not read itself.
+
+use crate::hole::Hole;
+use crate::line::{Refused, refuse};
+use crate::strings::Strings;
+use crate::{descriptors, maps, sys};
+use core::mem::size_of;
+use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
+
+/// Ends with 0 if the image is whole, 1 if it was refused (the stream says why), 2 if the stream
+/// broke.
+pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &maps::Survey) -> ! {
+    // The parent's death is the end of this image: it belongs to a life that is over.
+    // SAFETY: no memory involved.
+    let _ = unsafe { sys::call!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if sys::getppid() != parent {
+        sys::exit(2);
+    }
+    descriptors::mark_own_logs(&mut hole.descriptors()[..hole.facts().descriptors as usize]);
+    // Pipes and sockets must not seem open only because this child has them.
+    if fd > 0 {
+        sys::close_range(0, fd as u32 - 1);
+    }
+    sys::close_range(fd as u32 + 1, u32::MAX);
+    let mut stream = Stream { fd, sequence: 0, page_bytes: 0, broken: false };
+    let result = write(hole, &mut stream, strings, survey);
+    if stream.broken {
+        sys::exit(2);
+    }
+    if result.is_err() {
+        stream.record(kind::REFUSED, 0, hole.line().bytes());
+        sys::exit(if stream.broken { 2 } else { 1 });
+    }
+    sys::exit(0);
+}
+
+struct Stream {
+    fd: i32,
+    sequence: u64,
+    page_bytes: u64,
+    broken: bool,
+}
+
+impl Stream {
+    fn record(&mut self, kind: u32, at: u64, bytes: &[u8]) {
+        self.record_from(kind, at, bytes.as_ptr() as usize, bytes.len());
+    }
+
+    fn table<T>(&mut self, kind: u32, table: &[T]) {
+        self.record_from(kind, 0, table.as_ptr() as usize, size_of_val(table));
+    }
+
+    fn record_from(&mut self, kind: u32, at: u64, address: usize, len: usize) {
+        if self.broken {
+            return;
+        }
+        let header = RecordHeader {
+            magic: RECORD_MAGIC,
+            kind,
+            sequence: self.sequence,
+            at,
+            len: len as u64,
+        };
+        let header_address = &raw const header as usize;
+        self.broken = sys::write_from(self.fd, header_address, size_of::<RecordHeader>())
+            .and_then(|()| sys::write_from(self.fd, address, len))
+            .is_err();
+        self.sequence += 1;
+    }
+}
+
+fn write(
+    hole: &Hole,
+    stream: &mut Stream,
+    mut strings: Strings,
+    survey: &maps::Survey,
+) -> Result<(), Refused> {
+    let found = maps::inventory(hole, &mut strings)?;
+    if found.fingerprint != survey.fingerprint {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has memory that a copy of it does not get (madvise DONTFORK), as drivers of \
+             network cards make it"
+        ));
+    }
+    maps::examine_files(hole, &strings, found.files)?;
+    let facts = hole.facts();
+    facts.files = found.files as u32;
+    facts.maps = found.maps as u32;
+    facts.strings_len = strings.len() as u32;
+    stream.table(kind::FACTS, core::slice::from_ref(&*facts));
+    stream.table(kind::DESCRIPTORS, &hole.descriptors()[..facts.descriptors as usize]);
+    stream.table(kind::FILES, &hole.files()[..found.files]);
+    stream.table(kind::MAPS, &hole.maps()[..found.maps]);
+    stream.record(kind::STRINGS, 0, &hole.strings()[..strings.len()]);
+    let mut scanner = Scanner::new();
+    for entry in &hole.maps()[..found.maps] {
+        if stream.broken {
+            return Ok(());
+        }
+        pages_of(hole, stream, &mut scanner, entry, survey)?;
+    }
+    let totals = Totals { records: stream.sequence, page_bytes: stream.page_bytes };
+    stream.table(kind::END, &[totals]);
+    Ok(())
+}
+
+/// Writes the pages of a mapping that are the process's own.
+fn pages_of(
+    hole: &Hole,
+    stream: &mut Stream,
+    scanner: &mut Scanner,
+    entry: &Map,
+    survey: &maps::Survey,
+) -> Result<(), Refused> {
+    let shared = entry.flags & map::SHARED != 0;
+    if shared && entry.file != map::NO_FILE {
+        return Ok(());
+    }
+    let mut source = entry.start;
+    if shared {
+        let copies = &hole.copies()[..survey.copies];
+        let copy = copies.iter().find(|copy| copy.start as u64 == entry.start);
+        source = copy.map(|copy| copy.copy as u64).ok_or_else(|| {
+            refuse!(hole, libc::EIO, "a shared mapping appeared during the image")
+        })?;
+    }
+    // Only in this copy of the process, and only if there is anything to read.
+    let mut readable = shared || entry.prot & libc::PROT_READ as u32 != 0;
+    let len = entry.end - entry.start;
+    scanner
+        .each(hole, source, source + len, |from, to| {
+            if !readable {
+                let prot = libc::PROT_READ | entry.prot as i32;
+                // SAFETY: nothing runs here that relies on the memory being inaccessible.
+                unsafe { sys::protect(entry.start as usize, len as usize, prot) }?;
+                readable = true;
+            }
+            let at = entry.start + (from - source);
+            stream.record_from(kind::PAGES, at, from as usize, (to - from) as usize);
+            stream.page_bytes += to - from;
+            if stream.broken { Err(libc::EPIPE) } else { Ok(()) }
+        })
+        .or_else(|errno| {
+            if stream.broken {
+                return Ok(());
+            }
+            Err(refuse!(
+                hole,
+                errno,
+                "the pages at {:#x} cannot be examined: {}",
+                entry.start,
+                sys::error_text(errno)
+            ))
+        })
+}
+
+/// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by
+/// `/proc/self/pagemap`.
+struct Scanner {
+    fd: i32,
+    no_scan: bool,
+}
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+#[derive(Default)]
+struct ScanArg {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const PAGEMAP_SCAN: usize = 0xc060_6610;
+const PAGE_IS_FILE: u64 = 1 << 2;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
+const PAGE_IS_PFNZERO: u64 = 1 << 5;
+/// Regions asked for at once.
+const REGIONS: usize = 512;
+/// Bits of an entry of `/proc/self/pagemap`.
+const PAGEMAP_PRESENT: u64 = 1 << 63;
+const PAGEMAP_SWAPPED: u64 = 1 << 62;
+const PAGEMAP_FILE: u64 = 1 << 61;
+
+impl Scanner {
+    fn new() -> Self {
+        Self { fd: -1, no_scan: false }
+    }
+
+    /// Calls `found(from, to)` for each run of such pages.
+    fn each(
+        &mut self,
+        hole: &Hole,
+        start: u64,
+        end: u64,
+        mut found: impl FnMut(u64, u64) -> Result<(), i32>,
+    ) -> Result<(), i32> {
+        if self.fd < 0 {
+            self.fd = sys::open(c"/proc/self/pagemap", libc::O_RDONLY | libc::O_CLOEXEC)?;
+        }
+        if !self.no_scan {
+            match self.by_scan(hole, start, end, &mut found) {
+                Err(libc::ENOTTY | libc::EINVAL | libc::ENOSYS) => self.no_scan = true,
+                other => return other,
+            }
+        }
+        self.by_entries(hole, start, end, &mut found)
+    }
+
+    fn by_scan(
+        &self,
+        hole: &Hole,
+        start: u64,
+        end: u64,
+        found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
+    ) -> Result<(), i32> {
+        let regions = hole.scan();
+        let mut from = start;
+        while from < end {
+            let mut arg = ScanArg {
+                size: size_of::<ScanArg>() as u64,
+                start: from,
+                end,
+                vec: regions.as_mut_ptr() as u64,
+                vec_len: REGIONS as u64,
+                category_inverted: PAGE_IS_FILE | PAGE_IS_PFNZERO,
+                category_mask: PAGE_IS_FILE | PAGE_IS_PFNZERO,
+                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+                return_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+                ..ScanArg::default()
+            };
+            // SAFETY: the argument and the vector are valid.
+            let count =
+                unsafe { sys::call!(libc::SYS_ioctl, self.fd, PAGEMAP_SCAN, &raw mut arg) }?;
+            // Each region is three words: start, end, categories.
+            for region in regions[..count * 3].chunks_exact(3) {
+                found(region[0], region[1])?;
+            }
+            // A full vector: there may be more, and `walk_end` is not to be trusted then.
+            match regions[..count * 3].chunks_exact(3).last() {
+                Some(last) if count == REGIONS => from = last[1],
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn by_entries(
+        &self,
+        hole: &Hole,
+        start: u64,
+        end: u64,
+        found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
+    ) -> Result<(), i32> {
+        let words = hole.scan();
+        let mut at = start;
+        let mut run: Option<u64> = None;
+        while at < end {
+            let pages = words.len().min(((end - at) / 4096) as usize);
+            // SAFETY: the words as bytes; any value is valid.
+            let bytes = unsafe {
+                core::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), pages * 8)
+            };
+            let got = sys::pread(self.fd, bytes, at / 4096 * 8)? / 8;
+            if got == 0 {
+                return Err(libc::EIO);
+            }
+            for word in &words[..got] {
+                let there = word & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED) != 0;
+                match (there && word & PAGEMAP_FILE == 0, run) {
+                    (true, None) => run = Some(at),
+                    (false, Some(from)) => {
+                        found(from, at)?;
+                        run = None;
+                    }
+                    _ => {}
+                }
+                at += 4096;
+            }
+        }
+        run.map_or(Ok(()), |from| found(from, end))
+    }
+}

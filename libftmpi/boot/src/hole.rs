@@ -1,0 +1,201 @@
+//! The hole: memory at a fixed address, reserved at start, that is the engine's alone in every life:
+//! never imaged, never replaced. Holds the copy of the restorer, the engine's stack and all buffers,
+//! so the engine allocates nothing and does not touch the program's stack.
+
+use core::mem::size_of;
+use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN};
+use ftmpi_checkpoint::stream::{Descriptor, Facts, File, Map, limit};
+
+/// Start of the range where copies of shared memory are made during a capture.
+pub const COPIES_BASE: usize = 0x180_0000_0000;
+/// Its length.
+pub const COPIES_LEN: usize = 0x80_0000_0000;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// Copy of the restorer's code.
+pub const CODE: usize = HOLE_BASE;
+pub const CODE_LEN: usize = 64 * KIB;
+/// What the restorer needs to know.
+pub const CONTROL: usize = HOLE_BASE + 64 * KIB;
+const CONTROL_LEN: usize = 64 * KIB;
+/// The engine's stack, for capture, child and restore. The page below is inaccessible.
+const STACK_GUARD: usize = HOLE_BASE + 128 * KIB;
+pub const STACK_TOP: usize = HOLE_BASE + 640 * KIB;
+/// Buffer for files of `/proc`.
+const TEXT: usize = STACK_TOP;
+const TEXT_LEN: usize = 128 * KIB;
+/// Results of the page scan.
+const SCAN: usize = TEXT + TEXT_LEN;
+const SCAN_LEN: usize = 128 * KIB;
+/// Facts, and the line that says why there is no image.
+const FACTS: usize = HOLE_BASE + MIB;
+const FACTS_LEN: usize = 64 * KIB;
+const LINE: usize = FACTS + FACTS_LEN;
+/// Copies of shared memory.
+const COPIES: usize = LINE + 64 * KIB;
+pub const COPIES_MAX: usize = 1024;
+const DESCRIPTORS: usize = HOLE_BASE + 2 * MIB;
+const FILES: usize = HOLE_BASE + 3 * MIB;
+const MAPS: usize = HOLE_BASE + 4 * MIB;
+const STRINGS: usize = HOLE_BASE + 8 * MIB;
+/// Buffer for contents of files.
+const CONTENT: usize = HOLE_BASE + 17 * MIB;
+const CONTENT_LEN: usize = MIB;
+
+const _: () = {
+    assert!(size_of::<Control>() <= CONTROL_LEN);
+    assert!(size_of::<Facts>() <= FACTS_LEN);
+    assert!(SCAN + SCAN_LEN <= FACTS);
+    assert!(COPIES + COPIES_MAX * size_of::<SharedCopy>() <= DESCRIPTORS);
+    assert!(DESCRIPTORS + limit::DESCRIPTORS * size_of::<Descriptor>() <= FILES);
+    assert!(FILES + limit::FILES * size_of::<File>() <= MAPS);
+    assert!(MAPS + limit::MAPS * size_of::<Map>() <= STRINGS);
+    assert!(STRINGS + limit::STRINGS < CONTENT);
+    assert!(CONTENT + CONTENT_LEN <= HOLE_BASE + HOLE_LEN);
+};
+
+/// A copy of shared memory, made while the process stands still.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SharedCopy {
+    pub start: usize,
+    pub end: usize,
+    pub copy: usize,
+}
+
+/// A range that survives the restore.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Keep {
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What the restorer in C needs; the same structure stands in `restorer.c`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Control {
+    pub image_fd: i64,
+    /// Next record's number in the stream.
+    pub sequence: u64,
+    pub maps: u64,
+    pub map_count: u64,
+    pub files: u64,
+    pub strings: u64,
+    pub heap_start: u64,
+    pub heap_end: u64,
+    pub fs_base: u64,
+    pub gs_base: u64,
+    pub tid_address: u64,
+    pub robust_head: u64,
+    pub robust_len: u64,
+    pub rseq_address: u64,
+    pub rseq_len: u64,
+    pub resume_sp: u64,
+    pub resume_ip: u64,
+    pub keep_count: u64,
+    pub keep: [Keep; 16],
+    /// What this process was started as, for after the restore.
+    pub rank: u32,
+    pub incarnation: u32,
+    pub streams: [crate::descriptors::Stream; 3],
+    /// Lines for standard error.
+    pub line_broken_off: [u8; 160],
+    pub line_damaged: [u8; 160],
+    pub line_map: [u8; 160],
+    pub line_state: [u8; 160],
+}
+
+/// The hole, as one thing to hold. There is only one user at a time: the main thread with all
+/// signals blocked, or the image child, or the constructor.
+#[derive(Debug)]
+pub struct Hole(());
+
+/// Reserves the hole at start.
+pub fn reserve() -> Result<(), crate::sys::Errno> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
+    let at = unsafe { crate::sys::map_anonymous(HOLE_BASE, HOLE_LEN, prot, flags) }?;
+    if at != HOLE_BASE {
+        // Kernels before 4.17 take the flag for a hint.
+        // SAFETY: just mapped.
+        let _ = unsafe { crate::sys::unmap(at, HOLE_LEN) };
+        return Err(libc::EEXIST);
+    }
+    // SAFETY: inside the new mapping, not in use yet.
+    unsafe { crate::sys::protect(STACK_GUARD, 4096, libc::PROT_NONE) }
+}
+
+impl Hole {
+    /// The hole.
+    ///
+    /// # Safety
+    /// [`reserve`] succeeded, and nobody else holds it (see the type).
+    pub unsafe fn take() -> Self {
+        Self(())
+    }
+
+    // Each of these is a separate range of the hole, written by one user (see the type) through a
+    // value of which there is one at a time; borrows of different ranges do not overlap. They are
+    // plain numbers: any bytes are a valid value.
+
+    pub fn control(&self) -> *mut Control {
+        CONTROL as *mut Control
+    }
+
+    pub fn facts(&self) -> &'static mut Facts {
+        // SAFETY: see above.
+        unsafe { &mut *(FACTS as *mut Facts) }
+    }
+
+    pub fn descriptors(&self) -> &'static mut [Descriptor] {
+        // SAFETY: see above.
+        unsafe {
+            core::slice::from_raw_parts_mut(DESCRIPTORS as *mut Descriptor, limit::DESCRIPTORS)
+        }
+    }
+
+    pub fn files(&self) -> &'static mut [File] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(FILES as *mut File, limit::FILES) }
+    }
+
+    pub fn maps(&self) -> &'static mut [Map] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(MAPS as *mut Map, limit::MAPS) }
+    }
+
+    /// One byte more than the limit: there is always a terminating zero.
+    pub fn strings(&self) -> &'static mut [u8] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(STRINGS as *mut u8, limit::STRINGS + 1) }
+    }
+
+    pub fn text(&self) -> &'static mut [u8] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(TEXT as *mut u8, TEXT_LEN) }
+    }
+
+    pub fn content(&self) -> &'static mut [u8] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(CONTENT as *mut u8, CONTENT_LEN) }
+    }
+
+    pub fn scan(&self) -> &'static mut [u64] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(SCAN as *mut u64, SCAN_LEN / 8) }
+    }
+
+    pub fn copies(&self) -> &'static mut [SharedCopy] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(COPIES as *mut SharedCopy, COPIES_MAX) }
+    }
+
+    pub fn line(&self) -> &'static mut crate::line::Line {
+        // SAFETY: see above.
+        unsafe { &mut *(LINE as *mut crate::line::Line) }
+    }
+}

@@ -1,0 +1,263 @@
+//! Who this process is in this life, and the table that tells it to the runtime.
+
+use crate::hole::{Hole, Keep};
+use crate::strings::Strings;
+use crate::{capture, descriptors, facts, signal, sys};
+use core::cell::UnsafeCell;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use ftmpi_checkpoint::boot_abi::{
+    BootTable, EXIT_IMAGE_MISFIT, Hook, SIGNAL, VERSION, WINDOW_BASE, WINDOW_LEN,
+};
+use ftmpi_wire::control::RankEnv;
+
+/// The exported table. The constructor and [`begin_again`] write its data, alone.
+#[repr(transparent)]
+pub struct Exported(UnsafeCell<BootTable>);
+
+// SAFETY: written only while there is one thread (constructor, restore).
+unsafe impl Sync for Exported {}
+
+/// Found by the runtime with `dlsym`.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
+    version: VERSION,
+    size: size_of::<BootTable>() as u32,
+    is_rank: 0,
+    restored: 0,
+    rank: 0,
+    incarnation: 0,
+    signal: SIGNAL,
+    reserved: 0,
+    window_base: 0,
+    window_len: 0,
+    set_hook,
+    capture: capture::capture,
+    reap: capture::reap,
+    can_capture: capture::can_capture,
+}));
+
+/// Why no image can ever be taken here, decided at start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    NotARank = 0,
+    NoHole = 1,
+    Ready = 2,
+}
+
+static STATE: AtomicU32 = AtomicU32::new(State::NotARank as u32);
+static PID: AtomicI32 = AtomicI32::new(0);
+/// Restores that this process image has been through; lets waits notice that clocks may have jumped.
+static LIVES: AtomicU32 = AtomicU32::new(0);
+/// `_rtld_global` of the dynamic linker: address and size.
+static LINKER_STATE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+pub fn lives() -> u32 {
+    LIVES.load(Ordering::Relaxed)
+}
+
+/// Whether this is the main thread of a rank that can be imaged; otherwise an error number.
+pub fn admit() -> Result<(), i32> {
+    if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
+        return Err(if STATE.load(Ordering::Relaxed) == State::NoHole as u32 {
+            libc::ENOMEM
+        } else {
+            libc::ESRCH
+        });
+    }
+    let pid = sys::getpid();
+    // Also false in a process that the program forked.
+    if pid == PID.load(Ordering::Relaxed) && pid == sys::gettid() {
+        Ok(())
+    } else {
+        Err(libc::EPERM)
+    }
+}
+
+/// The line to an error of [`admit`].
+pub fn why_not_admitted(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOMEM => {
+            "the address range that images need is taken (a sanitizer, or a limit on address space)"
+        }
+        libc::ESRCH => "this process is not a rank",
+        _ => "only the main thread of a rank can be imaged",
+    }
+}
+
+/// Rank and incarnation of this life.
+pub fn name() -> (u32, u32) {
+    // SAFETY: written only while there is one thread.
+    let table = unsafe { &*ftmpi_boot_table.0.get() };
+    (table.rank, table.incarnation)
+}
+
+/// The first life begins: fills the table.
+pub fn begin(env: &RankEnv, window_len: usize, state: State) {
+    // SAFETY: the constructor is alone.
+    let table = unsafe { &mut *ftmpi_boot_table.0.get() };
+    table.is_rank = 1;
+    table.rank = env.rank.0;
+    table.incarnation = env.incarnation.0;
+    table.window_base = WINDOW_BASE as u64;
+    table.window_len = window_len as u64;
+    PID.store(sys::getpid(), Ordering::Relaxed);
+    STATE.store(state as u32, Ordering::Relaxed);
+    descriptors::remember_streams([0, 1, 2].map(descriptors::stream));
+    facts::find_tid_address();
+    find_linker_state();
+}
+
+/// Reserves the window; gives its length.
+pub fn reserve_window() -> usize {
+    let mut len = WINDOW_LEN;
+    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    while len >= 1 << 28 {
+        // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
+        match unsafe { sys::map_anonymous(WINDOW_BASE, len, libc::PROT_NONE, flags) } {
+            Ok(WINDOW_BASE) => return len,
+            Ok(elsewhere) => {
+                // SAFETY: just mapped.
+                let _ = unsafe { sys::unmap(elsewhere, len) };
+                return 0;
+            }
+            // A limit on address space: a smaller window may fit.
+            Err(libc::ENOMEM) => len /= 4,
+            Err(_) => return 0,
+        }
+    }
+    0
+}
+
+/// The restored process, all signals blocked, just behind the jump: everything in memory is as it
+/// was; what the kernel keeps is put back here. Ends the process if something is gone.
+pub fn begin_again() {
+    // SAFETY: the constructor of this life reserved it and is gone; we are alone.
+    let hole = unsafe { Hole::take() };
+    let facts = &*hole.facts();
+    let strings = Strings::loaded(&hole, facts.strings_len as usize);
+    // SAFETY: written by this life's constructor, in the hole.
+    let control = unsafe { *hole.control() };
+    sys::close(control.image_fd as i32);
+    let old_tid = facts.pid;
+    let result = facts::restore(&hole, facts, &strings)
+        .and_then(|()| descriptors::restore(&hole, facts, &strings));
+    if result.is_err() {
+        crate::restore::fail(control.rank, &hole, EXIT_IMAGE_MISFIT);
+    }
+    // SAFETY: alone.
+    let table = unsafe { &mut *ftmpi_boot_table.0.get() };
+    table.restored = 1;
+    table.rank = control.rank;
+    table.incarnation = control.incarnation;
+    table.window_len = window_of(&control.keep);
+    PID.store(sys::getpid(), Ordering::Relaxed);
+    LIVES.fetch_add(1, Ordering::Relaxed);
+    descriptors::remember_streams(control.streams);
+    mark_library_descriptors();
+    repair_linker_locks(old_tid, sys::gettid());
+    facts::restore_clockwork(facts);
+}
+
+fn window_of(keep: &[Keep]) -> u64 {
+    keep.iter().find(|k| k.start == WINDOW_BASE as u64).map_or(0, |k| k.end - k.start)
+}
+
+/// The library's descriptors must not be inherited by what the program executes.
+fn mark_library_descriptors() {
+    const CLOSE_RANGE_CLOEXEC: usize = 4;
+    let first = descriptors::FIRST_LIBRARY;
+    // SAFETY: no memory involved.
+    let marked = unsafe { sys::call!(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
+    if marked.is_err() {
+        for fd in first..first + 64 {
+            let _ = sys::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC as usize);
+        }
+    }
+}
+
+/// See [`BootTable::set_hook`].
+extern "C" fn set_hook(hook: Option<Hook>) -> c_int {
+    if hook.is_some() && admit_hook() {
+        mark_library_descriptors();
+        // The program, or a wrapper, may have set it to something else.
+        let _ = signal::install();
+    }
+    signal::set_hook(hook)
+}
+
+fn admit_hook() -> bool {
+    // SAFETY: written only while there is one thread.
+    unsafe { (*ftmpi_boot_table.0.get()).is_rank == 1 }
+}
+
+fn find_linker_state() {
+    const RTLD_DL_SYMENT: c_int = 1;
+    unsafe extern "C" {
+        fn dlsym(handle: *mut c_void, name: *const core::ffi::c_char) -> *mut c_void;
+        fn dladdr1(
+            address: *const c_void,
+            info: *mut libc::Dl_info,
+            extra: *mut *mut c_void,
+            flags: c_int,
+        ) -> c_int;
+    }
+    // SAFETY: names and places are valid; the linker is set up before any constructor runs.
+    unsafe {
+        let address = dlsym(core::ptr::null_mut(), c"_rtld_global".as_ptr());
+        if address.is_null() {
+            return;
+        }
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        let mut symbol: *mut c_void = core::ptr::null_mut();
+        if dladdr1(address, &raw mut info, &raw mut symbol, RTLD_DL_SYMENT) != 0
+            && !symbol.is_null()
+        {
+            let size = (*symbol.cast::<libc::Elf64_Sym>()).st_size;
+            LINKER_STATE[0].store(address as u64, Ordering::Relaxed);
+            LINKER_STATE[1].store(size.min(1 << 16), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The dynamic linker's recursive locks name their owner by thread id. If the image was taken inside
+/// `dlopen`, they name the old one: they could never be unlocked again.
+fn repair_linker_locks(old: i32, new: i32) {
+    const RECURSIVE: u32 = 1;
+    let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
+    if address == 0 || old == new {
+        return;
+    }
+    // pthread_mutex_t in words of 4 bytes: lock, count, owner, users, kind.
+    for at in (address..address + size.saturating_sub(40)).step_by(8) {
+        // SAFETY: inside the linker's own variable, which is readable and writable.
+        let mutex = unsafe { &mut *(at as *mut [u32; 5]) };
+        if mutex[4] == RECURSIVE && mutex[2] == old as u32 && mutex[0] != 0 && mutex[1] != 0 {
+            mutex[2] = new as u32;
+        }
+    }
+}
+
+/// A slot for the address of a function of the C library, found on first use.
+#[derive(Debug)]
+pub struct Next(AtomicUsize);
+
+impl Next {
+    pub const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// The address of the next `name` behind this library; 0 if there is none.
+    pub fn find(&self, name: &core::ffi::CStr) -> usize {
+        let known = self.0.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        // SAFETY: the name is terminated.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+        self.0.store(found, Ordering::Relaxed);
+        found
+    }
+}

@@ -1,0 +1,326 @@
+//! The first half of a restore: reads everything that decides whether the image fits, checks it, and
+//! only then hands over to the restorer in C, which replaces the address space. The second half is
+//! [`crate::life::begin_again`], in the restored process.
+
+use crate::facts::{self, Layout};
+use crate::hole::{CODE, CODE_LEN, Control, Hole, Keep, STACK_TOP};
+use crate::line::{Line, Refused, Shown, refuse};
+use crate::procfs::{self, Lines};
+use crate::strings::Strings;
+use crate::{maps, start, sys};
+use core::arch::asm;
+use core::mem::size_of;
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
+use ftmpi_checkpoint::stream::{
+    ARCH_X86_64, Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, kind,
+    limit, map,
+};
+use ftmpi_wire::control::{RankEnv, fds};
+
+unsafe extern "C" {
+    static ftmpi_restorer_sizes: [u64; 4];
+    fn ftmpi_restorer_start() -> *const u8;
+    fn ftmpi_restorer_stop() -> *const u8;
+    fn ftmpi_restorer_main(control: *const Control) -> !;
+}
+
+/// Highest address of a process, and one more.
+const USER_END: u64 = 0x7fff_ffff_f000;
+
+/// Ends the process with the line in the hole.
+pub fn fail(rank: u32, hole: &Hole, code: i32) -> ! {
+    start::say(rank, hole.line().bytes());
+    sys::exit(code)
+}
+
+/// Ends the process with a line, where there is no hole.
+pub fn fail_early(rank: u32, text: &str, code: i32) -> ! {
+    start::say(rank, text.as_bytes());
+    sys::exit(code)
+}
+
+/// Becomes the process of the image on [`fds::IMAGE`].
+///
+/// # Safety
+/// In the constructor of a rank, alone; hole and window are reserved.
+pub unsafe fn run(hole: &Hole, env: &RankEnv, streams: [crate::descriptors::Stream; 3]) -> ! {
+    sys::set_signal_mask(!0);
+    let layout = match load(hole, env) {
+        Ok(layout) => layout,
+        Err(Failure(code, Refused(_))) => fail(env.rank.0, hole, code),
+    };
+    let control = prepare(hole, env, streams, &layout);
+    let control = match control {
+        Ok(control) => control,
+        Err(Refused(_)) => fail(env.rank.0, hole, EXIT_IMAGE_MISFIT),
+    };
+    // The kernel writes into this area whenever it preempts us: it must not be there when the memory
+    // is gone.
+    let (rseq_address, rseq_len) = facts::rseq();
+    if rseq_len != 0 {
+        const UNREGISTER: usize = 1;
+        const SIGNATURE: usize = 0x5305_3053;
+        // SAFETY: nobody needs it any more.
+        let result =
+            unsafe { sys::call!(libc::SYS_rseq, rseq_address, rseq_len, UNREGISTER, SIGNATURE) };
+        // EINVAL: it was not registered (switched off by a tunable).
+        if !matches!(result, Ok(_) | Err(libc::EINVAL)) {
+            fail_early(
+                env.rank.0,
+                "restartable sequences cannot be switched off",
+                EXIT_IMAGE_MISFIT,
+            );
+        }
+    }
+    // The program's descriptors come later; none of this life's may be in their way.
+    sys::close_range(3, crate::descriptors::FIRST_LIBRARY as u32 - 1);
+    // SAFETY: the copy in the hole is the restorer's code, position-independent, with this entry;
+    // the stack is the hole's and unused.
+    unsafe {
+        let entry =
+            CODE + (ftmpi_restorer_main as *const () as usize - ftmpi_restorer_start() as usize);
+        asm!(
+            "mov rsp, {stack}",
+            "xor ebp, ebp",
+            "call {entry}",
+            "ud2",
+            stack = in(reg) STACK_TOP,
+            entry = in(reg) entry,
+            in("rdi") control,
+            options(noreturn)
+        );
+    }
+}
+
+/// Exit code, and the refusal whose line is in the hole.
+struct Failure(i32, Refused);
+
+/// Reads up to the first page, and checks.
+fn load(hole: &Hole, env: &RankEnv) -> Result<Layout, Failure> {
+    let damaged = |refused| Failure(EXIT_IMAGE_DAMAGED, refused);
+    let misfit = |refused| Failure(EXIT_IMAGE_MISFIT, refused);
+    let facts = hole.facts();
+    read_table(hole, kind::FACTS, core::slice::from_mut(facts)).map_err(damaged)?;
+    if facts.version != STREAM_VERSION
+        || facts.size as usize != size_of::<Facts>()
+        || facts.arch != ARCH_X86_64
+        || facts.page_bytes != 4096
+    {
+        return Err(misfit(refuse!(
+            hole,
+            libc::ENOEXEC,
+            "the image was made by another version of ftmpi, or for another machine: use the ftmpi \
+             that made it"
+        )));
+    }
+    if facts.rank != env.rank.0 {
+        return Err(misfit(refuse!(hole, libc::ENOEXEC, "the image is of rank {}", facts.rank)));
+    }
+    let counts = [facts.descriptors, facts.files, facts.maps, facts.strings_len];
+    let limits = [limit::DESCRIPTORS, limit::FILES, limit::MAPS, limit::STRINGS];
+    if counts.iter().zip(limits).any(|(count, limit)| *count as usize > limit) {
+        return Err(damaged(refuse!(
+            hole,
+            libc::EINVAL,
+            "the image is damaged: impossible numbers"
+        )));
+    }
+    let [descriptors, files, map_count, strings_len] = counts.map(|count| count as usize);
+    let facts: &Facts = facts;
+    read_table::<Descriptor>(hole, kind::DESCRIPTORS, &mut hole.descriptors()[..descriptors])
+        .and_then(|()| read_table::<File>(hole, kind::FILES, &mut hole.files()[..files]))
+        .and_then(|()| read_table::<Map>(hole, kind::MAPS, &mut hole.maps()[..map_count]))
+        .and_then(|()| read_table::<u8>(hole, kind::STRINGS, &mut hole.strings()[..strings_len]))
+        .map_err(damaged)?;
+    let strings = Strings::loaded(hole, strings_len);
+    let mut layout = Layout::default();
+    let heap_start = see(hole, &mut layout)
+        .map_err(|errno| misfit(refuse!(hole, errno, "/proc/self: {}", sys::error_text(errno))))?;
+    facts::check_fit(hole, facts, &layout, heap_start).map_err(misfit)?;
+    check_maps(hole, facts, &layout, &strings).map_err(damaged)?;
+    maps::check_files(hole, &strings, files).map_err(misfit)?;
+    Ok(layout)
+}
+
+fn see(hole: &Hole, layout: &mut Layout) -> Result<u64, i32> {
+    let heap_start = procfs::heap_start(hole.text())?;
+    let mut lines = Lines::open(c"/proc/self/maps", hole.text())?;
+    while let Some(line) = lines.next()? {
+        if let Some(entry) = procfs::entry(line) {
+            layout.see(&entry);
+        }
+    }
+    Ok(heap_start)
+}
+
+fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refused> {
+    let broke = |what: &str| {
+        refuse!(hole, libc::EIO, "the image is damaged ({what}): an older one is needed")
+    };
+    let mut header = RecordHeader::default();
+    // SAFETY: plain numbers; any bytes are a valid value.
+    let bytes = unsafe {
+        core::slice::from_raw_parts_mut((&raw mut header).cast::<u8>(), size_of::<RecordHeader>())
+    };
+    if sys::read_full(fds::IMAGE, bytes) != Ok(size_of::<RecordHeader>()) {
+        return Err(broke("it breaks off"));
+    }
+    if header.magic != RECORD_MAGIC {
+        return Err(broke("it is no image"));
+    }
+    if header.kind != wanted
+        || header.sequence != u64::from(wanted - 1)
+        || header.len != size_of_val(table) as u64
+    {
+        return Err(broke("its parts are not as they should be"));
+    }
+    // SAFETY: plain numbers; any bytes are a valid value.
+    let bytes = unsafe {
+        core::slice::from_raw_parts_mut(table.as_mut_ptr().cast::<u8>(), size_of_val(table))
+    };
+    if sys::read_full(fds::IMAGE, bytes) == Ok(bytes.len()) {
+        Ok(())
+    } else {
+        Err(broke("it breaks off"))
+    }
+}
+
+/// The mappings must be ascending, page-aligned, outside of what survives, and refer to files that
+/// are there: the restorer relies on it.
+fn check_maps(
+    hole: &Hole,
+    facts: &Facts,
+    layout: &Layout,
+    strings: &Strings,
+) -> Result<(), Refused> {
+    let damaged = |what: &str| refuse!(hole, libc::EINVAL, "the image is damaged: {what}");
+    let mut floor = 4096;
+    let mut stacks = 0;
+    let ours = [
+        (ftmpi_checkpoint::boot_abi::HOLE_BASE, ftmpi_checkpoint::boot_abi::HOLE_LEN),
+        (ftmpi_checkpoint::boot_abi::WINDOW_BASE, ftmpi_checkpoint::boot_abi::WINDOW_LEN),
+        (layout.vdso_start as usize, (layout.vdso_end - layout.vdso_start) as usize),
+    ];
+    for map in &hole.maps()[..facts.maps as usize] {
+        let aligned = (map.start | map.end | map.offset) & 4095 == 0;
+        if !aligned || map.start < floor || map.end <= map.start || map.end > USER_END {
+            return Err(damaged("mappings out of order"));
+        }
+        floor = map.end;
+        let overlaps = |(base, len): &(usize, usize)| {
+            map.start < (base + len) as u64 && map.end > *base as u64
+        };
+        if ours.iter().any(overlaps) {
+            return Err(damaged("a mapping where none can be"));
+        }
+        if map.flags & map::STACK != 0 {
+            stacks += 1;
+            if map.end != layout.stack_end {
+                return Err(damaged("its stack is elsewhere"));
+            }
+        }
+        if map.file != map::NO_FILE {
+            let file = hole.files()[..facts.files as usize].get(map.file as usize);
+            if !file.is_some_and(|file| facts::text_fits(file.path, strings)) {
+                return Err(damaged("a mapping of no file"));
+            }
+        }
+    }
+    if stacks != 1 {
+        return Err(damaged("it has no stack"));
+    }
+    Ok(())
+}
+
+/// Copies the restorer into the hole and writes down what it needs.
+fn prepare(
+    hole: &Hole,
+    env: &RankEnv,
+    streams: [crate::descriptors::Stream; 3],
+    layout: &Layout,
+) -> Result<*const Control, Refused> {
+    // SAFETY: constants of our own object.
+    let (sizes, from, to) =
+        unsafe { (ftmpi_restorer_sizes, ftmpi_restorer_start(), ftmpi_restorer_stop()) };
+    let expected =
+        [size_of::<Control>(), size_of::<Map>(), size_of::<File>(), size_of::<RecordHeader>()];
+    let len = to as usize - from as usize;
+    if sizes != expected.map(|size| size as u64) || len > CODE_LEN {
+        return Err(refuse!(hole, libc::EINVAL, "the boot library is not built as it should be"));
+    }
+    // SAFETY: the code's place in the hole is for this; the section is readable.
+    unsafe { core::ptr::copy_nonoverlapping(from, CODE as *mut u8, len) };
+    // SAFETY: only the restorer's copy lies there.
+    unsafe { sys::protect(CODE, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC) }
+        .map_err(|errno| refuse!(hole, errno, "memory cannot be made executable here"))?;
+    let facts = hole.facts();
+    let mut control = Control {
+        image_fd: i64::from(fds::IMAGE),
+        sequence: u64::from(kind::STRINGS),
+        maps: hole.maps().as_ptr() as u64,
+        map_count: u64::from(facts.maps),
+        files: hole.files().as_ptr() as u64,
+        strings: hole.strings().as_ptr() as u64,
+        heap_start: facts.heap_start,
+        heap_end: facts.heap_end,
+        fs_base: facts.fs_base,
+        gs_base: facts.gs_base,
+        tid_address: facts.tid_address,
+        robust_head: facts.robust_head,
+        robust_len: facts.robust_len,
+        rseq_address: facts.rseq_address,
+        rseq_len: facts.rseq_len,
+        resume_sp: facts.resume_sp,
+        resume_ip: facts.resume_ip,
+        keep_count: 0,
+        keep: [Keep::default(); 16],
+        rank: env.rank.0,
+        incarnation: env.incarnation.0,
+        streams,
+        line_broken_off: [0; 160],
+        line_damaged: [0; 160],
+        line_map: [0; 160],
+        line_state: [0; 160],
+    };
+    keepers(hole, layout, &mut control)?;
+    for (line, text) in [
+        (&mut control.line_broken_off, "the image breaks off: an older one is needed"),
+        (&mut control.line_damaged, "the image is damaged: an older one is needed"),
+        (&mut control.line_map, "the image's memory cannot be laid out here"),
+        (&mut control.line_state, "the kernel refuses the state of the image's thread"),
+    ] {
+        let mut whole = Line::new();
+        whole.set(format_args!("ftmpi: rank {}: {}\n", env.rank.0, Shown(text.as_bytes())));
+        let len = whole.bytes().len().min(line.len() - 1);
+        line[..len].copy_from_slice(&whole.bytes()[..len]);
+    }
+    // SAFETY: the place in the hole is for this.
+    unsafe { hole.control().write(control) };
+    Ok(hole.control())
+}
+
+/// What must survive: the engine's ranges, the kernel's, the stack. Ascending.
+fn keepers(hole: &Hole, layout: &Layout, control: &mut Control) -> Result<(), Refused> {
+    let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", sys::error_text(errno));
+    let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(entry) = procfs::entry(line) else { continue };
+        let keep = maps::is_ours(&entry)
+            || maps::is_kernels(&entry)
+            || (entry.start, entry.end) == (layout.stack_start, layout.stack_end)
+            || entry.name == b"[stack]";
+        if !keep || entry.end > USER_END {
+            continue;
+        }
+        let count = control.keep_count as usize;
+        if count > 0 && control.keep[count - 1].end == entry.start {
+            control.keep[count - 1].end = entry.end;
+        } else if count < control.keep.len() {
+            control.keep[count] = Keep { start: entry.start, end: entry.end };
+            control.keep_count += 1;
+        } else {
+            return Err(refuse!(hole, libc::ENOMEM, "the kernel's mappings are too many"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+/*
+ * The part of a restore that runs while the address space is being replaced.
+ *
+ * It is copied into the hole and runs there, on the hole's stack. Everything else of the process,
+ * including the library that this file is part of, is unmapped under its feet. Therefore: one
+ * section that holds all code; no data, no constants in other sections, no calls out, no thread-local
+ * storage, no jump tables, no vector registers (see build.rs, and the test that looks at the linked
+ * library). That is why it is C and not Rust: these are promises of compiler flags.
+ *
+ * It works through the raw stream (ftmpi_checkpoint::stream) behind the STRINGS record. What it is
+ * told was checked before; what it reads itself (PAGES, END) it checks here.
+ */
+#include <stdint.h>
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+
+#define HERE __attribute__((section("ftmpi_restorer"), noinline))
+#define INLINE static inline __attribute__((always_inline))
+
+/* The same as in hole.rs and ftmpi_checkpoint::stream; the Rust side checks the sizes. */
+struct keep { u64 start, end; };
+struct stream_id { u64 device, inode, mode; };
+struct control {
+    int64_t image_fd;
+    u64 sequence, maps, map_count, files, strings, heap_start, heap_end, fs_base, gs_base;
+    u64 tid_address, robust_head, robust_len, rseq_address, rseq_len, resume_sp, resume_ip;
+    u64 keep_count;
+    struct keep keep[16];
+    u32 rank, incarnation;
+    struct stream_id streams[3];
+    char line_broken_off[160], line_damaged[160], line_map[160], line_state[160];
+};
+struct map { u64 start, end, offset; u32 file, prot, flags, reserved; };
+struct text { u32 offset, len; };
+struct file { struct text path; u64 size, hash, device, inode; u32 hashed, reserved; };
+struct record { u32 magic, kind; u64 sequence, at, len; };
+struct totals { u64 records, page_bytes; };
+
+enum { RECORD_MAGIC = 0x4d544652, PAGES = 6, END = 7 };
+enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE = 32, DONT_DUMP = 64 };
+#define NO_FILE 0xffffffffu
+enum { DAMAGED = 117, MISFIT = 118 };
+enum {
+    SYS_read = 0, SYS_write = 1, SYS_close = 3, SYS_poll = 7, SYS_mmap = 9, SYS_mprotect = 10,
+    SYS_munmap = 11, SYS_brk = 12, SYS_madvise = 28, SYS_arch_prctl = 158,
+    SYS_set_tid_address = 218, SYS_exit_group = 231, SYS_openat = 257, SYS_set_robust_list = 273,
+    SYS_rseq = 334
+};
+enum { PROT_READ = 1, PROT_WRITE = 2 };
+enum {
+    MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_GROWSDOWN = 0x100,
+    MAP_NORESERVE = 0x4000
+};
+enum { EINTR = 4, EAGAIN = 11 };
+enum { ARCH_SET_GS = 0x1001, ARCH_SET_FS = 0x1002 };
+#define RSEQ_SIGNATURE 0x53053053
+#define USER_END 0x7ffffffff000ull
+
+INLINE long call6(long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+    register u64 r10 __asm__("r10") = d;
+    register u64 r8 __asm__("r8") = e;
+    register u64 r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+INLINE long call3(long nr, u64 a, u64 b, u64 c) { return call6(nr, a, b, c, 0, 0, 0); }
+
+static HERE void fail(const char *line, int code)
+{
+    u64 len = 0;
+    while (len < 160 && line[len])
+        len++;
+    call3(SYS_write, 2, (u64)line, len);
+    for (;;)
+        call3(SYS_exit_group, code, 0, 0);
+}
+
+/* Reads all of it, or ends the process. */
+static HERE void read_all(const struct control *control, u64 to, u64 len)
+{
+    while (len) {
+        long got = call3(SYS_read, control->image_fd, to, len < (1ull << 30) ? len : 1ull << 30);
+        if (got == -EINTR)
+            continue;
+        if (got == -EAGAIN) {
+            struct { int fd; short events, revents; } entry = { (int)control->image_fd, 1, 0 };
+            call3(SYS_poll, (u64)&entry, 1, (u64)-1);
+            continue;
+        }
+        if (got == 0)
+            fail(control->line_broken_off, DAMAGED);
+        if (got < 0)
+            fail(control->line_damaged, DAMAGED);
+        to += got;
+        len -= got;
+    }
+}
+
+static HERE void unmap_all(const struct control *control)
+{
+    u64 from = 0;
+    for (u64 i = 0; i <= control->keep_count; i++) {
+        u64 to = i < control->keep_count ? control->keep[i].start : USER_END;
+        if (to > from && call3(SYS_munmap, from, to - from, 0) < 0)
+            fail(control->line_map, MISFIT);
+        if (i < control->keep_count && control->keep[i].end > from)
+            from = control->keep[i].end;
+    }
+}
+
+/* The heap's end decides where it grows; what is mapped there is among the mappings. */
+static HERE void place_heap(const struct control *control)
+{
+    if ((u64)call3(SYS_brk, control->heap_end, 0, 0) != control->heap_end)
+        fail(control->line_map, MISFIT);
+    u64 from = (control->heap_start + 4095) & ~4095ull;
+    u64 to = (control->heap_end + 4095) & ~4095ull;
+    if (to > from && call3(SYS_munmap, from, to - from, 0) < 0)
+        fail(control->line_map, MISFIT);
+}
+
+static HERE void map_one(const struct control *control, const struct map *map)
+{
+    u64 len = map->end - map->start;
+    u64 flags = MAP_FIXED | (map->flags & SHARED ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE);
+    u64 prot = PROT_READ | PROT_WRITE;
+    long fd = -1;
+    if (map->flags & STACK) {
+        /* The kernel's own mapping; one touch makes it grow down to where it was. */
+        volatile char *lowest = (volatile char *)map->start;
+        *lowest = 0;
+        /* What the new process had on it reads as never written. */
+        call3(SYS_madvise, map->start, len, 4);
+        return;
+    }
+    if (map->file == NO_FILE) {
+        flags |= MAP_ANONYMOUS | MAP_NORESERVE; /* the limit was checked when it was first mapped */
+        if (map->flags & GROWS_DOWN)
+            flags |= MAP_GROWSDOWN;
+    } else {
+        const struct file *file = (const struct file *)control->files + map->file;
+        u64 path = control->strings + file->path.offset;
+        int writable = (map->flags & SHARED) && (map->flags & MAY_WRITE);
+        enum { O_RDWR = 2, O_CLOEXEC = 02000000, AT_FDCWD = -100 };
+        fd = call3(SYS_openat, (u64)(int64_t)AT_FDCWD, path, O_CLOEXEC | (writable ? O_RDWR : 0));
+        if (fd < 0)
+            fail(control->line_map, MISFIT);
+        if (map->flags & SHARED)
+            prot = map->prot;
+    }
+    if ((u64)call6(SYS_mmap, map->start, len, prot, flags, fd, map->offset) != map->start)
+        fail(control->line_map, MISFIT);
+    if (fd >= 0)
+        call3(SYS_close, fd, 0, 0);
+    /* Hints; a kernel without them is no obstacle. */
+    if (map->flags & HUGE)
+        call3(SYS_madvise, map->start, len, 14);
+    if (map->flags & NO_HUGE)
+        call3(SYS_madvise, map->start, len, 15);
+    if (map->flags & DONT_DUMP)
+        call3(SYS_madvise, map->start, len, 16);
+}
+
+static HERE void read_pages(const struct control *control)
+{
+    const struct map *maps = (const struct map *)control->maps;
+    u64 current = 0, sequence = control->sequence, page_bytes = 0, floor = 0;
+    for (;;) {
+        struct record record;
+        read_all(control, (u64)&record, sizeof record);
+        if (record.magic != RECORD_MAGIC || record.sequence != sequence)
+            fail(control->line_damaged, DAMAGED);
+        if (record.kind == END) {
+            struct totals totals;
+            if (record.len != sizeof totals)
+                fail(control->line_damaged, DAMAGED);
+            read_all(control, (u64)&totals, sizeof totals);
+            if (totals.records != sequence || totals.page_bytes != page_bytes)
+                fail(control->line_damaged, DAMAGED);
+            return;
+        }
+        u64 end = record.at + record.len;
+        if (record.kind != PAGES || record.at < floor || end <= record.at)
+            fail(control->line_damaged, DAMAGED);
+        while (current < control->map_count && maps[current].end <= record.at)
+            current++;
+        if (current == control->map_count || record.at < maps[current].start
+            || end > maps[current].end)
+            fail(control->line_damaged, DAMAGED);
+        if ((maps[current].flags & SHARED) && maps[current].file != NO_FILE)
+            fail(control->line_damaged, DAMAGED);
+        read_all(control, record.at, record.len);
+        floor = end;
+        page_bytes += record.len;
+        sequence++;
+    }
+}
+
+static HERE void protect_all(const struct control *control)
+{
+    const struct map *maps = (const struct map *)control->maps;
+    for (u64 i = 0; i < control->map_count; i++) {
+        const struct map *map = maps + i;
+        if (map->prot == (PROT_READ | PROT_WRITE))
+            continue;
+        if ((map->flags & SHARED) && map->file != NO_FILE)
+            continue;
+        if (call3(SYS_mprotect, map->start, map->end - map->start, map->prot) < 0)
+            fail(control->line_map, MISFIT);
+    }
+}
+
+/* What the kernel knows about the main thread. */
+static HERE void adopt_thread(const struct control *control)
+{
+    if (call3(SYS_arch_prctl, ARCH_SET_FS, control->fs_base, 0) < 0
+        || call3(SYS_arch_prctl, ARCH_SET_GS, control->gs_base, 0) < 0)
+        fail(control->line_state, MISFIT);
+    long tid = call3(SYS_set_tid_address, control->tid_address, 0, 0);
+    if (control->tid_address)
+        *(volatile int *)control->tid_address = (int)tid;
+    if (control->robust_head
+        && call3(SYS_set_robust_list, control->robust_head, control->robust_len, 0) < 0)
+        fail(control->line_state, MISFIT);
+    if (control->rseq_address) {
+        /* struct rseq: cpu_id_start, cpu_id, rseq_cs (8 bytes), … : no critical section is open. */
+        volatile u32 *area = (volatile u32 *)control->rseq_address;
+        area[2] = 0;
+        area[3] = 0;
+        if (call6(SYS_rseq, control->rseq_address, control->rseq_len, 0, RSEQ_SIGNATURE, 0, 0) < 0)
+            fail(control->line_state, MISFIT);
+    }
+}
+
+/* Never returns: the process goes on where its image was taken. */
+__attribute__((section("ftmpi_restorer"), noreturn, used, visibility("hidden")))
+void ftmpi_restorer_main(const struct control *control)
+{
+    /* Before the heap is unmapped: the kernel shrinks only a heap that is there. */
+    if ((u64)call3(SYS_brk, control->heap_start, 0, 0) != control->heap_start)
+        fail(control->line_map, MISFIT);
+    unmap_all(control);
+    place_heap(control);
+    const struct map *maps = (const struct map *)control->maps;
+    for (u64 i = 0; i < control->map_count; i++)
+        map_one(control, maps + i);
+    read_pages(control);
+    protect_all(control);
+    adopt_thread(control);
+    __asm__ volatile("mov %0, %%rsp\n\tjmp *%1" : : "r"(control->resume_sp), "r"(control->resume_ip) : "memory");
+    __builtin_unreachable();
+}
+
+/* Sizes, for the Rust side to compare. */
+__attribute__((visibility("hidden"))) const u64 ftmpi_restorer_sizes[4] = {
+    sizeof(struct control), sizeof(struct map), sizeof(struct file), sizeof(struct record)
+};
+
+/* The section's bounds, given by the linker; the entry's offset in it. */
+extern const char __start_ftmpi_restorer[] __attribute__((visibility("hidden")));
+extern const char __stop_ftmpi_restorer[] __attribute__((visibility("hidden")));
+__attribute__((visibility("hidden"))) const char *ftmpi_restorer_start(void) { return __start_ftmpi_restorer; }
+__attribute__((visibility("hidden"))) const char *ftmpi_restorer_stop(void) { return __stop_ftmpi_restorer; }
+
+/* Where the C library registered its restartable-sequence area, relative to the thread pointer; a
+ * C library before 2.35 has none. Weak references are stable in C only. */
+extern const long __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+__attribute__((visibility("hidden"))) long ftmpi_rseq_offset(void) { return &__rseq_offset ? __rseq_offset : 0; }
+__attribute__((visibility("hidden"))) unsigned ftmpi_rseq_size(void) { return &__rseq_size ? __rseq_size : 0; }

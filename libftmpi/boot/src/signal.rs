@@ -1,0 +1,113 @@
+//! The signal by which the agent calls.
+//!
+//! The handler runs on the program's stack (a signal stack of the program's own may be too small),
+//! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
+//! program lies in the signal frame: after a restore the handler returns into it.
+
+use crate::sys;
+use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use ftmpi_checkpoint::boot_abi::{Hook, SIGNAL};
+
+global_asm!(
+    ".text",
+    ".p2align 4",
+    ".hidden ftmpi_boot_sigreturn",
+    ".globl ftmpi_boot_sigreturn",
+    ".type ftmpi_boot_sigreturn,@function",
+    // Unwinders know a signal frame by exactly these bytes.
+    "ftmpi_boot_sigreturn:",
+    "mov rax, 15",
+    "syscall",
+    ".size ftmpi_boot_sigreturn, . - ftmpi_boot_sigreturn",
+);
+
+unsafe extern "C" {
+    fn ftmpi_boot_sigreturn();
+}
+
+static HOOK: AtomicUsize = AtomicUsize::new(0);
+static REMEMBERED: AtomicI32 = AtomicI32::new(0);
+/// How often our signal, and no other, woke a system call.
+static INTERRUPTIONS: AtomicU32 = AtomicU32::new(0);
+
+pub fn interruptions() -> u32 {
+    INTERRUPTIONS.load(Ordering::Relaxed)
+}
+
+/// Makes the handler the signal's action.
+pub fn install() -> Result<(), sys::Errno> {
+    const SA_RESTORER: u64 = 0x0400_0000;
+    let flags = (libc::SA_SIGINFO | libc::SA_RESTART) as u64 | SA_RESTORER;
+    let action: [u64; 4] = [
+        on_signal as *const () as usize as u64,
+        flags,
+        ftmpi_boot_sigreturn as *const () as usize as u64,
+        !0,
+    ];
+    // SAFETY: the kernel's struct sigaction is these four words; the handler has the right type.
+    unsafe { sys::call!(libc::SYS_rt_sigaction, SIGNAL, action.as_ptr(), 0, 8) }?;
+    // Blocked by whoever started us, perhaps.
+    let only = 1u64 << (SIGNAL - 1);
+    // SAFETY: the word is valid; 8 is the kernel's size of a set.
+    unsafe { sys::call!(libc::SYS_rt_sigprocmask, libc::SIG_UNBLOCK, &raw const only, 0, 8) }?;
+    Ok(())
+}
+
+/// Sets the hook; gives and forgets the number of signals that came without one.
+pub fn set_hook(hook: Option<Hook>) -> c_int {
+    HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::SeqCst);
+    REMEMBERED.swap(0, Ordering::SeqCst)
+}
+
+extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
+    let (pid, tid) = (sys::getpid(), sys::gettid());
+    if pid != tid {
+        // Another thread got it (sent to the process): pass it on.
+        // SAFETY: no memory involved.
+        let _ = unsafe { sys::call!(libc::SYS_tgkill, pid, pid, signal) };
+        return;
+    }
+    // SAFETY: the C library's own, valid at any time in the main thread.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let saved = unsafe { *errno };
+    let hook = HOOK.load(Ordering::SeqCst);
+    if hook == 0 {
+        REMEMBERED.fetch_add(1, Ordering::SeqCst);
+    } else {
+        // SAFETY: only `set_hook` writes it, from a function of this type.
+        let hook: Hook = unsafe { core::mem::transmute::<usize, Hook>(hook) };
+        hook();
+    }
+    // SAFETY: the kernel's frame, valid until we return.
+    unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
+    // SAFETY: as above.
+    unsafe { *errno = saved };
+}
+
+/// Some system calls end with EINTR in spite of SA_RESTART. If it was only we who woke one, the
+/// functions of [`crate::sleep`] begin it again. Another signal may have come first (then the frame
+/// does not stand behind a system call but at that handler's entry), or waits already.
+///
+/// # Safety
+/// `context` is that of a signal frame.
+unsafe fn note_interruption(context: &libc::ucontext_t) {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    let registers = &context.uc_mcontext.gregs;
+    let (ip, result) = (registers[libc::REG_RIP as usize], registers[libc::REG_RAX as usize]);
+    if result != -i64::from(libc::EINTR) || ip < 4096 {
+        return;
+    }
+    // SAFETY: the processor executed what lies before the address where it goes on, or is about to
+    // execute what lies there; the two bytes before belong to the same function's code. Reading
+    // execute-only memory would need protection keys, which no C library uses for code.
+    let before = unsafe { *((ip - 2) as *const [u8; 2]) };
+    let mask = &raw const context.uc_sigmask;
+    // SAFETY: the first word of the set is the kernel's.
+    let blocked = unsafe { *mask.cast::<u64>() };
+    if before == SYSCALL && sys::pending_signals() & !blocked & !(1 << (SIGNAL - 1)) == 0 {
+        INTERRUPTIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}

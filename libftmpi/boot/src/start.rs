@@ -1,0 +1,71 @@
+//! The constructor: runs before all others of the process (`-z initfirst`).
+//!
+//! In a process that is no rank it does nothing at all. In a rank it reserves hole and window and
+//! installs the signal handler; with an image it never returns: the process becomes the one of the
+//! image.
+
+use crate::line::Shown;
+use crate::{descriptors, hole, life, restore, signal, sys};
+use core::ffi::{CStr, c_char, c_int};
+use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
+use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = constructor;
+
+extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *const *const c_char) {
+    // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
+    let Some(env) = (unsafe { rank_env(envp) }) else { return };
+    if sys::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
+        return;
+    }
+    let has_hole = hole::reserve();
+    if env.restore {
+        if has_hole.is_err() {
+            let taken = "the address range that images need is taken";
+            restore::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
+        }
+        let _ = life::reserve_window();
+        let streams = [0, 1, 2].map(descriptors::stream);
+        // SAFETY: reserved above, and nobody else is there yet.
+        unsafe { restore::run(&hole::Hole::take(), &env, streams) };
+    }
+    let state = if has_hole.is_ok() { life::State::Ready } else { life::State::NoHole };
+    let window_len = life::reserve_window();
+    life::begin(&env, window_len, state);
+    let _ = signal::install();
+}
+
+/// The rank's variable, if there is one and it is sound.
+///
+/// # Safety
+/// `envp` is an array of terminated texts that ends with a null pointer.
+unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
+    if envp.is_null() {
+        return None;
+    }
+    let mut at = envp;
+    loop {
+        // SAFETY: the array ends with the null pointer that stops us.
+        let entry = unsafe { *at };
+        if entry.is_null() {
+            return None;
+        }
+        // SAFETY: a terminated text.
+        let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
+        let value = text.strip_prefix(RANK_ENV.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        if let Some(value) = value {
+            return core::str::from_utf8(value).ok().and_then(RankEnv::decode);
+        }
+        // SAFETY: not the end yet.
+        at = unsafe { at.add(1) };
+    }
+}
+
+/// Prints a line on standard error.
+pub fn say(rank: u32, text: &[u8]) {
+    let mut line = crate::line::Line::new();
+    line.set(format_args!("ftmpi: rank {rank}: {}\n", Shown(text)));
+    let _ = sys::write_all(2, line.bytes());
+}

@@ -1,0 +1,291 @@
+//! Acts like an agent: starts a rank, asks for images, stores them as containers, kills, restores.
+
+use ftmpi_checkpoint::boot_abi::SIGNAL;
+use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
+use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
+use ftmpi_checkpoint::stream::{StreamError, Watcher};
+use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The library under test. Cargo does not build a `cdylib` for the tests of its package, so this does.
+pub fn boot_library() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT
+        .get_or_init(|| {
+            let test = std::env::current_exe().unwrap();
+            let folder = test.parent().unwrap().parent().unwrap();
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "--quiet", "--package", "ftmpi-boot", "--target-dir"]);
+            build.arg(folder.parent().unwrap());
+            if folder.ends_with("release") {
+                build.arg("--release");
+            }
+            assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
+            folder.join("libftmpi_boot.so")
+        })
+        .clone()
+}
+
+/// Compiles a program of `tests/programs`.
+pub fn compile(name: &str, folder: &Path, flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    let target = folder.join(name.trim_end_matches(".c"));
+    let status = Command::new("gcc")
+        .args(["-O2", "-g", "-Wall", "-o"])
+        .arg(&target)
+        .arg(&source)
+        .args(["-lm", "-ldl"])
+        .args(flags)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    target
+}
+
+/// How ranks of a test are started, the same for each life.
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    pub stack: StackLimit,
+    pub user: Option<u32>,
+}
+
+impl Job {
+    pub fn new(program: PathBuf, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|a| (*a).to_string()).collect();
+        Self { program, arguments, stack: StackLimit::current().unwrap(), user: None }
+    }
+
+    /// Starts a life, from an image if there is one.
+    pub fn start(&self, incarnation: u32, image: Option<&[u8]>) -> Life {
+        let (ours, theirs) = socket_pair();
+        // SAFETY: plain system calls.
+        let status = unsafe {
+            let fd = libc::memfd_create(c"status".as_ptr(), libc::MFD_CLOEXEC);
+            assert!(fd >= 0 && libc::ftruncate(fd, 4096) == 0);
+            OwnedFd::from_raw_fd(fd)
+        };
+        let env = RankEnv {
+            rank: Rank(5),
+            incarnation: Incarnation(incarnation),
+            restore: image.is_some(),
+        };
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LD_PRELOAD", boot_library())
+            .env(RANK_ENV, env.encode())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let feed = image.map(|image| {
+            let (read, mut write) = std::io::pipe().unwrap();
+            let image = image.to_vec();
+            let thread = std::thread::spawn(move || {
+                for piece in image.chunks(100_000) {
+                    if write.write_all(piece).is_err() {
+                        break;
+                    }
+                }
+            });
+            (OwnedFd::from(read), thread)
+        });
+        let mut pairs = vec![(theirs.as_raw_fd(), fds::CONTROL), (status.as_raw_fd(), fds::STATUS)];
+        if let Some((read, _)) = &feed {
+            pairs.push((read.as_raw_fd(), fds::IMAGE));
+        }
+        let (stack, user) = (self.stack, self.user);
+        // SAFETY: system calls only.
+        unsafe {
+            command.pre_exec(move || {
+                for (from, to) in &pairs {
+                    if libc::dup2(*from, *to) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                if let Some(user) = user
+                    && (libc::setgroups(0, std::ptr::null()) != 0
+                        || libc::setgid(user) != 0
+                        || libc::setuid(user) != 0
+                        || libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+                {
+                    return Err(std::io::Error::last_os_error());
+                }
+                prepare_child(stack)
+            });
+        }
+        let child = command.spawn().unwrap();
+        Life { child, control: ours, feed: feed.map(|f| f.1), born: Instant::now() }
+    }
+}
+
+fn socket_pair() -> (OwnedFd, OwnedFd) {
+    let mut pair = [0; 2];
+    // SAFETY: two descriptors are written.
+    unsafe {
+        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+        assert_eq!(libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()), 0);
+        (OwnedFd::from_raw_fd(pair[0]), OwnedFd::from_raw_fd(pair[1]))
+    }
+}
+
+/// What `rank.h` reports.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Report {
+    pub result: i32,
+    pub incarnation: u32,
+    pub image_no: u64,
+    pub pause_ns: u64,
+    pub pid: i32,
+    pub pad: i32,
+    why: [u8; 256],
+}
+
+impl Report {
+    pub fn why(&self) -> String {
+        let end = self.why.iter().position(|b| *b == 0).unwrap();
+        String::from_utf8_lossy(&self.why[..end]).into_owned()
+    }
+}
+
+/// An image on its way.
+pub type Arriving = JoinHandle<Result<Vec<u8>, StreamError>>;
+
+/// One life of a rank.
+pub struct Life {
+    pub child: Child,
+    control: OwnedFd,
+    feed: Option<JoinHandle<()>>,
+    pub born: Instant,
+}
+
+/// How a life ended.
+#[derive(Debug)]
+pub struct End {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Life {
+    /// The next report; none if the rank ended, or after the time.
+    pub fn report(&self, limit: Duration) -> Option<Report> {
+        let mut poll =
+            libc::pollfd { fd: self.control.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: plain numbers; filled below.
+        let mut report: Report = unsafe { std::mem::zeroed() };
+        let size = size_of::<Report>();
+        // SAFETY: valid for these lengths.
+        unsafe {
+            if libc::poll(&raw mut poll, 1, limit.as_millis() as i32) != 1 {
+                return None;
+            }
+            let got = libc::recv(poll.fd, (&raw mut report).cast(), size, 0);
+            (got == size as isize).then_some(report)
+        }
+    }
+
+    /// Sends the request for an image; it arrives in the background.
+    pub fn ask(&self, image_no: u64) -> Arriving {
+        let (mut read, write) = std::io::pipe().unwrap();
+        // SAFETY: the message and its parts are valid; one descriptor goes along.
+        unsafe {
+            let mut number = image_no;
+            let mut part = libc::iovec { iov_base: (&raw mut number).cast(), iov_len: 8 };
+            let mut room = [0u64; 8];
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &raw mut part;
+            message.msg_iovlen = 1;
+            message.msg_control = room.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            (*head).cmsg_level = libc::SOL_SOCKET;
+            (*head).cmsg_type = libc::SCM_RIGHTS;
+            (*head).cmsg_len = libc::CMSG_LEN(4) as usize;
+            libc::CMSG_DATA(head).cast::<i32>().write(write.as_raw_fd());
+            // A rank that has ended gives no report.
+            libc::sendmsg(self.control.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL);
+            let pid = self.child.id() as i32;
+            libc::syscall(libc::SYS_tgkill, pid, pid, SIGNAL);
+        }
+        drop(write);
+        std::thread::spawn(move || {
+            let id =
+                ImageId { rank: Rank(5), incarnation: Incarnation(0), image: ImageNo(image_no) };
+            let (mut watcher, mut encoder) = (Watcher::new(), Encoder::new(id, Compression::Lz4));
+            let (mut container, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+            loop {
+                let got = read.read(&mut buffer).unwrap();
+                if got == 0 {
+                    break;
+                }
+                watcher.push(&buffer[..got])?;
+                encoder.push(&buffer[..got], &mut container);
+            }
+            watcher.finish()?;
+            let _ = encoder.finish(&mut container);
+            Ok(container)
+        })
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// Waits for the end (with a limit, after which it is killed).
+    pub fn end(mut self, limit: Duration) -> End {
+        let mut out = self.child.stdout.take().unwrap();
+        let mut err = self.child.stderr.take().unwrap();
+        let out = std::thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).unwrap();
+            text
+        });
+        let err = std::thread::spawn(move || {
+            let mut text = String::new();
+            err.read_to_string(&mut text).unwrap();
+            text
+        });
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > limit {
+                eprintln!("pid {} hangs", self.child.id());
+                self.child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        if let Some(feed) = self.feed {
+            feed.join().unwrap();
+        }
+        End {
+            code: status.code(),
+            signal: status.signal(),
+            out: out.join().unwrap(),
+            err: err.join().unwrap(),
+        }
+    }
+}
+
+/// The raw stream of a container.
+pub fn raw(container: &[u8]) -> Vec<u8> {
+    let (mut decoder, mut raw) = (Decoder::new(), Vec::new());
+    decoder.push(container, &mut raw).unwrap();
+    decoder.finish().unwrap();
+    raw
+}

@@ -1,0 +1,117 @@
+//! Takes images of C programs at arbitrary points, kills them at arbitrary points, restores them
+//! again and again, also from images of restored processes, and checks what they compute.
+
+mod driver;
+
+use driver::{Job, compile, raw};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::path::Path;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn seed() -> u64 {
+    let seed = std::env::var("FTMPI_SEED").ok().and_then(|s| s.parse().ok());
+    let seed = seed.unwrap_or_else(|| rand::rng().random());
+    println!("FTMPI_SEED={seed}");
+    seed
+}
+
+fn empty(folder: &Path) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+}
+
+fn undisturbed(job: &Job, folder: &Path) -> String {
+    empty(folder);
+    let life = job.start(0, None);
+    let end = life.end(LONG);
+    assert_eq!((end.code, end.err.as_str()), (Some(3), ""), "{end:?}");
+    end.out
+}
+
+/// Kills and restores until `generations` restores went well, then lets the program end.
+fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
+    let expected = undisturbed(job, folder);
+    let text = std::fs::read(folder.join("text")).unwrap();
+    let log = std::fs::read(folder.join("log")).unwrap();
+    empty(folder);
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut images: Vec<(u64, Vec<u8>)> = Vec::new();
+    let (mut next_image, mut lives, mut pauses) = (1, 0, Vec::new());
+    loop {
+        let last = lives >= generations;
+        let image = images.last();
+        let raw_image = image.map(|(_, container)| raw(container));
+        if image.is_none() {
+            empty(folder);
+        }
+        let mut life = job.start(lives, raw_image.as_deref());
+        let Some(first) = life.report(LONG) else {
+            panic!("life {lives} did not begin: {:?}", life.end(LONG));
+        };
+        assert_eq!(first.incarnation, lives);
+        assert_eq!(first.pid, life.child.id() as i32);
+        match image {
+            Some((number, _)) => assert_eq!((first.result, first.image_no), (1, *number)),
+            None => assert_eq!(first.result, 2),
+        }
+        if last {
+            let end = life.end(LONG);
+            assert_eq!((end.code, end.out.as_str(), end.err.as_str()), (Some(3), &*expected, ""));
+            break;
+        }
+        lives += 1;
+        for _ in 0..rng.random_range(1..3) {
+            std::thread::sleep(Duration::from_micros(rng.random_range(0..20_000)));
+            let arriving = life.ask(next_image);
+            let Some(report) = life.report(LONG) else {
+                panic!("life {lives} ended: {:?}", life.end(LONG));
+            };
+            assert_eq!((report.result, report.image_no), (0, next_image), "{}", report.why());
+            pauses.push(report.pause_ns / 1000);
+            if rng.random_range(0..4) == 0 {
+                // In the middle of the image.
+                std::thread::sleep(Duration::from_micros(rng.random_range(0..3000)));
+                life.kill();
+            }
+            match arriving.join().unwrap() {
+                Ok(container) => images.push((next_image, container)),
+                Err(error) => assert!(error.to_string().contains("broke off"), "{error}"),
+            }
+            next_image += 1;
+            if life.child.try_wait().unwrap().is_some() {
+                break;
+            }
+        }
+        if images.len() > 2 {
+            images.drain(..images.len() - 2);
+        }
+        std::thread::sleep(Duration::from_micros(rng.random_range(0..20_000)));
+        let _ = life.child.kill();
+        let end = life.end(LONG);
+        assert_eq!((end.signal, end.out.as_str(), end.err.as_str()), (Some(9), "", ""), "{end:?}");
+    }
+    assert!(std::fs::read(folder.join("text")).unwrap() == text);
+    assert!(std::fs::read(folder.join("log")).unwrap() == log);
+    pauses.sort_unstable();
+    println!(
+        "{lives} lives, {} images, pause: median {} µs, longest {} µs; last image {} bytes",
+        pauses.len(),
+        pauses[pauses.len() / 2],
+        pauses[pauses.len() - 1],
+        images.last().map_or(0, |(_, container)| container.len()),
+    );
+}
+
+#[test]
+fn a_program_survives_forty_deaths() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let program = compile("churn.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["8000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 40, seed());
+}

@@ -1,0 +1,105 @@
+/* What the runtime does inside a rank, as small as can be: takes an image when the agent asks. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct request { int fd, reserved; uint64_t image_no; };
+struct outcome { uint64_t pause_ns, estimate_bytes, image_no; int restored, child_pid; };
+struct table {
+    uint32_t version, size;
+    int is_rank, restored;
+    uint32_t rank, incarnation;
+    int signal, reserved;
+    uint64_t window_base, window_len;
+    int (*set_hook)(void (*)(void));
+    int (*capture)(const struct request *, struct outcome *);
+    int (*reap)(void);
+    int (*can_capture)(char *, size_t);
+};
+/* To the agent: result of capture (or 2: ready), incarnation, image, pause, process id, a line. */
+struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_ns; int32_t pid, pad; char why[256]; };
+
+static struct table *boot;
+static volatile int images_taken, images_restored, hold;
+
+static void tell(int result, const struct outcome *out)
+{
+    struct report report;
+    memset(&report, 0, sizeof report);
+    report.result = result;
+    report.incarnation = boot->incarnation;
+    report.image_no = out->image_no;
+    report.pause_ns = out->pause_ns;
+    report.pid = getpid();
+    if (result < 0)
+        boot->can_capture(report.why, sizeof report.why);
+    send(1000, &report, sizeof report, 0);
+}
+
+/* Safe point, or the signal's hook. */
+static void serve(void)
+{
+    for (;;) {
+        uint64_t number = 0;
+        struct iovec part = { &number, sizeof number };
+        union { struct cmsghdr head; char room[64]; } control;
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        if (recvmsg(1000, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof number)
+            return;
+        int low, fd;
+        memcpy(&low, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof low);
+        fd = fcntl(low, F_DUPFD_CLOEXEC, 1003);
+        close(low);
+        struct request request = { fd, 0, number };
+        struct outcome outcome;
+        memset(&outcome, 0, sizeof outcome);
+        while (boot->reap() == 1)
+            ;
+        int result = boot->capture(&request, &outcome);
+        if (result != 1)
+            close(fd);
+        if (result == 0)
+            images_taken++;
+        if (result == 1)
+            images_restored++;
+        tell(result, &outcome);
+    }
+}
+
+static volatile int asked;
+static void hook(void)
+{
+    if (hold)
+        asked = 1;
+    else
+        serve();
+}
+
+static void be_a_rank(void)
+{
+    boot = dlsym(RTLD_DEFAULT, "ftmpi_boot_table");
+    if (!boot || boot->version != 1 || boot->size != sizeof *boot || !boot->is_rank) {
+        fprintf(stderr, "no boot table\n");
+        exit(99);
+    }
+    struct outcome none;
+    memset(&none, 0, sizeof none);
+    boot->set_hook(hook);
+    tell(2, &none);
+}
+
+static void require_at(int condition, const char *what, int line)
+{
+    if (!condition) {
+        fprintf(stderr, "line %d: not so: %s (errno %d, restores %d)\n", line, what, errno, images_restored);
+        _exit(98);
+    }
+}
+#define require(condition) require_at(!!(condition), #condition, __LINE__)
