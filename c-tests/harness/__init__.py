@@ -1,0 +1,1 @@
+"""The test runner behind `c-tests/run.py`; standard library only."""

@@ -1,0 +1,327 @@
+"""What users do wrong, and what strangers do: one clear line each, no hang, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from . import build
+from .core import TESTS, Outcome, Setting, descendants, problem_of, run, which
+from .faults import RANKS, Jobs, judge
+
+# No message of ours may look like this.
+UGLY = ("panicked at", "RUST_BACKTRACE", "unwrap()", "core dumped", "Segmentation fault")
+
+
+def clear(outcome: Outcome, *words: str, most_lines: int = 6) -> str | None:
+    """The command must fail soon, with few lines that contain one of the words."""
+    if outcome.code is None:
+        return problem_of(outcome)
+    if outcome.code == 0:
+        return "ended with 0, should have failed"
+    text = outcome.err + outcome.out
+    lines = [line for line in outcome.err.splitlines() if line.strip()]
+    for ugly in UGLY:
+        if ugly in text:
+            return f"says `{ugly}`: {outcome.last_words()}"
+    if not lines:
+        return "said nothing on standard error"
+    if len(lines) > most_lines:
+        return f"{len(lines)} lines of error text: {outcome.last_words()}"
+    if words and not any(word.lower() in outcome.err.lower() for word in words):
+        return f"names none of {words}: {outcome.last_words()}"
+    return None
+
+
+def command_lines(setting: Setting) -> None:
+    where = setting.fresh("bad")
+    text = where / "text.txt"
+    text.write_text("I am no program\n")
+    text.chmod(0o755)
+    plain = where / "plain"
+    plain.write_bytes(b"\x00\x01\x02 neither")
+    plain.chmod(0o755)
+    not_executable = where / "not_executable"
+    shutil.copy("/bin/true", not_executable)
+    not_executable.chmod(0o644)
+    truncated = where / "truncated"
+    truncated.write_bytes(Path("/bin/true").read_bytes()[:100])
+    truncated.chmod(0o755)
+    source = where / "hello.c"
+    source.write_text("int main(void) { return 0; }\n")
+    cases: list[tuple[str, list[str | Path], tuple[str, ...]]] = [
+        ("a missing program", ["-n", "2", "./no-such-program"], ("no-such-program",)),
+        ("a missing program by name", ["-n", "2", "no-such-program-anywhere"], ("no-such-program",)),
+        ("a directory", ["-n", "2", where], (where.name, "directory")),
+        ("a file that may not be executed", ["-n", "2", not_executable], ("permission", "execut")),
+        ("not a program", ["-n", "2", plain], ("ELF", "executable", "format")),
+        ("a damaged program", ["-n", "2", truncated], ("ELF", "executable", "format", "truncated")),
+        ("no program at all", ["-n", "2"], ("program", "usage")),
+        ("no ranks", ["-n", "0", "/bin/true"], ("rank", "0", "-n")),
+        ("a word for the number", ["-n", "four", "/bin/true"], ("four", "number", "invalid")),
+        ("too many ranks", ["-n", "99999999", "/bin/true"], ("rank", "99999999")),
+        ("an unknown option", ["--nonsense", "-n", "2", "/bin/true"], ("nonsense",)),
+        ("an unknown protocol", ["--protocol", "psychic", "-n", "2", "/bin/true"], ("psychic",)),
+        ("an unknown fault", ["--inject", "hug:rank=1", "-n", "2", "/bin/true"], ("hug",)),
+        ("a fault for a rank that is not there",
+         ["--inject", "kill:rank=7,at=1s", "-n", "2", "/bin/true"], ("rank", "7")),
+        ("a time that is none", ["--ckpt-interval", "soon", "-n", "2", "/bin/true"], ("soon", "time")),
+        ("a missing machine file", ["-f", "/no/such/file", "-n", "2", "/bin/true"], ("/no/such/file",)),
+        ("a missing working directory", ["-wdir", "/no/such/dir", "-n", "2", "/bin/true"],
+         ("/no/such/dir",)),
+        ("an unreachable host",
+         ["-hosts", "host.invalid", "-n", "2", "/bin/true"], ("host.invalid",)),
+    ]
+    made = subprocess.run(
+        ["gcc", "-static", "-o", str(where / "static"), str(source)], capture_output=True
+    )
+    if made.returncode == 0:
+        cases.append(("a statically linked program", ["-n", "2", where / "static"], ("static",)))
+    made = subprocess.run(["gcc", "-m32", "-o", str(where / "small"), str(source)], capture_output=True)
+    if made.returncode != 0:
+        # no 32-bit compiler here: a header that says so will do
+        header = bytearray(Path("/bin/true").read_bytes())
+        header[4] = 1
+        (where / "small").write_bytes(header)
+        (where / "small").chmod(0o755)
+    cases.append(("a 32-bit program", ["-n", "2", where / "small"], ("32",)))
+    # a program that names Open MPI's library: the name is what the launcher can see
+    fake = where / "libmpi.so.40"
+    subprocess.run(["gcc", "-shared", "-o", str(fake), "-Wl,-soname,libmpi.so.40", "-x", "c", "/dev/null"],
+                   capture_output=True)
+    made = subprocess.run(
+        ["gcc", "-o", str(where / "openmpi"), str(source), "-Wl,--no-as-needed", str(fake),
+         f"-Wl,-rpath,{where}"], capture_output=True)
+    if made.returncode == 0:
+        cases.append(("a program linked to Open MPI", ["-n", "2", where / "openmpi"],
+                      ("Open MPI", "libmpi.so.40")))
+    for label, words, expected in cases:
+        outcome = run([setting.launcher, *words], timeout=60, cwd=where)
+        setting.results.check(f"bad input: {label}", clear(outcome, *expected, most_lines=8))
+    # a shell script is a program, too
+    script = where / "script.sh"
+    program, made_program = build.build(setting, TESTS / "conformance" / "topologies.c")
+    if program is None:
+        setting.results.bad("a shell script", made_program.last_words())
+        return
+    script.write_text(f'#!/bin/sh\nexec "{program}"\n')
+    script.chmod(0o755)
+    outcome = run([*setting.mpiexec(2), script], timeout=60, cwd=where)
+    setting.results.check("a shell script that starts the program", problem_of(outcome, says="ok"))
+    outcome = run([program], timeout=60, cwd=where)
+    setting.results.check("a program without launcher is alone", problem_of(outcome, says="on 1: ok"))
+
+
+def job_directory(setting: Setting) -> None:
+    """Image directories that cannot be written, or are full."""
+    job, why = Jobs(setting, 5).make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad("job directory", why)
+        return
+    where = setting.fresh("bad")
+    file = where / "file"
+    file.write_text("")
+    outcome = run([*setting.mpiexec(2, "--job-dir", file / "below"), job.program, "--seconds", "1"],
+                  timeout=60, cwd=where)
+    setting.results.check("bad input: a job directory that cannot be made",
+                          clear(outcome, "below", "job"))
+    if os.geteuid() != 0:
+        setting.results.skip("a full disk", "needs root for a small file system")
+        return
+    small = where / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(small)],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        setting.results.skip("a full disk", f"cannot mount: {mounted.stderr.strip()}")
+        return
+    try:
+        report = where / "report.json"
+        outcome = run(
+            [*setting.mpiexec(RANKS, "--job-dir", small / "job", "--ckpt-interval", "1s", "--report",
+                              report, "--inject", "kill:rank=1,at=3s"), job.program, *job.arguments],
+            timeout=setting.timeout, cwd=where)
+        problem, note = judge(outcome, report, job.says, 1)
+        if problem is None and not outcome.err.strip():
+            problem = "no warning that images were lost"
+        setting.results.check("a full disk: the job goes on with a warning", problem, note)
+    finally:
+        subprocess.run(["umount", "-l", str(small)], capture_output=True)
+
+
+def listening(pids: list[int]) -> list[tuple[str, int]]:
+    """Addresses on which these processes listen."""
+    inodes = set()
+    for pid in pids:
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+        except OSError:
+            pass
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            parts = line.split()
+            if parts[3] == "0A" and parts[9] in inodes:
+                host, port = parts[1].rsplit(":", 1)
+                if table.endswith("tcp"):
+                    address = socket.inet_ntoa(bytes.fromhex(host)[::-1])
+                    address = "127.0.0.1" if address == "0.0.0.0" else address
+                else:
+                    address = "::1"
+                found.append((address, int(port, 16)))
+    return found
+
+
+class Scanner:
+    """Talks nonsense to every listening port of the job, and leaves connections open."""
+
+    MESSAGES = [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(4096), os.urandom(10000), b"\xff" * 64,
+                b"\x00\x00\x00\x10" + bytes(16)]
+
+    def __init__(self) -> None:
+        self.ports: set[tuple[str, int]] = set()
+        self.open: list[socket.socket] = []
+        self.next = time.monotonic() + 1.0
+        self.rounds = 0
+
+    def __call__(self, process) -> None:
+        if time.monotonic() < self.next or self.rounds >= 12:
+            return
+        self.next = time.monotonic() + 0.3
+        self.rounds += 1
+        for address in listening([process.pid, *descendants(process.pid)]):
+            self.ports.add(address)
+            for message in self.MESSAGES:
+                try:
+                    talk = socket.create_connection(address, timeout=1)
+                    talk.sendall(message)
+                    if len(self.open) < 200:
+                        self.open.append(talk)
+                    else:
+                        talk.close()
+                except OSError:
+                    pass
+
+    def close(self) -> None:
+        for talk in self.open:
+            talk.close()
+
+
+def strangers(setting: Setting) -> None:
+    """A port scanner during a run with kills."""
+    job, why = Jobs(setting, 6).make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad("a port scanner", why)
+        return
+    where = setting.fresh("bad")
+    report = where / "report.json"
+    scanner = Scanner()
+    outcome = run(
+        [*setting.mpiexec(RANKS, "--transport", "tcp", "--ckpt-interval", "1s", "--report", report,
+                          "--inject", "kill:rank=2,at=3s"), job.program, *job.arguments],
+        timeout=setting.timeout, cwd=where, meanwhile=scanner)
+    scanner.close()
+    problem, note = judge(outcome, report, job.says, 1)
+    if problem is None and not scanner.ports:
+        problem = "no listening port was found"
+    setting.results.check("a port scanner on every listening port", problem,
+                          f"{note}, {len(scanner.ports)} ports")
+
+
+def leftovers(setting: Setting) -> None:
+    """Ctrl-C, SIGTERM and a launcher that is killed leave nothing behind."""
+    job, why = Jobs(setting, 30).make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad("leftovers", why)
+        return
+    for name, number in (("SIGINT", 2), ("SIGTERM", 15), ("SIGKILL", 9)):
+        where = setting.fresh("bad")
+        shm = set(os.listdir("/dev/shm"))
+        process = subprocess.Popen(
+            [str(w) for w in [*setting.mpiexec(RANKS), job.program, *job.arguments]],
+            cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        time.sleep(3)
+        below = descendants(process.pid)
+        problem = None if len(below) >= RANKS else f"only {len(below)} processes were started"
+        os.kill(process.pid, number)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            problem = f"did not end within 20 s of {name}"
+            process.kill()
+            process.wait()
+        until = time.monotonic() + 15
+        alive = below
+        while alive and time.monotonic() < until:
+            alive = [p for p in below if Path(f"/proc/{p}/exe").exists() and running(p)]
+            time.sleep(0.2)
+        if problem is None and alive:
+            problem = f"{len(alive)} processes are left"
+        for pid in alive:
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        if problem is None and set(os.listdir("/dev/shm")) - shm:
+            problem = f"left in shared memory: {set(os.listdir('/dev/shm')) - shm}"
+        setting.results.check(f"{name} to the launcher leaves no process", problem)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def giving_up(setting: Setting) -> None:
+    """A rank that dies again and again ends the job with one clear error."""
+    job, why = Jobs(setting, 20).make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad("giving up", why)
+        return
+    where = setting.fresh("bad")
+    outcome = run([*setting.mpiexec(RANKS, "--max-restarts", "2", "--inject", "kill:every=1s"),
+                   job.program, *job.arguments], timeout=60, cwd=where)
+    setting.results.check("too many failures end the job", clear(outcome, "restart", most_lines=12))
+    outcome = run([*setting.mpiexec(RANKS, "--protocol", "none", "--inject", "kill:rank=1,at=2s"),
+                   job.program, *job.arguments], timeout=60, cwd=where)
+    setting.results.check("a failure under `none` ends the job", clear(outcome, "rank 1", most_lines=12))
+
+
+def doctor(setting: Setting) -> None:
+    """`--doctor` says what it looked at."""
+    program, made = build.build(setting, TESTS / "conformance" / "topologies.c")
+    if program is None:
+        setting.results.bad("doctor", made.last_words())
+        return
+    outcome = run([setting.launcher, "--doctor", program], timeout=60)
+    problem = None if outcome.code is not None else problem_of(outcome)
+    if problem is None and len((outcome.out + outcome.err).split()) < 10:
+        problem = "said almost nothing"
+    setting.results.check("doctor", problem)
+    if which("script") is None:
+        setting.results.skip("live line on a terminal", "`script` is not installed")
+
+
+def bad_input(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    command_lines(setting)
+    job_directory(setting)
+    strangers(setting)
+    leftovers(setting)
+    giving_up(setting)
+    doctor(setting)

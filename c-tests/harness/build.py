@@ -1,0 +1,54 @@
+"""Compiles the programs of this tree, with our wrappers and, to compare, with the peer's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .core import KERNELS, TESTS, Outcome, Setting, run, which
+
+PEER_CC = "mpicc.mpich"
+PEER_FC = "mpifort.mpich"
+PEER_EXEC = "mpiexec.mpich"
+
+CFLAGS = ["-O2", "-g", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized"]
+FFLAGS = ["-O1", "-g", "-w", "-fallow-argument-mismatch"]
+
+
+def sources(folder: str) -> list[Path]:
+    """Programs of a folder, in a fixed order; Fortran ones only where there is a compiler."""
+    found = [p for p in (TESTS / folder).iterdir() if p.suffix in (".c", ".f", ".f90")]
+    return sorted(found)
+
+
+def kernel_sources() -> list[Path]:
+    return [KERNELS / "cg.c", *sources("kernels")]
+
+
+def is_fortran(source: Path) -> bool:
+    return source.suffix in (".f", ".f90")
+
+
+def build(setting: Setting, source: Path, peer: bool = False) -> tuple[Path | None, Outcome | None]:
+    """Compiles one program; gives its path, or what the compiler said."""
+    where = setting.work / ("peer" if peer else "bin")
+    where.mkdir(parents=True, exist_ok=True)
+    target = where / source.stem
+    wrapper: str | Path
+    if is_fortran(source):
+        wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS
+    else:
+        wrapper, flags = (PEER_CC if peer else setting.cc), CFLAGS
+    if source.parent == KERNELS:
+        flags = ["-O3", *flags[1:]]
+    made = run([wrapper, *flags, "-o", target, source, "-lm"], timeout=120)
+    if made.code != 0:
+        return None, made
+    return target, made
+
+
+def peer_available() -> bool:
+    return which(PEER_CC) is not None and which(PEER_EXEC) is not None
+
+
+def fortran_available(setting: Setting) -> bool:
+    return which("gfortran") is not None and setting.fc.exists()

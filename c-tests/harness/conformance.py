@@ -1,0 +1,153 @@
+"""Runs every conformance program under our launcher on 1 to 8 ranks, under both protocols, and
+compares its output byte for byte with that of another MPI where that is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import build
+from .core import Outcome, Setting, problem_of, run
+
+# Programs that end otherwise than with 0, or need something.
+EXIT_CODES = {"abort": 7, "exit_code": 3}
+ANY_ERROR = {"fatal"}
+STDIN = {"exit_code": "".join(f"{i}\n" for i in range(50000))}
+NEEDS_RANKS = {"abort": 2, "fatal": 2}
+# Their output is not fixed by the standard.
+NOT_COMPARED = {"fatal", "abort"}
+
+
+def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:
+    where = setting.fresh("run")
+    return run(
+        [*setting.mpiexec(ranks, *options), program],
+        timeout=setting.timeout,
+        cwd=where,
+        stdin=STDIN.get(program.name, ""),
+    )
+
+
+def judge(name: str, outcome: Outcome) -> str | None:
+    if name in ANY_ERROR:
+        if outcome.code is None:
+            return problem_of(outcome)
+        if outcome.code == 0:
+            return "ended with 0, should have failed"
+        return None if outcome.err.strip() else "said nothing on standard error"
+    return problem_of(outcome, EXIT_CODES.get(name, 0))
+
+
+def modes(full: bool) -> list[tuple[str, list[str]]]:
+    listed = [
+        ("none", ["--protocol", "none"]),
+        ("pessimistic", ["--protocol", "pessimistic"]),
+    ]
+    if full:
+        listed += [
+            ("none tcp", ["--protocol", "none", "--transport", "tcp"]),
+            ("pessimistic tcp", ["--protocol", "pessimistic", "--transport", "tcp"]),
+            ("pessimistic all events", ["--protocol", "pessimistic", "--events", "all"]),
+        ]
+    else:
+        listed += [("pessimistic tcp", ["--protocol", "pessimistic", "--transport", "tcp"])]
+    return listed
+
+
+def conformance(setting: Setting, only: list[str], sizes: list[int] | None = None) -> None:
+    """All programs of `conformance/`; `only` names some."""
+    if not setting.ready():
+        return
+    results = setting.results
+    peer = build.peer_available()
+    if not peer:
+        results.skip("comparison with another MPI", f"{build.PEER_EXEC} is not installed")
+    for source in build.sources("conformance"):
+        name = source.stem
+        if only and name not in only:
+            continue
+        if build.is_fortran(source) and not build.fortran_available(setting):
+            results.skip(name, "no Fortran compiler")
+            continue
+        program, made = build.build(setting, source)
+        if program is None:
+            results.bad(f"{name} compiles", made.last_words())
+            continue
+        expected: dict[int, str] = {}
+        if peer and name not in NOT_COMPARED:
+            expected = peer_output(setting, source, sizes)
+        listed = sizes or ([1, 2, 3, 4, 5, 6, 7, 8] if setting.full else [1, 2, 4, 7])
+        for number, (label, options) in enumerate(modes(setting.full)):
+            for ranks in listed:
+                if ranks < NEEDS_RANKS.get(name, 1):
+                    continue
+                if number == 2 and not setting.full and ranks != 4 and not sizes:
+                    continue
+                test = f"{name} on {ranks}, {label}"
+                outcome = once(setting, program, ranks, options)
+                problem = judge(name, outcome)
+                if problem is None and ranks in expected and outcome.out != expected[ranks]:
+                    problem = "output differs from the other MPI's: " + difference(
+                        outcome.out, expected[ranks]
+                    )
+                results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def peer_output(setting: Setting, source: Path, sizes: list[int] | None) -> dict[int, str]:
+    """What the other MPI prints. It spins when ranks outnumber processors, so by default few
+    sizes are compared; the programs check themselves on all."""
+    program, made = build.build(setting, source, peer=True)
+    if program is None:
+        setting.results.bad(f"{source.stem} compiles with {build.PEER_CC}", made.last_words())
+        return {}
+    expected = {}
+    for ranks in sizes or ([1, 2, 3, 4] if setting.full else [1, 2]):
+        outcome = run(
+            [build.PEER_EXEC, "-n", str(ranks), program],
+            timeout=setting.timeout,
+            stdin=STDIN.get(source.stem, ""),
+        )
+        if judge(source.stem, outcome) is None:
+            expected[ranks] = outcome.out
+        else:
+            setting.results.skip(
+                f"{source.stem} on {ranks} compared", f"the other MPI: {outcome.last_words()}"
+            )
+    return expected
+
+
+def difference(got: str, want: str) -> str:
+    for a, b in zip(got.splitlines(), want.splitlines()):
+        if a != b:
+            return f"`{a}`, there `{b}`"
+    return f"{len(got.splitlines())} lines, there {len(want.splitlines())}"
+
+
+def peer_only(setting: Setting) -> None:
+    """Validates the programs themselves: all of them under the other MPI alone."""
+    if not build.peer_available():
+        setting.results.skip("validation", f"{build.PEER_EXEC} is not installed")
+        return
+    listed = [
+        *((s, []) for s in build.sources("conformance")),
+        *((s, ["--seconds", "1"]) for s in build.sources("crash")),
+        *((s, []) for s in build.kernel_sources()),
+    ]
+    for source, arguments in listed:
+        program, made = build.build(setting, source, peer=True)
+        if program is None:
+            setting.results.bad(f"{source.stem} compiles", made.last_words())
+            continue
+        for ranks in [1, 2, 4]:
+            if ranks < max(NEEDS_RANKS.get(source.stem, 1), 2 if source.stem == "two_receives" else 1):
+                continue
+            outcome = run(
+                [build.PEER_EXEC, "-n", str(ranks), program, *arguments],
+                timeout=setting.timeout,
+                stdin=STDIN.get(source.stem, ""),
+            )
+            setting.results.check(
+                f"{source.stem} on {ranks}, other MPI",
+                judge(source.stem, outcome) if source.stem != "fatal" else
+                (None if outcome.code else "ended with 0"),
+                f"{outcome.seconds:.1f} s",
+            )

@@ -1,0 +1,230 @@
+"""What every suite stands on: running a command with a time limit, counting, printing.
+
+Guarantees: a command that does not end in time is a failure called "hang", and nothing that it
+started stays behind; every result is one line; the last line of a run is
+`N passed, N failed, N skipped`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "c-tests"
+KERNELS = ROOT / "npb-harness" / "kernels"
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids below `pid`, children before grandchildren."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            stat = Path("/proc", entry, "stat").read_text()
+        except OSError:
+            continue
+        parent = int(stat.rsplit(")", 1)[1].split()[1])
+        children.setdefault(parent, []).append(int(entry))
+    found: list[int] = []
+    queue = [pid]
+    while queue:
+        for child in children.get(queue.pop(0), []):
+            found.append(child)
+            queue.append(child)
+    return found
+
+
+def kill(pids: list[int]) -> None:
+    """Ends processes; those that are gone already are no error."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+@dataclass
+class Outcome:
+    """How a command ended."""
+
+    code: int | None  # None: it hung and was ended
+    out: str
+    err: str
+    seconds: float
+
+    def last_words(self) -> str:
+        """The end of what it said, in one line."""
+        lines = [line for line in (self.err + "\n" + self.out).splitlines() if line.strip()]
+        wanted = [line for line in lines if "FAIL" in line] or lines[-3:]
+        return " | ".join(line.strip() for line in wanted[:3])[:400]
+
+
+def piped(text: str | None) -> int:
+    """A descriptor to read the text from: a pipe (some launchers cannot poll a file)."""
+    if not text:
+        return os.open(os.devnull, os.O_RDONLY)
+    data = text.encode()
+    reader, writer = os.pipe()
+    assert len(data) < 1 << 20
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)
+    os.write(writer, data)
+    os.close(writer)
+    return reader
+
+
+def run(
+    command: list[str | Path],
+    *,
+    timeout: float,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    stdin: str | None = None,
+    meanwhile=None,
+) -> Outcome:
+    """Runs a command to its end or its time limit; `meanwhile(process)` is called again and again
+    while it runs (with the started process), about every 50 ms, if given."""
+    words = [str(word) for word in command]
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        feed = piped(stdin)
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=feed,
+                stdout=out,
+                stderr=err,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+            )
+        finally:
+            os.close(feed)
+        code: int | None = None
+        while True:
+            try:
+                code = process.wait(timeout=0.05 if meanwhile else 0.5)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+            if meanwhile:
+                meanwhile(process)
+            if time.monotonic() - begin > timeout:
+                below = descendants(process.pid)
+                kill([process.pid])
+                kill(below)
+                process.wait()
+                break
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="replace"))
+    return Outcome(code, texts[0], texts[1], time.monotonic() - begin)
+
+
+@dataclass
+class Results:
+    """Counts and prints."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def good(self, name: str, note: str = "") -> None:
+        self.passed += 1
+        print(f"ok    {name}" + (f"  ({note})" if note else ""), flush=True)
+
+    def bad(self, name: str, why: str) -> None:
+        self.failed += 1
+        self.failures.append(name)
+        print(f"FAIL  {name}: {why}", flush=True)
+
+    def skip(self, name: str, why: str) -> None:
+        self.skipped += 1
+        print(f"skip  {name}: {why}", flush=True)
+
+    def check(self, name: str, problem: str | None, note: str = "") -> bool:
+        """Counts a test: failed if there is a problem."""
+        if problem is None:
+            self.good(name, note)
+        else:
+            self.bad(name, problem)
+        return problem is None
+
+    def finish(self) -> int:
+        if self.failures:
+            print("failed: " + ", ".join(self.failures), flush=True)
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
+        return 1 if self.failed else 0
+
+
+def problem_of(outcome: Outcome, code: int = 0, says: str | None = None) -> str | None:
+    """What is wrong with an outcome, or None."""
+    if outcome.code is None:
+        return f"hang: no end after {outcome.seconds:.0f} s; {outcome.last_words()}"
+    if outcome.code != code:
+        return f"exit code {outcome.code}, expected {code}; {outcome.last_words()}"
+    if says is not None and says not in outcome.out:
+        return f"did not print `{says}`; {outcome.last_words()}"
+    return None
+
+
+@dataclass
+class Setting:
+    """Where things are and how the run was asked for."""
+
+    dist: Path
+    work: Path
+    results: Results
+    full: bool = False
+    seed: int = 1
+    timeout: float = 120.0
+
+    @property
+    def launcher(self) -> Path:
+        return self.dist / "bin" / "ftmpiexec"
+
+    @property
+    def cc(self) -> Path:
+        return self.dist / "bin" / "ftmpicc"
+
+    @property
+    def fc(self) -> Path:
+        return self.dist / "bin" / "ftmpifort"
+
+    def fresh(self, name: str) -> Path:
+        """An empty directory of that name below the working directory."""
+        path = self.work / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return path
+
+    def ready(self) -> bool:
+        """Whether the product is there; a clear line if not."""
+        for tool in (self.launcher, self.cc):
+            if not tool.exists():
+                self.results.bad("dist", f"{tool} is missing: run `make` first")
+                return False
+        return True
+
+    def mpiexec(self, ranks: int, *options: str | Path) -> list[str | Path]:
+        """The beginning of a command line of ours."""
+        return [self.launcher, "-n", str(ranks), *options]
+
+
+def which(name: str) -> str | None:
+    return shutil.which(name)
+
+
+def warn(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

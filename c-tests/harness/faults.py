@@ -1,0 +1,435 @@
+"""Kills: programs run, ranks and servers die, and everything must come out right.
+
+A run counts only if it ended with 0, verified its result, saw at least as many failures as asked
+for, and every rank that was not killed kept its process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import build, npb
+from .core import ROOT, TESTS, Outcome, Setting, descendants, problem_of, run
+
+RANKS = 4
+KERNEL_SAYS = "VERIFICATION SUCCESSFUL"
+
+
+@dataclass
+class Job:
+    """A program that lasts about as long as wanted."""
+
+    name: str
+    program: Path
+    arguments: list[str]
+    says: str
+
+
+def report(path: Path) -> tuple[dict | None, str | None]:
+    """Reads a run's report."""
+    try:
+        return json.loads(path.read_text()), None
+    except (OSError, ValueError) as error:
+        return None, f"report: {error}"
+
+
+def lives(pids: object) -> dict[int, list[int]]:
+    """Process ids of every rank over time, from the report's `pids`: an object or list by rank of
+    lists, each entry a number or an object with `pid`."""
+    def number(entry: object) -> int:
+        return int(entry["pid"]) if isinstance(entry, dict) else int(entry)  # type: ignore[call-overload]
+
+    found: dict[int, list[int]] = {}
+    if isinstance(pids, dict):
+        for rank, entries in pids.items():
+            found[int(rank)] = [number(e) for e in (entries if isinstance(entries, list) else [entries])]
+    elif isinstance(pids, list):
+        for place, entry in enumerate(pids):
+            if isinstance(entry, dict) and "rank" in entry:
+                inner = entry.get("pids", entry.get("lives", entry.get("pid")))
+                entries = inner if isinstance(inner, list) else [inner]
+                found.setdefault(int(entry["rank"]), []).extend(number(e) for e in entries)
+            else:
+                found[place] = [number(e) for e in (entry if isinstance(entry, list) else [entry])]
+    return found
+
+
+def failures_of(what: dict) -> list[dict]:
+    return [f for f in what.get("failures", []) if isinstance(f, dict) and f.get("rank") is not None]
+
+
+def survivors(what: dict, ranks: int) -> str | None:
+    """Whether exactly the ranks that failed, and as often as they failed, got new processes."""
+    by_rank = lives(what.get("pids", []))
+    if len(by_rank) != ranks:
+        return f"report: pids of {len(by_rank)} ranks, expected {ranks}"
+    failed: dict[int, int] = {}
+    for failure in failures_of(what):
+        failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
+    for rank, pids in by_rank.items():
+        distinct = len(dict.fromkeys(pids))
+        if distinct != 1 + failed.get(rank, 0):
+            return f"rank {rank} failed {failed.get(rank, 0)} times and had {distinct} processes"
+    return None
+
+
+def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS) -> tuple[str | None, str]:
+    """Problem (or None) and a note about the run."""
+    problem = problem_of(outcome, says=says)
+    what, unread = report(file)
+    if what is None:
+        return problem or unread, ""
+    failures = failures_of(what)
+    note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
+    if problem is None and len(failures) < least:
+        problem = f"only {len(failures)} failures in {outcome.seconds:.1f} s, {least} wanted"
+    if problem is None and outcome.code == 0:
+        problem = survivors(what, ranks)
+    return problem, note
+
+
+# ---- the programs ---------------------------------------------------------------------------
+
+
+class Jobs:
+    """Compiled once; kernels are measured once, so that they last as long as wanted."""
+
+    CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
+             "collectives", "traffic"]
+    KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
+
+    def __init__(self, setting: Setting, seconds: float):
+        self.setting = setting
+        self.seconds = seconds
+        self.repeats: dict[str, int] = {}
+
+    def make(self, name: str, seed: int) -> tuple[Job | None, str]:
+        if name in self.CRASH:
+            source = TESTS / "crash" / f"{name}.c"
+        elif name in self.KERNELS:
+            source = next(s for s in build.kernel_sources() if s.stem == name)
+        else:
+            return None, f"there is no program {name}"
+        program = self.setting.work / "bin" / name
+        if not program.exists():
+            made_program, made = build.build(self.setting, source)
+            if made_program is None:
+                return None, made.last_words()
+            program = made_program
+        if name in self.CRASH:
+            arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
+            return Job(name, program, arguments, f"{name} on {RANKS}: ok"), ""
+        base = self.KERNELS[name]
+        if name not in self.repeats:
+            self.repeats[name], why = self.measure(program, base)
+            if why:
+                del self.repeats[name]
+                return None, why
+        repeat = ["--repeat", str(self.repeats[name])]
+        return Job(name, program, [*base, *repeat], KERNEL_SAYS), ""
+
+    def measure(self, program: Path, base: list[str]) -> tuple[int, str]:
+        """How many passes fill the time."""
+        passes = 2
+        while True:
+            outcome = run(
+                [*self.setting.mpiexec(RANKS, "--protocol", "pessimistic"), program, *base,
+                 "--repeat", str(passes)],
+                timeout=self.setting.timeout,
+                cwd=self.setting.fresh("run"),
+            )
+            problem = problem_of(outcome, says=KERNEL_SAYS)
+            if problem:
+                return 0, f"without kills: {problem}"
+            if outcome.seconds > 2.5 or passes > 1_000_000:
+                return max(1, int(passes * self.seconds / max(outcome.seconds - 0.3, 0.2))), ""
+            passes *= 4
+
+
+# ---- kills ------------------------------------------------------------------------------------
+
+
+def program_pids(launcher: int, program: Path) -> list[int]:
+    """Ranks of a running job: processes below the launcher that execute the program."""
+    found = []
+    for pid in descendants(launcher):
+        try:
+            if os.path.realpath(f"/proc/{pid}/exe") == str(program.resolve()):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+class Killer:
+    """kill -9 from outside, at random times, of random ranks."""
+
+    def __init__(self, program: Path, seed: int, every: float, count: int, together: bool = False):
+        self.program, self.random = program, random.Random(seed)
+        self.every, self.left, self.together = every, count, together
+        self.next = time.monotonic() + every
+        self.done = 0
+
+    def __call__(self, process) -> None:
+        if self.left <= 0 or time.monotonic() < self.next:
+            return
+        pids = program_pids(process.pid, self.program)
+        if len(pids) < RANKS:
+            return  # one of them is just coming back
+        for pid in pids if self.together else [self.random.choice(pids)]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                self.done += 1
+            except ProcessLookupError:
+                pass
+        self.left -= 1
+        self.next = time.monotonic() + self.every * self.random.uniform(0.6, 1.4)
+
+
+MODES = [
+    [],
+    ["--transport", "tcp"],
+    ["--events", "all"],
+    ["--transport", "tcp", "--events", "all"],
+]
+
+
+def kills(
+    setting: Setting,
+    runs: int,
+    programs: list[str],
+    external: bool,
+    seconds: float,
+    npb_sources: Path | None,
+) -> None:
+    """`runs` runs, programs and modes in turn, a new seed in each."""
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, seconds)
+    names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:], "pipeline", "sort"]
+    suite = npb.Suite(setting, npb_sources) if npb_sources else None
+    if suite and not programs:
+        names += ["npb-bt", "npb-lu", "npb-sp", "npb-cg"]
+    for number in range(runs):
+        seed = setting.seed + number
+        name = names[number % len(names)]
+        mode = MODES[number % len(MODES)] if not external else MODES[number % 2]
+        outside = external or number % 5 == 4
+        test = f"kills: {name}, seed {seed}" + ("" if not mode else " " + " ".join(mode)) + (
+            ", from outside" if outside else "")
+        if name.startswith("npb-") and suite:
+            job, why = suite.job(name[4:], jobs)
+        else:
+            job, why = jobs.make(name, seed)
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        least = 3 if seconds >= 8 else 2
+        options = ["--ckpt-interval", "1s", "--report", file, *mode]
+        killer = None
+        if outside:
+            killer = Killer(job.program, seed, 2.0, 20)
+        else:
+            options += ["--inject", f"kill:every=2s,count=20,seed={seed}"]
+        outcome = run(
+            [*setting.mpiexec(RANKS, *options), job.program, *job.arguments],
+            timeout=max(setting.timeout, 10 * seconds),
+            cwd=where,
+            meanwhile=killer,
+        )
+        problem, note = judge(outcome, file, job.says, least)
+        setting.results.check(test, problem, note)
+
+
+# ---- named points -----------------------------------------------------------------------------
+
+# Where, and which time: early and late. `log` points exist where determinants are.
+NTH = {
+    "init": [1],
+    "exit": [1],
+    "finalize-begin": [1],
+    "finalize": [1],
+    "finalize-end": [1],
+    "image": [1, 2],
+    "replay": [1, 20],
+}
+OTHER_NTH = [1, 300]
+
+
+def points_of_library() -> list[str]:
+    """The names that the library's sources have, so that none is forgotten here."""
+    names: set[str] = set()
+    for folder in ("libftmpi", "transport", "checkpoint"):
+        for file in (ROOT / folder).rglob("*.rs"):
+            names.update(re.findall(r'\bpoint\(\s*"([a-z][a-z0-9-]+)"', file.read_text()))
+    return sorted(names)
+
+
+def points(setting: Setting) -> None:
+    """Rank 1 dies at every named point, and so does rank 0."""
+    if not setting.ready():
+        return
+    names = points_of_library()
+    if not names:
+        setting.results.bad("points", "no named point was found in the sources of the library")
+        return
+    jobs = Jobs(setting, 3)
+    for index, name in enumerate(names):
+        for nth in NTH.get(name, OTHER_NTH):
+            for rank in [index % 2] if not setting.full else [0, 1, RANKS - 1]:
+                program = "traffic" if "rendezvous" in name else ["probe_loop", "waitany"][index % 2]
+                job, why = jobs.make(program, 1)
+                test = f"point {name}, time {nth}, rank {rank}"
+                if job is None:
+                    setting.results.bad(test, why)
+                    continue
+                where = setting.fresh("run")
+                file = where / "report.json"
+                options = ["--ckpt-interval", "700ms", "--report", file]
+                least = 1
+                if name.startswith("replay") or name == "restore":
+                    options += ["--inject", f"kill:rank={rank},at=1500ms"]
+                    least = 2
+                options += ["--inject", f"kill:rank={rank},point={name},nth={nth}"]
+                outcome = run(
+                    [*setting.mpiexec(RANKS, *options), job.program, *job.arguments],
+                    timeout=setting.timeout,
+                    cwd=where,
+                )
+                problem, note = judge(outcome, file, job.says, least)
+                setting.results.check(test, problem, note)
+
+
+# ---- servers, everybody, images -----------------------------------------------------------------
+
+
+def simple(setting: Setting, test: str, program: str, injections: list[str], least: int,
+           options: list[str] | None = None, seconds: float = 6) -> None:
+    """One run with faults."""
+    job, why = Jobs(setting, seconds).make(program, setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    where = setting.fresh("run")
+    file = where / "report.json"
+    words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *(options or [])]
+    for injection in injections:
+        words += ["--inject", injection]
+    outcome = run(
+        [*setting.mpiexec(RANKS, *words), job.program, *job.arguments],
+        timeout=setting.timeout,
+        cwd=where,
+    )
+    problem, note = judge(outcome, file, job.says, least)
+    setting.results.check(test, problem, note)
+
+
+def servers(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    for server in ("event-logger", "checkpoint-server"):
+        for program in ("master_worker", "collectives") if setting.full else ("master_worker",):
+            simple(setting, f"{server} killed under {program}", program,
+                   [f"kill:server={server},at=2s"], 0)
+            simple(setting, f"{server} killed, then a rank, under {program}", program,
+                   [f"kill:server={server},at=2s", "kill:rank=1,at=4s"], 1)
+    simple(setting, "a slow event logger", "probe_loop",
+           ["delay:logger=20ms", "kill:every=2s,count=2,seed=3"], 1)
+    simple(setting, "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
+           ["--ckpt", "off"])
+
+
+def all_ranks(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    for program in ("master_worker", "wavefront", "collectives"):
+        simple(setting, f"all ranks killed at once under {program}", program,
+               ["kill:rank=all,at=3s"], RANKS)
+    simple(setting, "all ranks killed twice", "probe_loop",
+           ["kill:rank=all,at=2s", "kill:rank=all,at=5s"], 2 * RANKS, seconds=8)
+    simple(setting, "two ranks at once", "two_receives",
+           ["kill:rank=0,at=3s", "kill:rank=2,at=3s"], 2)
+
+
+class Damager:
+    """When there are at least two images of a rank, damages the newest file and kills its rank."""
+
+    def __init__(self, folder: Path, program: Path, how: str):
+        self.folder, self.program, self.how = folder, program, how
+        self.begin = time.monotonic()
+        self.damaged = ""
+
+    def images(self) -> list[Path]:
+        files = []
+        for path in self.folder.rglob("*"):
+            try:
+                if path.is_file() and path.stat().st_size > 200_000 and not path.name.startswith("."):
+                    files.append(path)
+            except OSError:
+                pass
+        return files
+
+    def __call__(self, process) -> None:
+        if self.damaged or time.monotonic() - self.begin < 4:
+            return
+        files = self.images()
+        if len(files) < 2 * RANKS:
+            return
+        pids = program_pids(process.pid, self.program)
+        if len(pids) < RANKS:
+            return
+        # the newest file of every rank, so that whoever is killed needs an older one
+        newest: dict[Path, Path] = {}
+        for file in files:
+            other = newest.get(file.parent)
+            if other is None or file.stat().st_mtime > other.stat().st_mtime:
+                newest[file.parent] = file
+        chosen = newest.values() if len(newest) > 1 else [max(files, key=lambda f: f.stat().st_mtime)]
+        for file in chosen:
+            size = file.stat().st_size
+            with file.open("r+b") as image:
+                if self.how == "bit":
+                    image.seek(size // 2)
+                    byte = image.read(1)
+                    image.seek(size // 2)
+                    image.write(bytes([byte[0] ^ 0x10]))
+                else:
+                    image.truncate(size * 2 // 3)
+        self.damaged = ", ".join(str(f.relative_to(self.folder)) for f in chosen)
+        for pid in pids if len(newest) <= 1 else pids[:1]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def damage(setting: Setting) -> None:
+    """The newest images are damaged, then a rank dies: the older image must serve."""
+    if not setting.ready():
+        return
+    for how in ("bit", "truncated"):
+        test = f"newest image damaged ({how})"
+        job, why = Jobs(setting, 9).make("master_worker", setting.seed)
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file, folder = where / "report.json", where / "job"
+        damager = Damager(folder, job.program, how)
+        outcome = run(
+            [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file),
+             job.program, *job.arguments],
+            timeout=setting.timeout,
+            cwd=where,
+            meanwhile=damager,
+        )
+        if not damager.damaged:
+            setting.results.bad(test, f"no images were found to damage; {outcome.last_words()}")
+            continue
+        problem, note = judge(outcome, file, job.says, 1)
+        setting.results.check(test, problem, note)

@@ -1,0 +1,85 @@
+"""IMB-MPI1 of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
+unchanged. The package is put into a virtual environment below `.peers/`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from .core import Setting, problem_of, run, which
+
+PACKAGE = "impi-rt"
+
+
+def environment(peers: Path, package: str) -> tuple[Path | None, str]:
+    """A virtual environment with one package; made when it is not there yet."""
+    folder = peers / package
+    done = folder / ".complete"
+    if done.exists():
+        return folder, ""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = run([sys.executable, "-m", "venv", folder], timeout=300)
+    if made.code != 0:
+        return None, f"python3 -m venv: {made.last_words()}"
+    got = run(
+        [folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], timeout=900
+    )
+    if got.code != 0:
+        return None, f"pip install {package}: {got.last_words()}"
+    done.write_text("")
+    return folder, ""
+
+
+def find_program(folder: Path, name: str) -> Path | None:
+    found = sorted(p for p in folder.rglob(name) if p.is_file())
+    for path in found:
+        path.chmod(path.stat().st_mode | 0o111)
+        return path
+    return None
+
+
+def complete(out: str) -> str | None:
+    return None if "All processes entering MPI_Finalize" in out else "did not come to its end"
+
+
+def imb(setting: Setting, peers: Path, quick: bool) -> None:
+    if not setting.ready():
+        return
+    results = setting.results
+    folder, why = environment(peers, PACKAGE)
+    if folder is None:
+        results.skip("imb", why)
+        return
+    program = find_program(folder, "IMB-MPI1")
+    if program is None:
+        results.skip("imb", f"{PACKAGE} has no IMB-MPI1")
+        return
+    words = ["-iter", "20", "-time", "0.2", "-msglog", "0:16"] if quick else []
+    modes = [("none", ["--protocol", "none"]), ("pessimistic", ["--protocol", "pessimistic"])]
+    if setting.full:
+        modes += [("none tcp", ["--protocol", "none", "--transport", "tcp"]),
+                  ("pessimistic tcp", ["--protocol", "pessimistic", "--transport", "tcp"])]
+    for ranks in (2, 4):
+        for label, options in modes:
+            outcome = run(
+                [*setting.mpiexec(ranks, *options), program, *words],
+                timeout=max(setting.timeout, 1800),
+                cwd=setting.fresh("run"),
+            )
+            problem = problem_of(outcome) or complete(outcome.out)
+            results.check(f"IMB-MPI1 on {ranks}, {label}", problem, f"{outcome.seconds:.0f} s")
+    netpipe = which("NPmpich2")
+    if netpipe is None:
+        results.skip("NPmpich2", "not installed (Debian package netpipe-mpich2)")
+        return
+    for label, options in modes:
+        where = setting.fresh("run")
+        outcome = run(
+            [*setting.mpiexec(2, *options), netpipe, "-u", "100000" if quick else "4000000"],
+            timeout=max(setting.timeout, 900),
+            cwd=where,
+        )
+        problem = problem_of(outcome)
+        if problem is None and not (where / "np.out").exists():
+            problem = "wrote no np.out"
+        results.check(f"NPmpich2, {label}", problem, f"{outcome.seconds:.0f} s")

@@ -1,0 +1,218 @@
+"""Two hosts out of one: network namespaces joined by a veth pair, an sshd in each. Ranks of one
+namespace are killed, its agent is killed, the wire is cut for a moment. Root only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .core import Setting, kill, run, which
+from .faults import Jobs, judge
+
+HOSTS = ("10.77.31.1", "10.77.31.2")
+
+
+@dataclass
+class Hosts:
+    """The namespaces while they live."""
+
+    folder: Path
+    names: tuple[str, str]
+    daemons: list[subprocess.Popen] = field(default_factory=list)
+
+    def ssh(self) -> str:
+        return f"ssh -F {self.folder / 'ssh_config'}"
+
+    def inside(self, host: int) -> list[str]:
+        return ["ip", "netns", "exec", self.names[host]]
+
+
+def missing() -> str | None:
+    if os.geteuid() != 0:
+        return "needs root"
+    for tool in ("ip", "sshd", "ssh", "ssh-keygen"):
+        if which(tool) is None and not Path("/usr/sbin", tool).exists():
+            return f"{tool} is not installed"
+    return None
+
+
+def up(folder: Path) -> Hosts:
+    """Makes both hosts; raises CalledProcessError with what failed."""
+    tag = f"ft{os.getpid()}"
+    hosts = Hosts(folder, (f"{tag}a", f"{tag}b"))
+
+    def do(*words: str) -> None:
+        subprocess.run(words, check=True, capture_output=True, text=True)
+
+    try:
+        for name in hosts.names:
+            do("ip", "netns", "add", name)
+        a, b = f"{tag}v0", f"{tag}v1"
+        do("ip", "link", "add", a, "type", "veth", "peer", "name", b)
+        for name, link, address in zip(hosts.names, (a, b), HOSTS):
+            do("ip", "link", "set", link, "netns", name)
+            do("ip", "-n", name, "addr", "add", f"{address}/24", "dev", link)
+            do("ip", "-n", name, "link", "set", link, "up")
+            do("ip", "-n", name, "link", "set", "lo", "up")
+        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host_key"))
+        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "user_key"))
+        shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
+        (folder / "authorized_keys").chmod(0o600)
+        Path("/run/sshd").mkdir(exist_ok=True)
+        (folder / "sshd_config").write_text(
+            f"Port 22\nHostKey {folder / 'host_key'}\nAuthorizedKeysFile {folder / 'authorized_keys'}\n"
+            f"PidFile none\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\n"
+            "KbdInteractiveAuthentication no\nUsePAM no\nMaxStartups 100\n"
+        )
+        (folder / "ssh_config").write_text(
+            f"Host *\n  IdentityFile {folder / 'user_key'}\n  IdentitiesOnly yes\n  User root\n"
+            "  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n"
+        )
+        sshd = which("sshd") or "/usr/sbin/sshd"
+        for host in (0, 1):
+            hosts.daemons.append(
+                subprocess.Popen(
+                    [*hosts.inside(host), sshd, "-D", "-e", "-f", str(folder / "sshd_config")],
+                    stdout=subprocess.DEVNULL,
+                    stderr=(folder / f"sshd{host}.log").open("w"),
+                )
+            )
+        for host in (0, 1):
+            until = time.monotonic() + 10
+            while True:
+                tried = subprocess.run(
+                    [*hosts.inside(1 - host), "ssh", "-F", str(folder / "ssh_config"), HOSTS[host], "true"],
+                    capture_output=True, text=True,
+                )
+                if tried.returncode == 0:
+                    break
+                if time.monotonic() > until:
+                    raise subprocess.CalledProcessError(1, f"ssh {HOSTS[host]}", tried.stdout, tried.stderr)
+                time.sleep(0.2)
+        return hosts
+    except BaseException:
+        down(hosts)
+        raise
+
+
+def down(hosts: Hosts) -> None:
+    for daemon in hosts.daemons:
+        daemon.terminate()
+    for name in hosts.names:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True)
+    for daemon in hosts.daemons:
+        daemon.wait()
+
+
+def pids_in(namespace: str, program: Path) -> list[int]:
+    """Processes of the program in one namespace."""
+    listed = subprocess.run(
+        ["ip", "netns", "pids", namespace], capture_output=True, text=True
+    ).stdout.split()
+    found = []
+    for word in listed:
+        try:
+            if os.path.realpath(f"/proc/{word}/exe") == str(program.resolve()):
+                found.append(int(word))
+        except OSError:
+            pass
+    return found
+
+
+def netns(setting: Setting) -> None:
+    results = setting.results
+    lack = missing()
+    if lack:
+        results.skip("two hosts", lack)
+        return
+    if not setting.ready():
+        return
+    try:
+        hosts = up(setting.fresh("hosts"))
+    except (subprocess.CalledProcessError, OSError) as error:
+        results.skip("two hosts", f"namespaces cannot be made here: {getattr(error, 'stderr', '') or error}")
+        return
+    try:
+        scenarios(setting, hosts)
+    finally:
+        down(hosts)
+
+
+def scenarios(setting: Setting, hosts: Hosts) -> None:
+    jobs = Jobs(setting, 8)
+
+    class HostKiller:
+        """All ranks of the second host at once, from outside."""
+
+        def __init__(self, program: Path):
+            self.program, self.begin, self.done = program, time.monotonic(), False
+
+        def __call__(self, process) -> None:
+            if self.done or time.monotonic() - self.begin < 4:
+                return
+            pids = pids_in(hosts.names[1], self.program)
+            if len(pids) == 2:
+                kill(pids)
+                self.done = True
+
+    class Cutter:
+        """The wire is cut for two seconds."""
+
+        def __init__(self) -> None:
+            self.begin, self.state = time.monotonic(), 0
+
+        def __call__(self, process) -> None:
+            age = time.monotonic() - self.begin
+            links = subprocess.run(
+                ["ip", "-n", hosts.names[0], "-br", "link"], capture_output=True, text=True
+            ).stdout.split()
+            link = next((w.split("@")[0] for w in links if "@" in w), None)
+            if link and self.state == 0 and age > 3:
+                subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, "down"])
+                self.state = 1
+            elif link and self.state == 1 and age > 5:
+                subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, "up"])
+                self.state = 2
+
+    cases: list[tuple[str, str, list[str], object, int]] = [
+        ("no fault", "collectives", [], None, 0),
+        ("random kills", "master_worker", ["kill:every=2s,count=10,seed=5"], None, 2),
+        ("random kills", "wavefront", ["kill:every=2s,count=10,seed=6"], None, 2),
+        ("all ranks of one host killed", "probe_loop", [], HostKiller, 2),
+        ("the agent of one host killed", "waitany", [f"kill:agent={HOSTS[1]},at=4s"], None, 2),
+        ("all ranks killed", "two_receives", ["kill:rank=all,at=4s"], None, 4),
+        ("the wire cut for two seconds", "test_loop", [], Cutter, 0),
+    ]
+    for label, program, injections, watcher, least in cases:
+        test = f"two hosts: {label} under {program}"
+        job, why = jobs.make(program, setting.seed)
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        options: list[str | Path] = ["-hosts", ",".join(HOSTS), "-ppn", "2", "--rsh", hosts.ssh(),
+                                     "--ckpt-interval", "1s", "--report", file]
+        for injection in injections:
+            options += ["--inject", injection]
+        meanwhile = None
+        if watcher is HostKiller:
+            meanwhile = HostKiller(job.program)
+        elif watcher is Cutter:
+            meanwhile = Cutter()
+        outcome = run(
+            [*hosts.inside(0), *setting.mpiexec(4, *options), job.program, *job.arguments],
+            timeout=setting.timeout,
+            cwd=where,
+            meanwhile=meanwhile,
+        )
+        problem, note = judge(outcome, file, job.says, least)
+        setting.results.check(test, problem, note)
+        left = [p for name in hosts.names for p in pids_in(name, job.program)]
+        setting.results.check(f"{test}: nothing left behind",
+                              f"processes {left}" if left else None)
+        kill(left)

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Runs the test suites of ftmpi that need a built `dist/`.
+
+Every run has a time limit (no end in time is a failure called "hang"), prints one line per test
+and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 if none failed.
+
+    c-tests/run.py check                    what `make check` runs (minutes)
+    c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
+    c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
+    c-tests/run.py points | servers | all-ranks | damage | bad-input | netns
+    c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
+    c-tests/run.py imb                      IMB-MPI1 of the Python package impi-rt
+    c-tests/run.py peer                     the programs themselves, under the other MPI only
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import bad_input, conformance, faults, imb, netns, npb  # noqa: E402
+from harness.core import ROOT, Results, Setting  # noqa: E402
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="the built tree")
+    parser.add_argument("--work", type=Path, help="working directory (kept); default: a new one")
+    parser.add_argument("--full", action="store_true", help="all sizes, protocols and transports")
+    parser.add_argument("--seed", type=int, default=1, help="first seed of what is random")
+    parser.add_argument("--timeout", type=float, default=120, help="limit of one run, in seconds")
+    # The same options are accepted after the name of the suite.
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--dist", type=Path)
+    common.add_argument("--work", type=Path)
+    common.add_argument("--full", action="store_true")
+    common.add_argument("--seed", type=int)
+    common.add_argument("--timeout", type=float)
+    suites = parser.add_subparsers(dest="suite", required=True)
+
+    def suite(name: str, text: str) -> argparse.ArgumentParser:
+        return suites.add_parser(name, help=text, parents=[common])
+
+    suite("check", "a short form of everything, for `make check`")
+    p = suite("conformance", "MPI chapter by chapter")
+    p.add_argument("only", nargs="*", help="names of programs")
+    p.add_argument("--ranks", type=int, nargs="*", help="sizes instead of the usual ones")
+    p = suite("kills", "random kills")
+    p.add_argument("--runs", type=int, default=10)
+    p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
+    p.add_argument("--external", action="store_true", help="kill -9 from outside in every run")
+    p.add_argument("--npb", type=Path, help="NPB sources: BT, CG, LU and SP take turns, too")
+    p.add_argument("--seconds", type=float, default=10, help="length of a run without kills")
+    suite("points", "every named point of the library")
+    suite("servers", "event logger and checkpoint server killed")
+    suite("all-ranks", "all ranks killed at once")
+    suite("damage", "the newest image damaged")
+    p = suite("npb", "NAS Parallel Benchmarks")
+    p.add_argument("--npb", type=Path, required=True, help="the folder NPB3.4-MPI")
+    p.add_argument("--classes", default="S,W,A")
+    p.add_argument("--kernels", default="bt,cg,ep,ft,is,lu,mg,sp")
+    p.add_argument("--ranks", default="1,2,4,16")
+    p.add_argument("--peer-built", action="store_true", help="also the programs of MPICH's wrappers")
+    p = suite("imb", "IMB-MPI1")
+    p.add_argument("--peers", type=Path, default=ROOT / ".peers")
+    p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
+    suite("netns", "two hosts made of network namespaces (root only)")
+    suite("bad-input", "what users do wrong")
+    suite("peer", "validate the programs under the other MPI only")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    work = args.work or Path(tempfile.mkdtemp(prefix="ftmpi-tests."))
+    work = work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    results = Results()
+    setting = Setting(args.dist.resolve(), work, results, args.full, args.seed, args.timeout)
+    print(f"seed {args.seed}, working directory {work}", flush=True)
+    os.environ.pop("MPIEXEC_TIMEOUT", None)
+    try:
+        match args.suite:
+            case "check":
+                check(setting)
+            case "conformance":
+                conformance.conformance(setting, args.only, args.ranks)
+            case "kills":
+                faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb)
+            case "points":
+                faults.points(setting)
+            case "servers":
+                faults.servers(setting)
+            case "all-ranks":
+                faults.all_ranks(setting)
+            case "damage":
+                faults.damage(setting)
+            case "npb":
+                npb.npb(
+                    setting,
+                    args.npb,
+                    args.classes.split(","),
+                    args.kernels.split(","),
+                    [int(r) for r in args.ranks.split(",")],
+                    args.peer_built,
+                )
+            case "imb":
+                imb.imb(setting, args.peers, args.quick)
+            case "netns":
+                netns.netns(setting)
+            case "bad-input":
+                bad_input.bad_input(setting)
+            case "peer":
+                conformance.peer_only(setting)
+    except KeyboardInterrupt:
+        results.bad("interrupted", "the run was ended by hand")
+    code = results.finish()
+    if args.work is None and code == 0:
+        shutil.rmtree(work, ignore_errors=True)
+    return code
+
+
+def check(setting: Setting) -> None:
+    """The short form: some minutes on two processors."""
+    conformance.conformance(setting, [])
+    faults.kills(setting, 6, [], False, 7, None)
+    faults.points(setting)
+    faults.servers(setting)
+    faults.all_ranks(setting)
+    faults.damage(setting)
+    bad_input.bad_input(setting)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
