@@ -10,7 +10,6 @@ use super::{allgather, alltoall, bcast, gather, reduce, scan};
 use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The call. Roots are [`Root::Remote`] with a rank of the communicator's only group, if it is an
 /// intracommunicator. Pieces and addresses that are `None` are in place.
@@ -18,23 +17,67 @@ use std::sync::Arc;
 #[allow(missing_docs)]
 pub enum Call {
     Barrier,
-    Bcast { data: Piece, root: Root },
-    Gather { send: Option<Piece>, recv: Blocks, root: Root, uniform: bool },
-    Scatter { send: Blocks, recv: Option<Piece>, root: Root, uniform: bool },
-    Allgather { send: Option<Piece>, recv: Blocks },
-    Alltoall { send: Option<Blocks>, recv: Blocks },
-    Reduce { send: Option<UserPtr>, recv: UserPtr, elements: Elements, op: Arc<Op>, root: Root },
-    Allreduce { send: Option<UserPtr>, recv: UserPtr, elements: Elements, op: Arc<Op> },
-    Scan { send: Option<UserPtr>, recv: UserPtr, elements: Elements, op: Arc<Op>, inclusive: bool },
+    Bcast {
+        data: Piece,
+        root: Root,
+    },
+    Gather {
+        send: Option<Piece>,
+        recv: Blocks,
+        root: Root,
+        uniform: bool,
+    },
+    Scatter {
+        send: Blocks,
+        recv: Option<Piece>,
+        root: Root,
+        uniform: bool,
+    },
+    Allgather {
+        send: Option<Piece>,
+        recv: Blocks,
+    },
+    Alltoall {
+        send: Option<Blocks>,
+        recv: Blocks,
+    },
+    Reduce {
+        send: Option<UserPtr>,
+        recv: UserPtr,
+        elements: Elements,
+        op: Op,
+        root: Root,
+    },
+    Allreduce {
+        send: Option<UserPtr>,
+        recv: UserPtr,
+        elements: Elements,
+        op: Op,
+    },
+    Scan {
+        send: Option<UserPtr>,
+        recv: UserPtr,
+        elements: Elements,
+        op: Op,
+        inclusive: bool,
+    },
     ReduceScatter {
         send: Option<UserPtr>,
         recv: UserPtr,
         datatype: TypeRef,
         counts: Rc<[usize]>,
-        op: Arc<Op>,
+        op: Op,
     },
-    NeighborAllgather { neighbors: Neighbors, send: Piece, recv: Blocks },
-    NeighborAlltoall { neighbors: Neighbors, send: Blocks, recv: Blocks },
+    NeighborAllgather {
+        neighbors: Neighbors,
+        send: Piece,
+        recv: Blocks,
+    },
+    NeighborAlltoall {
+        neighbors: Neighbors,
+        send: Blocks,
+        recv: Blocks,
+    },
 }
 
 impl Call {

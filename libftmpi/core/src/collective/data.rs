@@ -1,6 +1,5 @@
 //! What steps of a schedule send, receive and copy: pieces of the program's memory or of ours.
 
-
 use crate::datatype::{self, Builtin, Datatype};
 use crate::engine::{RecvData, SendData};
 use crate::usermem::UserPtr;

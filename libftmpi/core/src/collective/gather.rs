@@ -54,7 +54,8 @@ fn gather_tree<C: Carrier>(
     // Blocks `place..place + subtree` come together here.
     let subtree = subtree(place, n);
     let stage = p.scratch(block * subtree);
-    let part = |i: usize, count: usize| Piece::bytes(stage.offset((block * i) as i64), block * count);
+    let part =
+        |i: usize, count: usize| Piece::bytes(stage.offset((block * i) as i64), block * count);
     if let Some(send) = send {
         p.copy(send.clone(), part(0, 1));
     }
@@ -123,7 +124,8 @@ fn scatter_tree<C: Carrier>(
     let place = (p.me + n - root) % n;
     let subtree = subtree(place, n);
     let stage = p.scratch(block * subtree);
-    let part = |i: usize, count: usize| Piece::bytes(stage.offset((block * i) as i64), block * count);
+    let part =
+        |i: usize, count: usize| Piece::bytes(stage.offset((block * i) as i64), block * count);
     let mut mask = 1;
     if place == 0 {
         for i in 0..n {

@@ -10,11 +10,10 @@ use super::gather::scatter;
 use super::plan::Plan;
 use super::reduce::reduce;
 use super::schedule::Carrier;
-use crate::comm::Ranks;
+use crate::group::Group;
 use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Which part this rank plays in a rooted operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +30,11 @@ pub enum Root {
 #[derive(Clone, Copy)]
 pub struct Sides<'a> {
     /// Its own group.
-    pub local: &'a Ranks,
+    pub local: &'a Group,
     /// Its rank there.
     pub me: u32,
     /// The other group.
-    pub remote: &'a Ranks,
+    pub remote: &'a Group,
 }
 
 impl<'a> Sides<'a> {
@@ -124,7 +123,12 @@ pub fn scatter_out<'a, C: Carrier>(
 }
 
 /// Everybody's block goes to everybody of the other group.
-pub fn allgather<'a, C: Carrier>(p: &mut Plan<'a, C>, sides: Sides<'a>, send: &Piece, recv: &Blocks) {
+pub fn allgather<'a, C: Carrier>(
+    p: &mut Plan<'a, C>,
+    sides: Sides<'a>,
+    send: &Piece,
+    recv: &Blocks,
+) {
     sides.far(p);
     for i in (0..p.size).filter(|&i| recv.bytes(i) > 0) {
         p.recv(recv.piece(i), i, 0);
@@ -135,7 +139,12 @@ pub fn allgather<'a, C: Carrier>(p: &mut Plan<'a, C>, sides: Sides<'a>, send: &P
 }
 
 /// Block `j` of rank `i` becomes block `i` of rank `j` of the other group.
-pub fn alltoall<'a, C: Carrier>(p: &mut Plan<'a, C>, sides: Sides<'a>, send: &Blocks, recv: &Blocks) {
+pub fn alltoall<'a, C: Carrier>(
+    p: &mut Plan<'a, C>,
+    sides: Sides<'a>,
+    send: &Blocks,
+    recv: &Blocks,
+) {
     sides.far(p);
     for i in (0..p.size).filter(|&i| recv.bytes(i) > 0) {
         p.recv(recv.piece(i), i, 0);
@@ -152,7 +161,7 @@ pub fn reduce_out<'a, C: Carrier>(
     send: UserPtr,
     recv: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
     root: Root,
 ) {
     if el.is_empty() {
@@ -180,7 +189,7 @@ fn reduced_here<'a, C: Carrier>(
     sides: Sides<'a>,
     send: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
 ) -> UserPtr {
     sides.near(p);
     let result = if sides.me == 0 { p.elements(el, el.count) } else { UserPtr::BOTTOM };
@@ -196,7 +205,7 @@ pub fn allreduce<'a, C: Carrier>(
     send: UserPtr,
     recv: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
 ) {
     if el.is_empty() {
         return;
@@ -220,7 +229,7 @@ pub fn reduce_scatter<'a, C: Carrier>(
     recv: UserPtr,
     datatype: &TypeRef,
     counts: &Rc<[usize]>,
-    op: &Arc<Op>,
+    op: &Op,
 ) {
     let el = Elements { datatype: datatype.clone(), count: counts.iter().sum() };
     if el.is_empty() {

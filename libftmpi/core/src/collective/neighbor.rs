@@ -40,7 +40,12 @@ impl Neighbors {
 }
 
 /// One block goes to all destinations, a block comes from each source.
-pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, send: &Piece, recv: &Blocks) {
+pub fn allgather<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    neighbors: &Neighbors,
+    send: &Piece,
+    recv: &Blocks,
+) {
     receive(p, neighbors, recv);
     for &(to, step) in neighbors.destinations.iter().filter(|_| !send.is_empty()) {
         if let Some(to) = to {
@@ -50,7 +55,12 @@ pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, send: &
 }
 
 /// A block goes to each destination, a block comes from each source.
-pub fn alltoall<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, send: &Blocks, recv: &Blocks) {
+pub fn alltoall<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    neighbors: &Neighbors,
+    send: &Blocks,
+    recv: &Blocks,
+) {
     receive(p, neighbors, recv);
     for (i, &(to, step)) in neighbors.destinations.iter().enumerate() {
         if let Some(to) = to.filter(|_| send.bytes(i) > 0) {

@@ -5,13 +5,13 @@
 //! the order in which the plan names them.
 
 use super::data::{Elements, Piece, TypeRef};
-use super::pool::Pool;
+use super::pool::{Pool, lend};
 use super::schedule::{Carrier, Schedule, Step};
-use crate::comm::Ranks;
+use crate::group::Group;
 
 use crate::op::Op;
 use crate::usermem::{Scratch, UserPtr};
-use std::sync::Arc;
+use ftmpi_wire::Rank;
 
 /// Bits of a tag that number messages within one operation.
 const STEP_BITS: u32 = 12;
@@ -26,7 +26,7 @@ pub fn tag_of(sequence: u32) -> i32 {
 pub struct Plan<'a, C: Carrier> {
     carrier: &'a mut C,
     pool: &'a mut Pool,
-    ranks: &'a Ranks,
+    ranks: &'a Group,
     /// This rank among `ranks`; on the remote side of an intercommunicator there is none.
     pub me: usize,
     /// How many ranks.
@@ -42,7 +42,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
     pub fn new(
         carrier: &'a mut C,
         pool: &'a mut Pool,
-        ranks: &'a Ranks,
+        ranks: &'a Group,
         me: u32,
         context: u16,
         tag: i32,
@@ -53,7 +53,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
     }
 
     /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).
-    pub fn turn_to(&mut self, ranks: &'a Ranks, me: u32) {
+    pub fn turn_to(&mut self, ranks: &'a Group, me: u32) {
         self.ranks = ranks;
         self.size = ranks.len() as usize;
         self.me = me as usize;
@@ -61,15 +61,19 @@ impl<'a, C: Carrier> Plan<'a, C> {
 
     /// Sends `data` to rank `to`, as message number `step` of the operation.
     pub fn send(&mut self, data: Piece, to: usize, step: usize) {
-        let to = self.ranks.world(to as u32);
+        let to = self.world(to);
         let ssn = self.carrier.reserve(to);
         self.steps.push(Step::Send { ssn, to, tag: self.tag_at(step), data });
     }
 
     /// Receives message number `step` of the operation from rank `from`.
     pub fn recv(&mut self, into: Piece, from: usize, step: usize) {
-        let from = self.ranks.world(from as u32);
+        let from = self.world(from);
         self.steps.push(Step::Recv { from, tag: self.tag_at(step), into });
+    }
+
+    fn world(&self, rank: usize) -> Rank {
+        self.ranks.world(rank as u32).expect("a plan names ranks of its group only")
     }
 
     fn tag_at(&self, step: usize) -> i32 {
@@ -91,14 +95,14 @@ impl<'a, C: Carrier> Plan<'a, C> {
     /// `inout = input op inout` on `count` elements.
     pub fn reduce(
         &mut self,
-        op: &Arc<Op>,
+        op: &Op,
         datatype: &TypeRef,
         count: usize,
         input: UserPtr,
         inout: UserPtr,
     ) {
         if count > 0 {
-            let (op, datatype) = (Arc::clone(op), datatype.clone());
+            let (op, datatype) = (*op, datatype.clone());
             self.steps.push(Step::Reduce { op, datatype, count, input, inout });
         }
     }
@@ -106,9 +110,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
     /// `len` bytes that live as long as the schedule.
     pub fn scratch(&mut self, len: usize) -> UserPtr {
         let mut scratch = self.pool.take(len);
-        // SAFETY: the buffer is kept with the schedule that holds the pointer, and given back only
-        // when the schedule is dismantled; no slice of it is ever made.
-        let at = unsafe { scratch.ptr() };
+        let at = lend(&mut scratch);
         self.scratch.push(scratch);
         at
     }

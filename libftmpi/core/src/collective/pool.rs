@@ -4,7 +4,7 @@
 //! part of every process image.
 
 use super::schedule::Step;
-use crate::usermem::Scratch;
+use crate::usermem::{Scratch, UserPtr};
 
 /// Smallest size that is kept, as a power of two.
 const SMALLEST_BITS: u32 = 6;
@@ -17,6 +17,14 @@ const KEPT_PER_CLASS: usize = 8;
 const KEPT_BYTES_MAX: usize = 32 << 20;
 /// Lists of steps kept.
 const KEPT_LISTS: usize = 8;
+
+/// The address of a buffer that is lent to steps or requests. Whoever calls this keeps the buffer
+/// until they are done, and makes no slice of it meanwhile.
+pub(crate) fn lend(scratch: &mut Scratch) -> UserPtr {
+    // SAFETY: the contract above; within this crate the owners are schedules, requests and blocking
+    // calls, which give a buffer back only when nothing is under way any more.
+    unsafe { scratch.ptr() }
+}
 
 /// Buffers and lists that are not in use.
 #[derive(Default)]

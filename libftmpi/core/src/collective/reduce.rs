@@ -12,7 +12,6 @@ use super::plan::Plan;
 use super::schedule::Carrier;
 use crate::op::Op;
 use crate::usermem::UserPtr;
-use std::sync::Arc;
 
 /// From this many bytes on, a vector is cut in pieces.
 const LONG_BYTES: usize = 16 << 10;
@@ -23,7 +22,7 @@ pub fn reduce<C: Carrier>(
     send: Option<UserPtr>,
     recv: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
     root: usize,
 ) {
     if el.is_empty() {
@@ -53,7 +52,7 @@ fn tree<C: Carrier>(
     mine: UserPtr,
     result: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
     root: usize,
 ) {
     let n = p.size;
@@ -92,7 +91,7 @@ pub fn allreduce<C: Carrier>(
     send: Option<UserPtr>,
     recv: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
 ) {
     if el.is_empty() {
         return;
@@ -157,7 +156,7 @@ fn halve_and_double<C: Carrier>(
     acc: UserPtr,
     other: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
 ) {
     let start = |segment: usize| segment * el.count / fold.power;
     let part = |base: UserPtr, (from, to): (usize, usize)| {
@@ -184,11 +183,8 @@ fn halve_and_double<C: Carrier>(
     let mut distance = 1;
     while distance < fold.power {
         let partner = fold.real(number ^ distance);
-        let sibling = if number & distance == 0 {
-            (high, high + distance)
-        } else {
-            (low - distance, low)
-        };
+        let sibling =
+            if number & distance == 0 { (high, high + distance) } else { (low - distance, low) };
         p.recv(part(acc, sibling), partner, 2 * distance + 1);
         p.send(part(acc, (low, high)), partner, 2 * distance + 1);
         p.fence();

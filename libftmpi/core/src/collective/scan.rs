@@ -12,7 +12,6 @@ use super::schedule::Carrier;
 use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// From this many bytes on, blocks are exchanged pairwise.
 const LONG_BYTES: usize = 16 << 10;
@@ -24,7 +23,7 @@ pub fn scan<C: Carrier>(
     send: Option<UserPtr>,
     recv: UserPtr,
     el: &Elements,
-    op: &Arc<Op>,
+    op: &Op,
     inclusive: bool,
 ) {
     if el.is_empty() {
@@ -76,7 +75,7 @@ pub fn reduce_scatter<C: Carrier>(
     recv: UserPtr,
     datatype: &TypeRef,
     counts: &Rc<[usize]>,
-    op: &Arc<Op>,
+    op: &Op,
 ) {
     let n = p.size;
     let starts: Rc<[i64]> = counts

@@ -17,7 +17,6 @@ use crate::error::ErrorClass;
 use crate::op::Op;
 use crate::usermem::{Scratch, UserPtr};
 use ftmpi_wire::{Rank, Ssn};
-use std::sync::Arc;
 
 /// What schedules need of the engine; the tests of the algorithms put a model in its place.
 pub trait Carrier {
@@ -70,7 +69,7 @@ pub enum Step {
     /// `inout = input op inout`.
     Reduce {
         /// Operation.
-        op: Arc<Op>,
+        op: Op,
         /// Type of the elements.
         datatype: TypeRef,
         /// How many.

@@ -1,16 +1,14 @@
 //! All algorithms against naive results, on a model that carries messages as late as it may.
 
 use super::*;
-use crate::comm::Ranks;
 use crate::datatype::{self, Builtin, Datatype};
 use crate::engine::{Completion, RecvData, SendData};
-use crate::op::Op;
+use crate::group::Group;
+use crate::op::{Op, UserOp};
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
 /// A small generator of random numbers, so that failures repeat.
 struct Random(u64);
@@ -132,29 +130,29 @@ impl Carrier for Port<'_> {
 /// Runs one call on every rank of `ranks`; `calls[i]` is that of rank `i`.
 fn run(calls: &[Call], random: &mut Random) {
     let n = calls.len();
-    // Ranks of the communicator in another order than in the world.
+    // Group of the communicator in another order than in the world.
     let shift = random.below(n);
     let members: Vec<Rank> = (0..n).map(|i| Rank(((i + shift) % n) as u32)).collect();
-    let ranks = Ranks::new(&members);
+    let ranks = Group::new(&members).unwrap();
     run_sides(&[(ranks.clone(), calls)], random, |call, plan, _, _| call.write(plan));
 }
 
 /// Runs one call on both sides of an intercommunicator.
 fn run_between(left: &[Call], right: &[Call], random: &mut Random) {
-    let members = |from: usize, n: usize| -> Ranks {
-        Ranks::new(&(from..from + n).map(|i| Rank(i as u32)).collect::<Vec<_>>())
+    let members = |from: usize, n: usize| -> Group {
+        Group::new(&(from..from + n).map(|i| Rank(i as u32)).collect::<Vec<_>>()).unwrap()
     };
     let (l, r) = (members(0, left.len()), members(left.len(), right.len()));
     let groups = [l.clone(), r.clone()];
     run_sides(&[(l, left), (r, right)], random, |call, plan, side, me| {
-        let groups: &[Ranks; 2] = Box::leak(Box::new(groups.clone()));
+        let groups: &[Group; 2] = Box::leak(Box::new(groups.clone()));
         let sides = Sides { local: &groups[side], me, remote: &groups[1 - side] };
         call.write_between(plan, sides);
     });
 }
 
 fn run_sides(
-    sides: &[(Ranks, &[Call])],
+    sides: &[(Group, &[Call])],
     random: &mut Random,
     write: impl Fn(&Call, &mut Plan<'static, Port<'static>>, usize, u32),
 ) {
@@ -162,9 +160,9 @@ fn run_sides(
     let mut pool = Pool::default();
     let mut running = Vec::new();
     for (side, (ranks, calls)) in sides.iter().enumerate() {
-        let ranks: &'static Ranks = Box::leak(Box::new(ranks.clone()));
+        let ranks: &'static Group = Box::leak(Box::new(ranks.clone()));
         for (i, call) in calls.iter().enumerate() {
-            let me = ranks.world(i as u32);
+            let me = ranks.world(i as u32).unwrap();
             let port: &'static mut Port<'static> = Box::leak(Box::new(Port { world, me }));
             let own: &'static mut Pool = Box::leak(Box::default());
             let mut plan = Plan::new(port, own, ranks, i as u32, 1, tag_of(7));
@@ -322,8 +320,7 @@ fn gathers_and_scatters_are_each_others_reverse() {
             (Spread::Uniform { count, datatype: datatype.clone() }, n * count * extent)
         };
         let mut whole = Memory::random(total + 8, random);
-        let mut parts: Vec<Memory> =
-            counts.iter().map(|c| Memory::new(c * extent + 8)).collect();
+        let mut parts: Vec<Memory> = counts.iter().map(|c| Memory::new(c * extent + 8)).collect();
         let at = |i: usize| match &spread {
             Spread::Varied { displacements, .. } => displacements[i] * extent as i64,
             _ => (i * count * extent) as i64,
@@ -474,22 +471,32 @@ fn pair() -> TypeRef {
     datatype
 }
 
-fn pair_op(commutes: bool) -> Arc<Op> {
-    test_op(commutes, move |input, inout, count| {
-        for i in 0..count as i64 {
-            let load = |p: UserPtr| {
-                (p.offset(24 * i).load::<u64>(), p.offset(24 * i + 8).load::<u64>())
-            };
+/// The test's function: `function` says whether it is the one that commutes.
+fn combine(
+    function: usize,
+    input: *mut std::ffi::c_void,
+    inout: *mut std::ffi::c_void,
+    count: usize,
+    _: &Datatype,
+) {
+    // SAFETY: both are arrays of `count` elements that live during the call.
+    let (input, inout) = unsafe { (UserPtr::new(input), UserPtr::new(inout)) };
+    for i in 0..count as i64 {
+        let load =
+            |p: UserPtr| (p.offset(24 * i).load::<u64>(), p.offset(24 * i + 8).load::<u64>());
+        let c = if function == 1 {
             let (a, b) = (load(input), load(inout));
-            let c = if commutes {
-                (a.0.wrapping_add(b.0), a.1.wrapping_mul(b.1))
-            } else {
-                compose(a, b)
-            };
-            inout.offset(24 * i).store(c.0);
-            inout.offset(24 * i + 8).store(c.1);
-        }
-    })
+            (a.0.wrapping_add(b.0), a.1.wrapping_mul(b.1))
+        } else {
+            compose(load(input), load(inout))
+        };
+        inout.offset(24 * i).store(c.0);
+        inout.offset(24 * i + 8).store(c.1);
+    }
+}
+
+fn pair_op(commutes: bool) -> Op {
+    Op::User(UserOp { function: usize::from(commutes), invoke: combine, commutes })
 }
 
 type Pair = (u64, u64);
@@ -528,7 +535,7 @@ struct Reduction {
     operands: Vec<Vec<Pair>>,
     sends: Vec<Memory>,
     recvs: Vec<Memory>,
-    op: Arc<Op>,
+    op: Op,
     count: usize,
 }
 
@@ -581,7 +588,7 @@ fn reductions_to_one_and_to_all() {
                 send: if i == root { r.send(i) } else { Some(r.sends[i].ptr()) },
                 recv: if i == root { r.recvs[i].ptr() } else { UserPtr::BOTTOM },
                 elements: r.elements(),
-                op: Arc::clone(&r.op),
+                op: r.op,
                 root: Root::Remote(root),
             })
             .collect();
@@ -596,7 +603,7 @@ fn reductions_to_one_and_to_all() {
                 send: r.send(i),
                 recv: r.recvs[i].ptr(),
                 elements: r.elements(),
-                op: Arc::clone(&r.op),
+                op: r.op,
             })
             .collect();
         run(&calls, random);
@@ -617,7 +624,7 @@ fn scans_and_exclusive_scans() {
                     send: r.send(i),
                     recv: r.recvs[i].ptr(),
                     elements: r.elements(),
-                    op: Arc::clone(&r.op),
+                    op: r.op,
                     inclusive,
                 })
                 .collect();
@@ -654,7 +661,7 @@ fn reduce_scatter_spreads_the_result() {
                 recv: r.recvs[i].ptr(),
                 datatype: pair(),
                 counts: counts.clone().into(),
-                op: Arc::clone(&r.op),
+                op: r.op,
             })
             .collect();
         run(&calls, random);
@@ -672,9 +679,8 @@ fn reduce_scatter_spreads_the_result() {
 fn neighbours_on_a_ring_of_any_size() {
     for n in 1..6 {
         let mut random = Random(n as u64);
-        let mut sends: Vec<Memory> = (0..n)
-            .map(|i| Memory(vec![(10 * i) as u8, (10 * i + 1) as u8]))
-            .collect();
+        let mut sends: Vec<Memory> =
+            (0..n).map(|i| Memory(vec![(10 * i) as u8, (10 * i + 1) as u8])).collect();
         let mut recvs: Vec<Memory> = (0..n).map(|_| Memory::new(2)).collect();
         let calls: Vec<Call> = (0..n)
             .map(|i| Call::NeighborAlltoall {
@@ -711,7 +717,7 @@ fn between_two_groups() {
                     send: Some(r.sends[i].ptr()),
                     recv: r.recvs[i].ptr(),
                     elements: Elements { datatype: pair(), count },
-                    op: Arc::clone(&op),
+                    op: op,
                 })
                 .collect()
         };
@@ -760,9 +766,4 @@ fn between_two_groups() {
     }
     let mut random = Random(5);
     run_between(&vec![Call::Barrier; 3], &vec![Call::Barrier; 2], &mut random);
-    let _ = Rc::new(());
-}
-
-fn test_op(commutes: bool, f: impl Fn(UserPtr, UserPtr, usize) + 'static) -> Arc<Op> {
-    Arc::new(Op { commutes, f: Box::new(f) })
 }

@@ -1,5 +1,83 @@
-//! Communicators.
+//! Communicators: members, contexts, and everything that a program hangs on them.
 
-mod ranks;
+mod contexts;
 
-pub use ranks::Ranks;
+pub use contexts::Contexts;
+
+use crate::attribute::Attributes;
+use crate::group::Group;
+use crate::info::Info;
+use crate::mpi::ErrhandlerId;
+use crate::topology::Topology;
+use ftmpi_wire::Rank;
+use std::rc::Rc;
+
+/// What never changes in a communicator. Requests keep it alive.
+#[derive(Debug)]
+pub struct Members {
+    /// Context of point-to-point messages; that of collectives is one more.
+    pub context: u16,
+    /// The group of this rank.
+    pub local: Group,
+    /// Its rank there.
+    pub me: u32,
+    /// The other group of an intercommunicator.
+    pub remote: Option<Group>,
+}
+
+impl Members {
+    /// Those whom a rank argument names: the other group, if there is one.
+    #[inline]
+    #[must_use]
+    pub fn peers(&self) -> &Group {
+        self.remote.as_ref().unwrap_or(&self.local)
+    }
+
+    /// The context of collectives.
+    #[must_use]
+    pub fn collective_context(&self) -> u16 {
+        self.context + 1
+    }
+
+    /// The rank by which the program knows `world`.
+    #[inline]
+    #[must_use]
+    pub fn rank_of(&self, world: Rank) -> Option<u32> {
+        self.peers().local(world)
+    }
+}
+
+/// A communicator.
+#[derive(Debug)]
+pub struct Comm {
+    /// Who belongs to it.
+    pub members: Rc<Members>,
+    /// Collectives called so far.
+    pub sequence: u32,
+    /// Who is told of errors.
+    pub errhandler: ErrhandlerId,
+    /// Name given by the program.
+    pub name: Vec<u8>,
+    /// Hints given by the program.
+    pub info: Info,
+    /// Attributes of the program.
+    pub attributes: Attributes,
+    /// Virtual topology.
+    pub topology: Option<Rc<Topology>>,
+}
+
+impl Comm {
+    /// A communicator without name, attributes or topology.
+    #[must_use]
+    pub fn new(members: Members, errhandler: ErrhandlerId) -> Self {
+        Self {
+            members: Rc::new(members),
+            sequence: 0,
+            errhandler,
+            name: Vec::new(),
+            info: Info::default(),
+            attributes: Attributes::new(),
+            topology: None,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The engine as carrier of schedules.
+
+use super::schedule::Carrier;
+use crate::engine::{Completion, Engine, Link, RecvData, ReqId, SendData, Source, Tag};
+use ftmpi_wire::{Rank, Ssn};
+
+impl<L: Link> Carrier for Engine<L> {
+    type Request = ReqId;
+
+    fn reserve(&mut self, to: Rank) -> Ssn {
+        Engine::reserve(self, to)
+    }
+
+    fn send(
+        &mut self,
+        ssn: Ssn,
+        data: SendData,
+        to: Rank,
+        context: u16,
+        tag: i32,
+    ) -> Option<ReqId> {
+        self.isend_reserved(ssn, data, to, context, tag)
+    }
+
+    fn receive(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
+        self.irecv(into, Source::Rank(from), context, Tag::Is(tag))
+    }
+
+    fn is_done(&self, request: ReqId) -> bool {
+        Engine::is_done(self, request)
+    }
+
+    fn finish(&mut self, request: ReqId) -> Completion {
+        Engine::finish(self, request)
+    }
+}

@@ -1,0 +1,182 @@
+//! Exchanges between the members of a communicator that is being made.
+//!
+//! They run as ordinary schedules in the collective context of the parent, so that a replay repeats
+//! them like everything else.
+
+use super::{CommId, Mpi};
+use crate::bail;
+use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, Spread, lend, tag_of};
+use crate::comm::{Contexts, Members};
+use crate::datatype::{Builtin, Datatype};
+use crate::engine::Link;
+use crate::error::Result;
+use crate::group::Group;
+use crate::op::{Op, Predefined};
+
+/// Words of the mask of free contexts that are tried at a time: 1024 communicators.
+const WINDOW: usize = 16;
+
+/// Tags of exchanges that are not counted by the communicator: negative, hence never those of
+/// counted collectives.
+pub(super) fn private_tag(tag: i32) -> i32 {
+    i32::MIN | (tag & 0x7_ffff) << 12
+}
+
+/// Among whom, and under which tag.
+pub(super) struct Scope {
+    pub group: Group,
+    pub me: u32,
+    /// The other group, which takes part.
+    pub remote: Option<Group>,
+    /// Context of collectives.
+    pub context: u16,
+    pub tag: i32,
+}
+
+impl<L: Link> Mpi<L> {
+    /// All members of `comm`, in its next collective operation.
+    pub(super) fn scope(&mut self, comm: CommId) -> Result<Scope> {
+        let comm = self.comm_mut(comm)?;
+        comm.sequence = comm.sequence.wrapping_add(1);
+        Ok(Scope::of(&comm.members, tag_of(comm.sequence)))
+    }
+
+    /// Runs one call within the own group of the scope.
+    pub(super) fn run_within(&mut self, scope: &Scope, call: &Call) -> Result<()> {
+        let (pool, engine) = (&mut self.pool, &mut self.engine);
+        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        call.write(&mut plan);
+        let schedule = plan.finish();
+        self.run(schedule)
+    }
+
+    /// Runs one call between both groups of the scope.
+    fn run_across(&mut self, scope: &Scope, remote: &Group, call: &Call) -> Result<()> {
+        let (pool, engine) = (&mut self.pool, &mut self.engine);
+        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let sides = Sides { local: &scope.group, me: scope.me, remote };
+        call.write_between(&mut plan, sides);
+        let schedule = plan.finish();
+        self.run(schedule)
+    }
+
+    /// Bitwise and over all members, on both sides.
+    fn and(&mut self, scope: &Scope, words: &mut [u64]) -> Result<()> {
+        let bytes = 8 * words.len();
+        let (mut ours, mut theirs) = (self.pool.take(bytes), self.pool.take(bytes));
+        let (at, far) = (lend(&mut ours), lend(&mut theirs));
+        for (i, word) in words.iter().enumerate() {
+            at.offset(8 * i as i64).store(*word);
+        }
+        let elements = || Elements {
+            datatype: Datatype::builtin(Builtin::Uint64T).clone(),
+            count: words.len(),
+        };
+        let op = Op::Predefined(Predefined::Band);
+        let within = Call::Allreduce { send: None, recv: at, elements: elements(), op };
+        let mut answer = self.run_within(scope, &within);
+        if let (Ok(()), Some(remote)) = (&answer, &scope.remote) {
+            let across = Call::Allreduce { send: Some(at), recv: far, elements: elements(), op };
+            answer = self.run_across(scope, remote, &across);
+            if answer.is_ok() {
+                op.apply(far, at, words.len(), Datatype::builtin(Builtin::Uint64T))?;
+            }
+        }
+        if answer.is_ok() {
+            for (i, word) in words.iter_mut().enumerate() {
+                *word = at.offset(8 * i as i64).load();
+            }
+        }
+        self.pool.give_back(ours);
+        self.pool.give_back(theirs);
+        answer
+    }
+
+    /// A context that is free on all members.
+    pub(super) fn agree(&mut self, scope: &Scope) -> Result<u16> {
+        let mut mask = [0; WINDOW];
+        for from in (0..Contexts::WORDS).step_by(WINDOW) {
+            self.contexts.mask(from, &mut mask);
+            self.and(scope, &mut mask)?;
+            if let Some(context) = Contexts::lowest(from, &mask) {
+                return Ok(context);
+            }
+        }
+        bail!(
+            Other,
+            "no context id is free on all members: too many communicators are alive, free those \
+             that are not used"
+        )
+    }
+
+    /// Everybody's `mine`, of equal length, in order of the ranks of the own group.
+    pub(super) fn collect_within(&mut self, scope: &Scope, mine: &[u8]) -> Result<Vec<u8>> {
+        let (mut send, n) = (self.pool.take(mine.len()), scope.group.len() as usize);
+        let mut recv = self.pool.take(mine.len() * n);
+        let (at, all) = (lend(&mut send), lend(&mut recv));
+        at.write(mine);
+        let call = Call::Allgather {
+            send: Some(Piece::bytes(at, mine.len())),
+            recv: bytes_each(all, mine.len()),
+        };
+        let answer = self.run_within(scope, &call);
+        let mut out = vec![0; mine.len() * n];
+        all.read(&mut out);
+        self.pool.give_back(send);
+        self.pool.give_back(recv);
+        answer.map(|()| out)
+    }
+
+    /// Everybody's `mine` of the other group.
+    pub(super) fn collect_across(
+        &mut self,
+        scope: &Scope,
+        remote: &Group,
+        mine: &[u8],
+    ) -> Result<Vec<u8>> {
+        let (mut send, n) = (self.pool.take(mine.len()), remote.len() as usize);
+        let mut recv = self.pool.take(mine.len() * n);
+        let (at, all) = (lend(&mut send), lend(&mut recv));
+        at.write(mine);
+        let call = Call::Allgather {
+            send: Some(Piece::bytes(at, mine.len())),
+            recv: bytes_each(all, mine.len()),
+        };
+        let answer = self.run_across(scope, remote, &call);
+        let mut out = vec![0; mine.len() * n];
+        all.read(&mut out);
+        self.pool.give_back(send);
+        self.pool.give_back(recv);
+        answer.map(|()| out)
+    }
+
+    /// `data` of member `root` of the own group, at all.
+    pub(super) fn broadcast(&mut self, scope: &Scope, root: u32, data: &mut [u8]) -> Result<()> {
+        let mut copy = self.pool.take(data.len());
+        let at = lend(&mut copy);
+        at.write(data);
+        let call =
+            Call::Bcast { data: Piece::bytes(at, data.len()), root: Root::Remote(root as usize) };
+        let answer = self.run_within(scope, &call);
+        at.read(data);
+        self.pool.give_back(copy);
+        answer
+    }
+}
+
+impl Scope {
+    pub(super) fn of(members: &Members, tag: i32) -> Self {
+        Self {
+            group: members.local.clone(),
+            me: members.me,
+            remote: members.remote.clone(),
+            context: members.collective_context(),
+            tag,
+        }
+    }
+}
+
+fn bytes_each(base: crate::usermem::UserPtr, len: usize) -> Blocks {
+    let datatype = Datatype::builtin(Builtin::Byte).clone();
+    Blocks { base, spread: Spread::Uniform { count: len, datatype } }
+}

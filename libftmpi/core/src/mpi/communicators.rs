@@ -1,0 +1,320 @@
+//! Making, comparing and freeing communicators.
+
+use super::agreement::{Scope, private_tag};
+use super::{CommId, Mpi, Request};
+use crate::bail;
+use crate::comm::{Comm, Members};
+use crate::engine::Link;
+use crate::error::Result;
+use crate::group::{Comparison, Group, GroupId};
+use crate::info::InfoId;
+use ftmpi_wire::Rank;
+use std::rc::Rc;
+
+/// How `MPI_Comm_split_type` splits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitType {
+    /// By host (`MPI_COMM_TYPE_SHARED`).
+    Shared,
+}
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Comm_rank`
+    #[inline]
+    pub fn comm_rank(&self, comm: CommId) -> Result<u32> {
+        Ok(self.comm(comm)?.members.me)
+    }
+
+    /// `MPI_Comm_size`
+    #[inline]
+    pub fn comm_size(&self, comm: CommId) -> Result<u32> {
+        Ok(self.comm(comm)?.members.local.len())
+    }
+
+    /// `MPI_Comm_test_inter`
+    pub fn comm_test_inter(&self, comm: CommId) -> Result<bool> {
+        Ok(self.comm(comm)?.members.remote.is_some())
+    }
+
+    pub(super) fn remote(&self, comm: CommId) -> Result<&Group> {
+        match &self.comm(comm)?.members.remote {
+            Some(remote) => Ok(remote),
+            None => bail!(Comm, "the communicator is no intercommunicator: it has no other group"),
+        }
+    }
+
+    /// `MPI_Comm_remote_size`
+    pub fn comm_remote_size(&self, comm: CommId) -> Result<u32> {
+        Ok(self.remote(comm)?.len())
+    }
+
+    /// `MPI_Comm_group`
+    pub fn comm_group(&mut self, comm: CommId) -> Result<GroupId> {
+        let group = self.comm(comm)?.members.local.clone();
+        self.groups.insert(group)
+    }
+
+    /// `MPI_Comm_remote_group`
+    pub fn comm_remote_group(&mut self, comm: CommId) -> Result<GroupId> {
+        let group = self.remote(comm)?.clone();
+        self.groups.insert(group)
+    }
+
+    /// Entries that arrays of v- and w-collectives have on this communicator.
+    pub fn peers(&self, comm: CommId) -> Result<usize> {
+        Ok(self.comm(comm)?.members.peers().len() as usize)
+    }
+
+    /// `MPI_Comm_compare`
+    pub fn comm_compare(&self, a: CommId, b: CommId) -> Result<Comparison> {
+        let (first, second) = (&self.comm(a)?.members, &self.comm(b)?.members);
+        if a == b {
+            return Ok(Comparison::Identical);
+        }
+        let of = |x: &Group, y: &Group| match x.compare(y) {
+            Comparison::Identical => Comparison::Congruent,
+            other => other,
+        };
+        let local = of(&first.local, &second.local);
+        Ok(match (&first.remote, &second.remote) {
+            (None, None) => local,
+            (Some(x), Some(y)) => match (local, of(x, y)) {
+                (Comparison::Unequal, _) | (_, Comparison::Unequal) => Comparison::Unequal,
+                (Comparison::Similar, _) | (_, Comparison::Similar) => Comparison::Similar,
+                _ => Comparison::Congruent,
+            },
+            _ => Comparison::Unequal,
+        })
+    }
+
+    /// Enters a new communicator.
+    pub(super) fn establish(&mut self, parent: CommId, members: Members) -> Result<CommId> {
+        self.contexts.take(members.context);
+        let errhandler = self.inherited_errhandler(parent);
+        Ok(CommId(self.comms.insert(Comm::new(members, errhandler))?))
+    }
+
+    /// Enters a communicator of `group` alone, if this rank is in it.
+    pub(super) fn establish_group(
+        &mut self,
+        parent: CommId,
+        context: u16,
+        group: Group,
+    ) -> Result<Option<CommId>> {
+        let Some(me) = group.local(self.engine.me()) else { return Ok(None) };
+        let members = Members { context, local: group, me, remote: None };
+        self.establish(parent, members).map(Some)
+    }
+
+    /// `MPI_Comm_dup`, without attributes: the front copies those.
+    pub fn comm_dup(&mut self, comm: CommId) -> Result<CommId> {
+        let info = self.comm(comm)?.info.clone();
+        let new = self.duplicate(comm)?;
+        self.comm_mut(new)?.info = info;
+        Ok(new)
+    }
+
+    /// `MPI_Comm_dup_with_info`
+    pub fn comm_dup_with_info(&mut self, comm: CommId, info: Option<InfoId>) -> Result<CommId> {
+        let info = match info {
+            Some(info) => self.infos.get(info)?.clone(),
+            None => Default::default(),
+        };
+        let new = self.duplicate(comm)?;
+        self.comm_mut(new)?.info = info;
+        Ok(new)
+    }
+
+    fn duplicate(&mut self, comm: CommId) -> Result<CommId> {
+        let old = self.members(comm)?;
+        let topology = self.comm(comm)?.topology.clone();
+        let scope = self.scope(comm)?;
+        let context = self.agree(&scope)?;
+        let members =
+            Members { context, local: old.local.clone(), me: old.me, remote: old.remote.clone() };
+        let new = self.establish(comm, members)?;
+        self.comm_mut(new)?.topology = topology;
+        Ok(new)
+    }
+
+    /// `MPI_Comm_idup`. The agreement is made before the call returns: legal for all programs but
+    /// those that let one member wait for another between their calls.
+    pub fn comm_idup(&mut self, comm: CommId) -> Result<(CommId, Request)> {
+        Ok((self.comm_dup(comm)?, Request::DONE))
+    }
+
+    /// The members of a group argument, all of which must be in `within`.
+    fn subgroup(&self, group: GroupId, within: &Group) -> Result<Group> {
+        let group = self.groups.get(group)?;
+        if let Some(stranger) = group.iter().find(|&rank| within.local(rank).is_none()) {
+            bail!(Group, "process {stranger} of the group is not in the communicator");
+        }
+        Ok(group.clone())
+    }
+
+    /// `MPI_Comm_create`; `None`: `MPI_COMM_NULL`.
+    pub fn comm_create(&mut self, comm: CommId, group: GroupId) -> Result<Option<CommId>> {
+        let old = self.members(comm)?;
+        let group = self.subgroup(group, &old.local)?;
+        let scope = self.scope(comm)?;
+        let context = self.agree(&scope)?;
+        let Some(remote) = &old.remote else {
+            return self.establish_group(comm, context, group);
+        };
+        // Each side tells the other the place of each member in its group.
+        let place = group.local(self.engine.me());
+        let mine = place.unwrap_or(u32::MAX).to_le_bytes();
+        let places = self.collect_across(&scope, remote, &mine)?;
+        let mut chosen: Vec<(u32, Rank)> = Vec::new();
+        for (i, place) in words(&places).enumerate() {
+            if let (true, Some(world)) = (place != u32::MAX, remote.world(i as u32)) {
+                chosen.push((place, world));
+            }
+        }
+        chosen.sort_unstable();
+        let far: Vec<Rank> = chosen.into_iter().map(|(_, world)| world).collect();
+        match place {
+            Some(me) if !far.is_empty() => {
+                let remote = Some(Group::new(&far)?);
+                self.establish(comm, Members { context, local: group, me, remote }).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `MPI_Comm_create_group`: collective over the group only.
+    pub fn comm_create_group(
+        &mut self,
+        comm: CommId,
+        group: GroupId,
+        tag: i32,
+    ) -> Result<Option<CommId>> {
+        let old = self.members(comm)?;
+        if old.remote.is_some() {
+            bail!(Comm, "MPI_Comm_create_group is not defined on an intercommunicator");
+        }
+        super::arguments::send_tag(tag)?;
+        let group = self.subgroup(group, &old.local)?;
+        let Some(me) = group.local(self.engine.me()) else { return Ok(None) };
+        let scope = Scope {
+            group: group.clone(),
+            me,
+            remote: None,
+            context: old.collective_context(),
+            tag: private_tag(tag),
+        };
+        let context = self.agree(&scope)?;
+        self.establish_group(comm, context, group)
+    }
+
+    /// `MPI_Comm_split`; `color` is `None` for `MPI_UNDEFINED`.
+    pub fn comm_split(
+        &mut self,
+        comm: CommId,
+        color: Option<i32>,
+        key: i32,
+    ) -> Result<Option<CommId>> {
+        if let Some(color) = color.filter(|&color| color < 0) {
+            bail!(Arg, "color is {color}, must not be negative (or be MPI_UNDEFINED)");
+        }
+        self.split(comm, color, key)
+    }
+
+    pub(super) fn split(
+        &mut self,
+        comm: CommId,
+        color: Option<i32>,
+        key: i32,
+    ) -> Result<Option<CommId>> {
+        let old = self.members(comm)?;
+        let scope = self.scope(comm)?;
+        let mut mine = [0; 8];
+        mine[..4].copy_from_slice(&color.unwrap_or(-1).to_le_bytes());
+        mine[4..].copy_from_slice(&key.to_le_bytes());
+        let near = self.collect_within(&scope, &mine)?;
+        let far = match &old.remote {
+            Some(remote) => Some(self.collect_across(&scope, remote, &mine)?),
+            None => None,
+        };
+        let context = self.agree(&scope)?;
+        let Some(color) = color else { return Ok(None) };
+        let local = same_color(&near, &old.local, color)?;
+        let (Some(remote), Some(far)) = (&old.remote, &far) else {
+            return self.establish_group(comm, context, local);
+        };
+        let remote = same_color(far, remote, color)?;
+        let me = local.local(self.engine.me());
+        match me {
+            Some(me) if !remote.is_empty() => {
+                let members = Members { context, local, me, remote: Some(remote) };
+                self.establish(comm, members).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `MPI_Comm_split_type`; `split` is `None` for `MPI_UNDEFINED`.
+    pub fn comm_split_type(
+        &mut self,
+        comm: CommId,
+        split: Option<SplitType>,
+        key: i32,
+    ) -> Result<Option<CommId>> {
+        let host = self.hosts.get(self.engine.me().index()).copied().unwrap_or(0);
+        self.split(comm, split.map(|SplitType::Shared| (host & 0x7fff_ffff) as i32), key)
+    }
+
+    /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on.
+    pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
+        if comm == CommId::WORLD || comm == CommId::SELF {
+            bail!(Comm, "a predefined communicator cannot be freed");
+        }
+        self.comm(comm)?;
+        if let Some(mut old) = self.comms.remove(comm.0) {
+            for call in old.attributes.deletions(&self.keyvals) {
+                old.attributes.remove(&mut self.keyvals, call.keyval);
+            }
+            self.release_errhandler(old.errhandler);
+            self.contexts.release(Rc::clone(&old.members));
+        }
+        Ok(())
+    }
+
+    /// `MPI_Comm_disconnect`: waits for what is under way on it.
+    pub fn comm_disconnect(&mut self, comm: CommId) -> Result<()> {
+        let members = self.members(comm)?;
+        // This handle, the table's; every other is a request's.
+        while Rc::strong_count(&members) > 2 && self.any_schedule() {
+            self.engine.block();
+            self.advance();
+        }
+        drop(members);
+        self.comm_free(comm)
+    }
+
+    fn any_schedule(&self) -> bool {
+        !self.active.is_empty()
+    }
+}
+
+/// Little-endian words.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word))
+}
+
+/// The members that chose this color, in order of key, then of rank.
+fn same_color(choices: &[u8], group: &Group, color: i32) -> Result<Group> {
+    let mut chosen: Vec<(i32, u32)> = Vec::new();
+    let (pairs, _) = choices.as_chunks::<8>();
+    for (rank, pair) in pairs.iter().enumerate() {
+        let mut both = words(pair).map(|word| word as i32);
+        if let (Some(its), Some(key)) = (both.next(), both.next())
+            && its == color
+        {
+            chosen.push((key, rank as u32));
+        }
+    }
+    chosen.sort_unstable();
+    let world: Vec<Rank> = chosen.into_iter().filter_map(|(_, rank)| group.world(rank)).collect();
+    Group::new(&world)
+}

@@ -1,0 +1,603 @@
+//! Completing requests: wait, test, free, cancel.
+//!
+//! Guarantees: whether a request that may or may not be complete is reported as complete goes
+//! through [`Engine::decide`](crate::engine::Engine::decide); calls whose answer cannot depend on
+//! timing (waits for given requests, tests of requests that are complete for certain) record
+//! nothing.
+
+use super::{CommId, Mpi, Request, Status};
+use crate::bail;
+use crate::engine::{Completion, Decision, Link, ReqId};
+use crate::error::{ErrorClass, Result};
+use crate::request::{Active, Look, Slot};
+
+/// The answer of `MPI_Testany`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestAny {
+    /// All are null or not started: flag true, index `MPI_UNDEFINED`.
+    NoneActive,
+    /// None is complete: flag false.
+    Nothing,
+    /// This one is complete.
+    Done(usize, Status),
+}
+
+impl<L: Link> Mpi<L> {
+    pub(super) fn new_request(&mut self, slot: Slot) -> Result<Request> {
+        let is_schedule = matches!(slot.active, Some(Active::Schedule(_)));
+        let index = self.requests.insert(slot)?;
+        if is_schedule {
+            self.active.push(index);
+        }
+        Ok(Request::at(index))
+    }
+
+    /// Waits for a request of the engine; schedules go on meanwhile.
+    #[inline]
+    pub(super) fn wait_engine(&mut self, request: ReqId) -> Completion {
+        if self.active.is_empty() {
+            return self.engine.wait(request);
+        }
+        self.advance();
+        while !self.engine.is_done(request) {
+            self.engine.block();
+            self.advance();
+        }
+        self.engine.finish(request)
+    }
+
+    /// Lets all schedules go on as far as they can.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        if !self.active.is_empty() {
+            self.advance_schedules();
+        }
+    }
+
+    #[inline(never)]
+    fn advance_schedules(&mut self) {
+        let mut i = 0;
+        while i < self.active.len() {
+            let index = self.active[i];
+            let Some(slot) = self.requests.get_mut(index) else {
+                self.active.remove(i);
+                continue;
+            };
+            let complete = match &mut slot.active {
+                Some(Active::Schedule(schedule)) => schedule.advance(&mut self.engine),
+                _ => true,
+            };
+            if !complete {
+                i += 1;
+                continue;
+            }
+            self.active.remove(i);
+            if let Some(Active::Schedule(schedule)) = slot.active.take() {
+                let error = schedule.dismantle(&mut self.pool);
+                slot.active = Some(Active::Collected(error));
+            }
+            if slot.detached {
+                self.requests.remove(index);
+            }
+        }
+    }
+
+    /// One step of waiting for something.
+    fn step(&mut self) {
+        self.advance();
+        self.engine.block();
+        self.advance();
+    }
+
+    fn look(&self, request: Request) -> Result<Look> {
+        match request {
+            Request::NULL => return Ok(Look::Inactive),
+            Request::DONE => return Ok(Look::Known),
+            _ => {}
+        }
+        match request.index().and_then(|index| self.requests.get(index)) {
+            Some(slot) if !slot.detached => Ok(slot.look()),
+            _ => bail!(Request, "{:#010x} is no request: was it completed or freed?", request.0),
+        }
+    }
+
+    /// Is an open request complete now?
+    fn is_done(&self, request: Request) -> bool {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        match slot.and_then(|slot| slot.active.as_ref()) {
+            None | Some(Active::Known(_) | Active::Collected(_)) => true,
+            Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.is_done(*id),
+            Some(Active::Exchange { send, recv, .. }) => {
+                send.is_none_or(|id| self.engine.is_done(id))
+                    && recv.is_none_or(|id| self.engine.is_done(id))
+            }
+            Some(Active::Schedule(_)) => false,
+            Some(Active::Generalized(complete)) => *complete,
+        }
+    }
+
+    /// Blocks until the request is complete.
+    fn await_done(&mut self, request: Request) {
+        self.advance();
+        while !self.is_done(request) {
+            self.step();
+        }
+    }
+
+    /// Takes the result of an active request that is complete; it becomes null, or inactive if it is
+    /// persistent.
+    fn collect(&mut self, request: &mut Request) -> Status {
+        let Some(index) = request.index() else {
+            *request = Request::NULL;
+            return Status::EMPTY;
+        };
+        let Some(slot) = self.requests.get_mut(index) else { return Status::EMPTY };
+        self.blamed = slot.comm;
+        let active = slot.active.take();
+        if slot.template.is_none() {
+            self.requests.remove(index);
+            *request = Request::NULL;
+        }
+        match active {
+            None | Some(Active::Generalized(_)) => Status::EMPTY,
+            Some(Active::Known(status)) => status,
+            Some(Active::Send(id)) => Status::sent(&self.engine.finish(id)),
+            Some(Active::Recv(id, members)) => Status::received(&self.engine.finish(id), &members),
+            Some(Active::Exchange { send, recv, members, copy }) => {
+                send.map(|id| self.engine.finish(id));
+                if let Some(copy) = copy {
+                    self.pool.give_back(copy);
+                }
+                recv.map_or(Status::PROC_NULL, |id| {
+                    Status::received(&self.engine.finish(id), &members)
+                })
+            }
+            Some(Active::Collected(error)) => Status { error, ..Status::EMPTY },
+            Some(Active::Schedule(schedule)) => {
+                let error = schedule.dismantle(&mut self.pool);
+                Status { error, ..Status::EMPTY }
+            }
+        }
+    }
+
+    fn answer(&mut self, status: Status) -> Result<Status> {
+        match status.error {
+            None => Ok(status),
+            Some(error) => {
+                let comm = self.blamed;
+                Err(self.failed(error, status, comm))
+            }
+        }
+    }
+
+    /// `MPI_Wait`
+    #[inline]
+    pub fn wait(&mut self, request: &mut Request) -> Result<Status> {
+        let status = self.wait_one(request)?;
+        self.answer(status)
+    }
+
+    #[inline]
+    fn wait_one(&mut self, request: &mut Request) -> Result<Status> {
+        if let Some(index) = request.index()
+            && self.active.is_empty()
+            && let Some(slot) = self.requests.get_mut(index)
+            && slot.template.is_none()
+            && let Some(Active::Send(id) | Active::Recv(id, _)) = &slot.active
+        {
+            // The fast way: nothing else to look after.
+            let done = self.engine.wait(*id);
+            self.blamed = slot.comm;
+            *request = Request::NULL;
+            return Ok(match self.requests.remove(index).and_then(|slot| slot.active) {
+                Some(Active::Recv(_, members)) => Status::received(&done, &members),
+                _ => Status::sent(&done),
+            });
+        }
+        match self.look(*request)? {
+            Look::Inactive => Ok(Status::EMPTY),
+            Look::Known => Ok(self.collect(request)),
+            Look::Open => {
+                self.await_done(*request);
+                Ok(self.collect(request))
+            }
+        }
+    }
+
+    /// `MPI_Test`
+    pub fn test(&mut self, request: &mut Request) -> Result<Option<Status>> {
+        match self.look(*request)? {
+            Look::Inactive => return Ok(Some(Status::EMPTY)),
+            Look::Known => {}
+            Look::Open => {
+                if !self.decide_done(*request) {
+                    return Ok(None);
+                }
+            }
+        }
+        let status = self.collect(request);
+        self.answer(status).map(Some)
+    }
+
+    /// Whether the program is told that an open request is complete; it is, then.
+    fn decide_done(&mut self, request: Request) -> bool {
+        match self.engine.decide() {
+            Decision::Negative => {
+                self.advance();
+                false
+            }
+            Decision::Positive(_) => {
+                self.await_done(request);
+                true
+            }
+            Decision::Live => {
+                self.poll();
+                let done = self.is_done(request);
+                if done {
+                    self.engine.answered(1);
+                } else {
+                    self.engine.answered_negative();
+                }
+                done
+            }
+        }
+    }
+
+    /// One look for a call that polls.
+    fn poll(&mut self) {
+        self.advance();
+        self.engine.poll_once();
+        self.advance();
+    }
+
+    /// `MPI_Waitall`
+    pub fn waitall(
+        &mut self,
+        requests: &mut [Request],
+        mut status: impl FnMut(usize, &Status),
+    ) -> Result<()> {
+        for &request in requests.iter() {
+            self.look(request)?;
+        }
+        let mut failed = None;
+        for (i, request) in requests.iter_mut().enumerate() {
+            let one = self.wait_one(request)?;
+            self.note_failure(&one, &mut failed);
+            status(i, &one);
+        }
+        self.report(failed)
+    }
+
+    fn note_failure(&self, status: &Status, failed: &mut Option<(CommId, ErrorClass)>) {
+        if let (Some(error), None) = (status.error, &failed) {
+            *failed = Some((self.blamed, error));
+        }
+    }
+
+    fn report(&mut self, failed: Option<(CommId, ErrorClass)>) -> Result<()> {
+        let Some((comm, error)) = failed else { return Ok(()) };
+        self.blamed = comm;
+        bail!(
+            InStatus,
+            "a request failed with {error}: MPI_ERROR of its status says which ({})",
+            error.text()
+        )
+    }
+
+    /// `MPI_Testall`
+    pub fn testall(
+        &mut self,
+        requests: &mut [Request],
+        status: impl FnMut(usize, &Status),
+    ) -> Result<bool> {
+        let mut open = false;
+        for &request in requests.iter() {
+            open |= self.look(request)? == Look::Open;
+        }
+        if open {
+            match self.engine.decide() {
+                Decision::Negative => {
+                    self.advance();
+                    return Ok(false);
+                }
+                Decision::Positive(_) => {}
+                Decision::Live => {
+                    self.poll();
+                    if !requests.iter().all(|&r| !self.is_open(r) || self.is_done(r)) {
+                        self.engine.answered_negative();
+                        return Ok(false);
+                    }
+                    self.engine.answered(1);
+                }
+            }
+        }
+        self.waitall(requests, status)?;
+        Ok(true)
+    }
+
+    fn is_open(&self, request: Request) -> bool {
+        matches!(self.look(request), Ok(Look::Open))
+    }
+
+    /// What is among the requests: the first that is complete for certain, the only open one, how
+    /// many are open.
+    fn survey(&self, requests: &[Request]) -> Result<(Option<usize>, Option<usize>, usize)> {
+        let (mut known, mut open, mut count) = (None, None, 0);
+        for (i, &request) in requests.iter().enumerate() {
+            match self.look(request)? {
+                Look::Inactive => {}
+                Look::Known => known = known.or(Some(i)),
+                Look::Open => {
+                    open = open.or(Some(i));
+                    count += 1;
+                }
+            }
+        }
+        Ok((known, open, count))
+    }
+
+    fn first_done(&self, requests: &[Request]) -> Option<usize> {
+        requests.iter().position(|&request| self.is_open(request) && self.is_done(request))
+    }
+
+    fn take_at(&mut self, requests: &mut [Request], i: usize) -> Result<(usize, Status)> {
+        let Some(request) = requests.get_mut(i) else {
+            bail!(Intern, "entry {i} of the requests was recorded as complete, but there is none")
+        };
+        let status = self.wait_one(request)?;
+        Ok((i, self.answer(status)?))
+    }
+
+    /// `MPI_Waitany`; `None`: nothing is active, index `MPI_UNDEFINED`.
+    pub fn waitany(&mut self, requests: &mut [Request]) -> Result<Option<(usize, Status)>> {
+        let (known, open, count) = self.survey(requests)?;
+        if let Some(i) = known.or(if count == 1 { open } else { None }) {
+            return self.take_at(requests, i).map(Some);
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        let i = match self.engine.decide() {
+            Decision::Positive(i) => i as usize,
+            Decision::Live | Decision::Negative => {
+                self.advance();
+                let i = loop {
+                    if let Some(i) = self.first_done(requests) {
+                        break i;
+                    }
+                    self.step();
+                };
+                self.engine.answered(i as u64);
+                i
+            }
+        };
+        self.take_at(requests, i).map(Some)
+    }
+
+    /// `MPI_Testany`
+    pub fn testany(&mut self, requests: &mut [Request]) -> Result<TestAny> {
+        let (known, _, count) = self.survey(requests)?;
+        let i = match known {
+            Some(i) => i,
+            None if count == 0 => return Ok(TestAny::NoneActive),
+            None => match self.engine.decide() {
+                Decision::Negative => {
+                    self.advance();
+                    return Ok(TestAny::Nothing);
+                }
+                Decision::Positive(i) => i as usize,
+                Decision::Live => {
+                    self.poll();
+                    let Some(i) = self.first_done(requests) else {
+                        self.engine.answered_negative();
+                        return Ok(TestAny::Nothing);
+                    };
+                    self.engine.answered(i as u64);
+                    i
+                }
+            },
+        };
+        let (i, status) = self.take_at(requests, i)?;
+        Ok(TestAny::Done(i, status))
+    }
+
+    /// `MPI_Waitsome`; `None`: nothing is active. `done` gets the position in the output, the index
+    /// and the status of each.
+    pub fn waitsome(
+        &mut self,
+        requests: &mut [Request],
+        done: impl FnMut(usize, usize, &Status),
+    ) -> Result<Option<usize>> {
+        self.some(requests, true, done)
+    }
+
+    /// `MPI_Testsome`, as [`Mpi::waitsome`].
+    pub fn testsome(
+        &mut self,
+        requests: &mut [Request],
+        done: impl FnMut(usize, usize, &Status),
+    ) -> Result<Option<usize>> {
+        self.some(requests, false, done)
+    }
+
+    fn some(
+        &mut self,
+        requests: &mut [Request],
+        wait: bool,
+        mut done: impl FnMut(usize, usize, &Status),
+    ) -> Result<Option<usize>> {
+        let (known, open, count) = self.survey(requests)?;
+        let mut chosen: Vec<usize> = Vec::new();
+        if known.is_some() {
+            // Those that are complete for certain are enough for this time.
+            for (i, &request) in requests.iter().enumerate() {
+                if self.look(request)? == Look::Known {
+                    chosen.push(i);
+                }
+            }
+        } else if count == 0 {
+            return Ok(None);
+        } else if wait && count == 1 {
+            chosen.extend(open);
+        } else {
+            match self.engine.decide() {
+                Decision::Negative => {
+                    self.advance();
+                    return Ok(Some(0));
+                }
+                Decision::Positive(n) => {
+                    for _ in 0..n {
+                        let Decision::Positive(i) = self.engine.decide() else {
+                            bail!(Intern, "the record of a Waitsome or Testsome ends early");
+                        };
+                        chosen.push(i as usize);
+                    }
+                }
+                Decision::Live => {
+                    if wait {
+                        self.advance();
+                        while self.first_done(requests).is_none() {
+                            self.step();
+                        }
+                    } else {
+                        self.poll();
+                    }
+                    for (i, &request) in requests.iter().enumerate() {
+                        if self.is_open(request) && self.is_done(request) {
+                            chosen.push(i);
+                        }
+                    }
+                    if chosen.is_empty() {
+                        self.engine.answered_negative();
+                        return Ok(Some(0));
+                    }
+                    self.engine.answered(chosen.len() as u64);
+                    for &i in &chosen {
+                        self.engine.answered(i as u64);
+                    }
+                }
+            }
+        }
+        let mut failed = None;
+        for (n, &i) in chosen.iter().enumerate() {
+            let Some(request) = requests.get_mut(i) else {
+                bail!(Intern, "entry {i} was recorded as complete, but there is none");
+            };
+            let status = self.wait_one(request)?;
+            self.note_failure(&status, &mut failed);
+            done(n, i, &status);
+        }
+        self.report(failed)?;
+        Ok(Some(chosen.len()))
+    }
+
+    /// `MPI_Request_get_status`: the request stays.
+    pub fn request_get_status(&mut self, request: Request) -> Result<Option<Status>> {
+        match self.look(request)? {
+            Look::Inactive => return Ok(Some(Status::EMPTY)),
+            Look::Known => {}
+            Look::Open => {
+                if !self.decide_done(request) {
+                    return Ok(None);
+                }
+            }
+        }
+        let Some(index) = request.index() else { return Ok(Some(Status::EMPTY)) };
+        // What the program was told stays so: the result moves from the engine into the slot.
+        let Some(slot) = self.requests.get_mut(index) else { return Ok(Some(Status::EMPTY)) };
+        let (comm, template) = (slot.comm, slot.template.take());
+        if let Some(Active::Generalized(_)) = slot.active {
+            return Ok(Some(Status::EMPTY));
+        }
+        let kept = Slot { comm, active: slot.active.take(), template: None, detached: false };
+        let moved = self.requests.insert(kept)?;
+        let status = self.collect(&mut Request::at(moved));
+        if let Some(slot) = self.requests.get_mut(index) {
+            slot.active = Some(Active::Known(status));
+            slot.template = template;
+        }
+        Ok(Some(status))
+    }
+
+    /// `MPI_Request_free`: what is under way goes on.
+    pub fn request_free(&mut self, request: &mut Request) -> Result<()> {
+        if *request == Request::NULL {
+            bail!(Request, "MPI_REQUEST_NULL was given");
+        }
+        self.look(*request)?;
+        if let Some(index) = request.index()
+            && let Some(slot) = self.requests.get_mut(index)
+        {
+            self.blamed = slot.comm;
+            match slot.active.take() {
+                Some(Active::Schedule(schedule)) => {
+                    slot.active = Some(Active::Schedule(schedule));
+                    slot.detached = true;
+                }
+                Some(Active::Exchange { send: Some(send), recv, copy: Some(copy), .. }) => {
+                    // The payload is a copy in our memory: it must be out before that goes.
+                    self.requests.remove(index);
+                    self.wait_engine(send);
+                    self.pool.give_back(copy);
+                    if let Some(recv) = recv {
+                        self.engine.free_when_done(recv);
+                    }
+                }
+                other => {
+                    self.requests.remove(index);
+                    self.let_go(other);
+                }
+            }
+        }
+        *request = Request::NULL;
+        Ok(())
+    }
+
+    fn let_go(&mut self, active: Option<Active>) {
+        match active {
+            Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.free_when_done(id),
+            Some(Active::Exchange { send, recv, .. }) => {
+                for id in send.into_iter().chain(recv) {
+                    self.engine.free_when_done(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `MPI_Cancel`
+    pub fn cancel(&mut self, request: Request) -> Result<()> {
+        if self.look(request)? == Look::Inactive {
+            bail!(Request, "the request is null or not started: there is nothing to cancel");
+        }
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        match slot.and_then(|slot| slot.active.as_ref()) {
+            Some(Active::Send(id) | Active::Recv(id, _)) => {
+                let id = *id;
+                self.engine.cancel(id);
+                Ok(())
+            }
+            Some(Active::Schedule(_) | Active::Collected(_)) => {
+                bail!(Request, "a collective operation cannot be cancelled")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `MPI_Grequest_start`; its callbacks are the front's.
+    pub fn grequest_start(&mut self) -> Result<Request> {
+        self.new_request(Slot::once(CommId::WORLD, Active::Generalized(false)))
+    }
+
+    /// `MPI_Grequest_complete`
+    pub fn grequest_complete(&mut self, request: Request) -> Result<()> {
+        let slot = request.index().and_then(|index| self.requests.get_mut(index));
+        match slot.and_then(|slot| slot.active.as_mut()) {
+            Some(Active::Generalized(complete)) => {
+                *complete = true;
+                Ok(())
+            }
+            _ => bail!(Request, "{:#010x} is no generalized request", request.0),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Intercommunicators: making them and merging their groups.
+
+use super::agreement::{Scope, private_tag};
+use super::{CommId, Mpi};
+use crate::bail;
+use crate::comm::{Contexts, Members};
+use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
+use crate::error::Result;
+use crate::group::Group;
+use ftmpi_wire::Rank;
+
+/// Bytes of the mask of free contexts.
+const MASK: usize = 8 * Contexts::WORDS;
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Intercomm_create`. `peer` and `remote_leader` matter at the local leader only.
+    pub fn intercomm_create(
+        &mut self,
+        local: CommId,
+        local_leader: u32,
+        peer: CommId,
+        remote_leader: u32,
+        tag: i32,
+    ) -> Result<CommId> {
+        let members = self.members(local)?;
+        if members.remote.is_some() {
+            bail!(Comm, "the local communicator is an intercommunicator");
+        }
+        if local_leader >= members.local.len() {
+            bail!(Rank, "local leader {} is not in the communicator", local_leader as i32);
+        }
+        super::arguments::send_tag(tag)?;
+        let leads = members.me == local_leader;
+        let bridge = if leads {
+            let peers = self.members(peer)?;
+            let Some(world) = peers.peers().world(remote_leader) else {
+                bail!(Rank, "remote leader {} is not in the communicator", remote_leader as i32);
+            };
+            Some((world, peers.collective_context()))
+        } else {
+            None
+        };
+        let scope = self.scope(local)?;
+        // What this side offers: contexts that are free on all its members, and who they are.
+        let mut mask = vec![0; Contexts::WORDS];
+        self.contexts.mask(0, &mut mask);
+        self.and_within(&scope, &mut mask)?;
+        let mut theirs = Vec::new();
+        if let Some((world, context)) = bridge {
+            let mut offer: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
+            offer.extend(members.local.iter().flat_map(|rank| rank.0.to_le_bytes()));
+            theirs = self.trade(world, context, private_tag(tag), &offer)?;
+        }
+        let mut len = (theirs.len() as u64).to_le_bytes();
+        self.broadcast(&scope, local_leader, &mut len)?;
+        theirs.resize(u64::from_le_bytes(len) as usize, 0);
+        self.broadcast(&scope, local_leader, &mut theirs)?;
+        if theirs.len() < MASK {
+            bail!(Intern, "the offer of the other group is cut short");
+        }
+        let (far_mask, far) = theirs.split_at(MASK);
+        for (word, other) in mask.iter_mut().zip(far_mask.as_chunks::<8>().0) {
+            *word &= u64::from_le_bytes(*other);
+        }
+        let Some(context) = Contexts::lowest(0, &mask) else {
+            bail!(Other, "no context id is free on all members: free communicators not used");
+        };
+        let far: Vec<Rank> =
+            far.as_chunks::<4>().0.iter().map(|r| Rank(u32::from_le_bytes(*r))).collect();
+        let remote = Group::new(&far)?;
+        if members.local.iter().any(|rank| remote.local(rank).is_some()) {
+            bail!(Comm, "the two groups of an intercommunicator must be disjoint");
+        }
+        let (group, me) = (members.local.clone(), members.me);
+        self.establish(local, Members { context, local: group, me, remote: Some(remote) })
+    }
+
+    /// Bitwise and over the own group.
+    fn and_within(&mut self, scope: &Scope, mask: &mut [u64]) -> Result<()> {
+        let mine: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let all = self.collect_within(scope, &mine)?;
+        for one in all.chunks_exact(mine.len()) {
+            for (word, other) in mask.iter_mut().zip(one.as_chunks::<8>().0) {
+                *word &= u64::from_le_bytes(*other);
+            }
+        }
+        Ok(())
+    }
+
+    /// Exchanges byte strings with one process.
+    fn trade(&mut self, with: Rank, context: u16, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
+        let len = (mine.len() as u64).to_le_bytes();
+        let theirs = self.swap(with, context, tag, &len, 8)?;
+        let mut len = [0; 8];
+        len.copy_from_slice(&theirs);
+        let len = u64::from_le_bytes(len) as usize;
+        if len > MASK + 4 * self.engine.size() as usize {
+            bail!(Intern, "the offer of the other group has {len} bytes");
+        }
+        self.swap(with, context, tag, mine, len)
+    }
+
+    /// Sends `mine` and receives `len` bytes.
+    fn swap(
+        &mut self,
+        with: Rank,
+        context: u16,
+        tag: i32,
+        mine: &[u8],
+        len: usize,
+    ) -> Result<Vec<u8>> {
+        let (mut out, mut into) = (self.pool.take(mine.len()), self.pool.take(len));
+        let (from, to) = (crate::collective::lend(&mut out), crate::collective::lend(&mut into));
+        from.write(mine);
+        let recv = self.engine.irecv(
+            RecvData::Bytes { ptr: to, len },
+            Source::Rank(with),
+            context,
+            Tag::Is(tag),
+        );
+        let data = SendData::Bytes { ptr: from, len: mine.len() };
+        if let Some(send) = self.engine.isend(data, with, context, tag, SendMode::Standard) {
+            self.wait_engine(send);
+        }
+        let done = self.wait_engine(recv);
+        let mut theirs = vec![0; len];
+        to.read(&mut theirs);
+        self.pool.give_back(out);
+        self.pool.give_back(into);
+        match done.error {
+            Some(error) => Err(error.into()),
+            None => Ok(theirs),
+        }
+    }
+
+    /// `MPI_Intercomm_merge`: the group that says `high` comes last. If both say the same, the group
+    /// with the smaller first process comes first.
+    pub fn intercomm_merge(&mut self, inter: CommId, high: bool) -> Result<CommId> {
+        let members = self.members(inter)?;
+        let remote = self.remote(inter)?.clone();
+        let scope = self.scope(inter)?;
+        let theirs = self.collect_across(&scope, &remote, &[u8::from(high)])?;
+        let their_high = theirs.first().is_some_and(|&flag| flag != 0);
+        let context = self.agree(&scope)?;
+        let we_come_first =
+            if high == their_high { members.local.world(0) < remote.world(0) } else { !high };
+        let (first, second) =
+            if we_come_first { (&members.local, &remote) } else { (&remote, &members.local) };
+        let all: Vec<Rank> = first.iter().chain(second.iter()).collect();
+        match self.establish_group(inter, context, Group::new(&all)?)? {
+            Some(new) => Ok(new),
+            None => bail!(Intern, "this process is in neither group"),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The facade: everything of MPI above the engine, one method for each call.
+//!
+//! Arguments are in terms of the core (ids, addresses with their promise, [`Peer`], [`Tag`]); they
+//! are checked here, so that a front only decodes its handles and constants.
+//!
+//! Guarantees: every argument error is answered before anything is sent; every answer that depends
+//! on timing goes through [`Engine::decide`], so that a replayed rank gets it again; schedules of
+//! non-blocking collectives go on whenever the program is in any call that waits or polls.
+//!
+//! | file | calls |
+//! | --- | --- |
+//! | `point` | send, receive, probe |
+//! | `buffered` | `MPI_Bsend` and its buffer |
+//! | `completion` | wait, test, free, cancel |
+//! | `persistent` | start |
+//! | `collectives`, `fast` | all collectives, in three forms; short ones without a schedule |
+//! | `communicators`, `agreement`, `intercomms` | making and freeing communicators |
+//! | `properties` | names, error handlers, attributes, info |
+//! | `topologies` | grids and graphs |
+
+mod agreement;
+mod arguments;
+mod buffered;
+mod collectives;
+mod communicators;
+mod completion;
+mod fast;
+mod ids;
+mod intercomms;
+mod persistent;
+mod point;
+mod properties;
+mod status;
+mod topologies;
+
+pub use arguments::{Buffer, Counts, Peer, SendKind};
+pub use collectives::Collective;
+pub use communicators::SplitType;
+pub use completion::TestAny;
+pub use ids::{CommId, ErrhandlerId, Message, Request};
+pub use properties::{Errhandler, Language};
+pub use status::Status;
+
+pub use crate::engine::Tag;
+
+use crate::attribute::Keyvals;
+use crate::bail;
+use crate::collective::Pool;
+use crate::comm::{Comm, Contexts, Members};
+use crate::datatype::TypeTable;
+use crate::engine::{Engine, Link, MessageId};
+use crate::error::Result;
+use crate::group::{Group, GroupTable};
+use crate::info::InfoTable;
+use crate::op::OpTable;
+use crate::request::Slot;
+use crate::slab::Slab;
+use buffered::BsendBuffer;
+use properties::Handlers;
+use std::rc::Rc;
+
+/// The largest tag of a program (`MPI_TAG_UB`).
+pub const TAG_UB: i32 = i32::MAX;
+
+/// MPI of one rank.
+pub struct Mpi<L: Link> {
+    /// Carries messages.
+    pub engine: Engine<L>,
+    /// Datatypes.
+    pub types: TypeTable,
+    /// Reduction operations.
+    pub ops: OpTable,
+    /// Groups.
+    pub groups: GroupTable,
+    /// Hints.
+    pub infos: InfoTable,
+    /// Keys of attributes.
+    pub keyvals: Keyvals,
+    comms: Slab<Comm>,
+    contexts: Contexts,
+    requests: Slab<Slot>,
+    messages: Slab<(MessageId, CommId, Rc<Members>)>,
+    /// Slots of schedules that are not complete, in the order of their calls.
+    active: Vec<u32>,
+    pool: Pool,
+    handlers: Handlers,
+    bsend: BsendBuffer,
+    /// Number of each rank's host.
+    hosts: Vec<u32>,
+    blamed: CommId,
+    last_status: Status,
+}
+
+impl<L: Link> Mpi<L> {
+    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts).
+    pub fn new(engine: Engine<L>, hosts: Vec<u32>) -> Self {
+        let size = engine.size();
+        let me = engine.me();
+        let mut contexts = Contexts::default();
+        let mut comms = Slab::new();
+        let world = Members { context: 0, local: Group::identity(size), me: me.0, remote: None };
+        let only = Group::new(&[me]).expect("one member is not listed twice");
+        let alone = Members { context: 2, local: only, me: 0, remote: None };
+        for (members, name) in [(world, "MPI_COMM_WORLD"), (alone, "MPI_COMM_SELF")] {
+            contexts.take(members.context);
+            let mut comm = Comm::new(members, ErrhandlerId::FATAL);
+            comm.name = name.into();
+            // An empty table has room: the numbers are 0 and 1.
+            let _ = comms.insert(comm);
+        }
+        Self {
+            engine,
+            types: TypeTable::default(),
+            ops: OpTable::default(),
+            groups: GroupTable::default(),
+            infos: InfoTable::default(),
+            keyvals: Keyvals::default(),
+            comms,
+            contexts,
+            requests: Slab::new(),
+            messages: Slab::new(),
+            active: Vec::new(),
+            pool: Pool::default(),
+            handlers: Handlers::default(),
+            bsend: BsendBuffer::default(),
+            hosts,
+            blamed: CommId::WORLD,
+            last_status: Status::EMPTY,
+        }
+    }
+
+    /// The communicator of the request that failed last: whose error handler is to be asked.
+    #[must_use]
+    pub fn blamed(&self) -> CommId {
+        if self.comms.contains(self.blamed.0) { self.blamed } else { CommId::WORLD }
+    }
+
+    /// The status of the operation that failed last.
+    #[must_use]
+    pub fn last_status(&self) -> Status {
+        self.last_status
+    }
+
+    #[inline]
+    fn comm(&self, id: CommId) -> Result<&Comm> {
+        match self.comms.get(id.0) {
+            Some(comm) => Ok(comm),
+            None => bail!(Comm, "there is no communicator number {}: was it freed?", id.0),
+        }
+    }
+
+    fn comm_mut(&mut self, id: CommId) -> Result<&mut Comm> {
+        match self.comms.get_mut(id.0) {
+            Some(comm) => Ok(comm),
+            None => bail!(Comm, "there is no communicator number {}: was it freed?", id.0),
+        }
+    }
+
+    fn members(&self, id: CommId) -> Result<Rc<Members>> {
+        Ok(Rc::clone(&self.comm(id)?.members))
+    }
+
+    /// What must be given back before `MPI_Finalize` ends: the number of requests that are still
+    /// open, for a warning.
+    #[must_use]
+    pub fn open_requests(&self) -> usize {
+        self.requests.iter().filter(|(_, slot)| slot.is_open()).count()
+    }
+}

@@ -1,0 +1,66 @@
+//! Persistent requests: start.
+
+use super::point::mode;
+use super::{Mpi, Request, Status};
+use crate::bail;
+use crate::engine::Link;
+use crate::error::Result;
+use crate::request::{Active, Template};
+use std::rc::Rc;
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Start`
+    pub fn start(&mut self, request: Request) -> Result<()> {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        let Some(slot) = slot else {
+            bail!(Request, "{:#010x} is no request that can be started", request.0);
+        };
+        let Some(template) = slot.template.clone() else {
+            bail!(Request, "the request is not persistent: it cannot be started");
+        };
+        if slot.active.is_some() {
+            bail!(Request, "the request is started already: complete it before starting it again");
+        }
+        self.blamed = slot.comm;
+        let active = self.begin(&template)?;
+        if let Some(index) = request.index() {
+            if matches!(active, Active::Schedule(_)) {
+                self.active.push(index);
+            }
+            if let Some(slot) = self.requests.get_mut(index) {
+                slot.active = Some(active);
+            }
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// `MPI_Startall`
+    pub fn startall(&mut self, requests: &[Request]) -> Result<()> {
+        requests.iter().try_for_each(|&request| self.start(request))
+    }
+
+    fn begin(&mut self, template: &Template) -> Result<Active> {
+        Ok(match template {
+            Template::Send { to: None, .. } => Active::Known(Status::EMPTY),
+            Template::Send { kind, data, to: Some((to, context)), tag } => {
+                if *kind == super::SendKind::Buffered {
+                    self.send_buffered(&data.to_send(), *to, *context, *tag)?;
+                    return Ok(Active::Known(Status::EMPTY));
+                }
+                match self.engine.isend(data.to_send(), *to, *context, *tag, mode(*kind)) {
+                    None => Active::Known(Status::EMPTY),
+                    Some(request) => Active::Send(request),
+                }
+            }
+            Template::Recv { from: None, .. } => Active::Known(Status::PROC_NULL),
+            Template::Recv { into, from: Some((source, context)), tag, members } => {
+                let request = self.engine.irecv(into.to_receive(), *source, *context, *tag);
+                Active::Recv(request, Rc::clone(members))
+            }
+            Template::Collective(call, comm, members) => {
+                Active::Schedule(Box::new(self.schedule(call, *comm, members)?))
+            }
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! What hangs on a communicator: its name, error handler, attributes, hints.
+
+use super::{CommId, ErrhandlerId, Mpi};
+use crate::attribute::{Attributes, Keyvals};
+use crate::bail;
+use crate::engine::Link;
+use crate::error::Result;
+use crate::info::InfoId;
+use crate::slab::Slab;
+
+/// The language of a function of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Called as C calls.
+    C,
+    /// Called as Fortran calls.
+    Fortran,
+}
+
+/// Who is told of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errhandler {
+    /// `MPI_ERRORS_ARE_FATAL`: the job ends.
+    Fatal,
+    /// `MPI_ERRORS_RETURN`: the call returns the error.
+    Return,
+    /// `MPI_ERRORS_ABORT`: the processes of the communicator end.
+    Abort,
+    /// A function of the program.
+    User {
+        /// Its address.
+        function: usize,
+        /// How to call it.
+        language: Language,
+    },
+}
+
+/// The program's error handlers; each with the number of its uses.
+#[derive(Debug, Default)]
+pub(super) struct Handlers(Slab<(Errhandler, usize)>);
+
+/// Predefined handlers have the first numbers.
+const FIRST_USER: u32 = 4;
+
+impl Handlers {
+    fn get(&self, id: ErrhandlerId) -> Result<Errhandler> {
+        Ok(match id {
+            ErrhandlerId::FATAL => Errhandler::Fatal,
+            ErrhandlerId::RETURN => Errhandler::Return,
+            ErrhandlerId::ABORT => Errhandler::Abort,
+            ErrhandlerId(number) => {
+                match number.checked_sub(FIRST_USER).and_then(|index| self.0.get(index)) {
+                    Some((handler, _)) => *handler,
+                    None => bail!(Arg, "there is no error handler with this handle: was it freed?"),
+                }
+            }
+        })
+    }
+
+    fn retain(&mut self, id: ErrhandlerId) {
+        if let Some(index) = id.0.checked_sub(FIRST_USER)
+            && let Some((_, uses)) = self.0.get_mut(index)
+        {
+            *uses += 1;
+        }
+    }
+
+    fn release(&mut self, id: ErrhandlerId) {
+        if let Some(index) = id.0.checked_sub(FIRST_USER)
+            && let Some((_, uses)) = self.0.get_mut(index)
+        {
+            *uses -= 1;
+            if *uses == 0 {
+                self.0.remove(index);
+            }
+        }
+    }
+}
+
+/// `MPI_MAX_OBJECT_NAME` without the final zero.
+const NAME_MAX: usize = 127;
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Comm_create_errhandler`
+    pub fn errhandler_create(
+        &mut self,
+        function: usize,
+        language: Language,
+    ) -> Result<ErrhandlerId> {
+        let index = self.handlers.0.insert((Errhandler::User { function, language }, 1))?;
+        Ok(ErrhandlerId(FIRST_USER + index))
+    }
+
+    /// `MPI_Errhandler_free`: it goes when no communicator uses it.
+    pub fn errhandler_free(&mut self, id: ErrhandlerId) -> Result<()> {
+        self.handlers.get(id)?;
+        self.handlers.release(id);
+        Ok(())
+    }
+
+    /// `MPI_Comm_set_errhandler`
+    pub fn comm_set_errhandler(&mut self, comm: CommId, id: ErrhandlerId) -> Result<()> {
+        self.handlers.get(id)?;
+        let old = std::mem::replace(&mut self.comm_mut(comm)?.errhandler, id);
+        self.handlers.retain(id);
+        self.handlers.release(old);
+        Ok(())
+    }
+
+    /// `MPI_Comm_get_errhandler`; the program frees what it gets.
+    pub fn comm_get_errhandler(&mut self, comm: CommId) -> Result<ErrhandlerId> {
+        let id = self.comm(comm)?.errhandler;
+        self.handlers.retain(id);
+        Ok(id)
+    }
+
+    /// What an error on this communicator leads to; on none, what the world's does.
+    #[must_use]
+    pub fn errhandler_of(&self, comm: CommId) -> Errhandler {
+        let comm = self.comm(comm).or_else(|_| self.comm(CommId::WORLD));
+        comm.and_then(|comm| self.handlers.get(comm.errhandler)).unwrap_or(Errhandler::Fatal)
+    }
+
+    /// A new communicator takes over the error handler of its parent.
+    pub(super) fn inherited_errhandler(&mut self, parent: CommId) -> ErrhandlerId {
+        let id = self.comm(parent).map_or(ErrhandlerId::FATAL, |comm| comm.errhandler);
+        self.handlers.retain(id);
+        id
+    }
+
+    pub(super) fn release_errhandler(&mut self, id: ErrhandlerId) {
+        self.handlers.release(id);
+    }
+
+    /// `MPI_Comm_set_name`; longer names are cut.
+    pub fn comm_set_name(&mut self, comm: CommId, name: &[u8]) -> Result<()> {
+        self.comm_mut(comm)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        Ok(())
+    }
+
+    /// `MPI_Comm_get_name`
+    pub fn comm_get_name(&self, comm: CommId) -> Result<&[u8]> {
+        Ok(&self.comm(comm)?.name)
+    }
+
+    /// `MPI_Comm_set_info`: hints are kept, none changes anything.
+    pub fn comm_set_info(&mut self, comm: CommId, info: InfoId) -> Result<()> {
+        let info = self.infos.get(info)?.clone();
+        self.comm_mut(comm)?.info = info;
+        Ok(())
+    }
+
+    /// `MPI_Comm_get_info`: a new object, which the program frees.
+    pub fn comm_get_info(&mut self, comm: CommId) -> Result<InfoId> {
+        let info = self.comm(comm)?.info.clone();
+        self.infos.insert(info)
+    }
+
+    /// The attributes of a communicator. Copy and delete functions are called by the front, with no
+    /// borrow held: see [`crate::attribute`].
+    pub fn comm_attributes(&self, comm: CommId) -> Result<&Attributes> {
+        Ok(&self.comm(comm)?.attributes)
+    }
+
+    /// The attributes of a communicator and the keys, to be changed.
+    pub fn comm_attributes_mut(&mut self, comm: CommId) -> Result<(&mut Attributes, &mut Keyvals)> {
+        match self.comms.get_mut(comm.0) {
+            Some(found) => Ok((&mut found.attributes, &mut self.keyvals)),
+            None => bail!(Comm, "there is no communicator number {}: was it freed?", comm.0),
+        }
+    }
+
+    /// The attributes of a datatype and the keys, to be changed.
+    pub fn type_attributes_mut(
+        &mut self,
+        datatype: crate::datatype::TypeId,
+    ) -> Result<(&mut Attributes, &mut Keyvals)> {
+        Ok((self.types.attributes_mut(datatype)?, &mut self.keyvals))
+    }
+}

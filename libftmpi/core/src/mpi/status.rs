@@ -1,0 +1,62 @@
+//! What a call tells of a message.
+
+use super::Peer;
+use crate::comm::Members;
+use crate::engine::{Completion, Envelope, Tag};
+use crate::error::ErrorClass;
+
+/// A status in core terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Who sent, as a rank of the communicator.
+    pub source: Peer,
+    /// With which tag.
+    pub tag: Tag,
+    /// Bytes received.
+    pub bytes: u64,
+    /// It was cancelled.
+    pub cancelled: bool,
+    /// What went wrong with it.
+    pub error: Option<ErrorClass>,
+}
+
+impl Status {
+    /// Of requests that have none (MPI-3.1, 3.7.3).
+    pub const EMPTY: Self =
+        Self { source: Peer::Any, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
+    /// Of communication with `MPI_PROC_NULL`.
+    pub const PROC_NULL: Self =
+        Self { source: Peer::ProcNull, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
+
+    /// Of a receive on the communicator of `members`.
+    #[inline]
+    pub(super) fn received(done: &Completion, members: &Members) -> Self {
+        if done.cancelled {
+            return Self { cancelled: true, error: done.error, ..Self::EMPTY };
+        }
+        Self {
+            source: members.rank_of(done.source).map_or(Peer::Any, Peer::Rank),
+            tag: Tag::Is(done.tag),
+            bytes: done.bytes,
+            cancelled: false,
+            error: done.error,
+        }
+    }
+
+    /// Of a send.
+    #[inline]
+    pub(super) fn sent(done: &Completion) -> Self {
+        Self { cancelled: done.cancelled, error: done.error, ..Self::EMPTY }
+    }
+
+    /// Of a message that a probe saw.
+    pub(super) fn seen(envelope: &Envelope, members: &Members) -> Self {
+        Self {
+            source: members.rank_of(envelope.source).map_or(Peer::Any, Peer::Rank),
+            tag: Tag::Is(envelope.tag),
+            bytes: envelope.bytes,
+            cancelled: false,
+            error: None,
+        }
+    }
+}

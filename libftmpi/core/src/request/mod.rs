@@ -1,0 +1,118 @@
+//! Requests of the program: one slot for whatever may be waited for.
+
+use crate::collective::{Call, Piece, Schedule};
+use crate::comm::Members;
+use crate::engine::{ReqId, Source, Tag};
+use crate::error::ErrorClass;
+use crate::mpi::{CommId, SendKind, Status};
+use crate::usermem::Scratch;
+use ftmpi_wire::Rank;
+use std::rc::Rc;
+
+/// What is under way.
+pub enum Active {
+    /// A send of the engine.
+    Send(ReqId),
+    /// A receive of the engine, and whose ranks its status is in.
+    Recv(ReqId, Rc<Members>),
+    /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if there is one.
+    Exchange {
+        /// The send, unless it was complete at once.
+        send: Option<ReqId>,
+        /// The receive, unless it is from `MPI_PROC_NULL`.
+        recv: Option<ReqId>,
+        /// Whose ranks the status is in.
+        members: Rc<Members>,
+        /// Payload of the send, if it is a copy.
+        copy: Option<Scratch>,
+    },
+    /// A collective.
+    Schedule(Box<Schedule<ReqId>>),
+    /// A collective that is complete.
+    Collected(Option<ErrorClass>),
+    /// Complete without any doubt: was so when it was made, or the program has been told.
+    Known(Status),
+    /// A generalized request: complete when the program says so.
+    Generalized(bool),
+}
+
+/// What a persistent request does at every start.
+pub enum Template {
+    /// A send.
+    Send {
+        /// How it completes.
+        kind: SendKind,
+        /// Payload.
+        data: Piece,
+        /// To whom, in which context; `None`: `MPI_PROC_NULL`.
+        to: Option<(Rank, u16)>,
+        /// Its tag.
+        tag: i32,
+    },
+    /// A receive.
+    Recv {
+        /// Where to.
+        into: Piece,
+        /// From whom, in which context; `None`: `MPI_PROC_NULL`.
+        from: Option<(Source, u16)>,
+        /// With which tag.
+        tag: Tag,
+        /// Whose ranks the status is in.
+        members: Rc<Members>,
+    },
+    /// A collective.
+    Collective(Box<Call>, CommId, Rc<Members>),
+}
+
+/// A request of the program.
+pub struct Slot {
+    /// The communicator, for errors.
+    pub comm: CommId,
+    /// What is under way; `None`: a persistent request that is not started.
+    pub active: Option<Active>,
+    /// For a persistent request.
+    pub template: Option<Rc<Template>>,
+    /// The program gave it up (`MPI_Request_free`): goes when complete.
+    pub detached: bool,
+}
+
+/// What can be said of a request without looking at the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Null, or not started.
+    Inactive,
+    /// Complete, in every life of this rank.
+    Known,
+    /// Complete or not: that depends on timing.
+    Open,
+}
+
+impl Slot {
+    /// A request for one operation.
+    #[must_use]
+    pub fn once(comm: CommId, active: Active) -> Self {
+        Self { comm, active: Some(active), template: None, detached: false }
+    }
+
+    /// A persistent request.
+    #[must_use]
+    pub fn persistent(comm: CommId, template: Template) -> Self {
+        Self { comm, active: None, template: Some(Rc::new(template)), detached: false }
+    }
+
+    /// What can be said at once.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        match &self.active {
+            None => Look::Inactive,
+            Some(Active::Known(_) | Active::Generalized(true)) => Look::Known,
+            Some(_) => Look::Open,
+        }
+    }
+
+    /// Whether something is under way.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.active.is_some() && !self.detached
+    }
+}
