@@ -81,5 +81,7 @@ fn fortran_library(
     println!("cargo:rustc-cdylib-link-arg={}", needed.display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,--as-needed");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
+    // Unit tests are programs, and run without the C functions.
+    println!("cargo:rustc-link-arg=-Wl,--unresolved-symbols=ignore-all");
     Ok(())
 }

@@ -136,7 +136,7 @@ def main():
     else:
         count.one("mpi.h against MPICH's", code == 0)
     wrappers(count, dist)
-    counted(count, "programs", [sys.executable, "c-tests/run.py", "check"])
+    counted(count, "programs", [sys.executable, "c-tests/run.py", "--dist", dist, "check"])
     counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     sys.exit(1 if count.failed else 0)

@@ -46,3 +46,60 @@ fn main() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::table::{self, Direction, Kind, Standing};
+
+    fn functions() -> Vec<table::Function> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/mpi.table");
+        table::read(&path).expect("the table can be read")
+    }
+
+    #[test]
+    fn the_table_is_complete_and_understood() {
+        let functions = functions();
+        assert_eq!(functions.len(), 700);
+        let send = functions.iter().find(|f| f.name == "MPI_Send").expect("MPI_Send");
+        let types: Vec<_> = send.params.iter().map(table::rust_type).collect();
+        let expected = ["*const c_void", "c_int", "MPI_Datatype", "c_int", "c_int", "MPI_Comm"];
+        assert_eq!(types, expected);
+        let old = functions.iter().find(|f| f.name == "MPI_Type_struct").expect("MPI_Type_struct");
+        assert_eq!(old.standing, Standing::Removed);
+        assert_eq!(old.params[1].direction, Direction::Ref);
+        assert_eq!(old.params[1].length.as_deref(), Some("count"));
+        assert_eq!(old.params[1].kind, Kind::Count);
+    }
+
+    #[test]
+    fn bad_lines_are_refused_with_their_number() {
+        for (line, why) in [
+            ("MPI_X 1.0", "no parameter list"),
+            ("MPI_X 1.0 (COMM comm", "does not end"),
+            ("MPI_X 1.0 (THING x)", "unknown kind THING"),
+            ("MPI_X 1.0 (COMM)", "no name"),
+            ("MPI_X 1.0 (out STRING s)", "needs a length"),
+            ("MPI_X 1.0 obsolete ()", "unknown standing"),
+            ("X 1.0 ()", "not an MPI name"),
+            ("MPI_Y 1.0 ()", "twice"),
+        ] {
+            let error = table::parse(&format!("MPI_Y 1.0 ()\n{line}\n")).expect_err(line);
+            assert!(error.starts_with("2: ") && error.contains(why), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn stubs_are_made_for_what_has_no_body() {
+        let functions = functions();
+        let implemented = BTreeSet::from(["MPI_Send".to_owned()]);
+        let text = table::stubs(&functions, &implemented);
+        assert!(!text.contains("fn MPI_Send("));
+        assert!(text.contains("fn MPI_Recv(") && text.contains("fn PMPI_Recv("));
+        assert!(text.contains("unsupported(\"MPI_Win_create\")"));
+        // Handles are the same integers in both languages: converting them is not "unsupported".
+        assert!(!text.contains("unsupported(\"MPI_Comm_c2f\")"));
+    }
+}
