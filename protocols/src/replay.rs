@@ -7,13 +7,13 @@
 
 use crate::protocol::{Answer, Decision, Pin};
 use ftmpi_wire::{Determinant, Rank, Ssn};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The events that are left to repeat.
 #[derive(Debug, Default)]
 pub struct Replay {
     named: u64,
-    matches: HashMap<u64, (Rank, Ssn)>,
+    matches: BTreeMap<u64, (Rank, Ssn)>,
     outcomes: VecDeque<(u32, Option<Answer>)>,
 }
 

@@ -1,1 +1,26 @@
-//! Drives the core over the transport inside a rank.
+//! The living rank: joins the job, drives the core over the transport, takes images, ends.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`life`] | init, calls, signal, finalize, exit |
+//! | [`world`] | the engine's link: channels, news, waiting |
+//! | [`control`] | datagrams with the agent |
+//! | [`logger`] | frames with the event logger |
+//! | [`sleep`] | spin and sleep |
+//! | [`image`], [`boot`] | images, by the boot library |
+//! | [`status`] | the page shared with the agent |
+//!
+//! One thread touches all this: the program's, inside a call, or the signal handler on it while it
+//! is outside (ARCHITECTURE.md, "No helper thread").
+
+pub mod boot;
+pub mod control;
+mod image;
+pub mod life;
+pub mod logger;
+pub mod sleep;
+pub mod status;
+pub mod world;
+
+pub use life::{Job, abort, enter, finalize, get, init, leave};
+pub use world::World;

@@ -154,7 +154,7 @@ impl State {
     pub(super) fn deliver(&mut self, request: ReqId, id: MessageId) {
         self.matcher.unlink(id);
         let m = self.matcher.message(id);
-        let (from, ssn, sync) = (m.source, m.ssn, m.sync);
+        let (from, ssn, sync, tag, bytes) = (m.source, m.ssn, m.sync, m.tag, m.bytes);
         self.matched_sync(from, ssn, sync);
         let whole = match &mut self.matcher.message_mut(id).body {
             Body::Whole(_) => true,
@@ -168,6 +168,8 @@ impl State {
             self.hand_over(request, id);
         } else {
             self.matcher.remove(id);
+            // Notes the envelope; the payload comes with a header that has no tag.
+            self.land_in(request, from, tag, bytes);
             self.awaited.insert((from, ssn), Awaited::By(request));
             self.control_frame(from, Kind::ClearToSend, ssn, Vec::new());
         }

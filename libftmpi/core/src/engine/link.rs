@@ -53,6 +53,17 @@ pub enum Token {
     Control,
 }
 
+/// What became of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Captured {
+    /// It was not taken; the link has said why.
+    Refused,
+    /// It is being written; this life goes on.
+    Running,
+    /// This is a later life, restored from it; the ranks now have these incarnations.
+    Restored(Vec<Incarnation>),
+}
+
 /// Who hears what the link brings.
 pub trait Sink {
     /// A frame begins.
@@ -105,6 +116,14 @@ pub trait Link {
     fn abandon<S: Sink>(&mut self, sink: &mut S);
     /// Recovery is impossible.
     fn give_up(&mut self, why: String) -> !;
+    /// Is an image of this process wanted?
+    fn image_due(&self) -> Option<ImageNo> {
+        None
+    }
+    /// Takes the image that is due; returns once more in every life that begins from it.
+    fn capture(&mut self, _image: ImageNo) -> Captured {
+        Captured::Refused
+    }
     /// The engine's counters, from time to time.
     fn publish(&mut self, _counters: &super::Counters) {}
 }

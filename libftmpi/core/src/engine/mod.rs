@@ -23,7 +23,7 @@ mod send;
 mod slots;
 mod typed;
 
-pub use link::{Frame, Landing, Link, Push, Sink, Token};
+pub use link::{Captured, Frame, Landing, Link, Push, Sink, Token};
 pub use outcome::Decision;
 pub use request::{
     Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
@@ -37,7 +37,7 @@ use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank, Ssn};
 use matching::Matcher;
 use request::{Request, RequestKind};
 use slots::Slots;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What has been counted; see `ftmpi_wire::status::word`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,9 +143,9 @@ pub struct State {
     memory: LogMemory,
     /// Number of receives posted whose match is a determinant.
     posts: u64,
-    awaited: HashMap<(Rank, Ssn), Awaited>,
-    pending: HashMap<(Rank, Ssn), Pending>,
-    unacknowledged: HashMap<(Rank, Ssn), ReqId>,
+    awaited: BTreeMap<(Rank, Ssn), Awaited>,
+    pending: BTreeMap<(Rank, Ssn), Pending>,
+    unacknowledged: BTreeMap<(Rank, Ssn), ReqId>,
     /// Peers with something to push.
     busy: Vec<Rank>,
     /// Peers whose queue is to be made anew from the log.
@@ -211,9 +211,9 @@ impl<L: Link> Engine<L> {
             matcher: Matcher::new(),
             memory: LogMemory::default(),
             posts: 0,
-            awaited: HashMap::new(),
-            pending: HashMap::new(),
-            unacknowledged: HashMap::new(),
+            awaited: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            unacknowledged: BTreeMap::new(),
             busy: Vec::new(),
             rebuild: Vec::new(),
             wanted: Vec::new(),
@@ -302,8 +302,14 @@ impl<L: Link> Engine<L> {
 
     #[inline]
     fn block_on(&mut self, first: Option<Rank>) {
-        if !self.progress_from(first) {
-            self.idle();
+        if self.progress_from(first) {
+            self.idle_polls = 0;
+        } else {
+            // What usually comes comes at once; all the rest can wait a few looks.
+            self.idle_polls += 1;
+            if self.idle_polls > 16 {
+                self.idle();
+            }
         }
     }
 
@@ -312,9 +318,45 @@ impl<L: Link> Engine<L> {
     fn idle(&mut self) {
         self.state.protocol.flush();
         self.work();
+        self.take_due_image();
         let counters = self.counters();
         self.link.publish(&counters);
         self.link.rest();
+    }
+
+    /// At the edge of the library: looks at what cannot wait for the next call.
+    pub fn attend(&mut self) {
+        self.progress();
+        // An image needs all own events stable: that takes a round trip to the logger, unless a
+        // replay is going on, which cannot go on here.
+        while self.link.image_due().is_some() && !self.state.protocol.replaying() {
+            if !self.take_due_image() {
+                self.progress();
+                self.link.rest();
+            }
+        }
+    }
+
+    /// Takes the image that is due, if this is a safe moment.
+    fn take_due_image(&mut self) -> bool {
+        let Some(image) = self.link.image_due() else { return false };
+        if !self.is_image_safe() {
+            return false;
+        }
+        self.image_taken(image);
+        match self.link.capture(image) {
+            Captured::Running => {}
+            Captured::Refused => self.image_lost(image),
+            Captured::Restored(incarnations) => self.restored(image, &incarnations),
+        }
+        true
+    }
+
+    /// Sends everything that waits to leave.
+    pub fn drain(&mut self) {
+        while !self.state.busy.is_empty() || self.state.has_work() {
+            self.block();
+        }
     }
 
     /// Called where the program polls: after many fruitless looks, gives way.
@@ -324,6 +366,7 @@ impl<L: Link> Engine<L> {
             self.idle_polls = 0;
             self.state.protocol.flush();
             self.work();
+            self.take_due_image();
             self.link.relax();
         }
     }

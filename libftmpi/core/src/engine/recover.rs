@@ -8,7 +8,7 @@ use ftmpi_wire::header::{FLAG_SYNC, Kind, Received as WireReceived};
 use ftmpi_wire::{
     Determinant, EventNo, Header, ImageNo, Incarnation, Rank, Ssn, control, event_log,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Events that are being fetched from the logger at the begin of a life.
 #[derive(Debug)]
@@ -220,7 +220,7 @@ impl State {
     pub(super) fn rebuild_queue(&mut self, rank: Rank, eager_limit: usize) {
         let peer = &mut self.peers[rank.index()];
         let old = std::mem::take(&mut peer.queue);
-        let mut requests = HashMap::new();
+        let mut requests = BTreeMap::new();
         let mut queue = VecDeque::new();
         for out in old {
             match out.request {

@@ -1,0 +1,69 @@
+//! Images of this rank, at safe points: the engine is at rest and every own event is stable.
+
+use crate::control::close;
+use crate::world::World;
+use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
+use ftmpi_core::engine::{Captured, Link};
+use ftmpi_wire::control::FromRank;
+use ftmpi_wire::status::word;
+use ftmpi_wire::{ImageNo, Incarnation};
+
+/// Takes the image that is due. Returns twice: in this life, and in each one that the image begins.
+pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
+    let Some((_, fd)) = world.image_due.take() else { return Captured::Refused };
+    let Some(boot) = world.boot else {
+        close(fd);
+        world.tell_refused(image, "the boot library is not loaded (start with ftmpiexec)");
+        return Captured::Refused;
+    };
+    if (boot.0.reap)() == 1 {
+        close(fd);
+        world.tell_refused(image, "the image before it is still being written");
+        return Captured::Refused;
+    }
+    let mut text = [0u8; 256];
+    // SAFETY: the buffer is as long as we say.
+    if unsafe { (boot.0.can_capture)(text.as_mut_ptr().cast(), text.len()) } != 0 {
+        close(fd);
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        let why = String::from_utf8_lossy(&text[..end]).into_owned();
+        world.tell_refused(image, &why);
+        return Captured::Refused;
+    }
+    let written = [
+        world.status.stream_position(1, word::STDOUT_BUSY, word::STDOUT_READ, false),
+        world.status.stream_position(2, word::STDERR_BUSY, word::STDERR_READ, false),
+    ];
+    let consumed = world.status.stream_position(0, word::STDIN_BUSY, word::STDIN_FED, true);
+    let request = CaptureRequest { fd, reserved: 0, image_no: image.0 };
+    let mut outcome = CaptureOutcome::default();
+    // SAFETY: both structures live over the call; we are on the main thread, outside of any
+    // half-done change of the engine.
+    let result = unsafe { (boot.0.capture)(&request, &mut outcome) };
+    match result {
+        0 => {
+            close(fd);
+            world.tell(FromRank::ImageBegun {
+                image,
+                written,
+                consumed,
+                pause_ns: outcome.pause_ns,
+                estimate: outcome.estimate_bytes,
+            });
+            world.point("image");
+            Captured::Running
+        }
+        1 => {
+            // A later life: nothing that the kernel held for us is there any more.
+            world.incarnation = Incarnation(boot.0.incarnation);
+            world.greet(Some(boot), Some(image));
+            let job = world.job.as_ref().expect("the agent answered");
+            Captured::Restored(job.incarnations.clone())
+        }
+        error => {
+            close(fd);
+            world.tell_refused(image, &format!("the system refuses (error {})", -error));
+            Captured::Refused
+        }
+    }
+}

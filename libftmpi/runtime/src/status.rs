@@ -1,0 +1,73 @@
+//! The page that the rank shares with its agent (`ftmpi_wire::status`).
+
+use ftmpi_wire::control::fds;
+use ftmpi_wire::status::{PAGE_BYTES, Phase, word};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The page, or nothing in a process without an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct StatusPage(Option<&'static [AtomicU64; PAGE_BYTES / 8]>);
+
+impl StatusPage {
+    /// For a process without an agent.
+    pub const NONE: Self = Self(None);
+
+    /// Maps the page that the agent left open, at `at` inside the reserved window.
+    pub fn map(at: *mut u8) -> Self {
+        // SAFETY: the caller gives one page at `at`; the descriptor is the agent's memfd.
+        let page = unsafe {
+            libc::mmap(
+                at.cast(),
+                PAGE_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                fds::STATUS,
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return Self::NONE;
+        }
+        // SAFETY: the mapping is a page long, aligned, and stays for the life of the process;
+        // a restored process makes a new one before it looks.
+        Self(Some(unsafe { &*page.cast() }))
+    }
+
+    /// Sets a word that the rank writes.
+    #[inline]
+    pub fn set(self, index: usize, value: u64) {
+        if let Some(page) = self.0 {
+            page[index].store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Says what the rank is doing.
+    pub fn phase(self, phase: Phase) {
+        self.set(word::PHASE, phase as u64);
+    }
+
+    /// Bytes that the program has written to a standard stream, or read from one: what the agent
+    /// has counted, corrected by what lies in the pipe. `busy` is odd while the agent is counting.
+    #[must_use]
+    pub fn stream_position(self, fd: i32, busy: usize, count: usize, reading: bool) -> u64 {
+        let Some(page) = self.0 else { return 0 };
+        for _ in 0..1_000_000 {
+            let before = page[busy].load(Ordering::Acquire);
+            let counted = page[count].load(Ordering::Acquire);
+            let mut unread: i32 = 0;
+            // SAFETY: FIONREAD stores an int.
+            let failed = unsafe { libc::ioctl(fd, libc::FIONREAD, &mut unread) } != 0;
+            if before % 2 == 0 && page[busy].load(Ordering::Acquire) == before {
+                let unread = if failed { 0 } else { unread.max(0) as u64 };
+                return if reading {
+                    counted.saturating_sub(unread)
+                } else {
+                    counted + unread
+                };
+            }
+            // SAFETY: a plain system call; the agent needs the processor to finish counting.
+            unsafe { libc::sched_yield() };
+        }
+        page[count].load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,617 @@
+//! The world of a rank as the engine sees it: channels by the agent, the event logger, the clock,
+//! waiting. All of it belongs to one life; a restored process throws it away and builds it anew.
+
+use crate::boot::Boot;
+use crate::control::{Control, close};
+use crate::logger::Logger;
+use crate::sleep::{self, Sleeper};
+use crate::status::StatusPage;
+use ftmpi_core::engine::{Counters, Frame, Landing, Link, Push, Sink, Token};
+use ftmpi_transport::shm::{self, Receiver};
+use ftmpi_transport::tcp::{self, Outcome};
+use ftmpi_wire::control::{ChannelKind, FromRank, JobView, ToRank};
+use ftmpi_wire::status::word;
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by the signal handler: the control socket has something that must not wait.
+pub static URGENT: AtomicBool = AtomicBool::new(false);
+
+/// Polls between two looks at the control socket while nothing is expected from it.
+const CONTROL_EVERY: u32 = 512;
+/// Payloads above these are announced first.
+const EAGER_SHM: usize = 32 << 10;
+const EAGER_TCP: usize = 64 << 10;
+
+enum Channel {
+    Shm { channel: shm::Channel<Token>, doorbell: i32 },
+    Tcp(tcp::Channel<Token>),
+}
+
+/// A way to a peer.
+struct Way {
+    peer: Rank,
+    incarnation: Incarnation,
+    channel: Channel,
+}
+
+/// The world.
+pub struct World {
+    /// Who we are.
+    pub me: Rank,
+    /// In which life.
+    pub incarnation: Incarnation,
+    /// What the agent told about the job; `None` in a process of its own.
+    pub job: Option<Box<JobView>>,
+    pub(crate) control: Option<Control>,
+    pub(crate) status: StatusPage,
+    pub(crate) sleeper: Option<Sleeper>,
+    pub(crate) boot: Option<Boot>,
+    ways: Vec<Way>,
+    /// For each peer, the way that we send on.
+    send_on: Vec<Option<usize>>,
+    logger: Option<Logger>,
+    news: VecDeque<(ToRank, Vec<i32>)>,
+    until_control: u32,
+    /// Channels that were asked for and have not come.
+    asked: u32,
+    pub(crate) image_due: Option<(ImageNo, i32)>,
+    /// Every rank is in `MPI_Finalize`.
+    pub all_finalized: bool,
+    /// Every rank has ended its program.
+    pub all_exiting: bool,
+    window_used: usize,
+    inject: Vec<(String, u64)>,
+}
+
+/// Hands the frames of one channel to the engine.
+struct Hand<'a, S: Sink> {
+    from: Rank,
+    sink: &'a mut S,
+    inject: &'a mut Vec<(String, u64)>,
+}
+
+impl<S: Sink> Receiver for Hand<'_, S> {
+    type Token = Token;
+
+    #[inline]
+    fn begin(&mut self, header: &Header) -> (*mut u8, usize, Token) {
+        let Landing { at, capacity, token } = self.sink.arrive(self.from, header);
+        if !self.inject.is_empty() {
+            come_to(self.inject, "ring-read");
+            if header.kind == ftmpi_wire::header::Kind::Data {
+                come_to(self.inject, "rendezvous");
+            }
+        }
+        (at.as_ptr().cast(), capacity, token)
+    }
+
+    #[inline]
+    fn end(&mut self, header: &Header, token: Token) {
+        self.sink.landed(self.from, header, token);
+    }
+}
+
+/// A named point: dies here if that was asked for.
+fn come_to(points: &mut [(String, u64)], name: &str) {
+    for (point, left) in points {
+        if point == name {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                // SAFETY: ends this very process, as the user asked.
+                unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            }
+        }
+    }
+}
+
+impl World {
+    /// A process of its own: no agent, no peers.
+    #[must_use]
+    pub fn alone() -> Self {
+        Self {
+            me: Rank(0),
+            incarnation: Incarnation(0),
+            job: None,
+            control: None,
+            status: StatusPage::NONE,
+            sleeper: None,
+            boot: None,
+            ways: Vec::new(),
+            send_on: vec![None],
+            logger: None,
+            news: VecDeque::new(),
+            until_control: CONTROL_EVERY,
+            asked: 0,
+            image_due: None,
+            all_finalized: false,
+            all_exiting: false,
+            window_used: 0,
+            inject: Vec::new(),
+        }
+    }
+
+    /// Says `Hello` and waits for the agent's answer. Also the begin of a restored life: whatever
+    /// was known of an earlier one is dropped, its descriptors untouched.
+    pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
+        self.ways.clear();
+        self.logger = None;
+        self.news.clear();
+        self.asked = 0;
+        self.image_due = None;
+        self.window_used = 0;
+        self.control = Some(Control::inherited());
+        let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
+        self.status = StatusPage::map(page);
+        self.boot = boot;
+        let no_image = match &self.boot {
+            None => Some("the boot library is not loaded".to_owned()),
+            Some(_) => None,
+        };
+        // The numbers are corrected by the answer.
+        let sleeper = Sleeper::new(1, 1).unwrap_or_else(|error| fatal("no descriptors left", &error));
+        let hello = FromRank::Hello {
+            rank: self.me,
+            incarnation: self.incarnation,
+            pid: std::process::id(),
+            resumed,
+            executable: std::fs::read_link("/proc/self/exe")
+                .map(|path| path.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            arguments: std::fs::read("/proc/self/cmdline")
+                .unwrap_or_default()
+                .split(|&byte| byte == 0)
+                .map(|argument| String::from_utf8_lossy(argument).into_owned())
+                .collect(),
+            no_image,
+        };
+        let control = self.control.as_mut().expect("just made");
+        control.send(&hello, Some(sleeper.doorbell()));
+        let job = loop {
+            match control.receive(true) {
+                Some((ToRank::Welcome(job), _)) => break job,
+                Some((ToRank::Die { code }, _)) => die(code),
+                Some(other) => self.news.push_back(other),
+                None => {}
+            }
+        };
+        let mut sleeper = sleeper;
+        sleeper.set_crowd(job.processors, job.local_ranks);
+        sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
+        self.sleeper = Some(sleeper);
+        self.send_on = vec![None; job.size as usize];
+        self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
+        self.job = Some(job);
+    }
+
+    /// A page-aligned piece of the reserved window, or of fresh memory where there is none.
+    fn reserve(&mut self, bytes: usize, boot: &Option<Boot>) -> *mut u8 {
+        let bytes = bytes.next_multiple_of(4096);
+        if let Some((base, len)) = boot.as_ref().map(Boot::window)
+            && self.window_used + bytes <= len
+        {
+            let at = base + self.window_used;
+            self.window_used += bytes;
+            return at as *mut u8;
+        }
+        // SAFETY: reserves address space; no address is asked for.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if at == libc::MAP_FAILED {
+            fatal("no address space for a channel", &std::io::Error::last_os_error());
+        }
+        at.cast()
+    }
+
+    /// Takes what the agent sent.
+    fn hear(&mut self) {
+        URGENT.store(false, Ordering::Relaxed);
+        self.until_control = CONTROL_EVERY;
+        let Some(control) = &mut self.control else { return };
+        while let Some(message) = control.receive(false) {
+            self.news.push_back(message);
+        }
+    }
+
+    fn obey<S: Sink>(&mut self, sink: &mut S, message: ToRank, passed: Vec<i32>) {
+        match message {
+            ToRank::Channel { peer, incarnation, kind } => {
+                self.asked = self.asked.saturating_sub(1);
+                self.join(sink, peer, incarnation, kind, &passed);
+            }
+            ToRank::EventLog => {
+                if let Some(&fd) = passed.first() {
+                    if let Some(old) = self.logger.replace(Logger::new(fd)) {
+                        self.unwatch(old.fd());
+                    }
+                    self.watch(fd);
+                    sink.logger_up();
+                }
+            }
+            ToRank::PeerRestarted { rank, incarnation, host } => {
+                if let Some(job) = &mut self.job {
+                    if let Some(known) = job.incarnations.get_mut(rank.index()) {
+                        *known = incarnation.max(*known);
+                    }
+                    if let Some(known) = job.host_of.get_mut(rank.index()) {
+                        *known = host;
+                    }
+                }
+                self.part(sink, rank, incarnation);
+                sink.peer_restarted(rank, incarnation);
+            }
+            ToRank::TakeImage { image } => {
+                if let Some(&fd) = passed.first()
+                    && let Some((old, fd)) = self.image_due.replace((image, fd))
+                {
+                    close(fd);
+                    self.tell_refused(old, "another image was asked for before it began");
+                }
+            }
+            ToRank::ImageCommitted { image, oldest } => sink.image_committed(image, oldest),
+            ToRank::ImageFailed { .. } | ToRank::Welcome(_) => {}
+            ToRank::AllFinalized => self.all_finalized = true,
+            ToRank::AllExiting => self.all_exiting = true,
+            ToRank::Die { code } => die(code),
+        }
+    }
+
+    pub(crate) fn tell_refused(&mut self, image: ImageNo, why: &str) {
+        if let Some(control) = &mut self.control {
+            control.send(&FromRank::ImageRefused { image, why: why.to_owned() }, None);
+        }
+    }
+
+    fn watch(&self, fd: i32) {
+        if let Some(sleeper) = &self.sleeper {
+            sleeper.watch(fd, false);
+        }
+    }
+
+    fn unwatch(&self, fd: i32) {
+        if let Some(sleeper) = &self.sleeper {
+            sleeper.forget(fd);
+        }
+        close(fd);
+    }
+
+    fn join<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        peer: Rank,
+        incarnation: Incarnation,
+        kind: ChannelKind,
+        passed: &[i32],
+    ) {
+        let known = self.job.as_ref().and_then(|job| job.incarnations.get(peer.index()).copied());
+        if known.is_none_or(|known| incarnation < known) {
+            passed.iter().for_each(|&fd| close(fd));
+            return;
+        }
+        let channel = match (kind, passed) {
+            (ChannelKind::SharedMemory { first }, &[segment, doorbell]) => {
+                let boot = self.boot.take();
+                let at = self.reserve(shm::SEGMENT_BYTES, &boot);
+                self.boot = boot;
+                // SAFETY: `reserve` gave this range to us and to nobody else.
+                let channel = match unsafe { shm::Channel::map(segment, first, at) } {
+                    Ok(channel) => channel,
+                    Err(error) => fatal("a shared segment cannot be mapped", &error),
+                };
+                close(segment);
+                Channel::Shm { channel, doorbell }
+            }
+            (ChannelKind::Tcp, &[socket]) => match tcp::Channel::new(socket) {
+                Ok(channel) => {
+                    self.watch(socket);
+                    Channel::Tcp(channel)
+                }
+                Err(_) => return close(socket),
+            },
+            _ => return passed.iter().for_each(|&fd| close(fd)),
+        };
+        let slot = &mut self.send_on[peer.index()];
+        let fresh = slot.is_none();
+        if fresh {
+            *slot = Some(self.ways.len());
+        }
+        self.ways.push(Way { peer, incarnation, channel });
+        if fresh {
+            sink.channel_up(peer, incarnation);
+        }
+    }
+
+    /// Ends all ways to lives of `peer` before `incarnation`.
+    fn part<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
+        for index in (0..self.ways.len()).rev() {
+            if self.ways[index].peer == peer && self.ways[index].incarnation < incarnation {
+                self.end(sink, index, true);
+            }
+        }
+    }
+
+    /// Ends a way; `lost` pieces are reported.
+    fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
+        let mut way = self.ways.swap_remove(index);
+        let broken = match &mut way.channel {
+            Channel::Shm { channel, .. } => channel.take_incoming(),
+            Channel::Tcp(channel) => channel.take_incoming(),
+        };
+        if let Some((header, token)) = broken {
+            sink.aborted(way.peer, &header, token);
+        }
+        if close_it {
+            match &way.channel {
+                Channel::Shm { channel, doorbell } => {
+                    close(*doorbell);
+                    forget_memory(channel.base());
+                }
+                Channel::Tcp(channel) => self.unwatch(channel.fd()),
+            }
+        }
+        for slot in &mut self.send_on {
+            match *slot {
+                Some(at) if at == index => *slot = None,
+                Some(at) if at == self.ways.len() => *slot = Some(index),
+                _ => {}
+            }
+        }
+    }
+
+    fn poll_way<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
+        let way = &mut self.ways[index];
+        let mut hand = Hand { from: way.peer, sink, inject: &mut self.inject };
+        match &mut way.channel {
+            Channel::Shm { channel, .. } => channel.poll(&mut hand),
+            Channel::Tcp(channel) => match channel.poll(&mut hand) {
+                Outcome::Done => true,
+                Outcome::Nothing => false,
+                Outcome::Lost => {
+                    let peer = way.peer;
+                    let sends = self.send_on[peer.index()] == Some(index);
+                    self.end(sink, index, true);
+                    // The peer has probably died, and news of that is on its way; if it has only
+                    // lost the connection, the engine asks for another.
+                    if sends {
+                        sink.channel_lost(peer);
+                    }
+                    true
+                }
+            },
+        }
+    }
+
+    /// Whether anything waits in a ring.
+    fn is_ready(&self) -> bool {
+        URGENT.load(Ordering::Relaxed)
+            || self.ways.iter().any(|way| match &way.channel {
+                Channel::Shm { channel, .. } => channel.is_ready(),
+                Channel::Tcp(_) => false,
+            })
+    }
+
+    fn set_sleeping(&self, sleeping: bool) {
+        for way in &self.ways {
+            if let Channel::Shm { channel, .. } = &way.channel {
+                channel.set_sleeping(sleeping);
+            }
+        }
+    }
+}
+
+/// Gives the memory of a dead channel back and keeps the place reserved.
+fn forget_memory(base: *mut u8) {
+    // SAFETY: the range is the mapping of a channel that nobody refers to any more.
+    unsafe {
+        libc::mmap(
+            base.cast(),
+            shm::SEGMENT_BYTES,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+            -1,
+            0,
+        );
+    }
+}
+
+pub(crate) fn die(code: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
+}
+
+pub(crate) fn fatal(what: &str, error: &dyn std::fmt::Display) -> ! {
+    eprintln!("ftmpi: {what}: {error}");
+    die(1)
+}
+
+impl Link for World {
+    #[inline]
+    fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
+        let Some(index) = self.send_on[to.index()] else { return Push::Full };
+        let payload: *const u8 = frame.payload.as_ptr().cast();
+        match &mut self.ways[index].channel {
+            Channel::Shm { channel, doorbell } => {
+                // SAFETY: the engine keeps the payload where it is until the frame is done.
+                let done = unsafe {
+                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
+                };
+                if channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                if done { Push::Done } else { Push::Full }
+            }
+            Channel::Tcp(channel) => {
+                // SAFETY: as above.
+                let outcome = unsafe {
+                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
+                };
+                // A lost connection shows at the next poll.
+                if outcome == Outcome::Done { Push::Done } else { Push::Full }
+            }
+        }
+    }
+
+    #[inline]
+    fn eager_limit(&self, to: Rank) -> usize {
+        match self.send_on[to.index()].map(|index| &self.ways[index].channel) {
+            Some(Channel::Tcp(_)) => EAGER_TCP,
+            _ => EAGER_SHM,
+        }
+    }
+
+    fn open(&mut self, peer: Rank, incarnation: Incarnation) {
+        if self.send_on[peer.index()].is_some() {
+            // It came unasked meanwhile; `channel_up` has been told.
+            return;
+        }
+        self.asked += 1;
+        self.tell(FromRank::Open { peer, incarnation });
+    }
+
+    #[inline]
+    fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool {
+        if let Some(rank) = first
+            && let Some(index) = self.send_on[rank.index()]
+            && self.poll_way(sink, index)
+        {
+            if let Some(sleeper) = &mut self.sleeper {
+                sleeper.busy();
+            }
+            return true;
+        }
+        let mut came = false;
+        let mut index = self.ways.len();
+        while index > 0 {
+            index -= 1;
+            if index < self.ways.len() {
+                came |= self.poll_way(sink, index);
+            }
+        }
+        self.until_control -= 1;
+        if self.until_control == 0 || URGENT.load(Ordering::Relaxed) || self.asked > 0 {
+            self.hear();
+        }
+        while let Some((message, passed)) = self.news.pop_front() {
+            self.obey(sink, message, passed);
+            came = true;
+        }
+        if let Some(logger) = &mut self.logger
+            && logger.expecting
+        {
+            let mut acknowledged = false;
+            let result = logger.poll(|frame| {
+                acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
+                sink.log_frame(frame);
+            });
+            match result {
+                Ok(any) => came |= any,
+                Err(()) => {
+                    let fd = logger.fd();
+                    self.logger = None;
+                    self.unwatch(fd);
+                    sink.logger_lost();
+                    came = true;
+                }
+            }
+            if acknowledged {
+                self.point("log-acknowledged");
+            }
+        }
+        if came && let Some(sleeper) = &mut self.sleeper {
+            sleeper.busy();
+        }
+        came
+    }
+
+    fn log(&mut self, frame: &event_log::Frame) {
+        if let Some(logger) = &mut self.logger {
+            // A lost connection shows at the next poll.
+            logger.send(frame);
+            self.point("log-sent");
+        }
+    }
+
+    fn tell(&mut self, message: FromRank) {
+        if let Some(control) = &mut self.control {
+            control.send(&message, None);
+        }
+    }
+
+    fn rest(&mut self) {
+        let Some(sleeper) = &mut self.sleeper else { return };
+        if !sleeper.tired() {
+            return;
+        }
+        self.set_sleeping(true);
+        let sleeper = self.sleeper.as_ref().expect("just seen");
+        sleeper.fence();
+        if !self.is_ready() {
+            sleeper.sleep(100);
+        }
+        self.set_sleeping(false);
+        // Whatever woke us may be on the control socket or the logger's.
+        self.until_control = 1;
+    }
+
+    fn relax(&mut self) {
+        sleep::give_way();
+    }
+
+    fn clock(&mut self) -> f64 {
+        // SAFETY: all-zero is valid, and the kernel fills it.
+        let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+        // SAFETY: `now` lives over the call.
+        unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
+        now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+    }
+
+    fn point(&mut self, name: &'static str) {
+        if !self.inject.is_empty() {
+            come_to(&mut self.inject, name);
+        }
+    }
+
+    fn abandon<S: Sink>(&mut self, sink: &mut S) {
+        while !self.ways.is_empty() {
+            self.end(sink, self.ways.len() - 1, false);
+        }
+        self.logger = None;
+    }
+
+    fn give_up(&mut self, why: String) -> ! {
+        crate::life::abort_with(self, 1, why)
+    }
+
+    fn publish(&mut self, c: &Counters) {
+        let page = self.status;
+        page.set(word::MESSAGES_SENT, c.messages_sent);
+        page.set(word::BYTES_SENT, c.bytes_sent);
+        page.set(word::MESSAGES_RECEIVED, c.messages_received);
+        page.set(word::BYTES_RECEIVED, c.bytes_received);
+        page.set(word::DETERMINANTS, c.determinants);
+        page.set(word::LOG_BYTES, c.log_bytes);
+        page.set(word::LOG_BYTES_PEAK, c.log_bytes_peak);
+        page.set(word::GATE_WAIT_NS, c.gate_wait_ns);
+        page.set(word::GATE_WAITS, c.gate_waits);
+        page.set(word::DUPLICATES, c.duplicates);
+        page.set(word::RESENT, c.resent);
+        page.set(word::REPLAYED, c.replayed);
+    }
+
+    fn image_due(&self) -> Option<ImageNo> {
+        self.image_due.map(|(image, _)| image)
+    }
+
+    fn capture(&mut self, image: ImageNo) -> ftmpi_core::engine::Captured {
+        crate::image::capture(self, image)
+    }
+}

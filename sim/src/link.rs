@@ -1,0 +1,178 @@
+//! The engine's link to the simulated world. It holds nothing but the rank's name: all channels are
+//! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
+
+use crate::fiber::{Pause, Stop};
+use crate::world::{Item, News, with};
+use ftmpi_core::engine::{Captured, Frame, Link, Push, Sink, Token};
+use ftmpi_core::usermem::UserPtr;
+use ftmpi_wire::control::FromRank;
+use ftmpi_wire::header::Kind;
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+
+/// Payloads above this are announced first: small, so that few bytes exercise the rendezvous.
+pub const EAGER: usize = 48;
+
+/// A link.
+pub struct SimLink {
+    me: usize,
+    stop: Stop,
+    /// Payloads of which only a part has landed, by sender.
+    landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
+}
+
+impl SimLink {
+    /// For rank `me`, whose coroutine stops by `stop`.
+    #[must_use]
+    pub fn new(me: usize, stop: Stop) -> Self {
+        Self { me, stop, landing: Vec::new() }
+    }
+
+    fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
+        match item {
+            Item::Frame { header, payload } => {
+                let landing = sink.arrive(from, header);
+                landing.at.write(&payload[..payload.len().min(landing.capacity)]);
+                sink.landed(from, header, landing.token);
+            }
+            Item::First { header, payload } => {
+                let landing = sink.arrive(from, header);
+                let half = payload.len() / 2;
+                landing.at.write(&payload[..half.min(landing.capacity)]);
+                self.landing.push((from, *header, landing.at, landing.capacity, landing.token));
+            }
+            Item::Rest { payload } => {
+                let at = self.landing.iter().position(|l| l.0 == from).expect("its first part came");
+                let (_, header, to, capacity, token) = self.landing.remove(at);
+                let half = payload.len() / 2;
+                let end = payload.len().min(capacity);
+                if half < end {
+                    to.offset(half as i64).write(&payload[half..end]);
+                }
+                sink.landed(from, &header, token);
+            }
+        }
+    }
+
+    fn break_off<S: Sink>(&mut self, sink: &mut S, from: Rank) {
+        if let Some(at) = self.landing.iter().position(|l| l.0 == from) {
+            let (_, header, _, _, token) = self.landing.remove(at);
+            sink.aborted(from, &header, token);
+        }
+    }
+}
+
+impl Link for SimLink {
+    fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
+        let me = self.me;
+        let header = frame.header;
+        let payload = frame.payload;
+        let full = with(|world| {
+            if world.refuses_push() {
+                return true;
+            }
+            let mut bytes = vec![0; header.len as usize];
+            payload.read(&mut bytes);
+            world.send(me, to.index(), header, bytes);
+            false
+        });
+        if full {
+            return Push::Full;
+        }
+        if header.kind == Kind::Data {
+            self.point("rendezvous");
+        }
+        Push::Done
+    }
+
+    fn eager_limit(&self, _to: Rank) -> usize {
+        EAGER
+    }
+
+    fn open(&mut self, peer: Rank, incarnation: Incarnation) {
+        with(|world| world.open(self.me, peer.index(), incarnation));
+    }
+
+    fn poll<S: Sink>(&mut self, sink: &mut S, _first: Option<Rank>) -> bool {
+        let mut came = false;
+        while let Some(news) = with(|world| world.next_news(self.me)) {
+            came = true;
+            match &news {
+                News::Channel(peer, incarnation) => sink.channel_up(*peer, *incarnation),
+                News::Restarted(peer, incarnation) => {
+                    self.break_off(sink, *peer);
+                    sink.peer_restarted(*peer, *incarnation);
+                }
+                News::LoggerUp => sink.logger_up(),
+                News::LoggerLost => sink.logger_lost(),
+                // The copy is made in the rank's own memory.
+                News::Log(frame) => sink.log_frame(frame.clone()),
+                News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
+                News::Item(from, item) => {
+                    self.land(sink, *from, item);
+                    self.point("read");
+                }
+            }
+            crate::arena::outside(|| drop(news));
+        }
+        came
+    }
+
+    fn log(&mut self, frame: &event_log::Frame) {
+        with(|world| world.log(self.me, frame.clone()));
+        self.point("log-sent");
+    }
+
+    fn tell(&mut self, message: FromRank) {
+        match message {
+            FromRank::OpenEventLog => with(|world| world.open_logger(self.me)),
+            FromRank::CaughtUp { replayed } => with(|world| world.caught_up(self.me, replayed)),
+            _ => {}
+        }
+    }
+
+    fn rest(&mut self) {
+        self.stop.pause(Pause::Rest);
+    }
+
+    fn relax(&mut self) {
+        self.stop.pause(Pause::Relax);
+    }
+
+    fn clock(&mut self) -> f64 {
+        with(|world| world.now() as f64)
+    }
+
+    fn point(&mut self, name: &'static str) {
+        if with(|world| world.dies_at(self.me, name)) {
+            self.stop.pause(Pause::Die);
+        }
+    }
+
+    fn abandon<S: Sink>(&mut self, sink: &mut S) {
+        while let Some(&(from, ..)) = self.landing.first() {
+            self.break_off(sink, from);
+        }
+    }
+
+    fn give_up(&mut self, why: String) -> ! {
+        panic!("rank {} gives up: {why}", self.me)
+    }
+
+    fn image_due(&self) -> Option<ImageNo> {
+        with(|world| world.image_due(self.me))
+    }
+
+    fn capture(&mut self, _image: ImageNo) -> Captured {
+        self.stop.pause(Pause::Image);
+        // Who we are now is not in our memory: the image was taken before this line.
+        if with(|world| world.was_restored(self.me)) {
+            let count = with(|world| world.size());
+            Captured::Restored(
+                (0..count).map(|rank| with(|world| world.incarnation(rank))).collect(),
+            )
+        } else {
+            self.point("image");
+            Captured::Running
+        }
+    }
+}
