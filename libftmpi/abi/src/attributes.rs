@@ -1,0 +1,419 @@
+//! Attributes of communicators and datatypes, with their copy and delete functions.
+//!
+//! Guarantees: functions of the program run while nothing of ours is borrowed, since they may call MPI again, also on the same object; a copy function that fails keeps
+//! the object from being duplicated; a delete function that fails keeps the attribute.
+
+use crate::calls::{self, enter, job, not_running, on_comm, on_job, raise_code};
+use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_SUCCESS, TAG_UB};
+use crate::errors;
+use crate::handle::{Comm, Datatype, Keyval};
+use crate::memory::Out;
+use ftmpi_core::attribute::{
+    Attributes, Call, Callbacks, KeyvalId, Keyvals, Kind, Language, Value,
+};
+use ftmpi_core::bail;
+use ftmpi_core::error::{ErrorClass, MpiError, Result};
+use ftmpi_core::mpi::CommId;
+use ftmpi_entry::entry;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+impl Keyval {
+    fn id(self) -> Result<KeyvalId> {
+        match self.made_index() {
+            Some(index) => Ok(KeyvalId(index)),
+            None if self.is_permanent() => {
+                bail!(Keyval, "a predefined attribute cannot be changed by the program")
+            }
+            None => Err(self.refuse()),
+        }
+    }
+
+    /// The key of an attribute that every communicator has.
+    fn is_permanent(self) -> bool {
+        self.predefined_index().is_some()
+    }
+
+    fn of(id: KeyvalId) -> Self {
+        Self::made(id.0)
+    }
+}
+
+/// An object that carries attributes.
+#[derive(Clone, Copy)]
+enum Object {
+    Comm(Comm),
+    Type(Datatype),
+}
+
+impl Object {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Comm(_) => Kind::Comm,
+            Self::Type(_) => Kind::Type,
+        }
+    }
+
+    /// What its callbacks get as first argument.
+    fn handle(self) -> u32 {
+        match self {
+            Self::Comm(comm) => comm.0,
+            Self::Type(datatype) => datatype.0,
+        }
+    }
+
+    /// Runs `body` on the object's attributes and the table of keys.
+    fn with<R>(self, body: impl FnOnce(&mut Attributes, &mut Keyvals) -> R) -> Result<R> {
+        let Some(job) = job() else { bail!(Other, "MPI does not run") };
+        let (attributes, keyvals) = match self {
+            Self::Comm(comm) => job.comm_attributes_mut(comm.id()?)?,
+            Self::Type(datatype) => job.type_attributes_mut(datatype.id()?)?,
+        };
+        Ok(body(attributes, keyvals))
+    }
+
+    /// Brings an error of a call on this object to a handler.
+    fn raise(self, call: &'static str, error: &MpiError) -> c_int {
+        match self {
+            Self::Comm(comm) => calls::raise(call, comm, error),
+            Self::Type(_) => calls::raise(call, Comm::WORLD, error),
+        }
+    }
+
+    /// A function of the program returned something else than `MPI_SUCCESS`.
+    fn refused(self, call: &'static str, what: &str, code: c_int) -> c_int {
+        let comm = match self {
+            Self::Comm(comm) => comm,
+            Self::Type(_) => Comm::WORLD,
+        };
+        let text = format!("the program's {what} function of an attribute returned {code}");
+        let code = errors::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
+        raise_code(call, comm, code, &text)
+    }
+}
+
+type CopyFn =
+    unsafe extern "C" fn(u32, u32, *mut c_void, *mut c_void, *mut *mut c_void, *mut c_int) -> c_int;
+type DeleteFn = unsafe extern "C" fn(u32, u32, *mut c_void, *mut c_void) -> c_int;
+
+fn pointer(value: Value) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(value.bits as usize)
+}
+
+/// Calls a delete function; `MPI_NULL_DELETE_FN` is a null pointer.
+fn run_delete(object: Object, what: &Call) -> c_int {
+    if what.callbacks.delete == 0 {
+        return MPI_SUCCESS;
+    }
+    // SAFETY: the program gave this address as a delete function with these arguments.
+    let function: DeleteFn = unsafe { std::mem::transmute(what.callbacks.delete) };
+    let state = std::ptr::with_exposed_provenance_mut(what.callbacks.extra_state);
+    let keyval = Keyval::of(what.keyval).0;
+    // SAFETY: as above; nothing of ours is borrowed.
+    unsafe { function(object.handle(), keyval, pointer(what.value), state) }
+}
+
+/// What the copy functions of an object kept, to be given to its copy.
+pub type Kept = Vec<(KeyvalId, Value)>;
+
+fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c_int> {
+    let wanted = match object.with(|attributes, keyvals| attributes.copies(keyvals)) {
+        Ok(wanted) => wanted,
+        Err(error) => return Err(object.raise(call, &error)),
+    };
+    let mut kept = Vec::new();
+    for copy in wanted {
+        if copy.callbacks.copy == 0 {
+            continue; // MPI_NULL_COPY_FN
+        }
+        // SAFETY: the program gave this address as a copy function with these arguments.
+        let function: CopyFn = unsafe { std::mem::transmute(copy.callbacks.copy) };
+        let state = std::ptr::with_exposed_provenance_mut(copy.callbacks.extra_state);
+        let (mut value, mut keep): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
+        let keyval = Keyval::of(copy.keyval).0;
+        // SAFETY: as above; both results are ours; nothing of ours is borrowed.
+        let code = unsafe {
+            function(object.handle(), keyval, state, pointer(copy.value), &mut value, &mut keep)
+        };
+        if code != MPI_SUCCESS {
+            return Err(object.refused(call, "copy", code));
+        }
+        if keep != 0 {
+            let bits = value.expose_provenance() as i64;
+            kept.push((copy.keyval, Value { bits, language: Language::C }));
+        }
+    }
+    Ok(kept)
+}
+
+fn give_all(object: Object, kept: Kept) -> Result<()> {
+    if kept.is_empty() {
+        return Ok(());
+    }
+    object.with(|attributes, keyvals| {
+        for (key, value) in kept {
+            attributes.set(keyvals, key, value);
+        }
+    })
+}
+
+fn run_deletions(call: &'static str, object: Object) -> std::result::Result<(), c_int> {
+    loop {
+        // One at a time: a delete function may itself delete others.
+        let next = match object
+            .with(|attributes, keyvals| attributes.deletions(keyvals).first().copied())
+        {
+            Ok(Some(next)) => next,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(object.raise(call, &error)),
+        };
+        let code = run_delete(object, &next);
+        if code != MPI_SUCCESS {
+            return Err(object.refused(call, "delete", code));
+        }
+        let removed = object.with(|attributes, keyvals| attributes.remove(keyvals, next.keyval));
+        if let Err(error) = removed {
+            return Err(object.raise(call, &error));
+        }
+    }
+}
+
+/// Calls the copy functions of a communicator that is to be duplicated.
+pub fn copies(call: &'static str, comm: Comm) -> std::result::Result<Kept, c_int> {
+    if job().is_none() {
+        return Err(not_running(call));
+    }
+    run_copies(call, Object::Comm(comm))
+}
+
+/// Gives what they kept to the new communicator.
+pub fn give(new: CommId, kept: Kept) -> Result<()> {
+    give_all(Object::Comm(Comm::of(new)), kept)
+}
+
+/// Calls the delete functions of a communicator that is to be freed.
+pub fn delete_all(call: &'static str, comm: Comm) -> std::result::Result<(), c_int> {
+    if job().is_none() {
+        return Err(not_running(call));
+    }
+    run_deletions(call, Object::Comm(comm))
+}
+
+/// The same for a datatype.
+pub fn type_copies(call: &'static str, datatype: Datatype) -> std::result::Result<Kept, c_int> {
+    if job().is_none() {
+        return Err(not_running(call));
+    }
+    run_copies(call, Object::Type(datatype))
+}
+
+/// The same for a datatype.
+pub fn type_give(new: Datatype, kept: Kept) -> Result<()> {
+    give_all(Object::Type(new), kept)
+}
+
+/// The same for a datatype, if this is the program's last handle to it.
+pub fn type_delete_all(call: &'static str, datatype: Datatype) -> std::result::Result<(), c_int> {
+    let Some(job) = job() else { return Err(not_running(call)) };
+    match datatype.id().and_then(|id| job.types.is_last_handle(id)) {
+        Ok(true) => run_deletions(call, Object::Type(datatype)),
+        Ok(false) => Ok(()),
+        Err(error) => Err(Object::Type(datatype).raise(call, &error)),
+    }
+}
+
+/// Values of the permanent attributes: C programs get their addresses.
+static PERMANENT: [AtomicI32; 7] = [
+    AtomicI32::new(TAG_UB),
+    AtomicI32::new(MPI_PROC_NULL),
+    AtomicI32::new(MPI_ANY_SOURCE),
+    AtomicI32::new(0),
+    AtomicI32::new(1),
+    AtomicI32::new(crate::constants::MPI_ERR_LASTCODE),
+    AtomicI32::new(0),
+];
+
+/// `MPI_LASTUSEDCODE` follows the codes that the program adds.
+pub fn last_used_code_changed() {
+    PERMANENT[5].store(errors::last_used_code(), Ordering::Relaxed);
+}
+
+/// Told once, by `MPI_Init`.
+pub fn set_universe_size(size: u32) {
+    PERMANENT[4].store(size as i32, Ordering::Relaxed);
+}
+
+fn permanent(key: Keyval) -> Option<*mut c_void> {
+    let index = match key {
+        Keyval::TAG_UB => 0,
+        Keyval::HOST => 1,
+        Keyval::IO => 2,
+        Keyval::WTIME_IS_GLOBAL => 3,
+        Keyval::UNIVERSE_SIZE => 4,
+        Keyval::LASTUSEDCODE => 5,
+        Keyval::APPNUM => 6,
+        _ => return None,
+    };
+    Some(PERMANENT[index].as_ptr().cast())
+}
+
+/// Making and freeing keys.
+macro_rules! keys {
+    ($(fn $create:ident, fn $free:ident, $kind:ident;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $create(
+            copy: *mut c_void, delete: *mut c_void, keyval: Out<Keyval>, state: *mut c_void,
+        ) -> c_int {
+            on_job(stringify!($create), |job| {
+                let callbacks = Callbacks {
+                    copy: copy as usize,
+                    delete: delete as usize,
+                    extra_state: state.expose_provenance(),
+                    language: Language::C,
+                };
+                keyval.put(Keyval::of(job.keyvals.create(Kind::$kind, callbacks)?))
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $free(keyval: Out<Keyval>) -> c_int {
+            on_job(stringify!($free), |job| {
+                job.keyvals.free(keyval.get()?.id()?, Kind::$kind)?;
+                keyval.put(Keyval::NULL)
+            })
+        }
+    )* };
+}
+
+keys! {
+    fn MPI_Comm_create_keyval, fn MPI_Comm_free_keyval, Comm;
+    fn MPI_Keyval_create, fn MPI_Keyval_free, Comm;
+    fn MPI_Type_create_keyval, fn MPI_Type_free_keyval, Type;
+}
+
+/// `MPI_Comm_set_attr` and its like: the old value is deleted first.
+fn set(call: &'static str, object: Object, keyval: Keyval, value: *mut c_void) -> c_int {
+    if job().is_none() {
+        return not_running(call);
+    }
+    let old = || -> Result<(KeyvalId, Option<Call>)> {
+        let id = keyval.id()?;
+        let old = object.with(|attributes, keyvals| -> Result<Option<Call>> {
+            keyvals.check(id, object.kind())?;
+            Ok(attributes.deletion(keyvals, id))
+        })??;
+        Ok((id, old))
+    }();
+    let (id, old) = match old {
+        Ok(found) => found,
+        Err(error) => return object.raise(call, &error),
+    };
+    if let Some(old) = old {
+        let code = run_delete(object, &old);
+        if code != MPI_SUCCESS {
+            return object.refused(call, "delete", code);
+        }
+    }
+    let value = Value { bits: value.expose_provenance() as i64, language: Language::C };
+    match object.with(|attributes, keyvals| attributes.set(keyvals, id, value)) {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => object.raise(call, &error),
+    }
+}
+
+fn delete(call: &'static str, object: Object, keyval: Keyval) -> c_int {
+    if job().is_none() {
+        return not_running(call);
+    }
+    let found = || -> Result<(KeyvalId, Option<Call>)> {
+        let id = keyval.id()?;
+        let found = object.with(|attributes, keyvals| -> Result<Option<Call>> {
+            keyvals.check(id, object.kind())?;
+            Ok(attributes.deletion(keyvals, id))
+        })??;
+        Ok((id, found))
+    }();
+    let (id, found) = match found {
+        Ok((id, Some(found))) => (id, found),
+        Ok((_, None)) => {
+            let error = ErrorClass::Other.because("the object has no attribute under this key");
+            return object.raise(call, &error);
+        }
+        Err(error) => return object.raise(call, &error),
+    };
+    let code = run_delete(object, &found);
+    if code != MPI_SUCCESS {
+        return object.refused(call, "delete", code);
+    }
+    match object.with(|attributes, keyvals| attributes.remove(keyvals, id)) {
+        Ok(_) => MPI_SUCCESS,
+        Err(error) => object.raise(call, &error),
+    }
+}
+
+fn get(object: Object, keyval: Keyval, value: Out<*mut c_void>, flag: Out<c_int>) -> Result<()> {
+    if let (Object::Comm(_), true) = (object, keyval.is_permanent()) {
+        let Some(address) = permanent(keyval) else { return Err(keyval.refuse()) };
+        value.put(address)?;
+        return flag.put(1);
+    }
+    let id = keyval.id()?;
+    let found = object.with(|attributes, keyvals| -> Result<Option<Value>> {
+        keyvals.check(id, object.kind())?;
+        Ok(attributes.get(id).copied())
+    })??;
+    if let Some(found) = found {
+        value.put(pointer(found))?;
+    }
+    flag.put(c_int::from(found.is_some()))
+}
+
+macro_rules! comm_attributes {
+    ($(fn $set:ident, fn $get:ident, fn $delete:ident;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $set(comm: Comm, keyval: Keyval, value: *mut c_void) -> c_int {
+            set(stringify!($set), Object::Comm(comm), keyval, value)
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $get(
+            comm: Comm, keyval: Keyval, value: Out<*mut c_void>, flag: Out<c_int>,
+        ) -> c_int {
+            on_comm(stringify!($get), comm, |_, _| get(Object::Comm(comm), keyval, value, flag))
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $delete(comm: Comm, keyval: Keyval) -> c_int {
+            delete(stringify!($delete), Object::Comm(comm), keyval)
+        }
+    )* };
+}
+
+comm_attributes! {
+    fn MPI_Comm_set_attr, fn MPI_Comm_get_attr, fn MPI_Comm_delete_attr;
+    fn MPI_Attr_put, fn MPI_Attr_get, fn MPI_Attr_delete;
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_set_attr(
+    datatype: Datatype,
+    keyval: Keyval,
+    value: *mut c_void,
+) -> c_int {
+    set("MPI_Type_set_attr", Object::Type(datatype), keyval, value)
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_attr(
+    datatype: Datatype,
+    keyval: Keyval,
+    value: Out<*mut c_void>,
+    flag: Out<c_int>,
+) -> c_int {
+    on_job("MPI_Type_get_attr", |_| get(Object::Type(datatype), keyval, value, flag))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_delete_attr(datatype: Datatype, keyval: Keyval) -> c_int {
+    delete("MPI_Type_delete_attr", Object::Type(datatype), keyval)
+}

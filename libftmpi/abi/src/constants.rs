@@ -1,0 +1,59 @@
+//! Integers of the MPICH ABI as `mpi.h` compiles them into applications.
+//!
+//! Guarantees: every value equals the one in the public headers of MPICH 3.1 and later (the ABI that
+//! Intel MPI, MVAPICH and Cray share); a C test compiles both headers and compares. Handles are in
+//! [`crate::handle`], error classes in `ftmpi_core::error`.
+
+use std::ffi::{c_int, c_void};
+
+pub const MPI_SUCCESS: c_int = 0;
+
+pub const MPI_PROC_NULL: c_int = -1;
+pub const MPI_ANY_SOURCE: c_int = -2;
+pub const MPI_ROOT: c_int = -3;
+pub const MPI_ANY_TAG: c_int = -1;
+pub const MPI_UNDEFINED: c_int = -32766;
+/// The largest tag that `MPI_TAG_UB` promises.
+pub const TAG_UB: c_int = i32::MAX;
+
+pub const MPI_MAX_PROCESSOR_NAME: usize = 128;
+pub const MPI_MAX_LIBRARY_VERSION_STRING: usize = 8192;
+pub const MPI_MAX_ERROR_STRING: usize = 512;
+pub const MPI_MAX_OBJECT_NAME: usize = 128;
+pub const MPI_MAX_INFO_KEY: usize = 255;
+/// Largest number that may be an error code of a predefined class.
+pub const MPI_ERR_LASTCODE: c_int = 0x3fff_ffff;
+
+pub const MPI_IDENT: c_int = 0;
+pub const MPI_CONGRUENT: c_int = 1;
+pub const MPI_SIMILAR: c_int = 2;
+pub const MPI_UNEQUAL: c_int = 3;
+
+pub const MPI_GRAPH: c_int = 1;
+pub const MPI_CART: c_int = 2;
+pub const MPI_DIST_GRAPH: c_int = 3;
+
+pub const MPI_THREAD_SINGLE: c_int = 0;
+pub const MPI_THREAD_SERIALIZED: c_int = 2;
+pub const MPI_THREAD_MULTIPLE: c_int = 3;
+
+pub const MPI_COMM_TYPE_SHARED: c_int = 1;
+pub const MPI_COMM_TYPE_HW_GUIDED: c_int = 2;
+pub const MPI_COMM_TYPE_HW_UNGUIDED: c_int = 3;
+
+pub const MPI_TYPECLASS_REAL: c_int = 1;
+pub const MPI_TYPECLASS_INTEGER: c_int = 2;
+pub const MPI_TYPECLASS_COMPLEX: c_int = 3;
+
+pub const MPI_ORDER_C: c_int = 56;
+pub const MPI_ORDER_FORTRAN: c_int = 57;
+pub const MPI_DISTRIBUTE_BLOCK: c_int = 121;
+pub const MPI_DISTRIBUTE_CYCLIC: c_int = 122;
+pub const MPI_DISTRIBUTE_NONE: c_int = 123;
+pub const MPI_DISTRIBUTE_DFLT_DARG: c_int = -49767;
+
+/// `MPI_IN_PLACE`, `(void *) -1`.
+#[inline(always)]
+pub fn is_in_place(buffer: *const c_void) -> bool {
+    buffer as usize == usize::MAX
+}

@@ -1,0 +1,244 @@
+//! Starting and ending MPI, clocks, memory, and what may be asked at any time.
+
+use crate::calls::{
+    self, anywhere, enter, is_finalized, is_initialized, job, not_running, on_comm, on_job, raise,
+};
+use crate::constants::{
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_MULTIPLE,
+    MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
+};
+use crate::handle::{Comm, Info};
+use crate::memory::{BufMut, Out, OutText};
+use crate::{attributes, errors};
+use ftmpi_core::error::Result;
+use ftmpi_core::{bail, mpi::CommId};
+use ftmpi_entry::entry;
+use std::ffi::{c_char, c_double, c_int, c_void};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+/// The thread level that was granted, and the thread that called `MPI_Init`.
+static LEVEL: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
+static MAIN_THREAD: AtomicU64 = AtomicU64::new(0);
+
+fn this_thread() -> u64 {
+    // SAFETY: `pthread_self` has no precondition.
+    unsafe { libc::pthread_self() as u64 }
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> c_int {
+    start("MPI_Init", MPI_THREAD_SINGLE)
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Init_thread(
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: Out<c_int>,
+) -> c_int {
+    let code = start("MPI_Init_thread", required);
+    provided.put_if_wanted(LEVEL.load(Ordering::Relaxed));
+    code
+}
+
+fn start(call: &'static str, required: c_int) -> c_int {
+    let outcome = || -> Result<()> {
+        if is_finalized() {
+            bail!(Other, "MPI was finalized already and cannot be initialised again");
+        }
+        if is_initialized() {
+            bail!(Other, "MPI is initialised already");
+        }
+        if !(MPI_THREAD_SINGLE..=MPI_THREAD_MULTIPLE).contains(&required) {
+            bail!(Arg, "{required} is no thread level");
+        }
+        // One thread at a time may be in the library: more than "serialized" is not given.
+        let granted = required.min(MPI_THREAD_SERIALIZED);
+        ftmpi_runtime::init(granted)?;
+        LEVEL.store(granted, Ordering::Relaxed);
+        MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
+        calls::set_running();
+        attributes::set_universe_size(ftmpi_runtime::get().engine.size());
+        Ok(())
+    }();
+    match outcome {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => raise(call, Comm::WORLD, &error),
+    }
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Finalize() -> c_int {
+    if job().is_none() {
+        return not_running("MPI_Finalize");
+    }
+    // The attributes of MPI_COMM_SELF are deleted first, while MPI still works: libraries hook their own
+    // clean-up there.
+    if let Err(code) = attributes::delete_all("MPI_Finalize", Comm::SELF) {
+        return code;
+    }
+    ftmpi_runtime::finalize();
+    calls::set_finalized();
+    MPI_SUCCESS
+}
+
+#[entry]
+pub extern "C" fn MPI_Initialized(flag: Out<c_int>) -> c_int {
+    anywhere("MPI_Initialized", || flag.put(c_int::from(is_initialized())))
+}
+
+#[entry]
+pub extern "C" fn MPI_Finalized(flag: Out<c_int>) -> c_int {
+    anywhere("MPI_Finalized", || flag.put(c_int::from(is_finalized())))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
+    match job() {
+        Some(job) => {
+            let rank = job.comm_rank(CommId::WORLD).unwrap_or(0);
+            let name = comm.describe();
+            eprintln!("ftmpi: rank {rank}: the program called MPI_Abort({name}, {code})");
+        }
+        None => eprintln!("ftmpi: the program called MPI_Abort with code {code} outside MPI"),
+    }
+    ftmpi_runtime::abort(code)
+}
+
+#[entry]
+pub extern "C" fn MPI_Query_thread(provided: Out<c_int>) -> c_int {
+    anywhere("MPI_Query_thread", || provided.put(LEVEL.load(Ordering::Relaxed)))
+}
+
+#[entry]
+pub extern "C" fn MPI_Is_thread_main(flag: Out<c_int>) -> c_int {
+    anywhere("MPI_Is_thread_main", || {
+        flag.put(c_int::from(MAIN_THREAD.load(Ordering::Relaxed) == this_thread()))
+    })
+}
+
+#[entry]
+pub extern "C" fn MPI_Get_version(version: Out<c_int>, subversion: Out<c_int>) -> c_int {
+    anywhere("MPI_Get_version", || {
+        version.put(4)?;
+        subversion.put(0)
+    })
+}
+
+#[entry]
+pub extern "C" fn MPI_Get_library_version(
+    text: OutText<MPI_MAX_LIBRARY_VERSION_STRING>,
+    length: Out<c_int>,
+) -> c_int {
+    anywhere("MPI_Get_library_version", || {
+        // Programs look for "MPICH" here to learn which binary interface they talk to.
+        let version = concat!(
+            "ftmpi ",
+            env!("CARGO_PKG_VERSION"),
+            " (fault-tolerant MPI; binary interface of MPICH 3.1 and later)"
+        );
+        length.put(text.put(version)? as c_int)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Get_processor_name(
+    name: OutText<MPI_MAX_PROCESSOR_NAME>,
+    length: Out<c_int>,
+) -> c_int {
+    on_job("MPI_Get_processor_name", |_| {
+        let mut buffer = [0u8; MPI_MAX_PROCESSOR_NAME];
+        // SAFETY: the buffer is ours and its length is passed; one byte stays zero.
+        let failed =
+            unsafe { libc::gethostname(buffer.as_mut_ptr().cast::<c_char>(), buffer.len() - 1) };
+        if failed != 0 {
+            bail!(Other, "the name of this host is not known: {}", std::io::Error::last_os_error());
+        }
+        let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+        length.put(name.put(&String::from_utf8_lossy(&buffer[..end]))? as c_int)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Wtime() -> c_double {
+    match job() {
+        Some(job) => job.engine.wtime(),
+        None => {
+            not_running("MPI_Wtime");
+            0.0
+        }
+    }
+}
+
+#[entry]
+pub extern "C" fn MPI_Wtick() -> c_double {
+    1e-9
+}
+
+/// Declared with `...` in C; further arguments are the profiling tool's and not looked at.
+#[entry]
+pub extern "C" fn MPI_Pcontrol(_level: c_int) -> c_int {
+    MPI_SUCCESS
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Alloc_mem(size: isize, _info: Info, base: Out<*mut c_void>) -> c_int {
+    on_job("MPI_Alloc_mem", |_| {
+        let Ok(bytes) = usize::try_from(size) else {
+            bail!(Arg, "size is {size}, must not be negative")
+        };
+        // The program's own allocator: the memory belongs to the program and to its image.
+        // SAFETY: `malloc` may be asked for any size.
+        let memory = unsafe { libc::malloc(bytes.max(1)) };
+        if memory.is_null() {
+            bail!(NoMem, "{bytes} bytes are not available");
+        }
+        base.put(memory)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Free_mem(base: BufMut) -> c_int {
+    on_job("MPI_Free_mem", |_| {
+        // SAFETY: the program promises that `base` came from `MPI_Alloc_mem` and is not used any more.
+        unsafe { libc::free(base) };
+        Ok(())
+    })
+}
+
+#[entry]
+pub extern "C" fn MPI_Get_address(location: *const c_void, address: Out<isize>) -> c_int {
+    anywhere("MPI_Get_address", || address.put(location as isize))
+}
+
+#[entry]
+pub extern "C" fn MPI_Address(location: BufMut, address: Out<isize>) -> c_int {
+    anywhere("MPI_Address", || address.put(location as isize))
+}
+
+#[entry]
+pub extern "C" fn MPI_Aint_add(base: isize, displacement: isize) -> isize {
+    base.wrapping_add(displacement)
+}
+
+#[entry]
+pub extern "C" fn MPI_Aint_diff(first: isize, second: isize) -> isize {
+    first.wrapping_sub(second)
+}
+
+/// Used by `MPI_Comm_call_errhandler`: raises a code of the program.
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Comm_call_errhandler(comm: Comm, code: c_int) -> c_int {
+    let valid = on_comm("MPI_Comm_call_errhandler", comm, |job, comm| {
+        job.comm_size(comm)?;
+        if errors::class_of(code).is_none() {
+            bail!(Arg, "{code} is no error code");
+        }
+        Ok(())
+    });
+    if valid == MPI_SUCCESS {
+        calls::raise_code("MPI_Comm_call_errhandler", comm, code, &errors::text_of(code));
+    }
+    valid
+}

@@ -1,0 +1,68 @@
+//! What `libmpifort.so.12` and the modules `mpi` and `mpi_f08` need from the C library, beyond the
+//! functions of the standard.
+
+use crate::status::MpiStatus;
+use std::ffi::{c_int, c_void};
+
+/// A variable that Fortran start-up code writes once and C code reads, or whose address is a sentinel.
+#[repr(transparent)]
+pub struct Shared<T>(std::cell::UnsafeCell<T>);
+
+// SAFETY: this library never accesses the contents of these variables; whoever does (the program, the
+// Fortran library) does so by the rules of MPI, before threads exist.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+}
+
+/// The address of the variable itself is what counts.
+macro_rules! sentinels {
+    ($($name:ident: $type:ty = $value:expr;)*) => { $(
+        #[unsafe(no_mangle)]
+        pub static $name: Shared<$type> = Shared::new($value);
+    )* };
+}
+
+sentinels! {
+    MPIR_F08_MPI_STATUS_IGNORE_OBJ: MpiStatus = MpiStatus::EMPTY;
+    MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [MpiStatus; 1] = [MpiStatus::EMPTY];
+    MPIR_F08_MPI_IN_PLACE: c_int = 0;
+    MPIR_F08_MPI_BOTTOM: c_int = 0;
+    // `.true.` and `.false.` of the Fortran compiler.
+    MPIR_fortran_true: c_int = 1;
+    MPIR_fortran_false: c_int = 0;
+    // Set by the Fortran library to the addresses of its `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+    MPI_F_STATUS_IGNORE: *mut c_int = std::ptr::null_mut();
+    MPI_F_STATUSES_IGNORE: *mut c_int = std::ptr::null_mut();
+}
+
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUS_IGNORE: Shared<*const c_void> =
+    Shared::new(&raw const MPIR_F08_MPI_STATUS_IGNORE_OBJ as *const c_void);
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUSES_IGNORE: Shared<*const c_void> =
+    Shared::new(&raw const MPIR_F08_MPI_STATUSES_IGNORE_OBJ as *const c_void);
+
+/// `MPI_DUP_FN` of `mpi.h`: an attribute copy function that keeps the value.
+///
+/// # Safety
+/// Called by us or by a program as an attribute copy function: the last two arguments are writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPIR_Dup_fn(
+    _object: c_int,
+    _keyval: c_int,
+    _state: *mut c_void,
+    value: *mut c_void,
+    new_value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the caller passes the places of the new value and of the flag.
+    unsafe {
+        new_value.cast::<*mut c_void>().write(value);
+        flag.write(1);
+    }
+    0
+}

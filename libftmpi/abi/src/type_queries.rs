@@ -1,0 +1,299 @@
+//! What may be asked of a datatype: bounds, sizes, how it was made; commit, free, pack, unpack.
+
+use crate::attributes;
+use crate::calls::{enter, on_comm, on_job};
+use crate::constants::MPI_MAX_OBJECT_NAME;
+use crate::decode::{self, Number, count_or_undefined, length};
+use crate::handle::{Comm, Datatype};
+use crate::memory::{Buf, BufMut, Out, OutArray, OutText, Text};
+use crate::type_constructors::{distribution_number, order_number};
+use ftmpi_core::bail;
+use ftmpi_core::datatype::{self as core, Combiner};
+use ftmpi_core::error::{ErrorClass, Result};
+use ftmpi_entry::entry;
+use std::ffi::c_int;
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_commit(datatype: Out<Datatype>) -> c_int {
+    on_job("MPI_Type_commit", |job| {
+        datatype.get()?.look(job)?.commit();
+        Ok(())
+    })
+}
+
+/// One number about a type; too large for the result is `MPI_UNDEFINED`.
+macro_rules! numbers {
+    ($(fn $name:ident, $result:ty, |$t:ident| $value:expr;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $name(datatype: Datatype, value: Out<$result>) -> c_int {
+            on_job(stringify!($name), |job| {
+                let $t = datatype.look(job)?;
+                value.put(count_or_undefined(i64::try_from($value).ok()))
+            })
+        }
+    )* };
+}
+
+numbers! {
+    fn MPI_Type_size, c_int, |t| t.size();
+    fn MPI_Type_size_c, i64, |t| t.size();
+    fn MPI_Type_size_x, i64, |t| t.size();
+    fn MPI_Type_extent, i64, |t| t.extent();
+    fn MPI_Type_lb, i64, |t| t.lb();
+    fn MPI_Type_ub, i64, |t| t.ub();
+}
+
+/// A lower bound and an extent.
+macro_rules! extents {
+    ($(fn $name:ident, $lb:ident, $extent:ident;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $name(datatype: Datatype, lb: Out<i64>, extent: Out<i64>) -> c_int {
+            on_job(stringify!($name), |job| {
+                let t = datatype.look(job)?;
+                lb.put(t.$lb())?;
+                extent.put(t.$extent())
+            })
+        }
+    )* };
+}
+
+extents! {
+    fn MPI_Type_get_extent, lb, extent;
+    fn MPI_Type_get_extent_c, lb, extent;
+    fn MPI_Type_get_extent_x, lb, extent;
+    fn MPI_Type_get_true_extent, true_lb, true_extent;
+    fn MPI_Type_get_true_extent_c, true_lb, true_extent;
+    fn MPI_Type_get_true_extent_x, true_lb, true_extent;
+}
+
+/// The number of a combiner in `mpi.h`.
+fn combiner_number(combiner: Combiner) -> c_int {
+    match combiner {
+        Combiner::Named => 1,
+        Combiner::Dup => 2,
+        Combiner::Contiguous => 3,
+        Combiner::Vector => 4,
+        Combiner::Hvector => 6,
+        Combiner::Indexed => 7,
+        Combiner::Hindexed => 9,
+        Combiner::IndexedBlock => 10,
+        Combiner::Struct => 12,
+        Combiner::Subarray => 13,
+        Combiner::Darray => 14,
+        Combiner::F90Real => 15,
+        Combiner::F90Complex => 16,
+        Combiner::F90Integer => 17,
+        Combiner::Resized => 18,
+        Combiner::HindexedBlock => 19,
+    }
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_envelope(
+    datatype: Datatype,
+    integers: Out<c_int>,
+    addresses: Out<c_int>,
+    datatypes: Out<c_int>,
+    combiner: Out<c_int>,
+) -> c_int {
+    on_job("MPI_Type_get_envelope", |job| {
+        let t = datatype.look(job)?;
+        let contents = t.constructor().contents(order_number, distribution_number);
+        integers.put(contents.integers.len() as c_int)?;
+        addresses.put(contents.addresses.len() as c_int)?;
+        datatypes.put(contents.types.len() as c_int)?;
+        combiner.put(combiner_number(t.constructor().combiner()))
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_contents(
+    datatype: Datatype,
+    max_integers: c_int,
+    max_addresses: c_int,
+    max_datatypes: c_int,
+    integers: OutArray<c_int>,
+    addresses: OutArray<i64>,
+    datatypes: OutArray<Datatype>,
+) -> c_int {
+    on_job("MPI_Type_get_contents", |job| {
+        let t = datatype.look(job)?;
+        if t.constructor().combiner() == Combiner::Named {
+            bail!(Type, "a predefined datatype has no contents");
+        }
+        let contents = t.constructor().contents(order_number, distribution_number);
+        let room = [
+            ("integers", contents.integers.len(), max_integers),
+            ("addresses", contents.addresses.len(), max_addresses),
+            ("datatypes", contents.types.len(), max_datatypes),
+        ];
+        for (what, needed, given) in room {
+            if length("the room for an array", given)? < needed {
+                bail!(Arg, "there is room for {given} {what}, {needed} are needed");
+            }
+        }
+        let default = core::DEFAULT_DISTRIBUTION_ARGUMENT;
+        for (slot, &value) in
+            integers.slice(contents.integers.len())?.iter_mut().zip(&contents.integers)
+        {
+            *slot = if value == default {
+                crate::constants::MPI_DISTRIBUTE_DFLT_DARG
+            } else {
+                decode::fit(value)?
+            };
+        }
+        addresses.slice(contents.addresses.len())?.copy_from_slice(&contents.addresses);
+        let places = datatypes.slice(contents.types.len())?;
+        for (slot, t) in places.iter_mut().zip(contents.types) {
+            // A derived type comes back as a new handle that the program must free.
+            *slot = match t.as_builtin() {
+                Some(builtin) => Datatype::of_builtin(builtin),
+                None => Datatype::store(job, t)?,
+            };
+        }
+        Ok(())
+    })
+}
+
+/// The number of bytes of a packed message.
+fn packed_size(t: &core::Datatype, count: i64) -> Result<u64> {
+    let count = length("count", count)? as u64;
+    t.total_size(count).ok_or_else(|| {
+        ErrorClass::Count.because(format!("{count} elements are more than memory can hold"))
+    })
+}
+
+/// Refuses a type that is not committed.
+fn committed(t: &core::Datatype) -> Result<()> {
+    if !t.is_committed() {
+        bail!(Type, "the datatype was not committed: call MPI_Type_commit first");
+    }
+    Ok(())
+}
+
+/// Where packing stands in a buffer of `size` bytes.
+fn rest(position: i64, size: i64) -> Result<(usize, usize)> {
+    let size = length("the size of the packed buffer", size)?;
+    match usize::try_from(position) {
+        Ok(at) if at <= size => Ok((at, size - at)),
+        _ => bail!(Arg, "position {position} is outside a buffer of {size} bytes"),
+    }
+}
+
+/// Packing, for `int` and for `MPI_Count`.
+macro_rules! packs {
+    ($(fn $pack:ident, fn $unpack:ident, fn $size:ident, $count:ty;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $pack(
+            inbuf: Buf, incount: $count, datatype: Datatype, outbuf: BufMut, outsize: $count,
+            position: Out<$count>, comm: Comm,
+        ) -> c_int {
+            on_comm(stringify!($pack), comm, |job, comm| {
+                job.comm_size(comm)?;
+                let t = datatype.look(job)?;
+                committed(&t)?;
+                let needed = packed_size(&t, incount.n())?;
+                let (at, room) = rest(position.get()?.n(), outsize.n())?;
+                if needed > room as u64 {
+                    bail!(Truncate, "{needed} bytes do not fit the {room} that are left of the buffer");
+                }
+                let bytes = t.packed(decode::at(inbuf), incount.n() as u64);
+                decode::at(outbuf).offset(at as i64).write(&bytes);
+                position.put(decode::fit((at + bytes.len()) as i64)?)
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $unpack(
+            inbuf: Buf, insize: $count, position: Out<$count>, outbuf: BufMut, outcount: $count,
+            datatype: Datatype, comm: Comm,
+        ) -> c_int {
+            on_comm(stringify!($unpack), comm, |job, comm| {
+                job.comm_size(comm)?;
+                let t = datatype.look(job)?;
+                committed(&t)?;
+                let needed = packed_size(&t, outcount.n())?;
+                let (at, left) = rest(position.get()?.n(), insize.n())?;
+                if needed > left as u64 {
+                    bail!(Truncate, "{needed} bytes are wanted, {left} are left in the buffer");
+                }
+                let mut bytes = Vec::new();
+                decode::at(inbuf).offset(at as i64).append_to(needed as usize, &mut bytes);
+                t.unpack(decode::at(outbuf), outcount.n() as u64, 0, &bytes);
+                position.put(decode::fit((at as u64 + needed) as i64)?)
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $size(
+            incount: $count, datatype: Datatype, comm: Comm, size: Out<$count>,
+        ) -> c_int {
+            on_comm(stringify!($size), comm, |job, comm| {
+                job.comm_size(comm)?;
+                let bytes = packed_size(&datatype.look(job)?, incount.n())?;
+                size.put(count_or_undefined(i64::try_from(bytes).ok()))
+            })
+        }
+    )* };
+}
+
+packs! {
+    fn MPI_Pack, fn MPI_Unpack, fn MPI_Pack_size, c_int;
+    fn MPI_Pack_c, fn MPI_Unpack_c, fn MPI_Pack_size_c, i64;
+}
+
+/// Finds the predefined pair of a value and an index.
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_value_index(
+    value: Datatype,
+    index: Datatype,
+    pair: Out<Datatype>,
+) -> c_int {
+    on_job("MPI_Type_get_value_index", |job| {
+        use core::Builtin as B;
+        let found = match (value.look(job)?.as_builtin(), index.look(job)?.as_builtin()) {
+            (Some(B::Float), Some(B::Int)) => Some(B::FloatInt),
+            (Some(B::Double), Some(B::Int)) => Some(B::DoubleInt),
+            (Some(B::Long), Some(B::Int)) => Some(B::LongInt),
+            (Some(B::Short), Some(B::Int)) => Some(B::ShortInt),
+            (Some(B::Int), Some(B::Int)) => Some(B::TwoInt),
+            (Some(B::LongDouble), Some(B::Int)) => Some(B::LongDoubleInt),
+            (Some(B::Integer), Some(B::Integer)) => Some(B::TwoInteger),
+            (Some(B::Real), Some(B::Real)) => Some(B::TwoReal),
+            (Some(B::DoublePrecision), Some(B::DoublePrecision)) => Some(B::TwoDoublePrecision),
+            _ => None,
+        };
+        pair.put(found.map_or(Datatype::NULL, Datatype::of_builtin))
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_free(datatype: Out<Datatype>) -> c_int {
+    let handle = datatype.get().unwrap_or(Datatype::NULL);
+    if let Err(code) = attributes::type_delete_all("MPI_Type_free", handle) {
+        return code;
+    }
+    on_job("MPI_Type_free", |job| {
+        job.types.free(handle.id()?)?;
+        datatype.put(Datatype::NULL)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_set_name(datatype: Datatype, name: Text) -> c_int {
+    on_job("MPI_Type_set_name", |job| {
+        job.types.set_name(datatype.id()?, name.get("type_name")?.as_bytes())
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_name(
+    datatype: Datatype,
+    name: OutText<MPI_MAX_OBJECT_NAME>,
+    length: Out<c_int>,
+) -> c_int {
+    on_job("MPI_Type_get_name", |job| {
+        let stored = name.put(&String::from_utf8_lossy(job.types.name(datatype.id()?)?))?;
+        length.put(stored as c_int)
+    })
+}
