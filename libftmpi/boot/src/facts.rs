@@ -285,14 +285,23 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
 
 /// Last: timers and the signals that were waiting.
 pub fn restore_clockwork(facts: &Facts) {
+    let mut pending = facts.signals_pending;
     for (which, timer) in facts.timers.iter().enumerate() {
-        if *timer != IntervalTimer::default() {
+        let mut words = timer.words;
+        let [seconds, microseconds, left_seconds, left_microseconds] = &mut words;
+        if *seconds | *microseconds != 0 && *left_seconds | *left_microseconds == 0 {
+            // It had fired, and the kernel begins the next period when the signal is taken, which is
+            // still pending: let it fire again instead.
+            *left_microseconds = 1;
+            pending &= !(1 << (libc::SIGALRM - 1));
+        }
+        if words != IntervalTimer::default().words {
             // SAFETY: struct itimerval is four words.
-            let _ = unsafe { sys::call!(libc::SYS_setitimer, which, timer.words.as_ptr(), 0) };
+            let _ = unsafe { sys::call!(libc::SYS_setitimer, which, words.as_ptr(), 0) };
         }
     }
     let pid = sys::getpid();
-    for signal in (1..=64).filter(|n| facts.signals_pending >> (n - 1) & 1 == 1) {
+    for signal in (1..=64).filter(|n| pending >> (n - 1) & 1 == 1) {
         // SAFETY: no memory involved; the signal is blocked until the mask is put back.
         let _ = unsafe { sys::call!(libc::SYS_tgkill, pid, pid, signal) };
     }

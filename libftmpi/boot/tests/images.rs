@@ -72,7 +72,8 @@ fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
             };
             assert_eq!((report.result, report.image_no), (0, next_image), "{}", report.why());
             pauses.push(report.pause_ns / 1000);
-            if rng.random_range(0..4) == 0 {
+            let killed = rng.random_range(0..4) == 0;
+            if killed {
                 // In the middle of the image.
                 std::thread::sleep(Duration::from_micros(rng.random_range(0..3000)));
                 life.kill();
@@ -82,7 +83,7 @@ fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
                 Err(error) => assert!(error.to_string().contains("broke off"), "{error}"),
             }
             next_image += 1;
-            if life.child.try_wait().unwrap().is_some() {
+            if killed {
                 break;
             }
         }
@@ -114,4 +115,55 @@ fn a_program_survives_forty_deaths() {
     let data_path = data.path().canonicalize().unwrap();
     let job = Job::new(program, &["8000", data_path.to_str().unwrap()]);
     torture(&job, data.path(), 40, seed());
+}
+
+#[test]
+fn an_ordinary_user_needs_no_privilege() {
+    // SAFETY: no pointers.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("not root: the other tests are this one");
+        return;
+    }
+    let nobody = 65_534;
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let data = tempfile::tempdir_in("/tmp").unwrap();
+    for path in [folder.path(), data.path()] {
+        std::os::unix::fs::chown(path, Some(nobody), Some(nobody)).unwrap();
+    }
+    // The library must be readable for that user, too, wherever this tree lies.
+    let library = folder.path().join("libftmpi_boot.so");
+    std::fs::copy(driver::boot_library(), &library).unwrap();
+    let program = compile("churn.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let mut job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
+    job.user = Some(nobody);
+    job.library = Some(library);
+    job.folder = Some(data_path);
+    torture(&job, data.path(), 30, seed());
+}
+
+#[test]
+fn waits_do_not_notice_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("sleeper.c", folder.path(), &[]);
+    let job = Job::new(program, &[]);
+    let life = job.start(0, None);
+    life.report(LONG).unwrap();
+    let mut image = 0;
+    let mut last = None;
+    let asked = std::time::Instant::now();
+    while asked.elapsed() < Duration::from_millis(3200) {
+        std::thread::sleep(Duration::from_millis(60));
+        image += 1;
+        let arriving = life.ask(image);
+        assert_eq!(life.report(LONG).unwrap().result, 0);
+        let container = arriving.join().unwrap().unwrap();
+        if asked.elapsed() < Duration::from_millis(2000) {
+            last = Some(container);
+        }
+    }
+    let end = life.end(LONG);
+    assert_eq!((end.code, end.out.as_str()), (Some(0), "slept\n"), "{end:?}");
+    let end = job.start(1, Some(&raw(&last.unwrap()))).end(LONG);
+    assert_eq!((end.code, end.out.as_str()), (Some(0), "slept\n"), "{end:?}");
 }

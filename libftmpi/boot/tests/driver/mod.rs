@@ -1,5 +1,7 @@
 //! Acts like an agent: starts a rank, asks for images, stores them as containers, kills, restores.
 
+#![allow(dead_code, reason = "each test program uses its part")]
+
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
@@ -57,12 +59,21 @@ pub struct Job {
     pub arguments: Vec<String>,
     pub stack: StackLimit,
     pub user: Option<u32>,
+    pub folder: Option<PathBuf>,
+    pub library: Option<PathBuf>,
 }
 
 impl Job {
     pub fn new(program: PathBuf, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|a| (*a).to_string()).collect();
-        Self { program, arguments, stack: StackLimit::current().unwrap(), user: None }
+        Self {
+            program,
+            arguments,
+            stack: StackLimit::current().unwrap(),
+            user: None,
+            folder: None,
+            library: None,
+        }
     }
 
     /// Starts a life, from an image if there is one.
@@ -84,11 +95,14 @@ impl Job {
             .args(&self.arguments)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
-            .env("LD_PRELOAD", boot_library())
+            .env("LD_PRELOAD", self.library.clone().unwrap_or_else(boot_library))
             .env(RANK_ENV, env.encode())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         let feed = image.map(|image| {
             let (read, mut write) = std::io::pipe().unwrap();
             let image = image.to_vec();
@@ -126,7 +140,7 @@ impl Job {
             });
         }
         let child = command.spawn().unwrap();
-        Life { child, control: ours, feed: feed.map(|f| f.1), born: Instant::now() }
+        Life { child, control: ours, feed: feed.map(|f| f.1) }
     }
 }
 
@@ -168,7 +182,6 @@ pub struct Life {
     pub child: Child,
     control: OwnedFd,
     feed: Option<JoinHandle<()>>,
-    pub born: Instant,
 }
 
 /// How a life ended.

@@ -1,0 +1,81 @@
+/* Does something that an image cannot contain, says so, and undoes it.
+ * usage: refused; reads one letter of what to do from argv[1] */
+#include "rank.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static volatile int done;
+static void *wait_for_it(void *none)
+{
+    while (!done)
+        usleep(1000);
+    return none;
+}
+
+int main(int argc, char **argv)
+{
+    require(argc == 2);
+    be_a_rank();
+    char why[300];
+    require(boot->can_capture(why, sizeof why) == 0 && why[0] == 0);
+    pthread_t thread;
+    int pair[2] = { -1, -1 }, fd = -1;
+    pid_t child = 0;
+    void *memory = MAP_FAILED;
+    timer_t timer;
+    struct sigevent event = { .sigev_notify = SIGEV_NONE };
+    switch (argv[1][0]) {
+    case 't': require(pthread_create(&thread, 0, wait_for_it, 0) == 0); break;
+    case 'p': require(pipe(pair) == 0); break;
+    case 's': require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); break;
+    case 'e': fd = epoll_create1(0); break;
+    case 'u': fd = open(".", O_TMPFILE | O_RDWR, 0600); require(fd >= 0); break;
+    case 'c':
+        child = fork();
+        if (child == 0) {
+            require(boot->can_capture(why, sizeof why) != 0);
+            pause();
+        }
+        break;
+    case 'd':
+        memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(madvise(memory, 4096, MADV_DONTFORK) == 0);
+        break;
+    case 'w':
+        memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(madvise(memory, 4096, MADV_WIPEONFORK) == 0);
+        break;
+    case 'm':
+        fd = memfd_create("x", 0);
+        require(ftruncate(fd, 4096) == 0);
+        memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        close(fd);
+        fd = -1;
+        break;
+    case 'T': require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0); break;
+    }
+    int code = boot->can_capture(why, sizeof why);
+    printf("%d %s\n", code, why);
+    fflush(stdout);
+    usleep(300000); /* the agent asks for an image meanwhile */
+    done = 1;
+    if (argv[1][0] == 't')
+        pthread_join(thread, 0);
+    if (argv[1][0] == 'T')
+        timer_delete(timer);
+    close(pair[0]);
+    close(pair[1]);
+    close(fd);
+    if (memory != MAP_FAILED)
+        munmap(memory, 8192);
+    if (child) {
+        kill(child, SIGKILL);
+        require(waitpid(-1, 0, 0) == child);
+    }
+    require(boot->can_capture(why, sizeof why) == 0);
+    return 0;
+}

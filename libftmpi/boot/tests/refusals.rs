@@ -1,0 +1,169 @@
+//! What cannot be imaged is refused with one line that names it, and what does not fit is not
+//! restored: one line, the documented exit code, nothing destroyed silently.
+
+mod driver;
+
+use driver::{End, Job, boot_library, compile, raw};
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn each_obstacle_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    for (what, in_the_process, word) in [
+        ("t", true, "2 threads"),
+        ("p", true, "a pipe (pipe:["),
+        ("s", true, "a socket (socket:["),
+        ("e", true, "a kernel object (anon_inode:[eventpoll])"),
+        ("u", true, "a file without a name"),
+        ("c", true, "other processes"),
+        ("m", true, "/memfd:x"),
+        ("T", true, "timer_create"),
+        ("d", false, "DONTFORK"),
+        ("w", false, "wiped on fork"),
+    ] {
+        let mut job = Job::new(program.clone(), &[what]);
+        job.folder = Some(folder.path().to_path_buf());
+        let life = job.start(0, None);
+        assert_eq!(life.report(LONG).unwrap().result, 2);
+        std::thread::sleep(Duration::from_millis(100));
+        let arriving = life.ask(1);
+        let report = life.report(LONG).unwrap();
+        let verdict = arriving.join().unwrap();
+        let end = life.end(LONG);
+        assert_eq!(end.code, Some(0), "{what}: {end:?}");
+        if in_the_process {
+            assert!(report.result < 0 && report.why().contains(word), "{what}: {}", report.why());
+            assert!(end.out.contains(word), "{what}: {end:?}");
+        } else {
+            // Only the image child can see it: the stream says why.
+            assert_eq!(report.result, 0);
+        }
+        let error = verdict.unwrap_err().to_string();
+        assert!(in_the_process || error.contains(word), "{what}: {error}");
+    }
+}
+
+/// One image of a simple program, and the job to restore it with.
+fn one_image(folder: &Path, data: &Path) -> (Job, Vec<u8>) {
+    let program = compile("churn.c", folder, &[]);
+    let data = data.canonicalize().unwrap();
+    let job = Job::new(program, &["1500", data.to_str().unwrap()]);
+    let life = job.start(0, None);
+    life.report(LONG).unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    assert_eq!(life.end(LONG).code, Some(3));
+    (job, image)
+}
+
+fn restore(job: &Job, image: &[u8]) -> End {
+    job.start(1, Some(image)).end(LONG)
+}
+
+fn refused(end: &End, code: i32, words: &str) {
+    assert_eq!(end.code, Some(code), "{end:?}");
+    assert!(end.out.is_empty() && end.err.lines().count() == 1, "{end:?}");
+    assert!(end.err.starts_with("ftmpi: rank 5: ") && end.err.contains(words), "{end:?}");
+}
+
+#[test]
+fn damaged_and_foreign_images_are_refused() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (job, image) = one_image(folder.path(), data.path());
+    assert_eq!(restore(&job, &image).code, Some(3));
+    for cut in [0, 10, 31, 32, 500, 5000, 20_000, image.len() / 2, image.len() - 1] {
+        refused(&restore(&job, &image[..cut]), EXIT_IMAGE_DAMAGED, "image");
+    }
+    let mut noise = image.clone();
+    noise[40] = 0xff; // page size, in the facts
+    noise[41] = 0xff;
+    for (at, code, words) in [
+        (0, EXIT_IMAGE_DAMAGED, "no image"),
+        (24, EXIT_IMAGE_DAMAGED, "parts"),
+        (32, EXIT_IMAGE_MISFIT, "another version"),
+        (40, EXIT_IMAGE_MISFIT, "another machine"),
+        (image.len() - 8, EXIT_IMAGE_DAMAGED, "damaged"),
+        (image.len() - 16, EXIT_IMAGE_DAMAGED, "damaged"),
+    ] {
+        let mut wrong = image.clone();
+        wrong[at] ^= 0x55;
+        refused(&restore(&job, &wrong), code, words);
+    }
+    let mut other = job.clone();
+    other.stack.soft = 16 << 20;
+    refused(&restore(&other, &image), EXIT_IMAGE_MISFIT, "limit on the stack");
+    // Another build of the program under the same name.
+    let program = std::fs::read(&job.program).unwrap();
+    let mut patched = program.clone();
+    let last = patched.len() - 1;
+    patched[last] ^= 1;
+    std::fs::write(&job.program, &patched).unwrap();
+    refused(&restore(&job, &image), EXIT_IMAGE_MISFIT, "is not the file");
+    std::fs::write(&job.program, &program).unwrap();
+    assert_eq!(restore(&job, &image).code, Some(3));
+    // A file that the program had open is gone.
+    std::fs::remove_file(data.path().join("log")).unwrap();
+    refused(&restore(&job, &image), EXIT_IMAGE_MISFIT, "cannot be opened again");
+}
+
+#[test]
+fn children_and_shells_do_not_notice_the_library() {
+    let sane = |command: &mut Command| {
+        let output = command.env("LD_PRELOAD", boot_library()).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shell = "echo x | cat; sleep 0.01; grep -c 10000000000- /proc/self/maps; true";
+    assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
+    // A variable without the descriptors, and nonsense.
+    for value in ["rank=0000000001,incarnation=0000000000,restore=1", "x", ""] {
+        let shell = "echo ok";
+        let command = &mut Command::new("sh");
+        assert_eq!(sane(command.env("FTMPI_RANK", value).args(["-c", shell])), "ok\n");
+    }
+}
+
+#[test]
+fn the_restorer_needs_nothing_but_itself() {
+    // The section must hold code without relocations and without references out of it: everything
+    // else is unmapped while it runs.
+    let output = Command::new("objdump")
+        .args(["-d", "--no-show-raw-insn", "-j", "ftmpi_restorer"])
+        .arg(boot_library())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("<ftmpi_restorer_main>:"), "{text}");
+    let mut addresses = Vec::new();
+    let mut targets = Vec::new();
+    for line in text.lines() {
+        let Some((address, code)) = line.split_once(":\t") else { continue };
+        addresses.push(u64::from_str_radix(address.trim(), 16).unwrap());
+        for bad in ["(%rip)", "%fs:", "%gs:", "%xmm", "%ymm"] {
+            assert!(!code.contains(bad), "{line}");
+        }
+        let mut words = code.split_whitespace();
+        let name = words.next().unwrap_or("");
+        let operand = words.next().unwrap_or("");
+        if name == "call" || name.starts_with('j') {
+            if let Ok(target) = u64::from_str_radix(operand, 16) {
+                targets.push((target, line));
+            } else {
+                // The only other one: the jump into the restored process.
+                assert!(name == "jmp" && operand.starts_with("*%r"), "{line}");
+            }
+        }
+    }
+    let (first, last) = (addresses[0], *addresses.last().unwrap());
+    for (target, line) in targets {
+        assert!((first..=last).contains(&target), "{line}");
+    }
+}
