@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
 
     use super::table::{self, Direction, Kind, Standing};
@@ -101,5 +101,96 @@ mod tests {
         assert!(text.contains("unsupported(\"MPI_Win_create\")"));
         // Handles are the same integers in both languages: converting them is not "unsupported".
         assert!(!text.contains("unsupported(\"MPI_Comm_c2f\")"));
+    }
+
+    /// How an argument travels: what a mistake in a signature would break.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Class {
+        Pointer,
+        Wide,
+        Int,
+        Double,
+    }
+
+    fn class_in_table(text: &str) -> Class {
+        match text {
+            t if t.starts_with('*') || t == "MPI_File" => Class::Pointer,
+            "MPI_Aint" | "MPI_Count" | "MPI_Offset" => Class::Wide,
+            "c_double" => Class::Double,
+            t if t.starts_with("MPI_T_") && !t.ends_with("safety") => Class::Pointer,
+            _ => Class::Int,
+        }
+    }
+
+    /// The class of a type of the sources; `ours` are the types that they define.
+    fn class_in_source(ty: &syn::Type, ours: &BTreeMap<String, Class>) -> Class {
+        let syn::Type::Path(path) = ty else { return Class::Pointer };
+        let name = path.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
+        match name.as_str() {
+            "isize" | "i64" | "c_longlong" | "c_long" => Class::Wide,
+            "f64" | "c_double" => Class::Double,
+            "Option" => Class::Pointer,
+            name => ours.get(name).copied().unwrap_or(Class::Int),
+        }
+    }
+
+    /// Aliases and one-field structures (transparent ones, for arguments) of the sources.
+    fn define(item: &syn::Item, ours: &mut BTreeMap<String, Class>) {
+        let (name, ty) = match item {
+            syn::Item::Type(t) => (&t.ident, Some(&*t.ty)),
+            syn::Item::Struct(s) => (&s.ident, s.fields.iter().next().map(|f| &f.ty)),
+            _ => return,
+        };
+        if let Some(ty) = ty {
+            let class = class_in_source(ty, ours);
+            ours.insert(name.to_string(), class);
+        }
+    }
+
+    /// Bodies are written by hand: their arguments must be those of the table.
+    #[test]
+    fn bodies_have_the_arguments_of_the_table() {
+        let functions = functions();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../libftmpi/abi/src");
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(sources).expect("the sources of libmpi") {
+            let text = std::fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
+            files.extend(syn::parse_file(&text));
+        }
+        let mut ours = BTreeMap::new();
+        // Twice: a definition may stand before the one it rests on.
+        for _ in 0..2 {
+            files.iter().flat_map(|f| &f.items).for_each(|item| define(item, &mut ours));
+        }
+        let mut compared = 0;
+        let mut wrong = Vec::new();
+        for file in files {
+            for item in file.items {
+                let syn::Item::Fn(item) = item else { continue };
+                let name = item.sig.ident.to_string();
+                let Some(f) = functions.iter().find(|f| f.name == name) else { continue };
+                let table: Vec<_> = f
+                    .params
+                    .iter()
+                    .filter(|p| p.kind != Kind::Varargs)
+                    .map(|p| class_in_table(&table::rust_type(p)))
+                    .collect();
+                let source: Vec<_> = item
+                    .sig
+                    .inputs
+                    .iter()
+                    .map(|a| match a {
+                        syn::FnArg::Typed(a) => class_in_source(&a.ty, &ours),
+                        syn::FnArg::Receiver(_) => Class::Pointer,
+                    })
+                    .collect();
+                compared += 1;
+                if table != source {
+                    wrong.push(format!("{name}: table {table:?}, source {source:?}"));
+                }
+            }
+        }
+        println!("{compared} bodies compared");
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
