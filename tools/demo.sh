@@ -52,8 +52,9 @@ awk -v status="$status" '
             $0 = part[i]
             if (field("cause") == "") continue
             count++
-            printf "failure %d: rank %s after %s s (%s): back from image %s, %s events replayed, ", \
-                count, field("rank"), field("at_s"), field("cause"), field("image"), field("replayed")
+            printf "failure %d: rank %s after %s s (%s): back from %s, %s events replayed, ", \
+                count, field("rank"), field("at_s"), field("cause"), \
+                field("image") == "null" ? "the start" : "image " field("image"), field("replayed")
             printf "detected in %s ms, restored in %s ms, caught up in %s ms\n", \
                 field("detect_ms"), field("restore_ms"), field("catch_up_ms")
         }
