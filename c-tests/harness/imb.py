@@ -14,7 +14,7 @@ PACKAGE = "impi-rt"
 def environment(peers: Path, package: str) -> tuple[Path | None, str]:
     """A virtual environment with one package; made when it is not there yet."""
     folder = peers / package
-    done = folder / ".complete"
+    done = folder / "done"
     if done.exists():
         return folder, ""
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,34 @@
+/* Ping-pong between ranks 0 and 1, for peers whose binary interface is not ours, so that they
+ * cannot run the IMB binary. Prints one line `BYTES MICROSECONDS` (one way) for each size. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {8, 2048, 32768, 524288, 4194304};
+    int me, scale = argc > 1 ? atoi(argv[1]) : 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    char *out = calloc(1, 1 << 22), *in = calloc(1, 1 << 22);
+    for (int s = 0; s < 5; s++) {
+        int n = sizes[s], rounds = (n <= 4096 ? 20000 : n <= 65536 ? 3000 : n < 1000000 ? 400 : 60);
+        rounds = rounds / (scale < 1 ? 1 : scale) + 10;
+        double begin = 0;
+        for (int i = -rounds / 10; i < rounds; i++) {
+            if (i == 0)
+                begin = MPI_Wtime();
+            if (me == 0) {
+                MPI_Send(out, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+                MPI_Recv(in, n, MPI_BYTE, 1, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else if (me == 1) {
+                MPI_Recv(in, n, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Send(out, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+            }
+        }
+        if (me == 0)
+            printf("%d %.4f\n", n, (MPI_Wtime() - begin) / rounds / 2 * 1e6);
+    }
+    MPI_Finalize();
+    return 0;
+}
