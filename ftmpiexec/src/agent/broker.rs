@@ -8,6 +8,7 @@
 use super::page::sealed_memfd;
 use super::{Agent, Directory, Event};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
+use ftmpi_transport::shm::SEGMENT_BYTES;
 use ftmpi_wire::control::{ChannelKind, ToRank};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use ftmpi_wire::{Incarnation, Rank};
@@ -18,8 +19,6 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
-/// Bytes of a shared segment: a ring in each direction.
-const SEGMENT_BYTES: u64 = 1 << 20;
 /// An answer of the other agent may wait for its rank to say hello.
 const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// A caller whose rank does not come is sent away before its own limit, and calls again.
@@ -116,7 +115,7 @@ impl Agent {
             return Ok(());
         };
         let (Some(bell_a), Some(bell_b)) = (&a.doorbell, &b.doorbell) else { return Ok(()) };
-        let segment = sealed_memfd("ftmpi-channel", SEGMENT_BYTES)?;
+        let segment = sealed_memfd("ftmpi-channel", SEGMENT_BYTES as u64)?;
         let channel = |peer: Peer, first| ToRank::Channel {
             peer: peer.0,
             incarnation: peer.1,

@@ -43,8 +43,8 @@ use tokio::sync::{mpsc, watch};
 pub enum Event {
     /// The launcher spoke.
     Order(Box<ToAgent>),
-    /// The launcher is gone, and why.
-    LauncherGone(String),
+    /// The launcher is gone.
+    LauncherGone,
     /// A rank spoke.
     FromRank { rank: Rank, incarnation: Incarnation, datagram: Datagram },
     /// A rank's control socket closed (or sent what it must not).
@@ -176,7 +176,7 @@ async fn run_agent() -> anyhow::Result<()> {
         tokio::select! {
             Some(event) = inbox.recv() => match event {
                 Event::Order(order) if *order == ToAgent::Stop => break true,
-                Event::LauncherGone(_) => break false,
+                Event::LauncherGone => break false,
                 event => agent.handle(event),
             },
             caller = listener.next() => if let Ok(caller) = caller {
@@ -254,18 +254,12 @@ async fn read_orders<R: AsyncRead + Unpin>(
     mut reader: FrameReader<R, ToAgent>,
     events: mpsc::UnboundedSender<Event>,
 ) {
-    let why = loop {
-        match reader.recv().await {
-            Ok(Some(order)) => {
-                if events.send(Event::Order(Box::new(order))).is_err() {
-                    return;
-                }
-            }
-            Ok(None) => break "closed".to_owned(),
-            Err(e) => break e.to_string(),
+    while let Ok(Some(order)) = reader.recv().await {
+        if events.send(Event::Order(Box::new(order))).is_err() {
+            return;
         }
-    };
-    let _ = events.send(Event::LauncherGone(why));
+    }
+    let _ = events.send(Event::LauncherGone);
 }
 
 async fn write_reports<W: AsyncWrite + Unpin>(
@@ -287,7 +281,7 @@ impl Agent {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Order(order) => self.order(*order),
-            Event::LauncherGone(_) => {}
+            Event::LauncherGone => {}
             Event::FromRank { rank, incarnation, datagram } => {
                 self.from_rank(rank, incarnation, datagram);
             }

@@ -507,6 +507,10 @@ impl Launcher {
         let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
         let wall = self.now();
         self.to_all(&ToAgent::Stop);
+        for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
+            // It would call in vain: nobody listens any more.
+            agent.kill_hard();
+        }
         let deadline = tokio::time::sleep(FAREWELL);
         tokio::pin!(deadline);
         while self.agents.iter().any(|agent| agent.child_runs) {

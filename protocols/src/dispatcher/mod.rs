@@ -170,7 +170,8 @@ impl Dispatcher {
             Input::Exiting { rank, incarnation, code } => self.exiting(rank, incarnation, code),
             Input::Abort { rank, incarnation, code, text } => {
                 if self.living(rank, incarnation).is_some() {
-                    let why = if text.is_empty() { "called MPI_Abort" } else { &text };
+                    let why =
+                        if text.is_empty() { format!("MPI_Abort with code {code}") } else { text };
                     let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
                     self.end(code, Some(text));
                 }
@@ -348,6 +349,7 @@ impl Dispatcher {
             (Ending::ControlLost, Some(code)) if all_exiting => code,
             // No MPI program, or `_exit`: what a process returns is its own affair.
             (Ending::Code(0), None) => 0,
+            (Ending::Code(code), None) if state.finalizing => code,
             (Ending::Code(code), None) => {
                 let text = format!(
                     "rank {rank} on {} ended with exit code {code} {}",
