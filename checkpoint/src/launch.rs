@@ -55,19 +55,18 @@ impl StackLimit {
 ///
 /// Async-signal-safe: system calls only, no allocation.
 ///
+/// Where `personality` is forbidden (the seccomp profile of some containers), the rank starts all the
+/// same: images of it are refused by the boot library with a line that says so.
+///
 /// # Errors
-/// The error of the system call that failed. `personality` is refused (`EPERM`) in some containers
-/// (seccomp): then images cannot be restored; start the container with a profile that allows it.
+/// The error of the system call that failed.
 pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     // SAFETY: no pointers; 0xffffffff asks for the present personality.
     let now = unsafe { libc::personality(0xffff_ffff) };
-    if now < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    let fixed = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
-    // SAFETY: no pointers.
-    if unsafe { libc::personality(now as libc::c_ulong | fixed) } < 0 {
-        return Err(std::io::Error::last_os_error());
+    if now >= 0 {
+        let fixed = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
+        // SAFETY: no pointers. Refused: see above.
+        unsafe { libc::personality(now as libc::c_ulong | fixed) };
     }
     // Another host may have a lower hard limit: then it cannot be had, and the image of a process
     // with another soft limit is refused at its restore.
@@ -93,7 +92,7 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
 /// nothing.
 ///
 /// # Errors
-/// The error that [`prepare_child`] would meet.
+/// `personality` is forbidden here: images cannot be taken.
 pub fn can_fix_layout() -> std::io::Result<()> {
     // SAFETY: no pointers.
     let now = unsafe { libc::personality(0xffff_ffff) };

@@ -80,13 +80,17 @@ pub fn processor() -> Processor {
     found
 }
 
+/// A soft limit of this process (`u64::MAX`: none).
+pub fn soft_limit(which: u32) -> u64 {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: valid for writing; 0 is this process, no new limit.
+    let _ = unsafe { sys::call!(libc::SYS_prlimit64, 0, which, 0, limit.as_mut_ptr()) };
+    limit[0]
+}
+
 /// Soft limit on the stack.
 pub fn stack_limit() -> u64 {
-    let mut limit = [0u64; 2];
-    // SAFETY: valid for writing; 0 is this process, no new limit.
-    let _ =
-        unsafe { sys::call!(libc::SYS_prlimit64, 0, libc::RLIMIT_STACK, 0, limit.as_mut_ptr()) };
-    limit[0]
+    soft_limit(libc::RLIMIT_STACK)
 }
 
 /// Whether the address layout is fixed: without that no restored process would fit.

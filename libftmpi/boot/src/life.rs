@@ -113,6 +113,11 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
 /// Reserves the window; gives its length.
 pub fn reserve_window() -> usize {
     let mut len = WINDOW_LEN;
+    // A limit on address space is meant for the program.
+    let limit = facts::soft_limit(libc::RLIMIT_AS) as usize;
+    while len > limit / 8 {
+        len /= 2;
+    }
     let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     while len >= 1 << 28 {
         // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
@@ -124,7 +129,7 @@ pub fn reserve_window() -> usize {
                 return 0;
             }
             // A limit on address space: a smaller window may fit.
-            Err(libc::ENOMEM) => len /= 4,
+            Err(libc::ENOMEM) => len /= 2,
             Err(_) => return 0,
         }
     }

@@ -189,6 +189,26 @@ pub unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout_ms: c_int
     })
 }
 
+/// `poll` as programs compiled with `_FORTIFY_SOURCE` call it.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __poll_chk(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout_ms: c_int,
+    room: usize,
+) -> c_int {
+    if room / size_of::<pollfd>() < count as usize {
+        let next = next!(c"__poll_chk", -1, fn(*mut pollfd, nfds_t, c_int, usize) -> c_int);
+        // SAFETY: by the caller; this one ends the program.
+        return unsafe { next(fds, count, timeout_ms, room) };
+    }
+    // SAFETY: by the caller.
+    unsafe { poll(fds, count, timeout_ms) }
+}
+
 /// See `ppoll(2)`.
 ///
 /// # Safety
@@ -327,4 +347,14 @@ pub unsafe extern "C" fn sigtimedwait(
         now = span(wait.left());
         result
     })
+}
+
+/// See `sigwaitinfo(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut c_void) -> c_int {
+    // SAFETY: by the caller.
+    unsafe { sigtimedwait(set, info, core::ptr::null()) }
 }

@@ -70,6 +70,11 @@ fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
             let Some(report) = life.report(LONG) else {
                 panic!("life {lives} ended: {:?}", life.end(LONG));
             };
+            if report.result == -libc::EBUSY {
+                // A command is running.
+                assert!(arriving.join().unwrap().is_err());
+                continue;
+            }
             assert_eq!((report.result, report.image_no), (0, next_image), "{}", report.why());
             pauses.push(report.pause_ns / 1000);
             let killed = rng.random_range(0..4) == 0;
@@ -166,4 +171,23 @@ fn waits_do_not_notice_images() {
     assert_eq!((end.code, end.out.as_str()), (Some(0), "slept\n"), "{end:?}");
     let end = job.start(1, Some(&raw(&last.unwrap()))).end(LONG);
     assert_eq!((end.code, end.out.as_str()), (Some(0), "slept\n"), "{end:?}");
+}
+
+#[test]
+fn wide_registers_survive() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let flags = ["-O3", "-march=native", "-ffast-math", "-D_FORTIFY_SOURCE=2", "-fopenmp-simd"];
+    let program = compile("churn.c", folder.path(), &flags);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["3000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn the_dynamic_linker_may_be_interrupted() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("loader.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["60000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 30, seed());
 }

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         churn_heap();
         churn_maps();
         compute();
-        mix(recurse(next() % 200, next()));
+        mix(recurse(next() % (step % 100 == 50 ? 6000 : 200), next()));
         of_thread = of_thread * 31 + 7;
         mix(of_thread);
         guarded[5] = step;
