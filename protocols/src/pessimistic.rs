@@ -177,6 +177,12 @@ impl Protocol for Pessimistic {
     }
 
     fn flush(&mut self) {
+        if self.shipped < self.last {
+            self.ship();
+        }
+    }
+
+    fn settle(&mut self) {
         self.settle_fails();
         self.ship();
     }
@@ -195,7 +201,7 @@ impl Protocol for Pessimistic {
         (self.last, self.written, self.shipped) = (end, end, end);
         // Negative answers since the image's last outcome belong to the state of the image; those
         // that were told afterwards are counted in the recorded events from zero, because an image
-        // is taken only after `flush`.
+        // is taken only after `settle`.
         self.fails = 0;
         self.replay = Replay::new(recorded);
         self.was_replaying = true;

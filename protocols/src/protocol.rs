@@ -185,6 +185,9 @@ pub trait Protocol {
     /// The rank waits, or something wants to leave: ship what has been gathered.
     fn flush(&mut self) {}
 
+    /// An image is to be taken: what has only been counted so far becomes an event.
+    fn settle(&mut self) {}
+
     /// The logger was lost and is there again: ship again what was not acknowledged.
     fn on_logger_back(&mut self) {}
 

@@ -102,7 +102,7 @@ impl Link for SimLink {
                     self.break_off(sink, *peer);
                     sink.peer_restarted(*peer, *incarnation);
                 }
-                News::LoggerUp => sink.logger_up(),
+                News::LoggerUp(_) => sink.logger_up(),
                 News::LoggerLost => sink.logger_lost(),
                 // The copy is made in the rank's own memory.
                 News::Log(frame) => sink.log_frame(frame.clone()),

@@ -5,34 +5,45 @@ use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use std::collections::BTreeMap;
 
+/// Something for a life of a rank: a frame, or the end of its connection.
+pub struct Answer {
+    /// For whom.
+    pub rank: Rank,
+    /// In which life.
+    pub incarnation: Incarnation,
+    /// `None`: the connection is closed.
+    pub frame: Option<Frame>,
+}
+
 /// A logger.
 #[derive(Default)]
 pub struct Logger {
     machine: EventLog,
     files: BTreeMap<Rank, (EventNo, Vec<Determinant>)>,
-    connections: BTreeMap<ConnId, Rank>,
+    connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
 }
 
 impl Logger {
     /// A rank connects; frames for it come out of later calls under this number.
-    pub fn connect(&mut self, rank: Rank, incarnation: Incarnation) -> (ConnId, Vec<(ConnId, Frame)>) {
+    pub fn connect(&mut self, rank: Rank, incarnation: Incarnation) -> (ConnId, Vec<Answer>) {
         self.next += 1;
         let conn = ConnId(self.next);
-        self.connections.insert(conn, rank);
+        self.connections.insert(conn, (rank, incarnation));
         let frames = self.handle(Input::Hello { conn, rank, incarnation });
         (conn, frames)
     }
 
     /// A frame of a rank.
-    pub fn frame(&mut self, conn: ConnId, frame: Frame) -> Vec<(ConnId, Frame)> {
+    pub fn frame(&mut self, conn: ConnId, frame: Frame) -> Vec<Answer> {
         self.handle(Input::Frame { conn, frame })
     }
 
     /// A connection ended.
-    pub fn lost(&mut self, conn: ConnId) -> Vec<(ConnId, Frame)> {
+    pub fn lost(&mut self, conn: ConnId) -> Vec<Answer> {
+        let answers = self.handle(Input::Lost { conn });
         self.connections.remove(&conn);
-        self.handle(Input::Lost { conn })
+        answers
     }
 
     /// Every event that is stored of a rank.
@@ -41,7 +52,7 @@ impl Logger {
         self.files.get(&rank).map_or(0, |(first, records)| first.0 - 1 + records.len() as u64)
     }
 
-    fn handle(&mut self, input: Input) -> Vec<(ConnId, Frame)> {
+    fn handle(&mut self, input: Input) -> Vec<Answer> {
         let mut frames = Vec::new();
         let mut inputs = vec![input];
         while !inputs.is_empty() {
@@ -69,7 +80,7 @@ impl Logger {
                         inputs.push(Input::Compared { conn, outcome: Ok(same) });
                     }
                     Output::Ack { conn, written, durable } => {
-                        frames.push((conn, Frame::Ack { written, durable }));
+                        frames.push((conn, Some(Frame::Ack { written, durable })));
                     }
                     Output::Stream { conn, rank, from, next } => {
                         let none = (EventNo(1), Vec::new());
@@ -79,10 +90,11 @@ impl Logger {
                         let mut first = from;
                         for records in file.1[begin..end].chunks(RECORDS_MAX) {
                             let count = records.len() as u64;
-                            frames.push((conn, Frame::Events { first, records: records.to_vec() }));
+                            let records = records.to_vec();
+                            frames.push((conn, Some(Frame::Events { first, records })));
                             first = EventNo(first.0 + count);
                         }
-                        frames.push((conn, Frame::End { next }));
+                        frames.push((conn, Some(Frame::End { next })));
                     }
                     Output::Prune { rank, below } => {
                         if let Some(file) = self.files.get_mut(&rank) {
@@ -94,11 +106,19 @@ impl Logger {
                     Output::Restart { rank, first } => {
                         self.files.insert(rank, (first, Vec::new()));
                     }
-                    Output::Refuse { conn } => frames.push((conn, Frame::Refused)),
-                    Output::Welcome { .. } | Output::Close { .. } | Output::Say { .. } => {}
+                    Output::Refuse { conn } => frames.push((conn, Some(Frame::Refused))),
+                    Output::Close { conn, .. } => frames.push((conn, None)),
+                    Output::Welcome { .. } | Output::Say { .. } => {}
                 }
             }
         }
+        let whose = |conn| self.connections.get(&conn).copied();
         frames
+            .into_iter()
+            .filter_map(|(conn, frame)| {
+                let (rank, incarnation) = whose(conn)?;
+                Some(Answer { rank, incarnation, frame })
+            })
+            .collect()
     }
 }

@@ -99,6 +99,9 @@ impl Protocol for Mutated {
     fn flush(&mut self) {
         self.inner.flush();
     }
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
     fn on_logger_back(&mut self) {
         self.inner.on_logger_back();
     }

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, outside};
 use crate::fiber::{Fiber, Pause, Stop};
 use crate::link::SimLink;
-use crate::logger::Logger;
+use crate::logger::{Answer, Logger};
 use crate::mutants::Mutant;
 use crate::programs::Program;
 use ftmpi_core::engine::Engine;
@@ -79,7 +79,7 @@ pub enum News {
     /// A peer's new life.
     Restarted(Rank, Incarnation),
     /// A connection to the logger.
-    LoggerUp,
+    LoggerUp(ConnId),
     /// It is gone.
     LoggerLost,
     /// A frame of the logger.
@@ -103,7 +103,7 @@ enum Event {
     AskImage,
     Commit(usize, Incarnation, ImageNo),
     /// A frame reaches the logger.
-    AtLogger(usize, Incarnation, ConnId, event_log::Frame),
+    AtLogger(usize, ConnId, event_log::Frame),
     LoggerOpens(usize, Incarnation),
     LoggerDies,
 }
@@ -393,8 +393,8 @@ impl World {
                 }
                 None
             }
-            Event::AtLogger(rank, incarnation, conn, frame) => {
-                let _ = (rank, incarnation);
+            Event::AtLogger(rank, conn, frame) => {
+                self.note(|| format!("logger gets from rank {rank}: {frame:?}"));
                 let answers = self.logger.frame(conn, frame);
                 self.deliver_log(answers);
                 None
@@ -402,8 +402,7 @@ impl World {
             Event::LoggerOpens(rank, incarnation) => {
                 if self.is_alive((rank, incarnation)) {
                     let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
-                    self.lives[rank].logger = Some(conn);
-                    self.after(1, Event::News(rank, incarnation, News::LoggerUp));
+                    self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
                     self.deliver_log(answers);
                 }
                 None
@@ -423,12 +422,20 @@ impl World {
         }
     }
 
-    fn deliver_log(&mut self, answers: Vec<(ConnId, event_log::Frame)>) {
-        for (conn, frame) in answers {
-            let Some(rank) = self.lives.iter().position(|life| life.logger == Some(conn)) else {
+    fn deliver_log(&mut self, answers: Vec<Answer>) {
+        for Answer { rank, incarnation, frame } in answers {
+            let rank = rank.index();
+            if self.lives[rank].incarnation != incarnation {
+                continue;
+            }
+            let Some(frame) = frame else {
+                self.note(|| format!("logger closes the connection of rank {rank}"));
+                self.lives[rank].logger = None;
+                let at = self.fifo((usize::MAX, Incarnation(0), rank, incarnation), 60);
+                self.after(at, Event::News(rank, incarnation, News::LoggerLost));
                 continue;
             };
-            let incarnation = self.lives[rank].incarnation;
+            self.note(|| format!("logger tells rank {rank}: {frame:?}"));
             let key = (usize::MAX, Incarnation(0), rank, incarnation);
             let at = self.fifo(key, 60);
             self.after(at, Event::News(rank, incarnation, News::Log(frame)));
@@ -565,6 +572,10 @@ impl World {
         else {
             return;
         };
+        self.note(|| {
+            let Header { kind, context, tag, len, ssn, .. } = header;
+            format!("rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}")
+        });
         let key = (a.0, a.1, b.0, b.1);
         let split = payload.len() > 16 && self.below(3) == 0;
         let at = self.fifo(key, 50);
@@ -588,7 +599,18 @@ impl World {
 
     /// What has come.
     pub fn next_news(&mut self, rank: usize) -> Option<News> {
-        self.lives[rank].news.pop_front()
+        let news = self.lives[rank].news.pop_front();
+        match &news {
+            Some(News::Item(from, Item::Frame { header, .. } | Item::First { header, .. })) => {
+                self.note(|| format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn));
+            }
+            Some(other) => self.note(|| format!("rank {rank} hears {}", name_of(other))),
+            None => {}
+        }
+        if let Some(News::LoggerUp(conn)) = &news {
+            self.lives[rank].logger = Some(*conn);
+        }
+        news
     }
 
     /// A frame to the logger.
@@ -596,7 +618,7 @@ impl World {
         let Some(conn) = self.lives[rank].logger else { return };
         let incarnation = self.lives[rank].incarnation;
         let at = self.fifo((rank, incarnation, usize::MAX, Incarnation(0)), 60);
-        self.after(at, Event::AtLogger(rank, incarnation, conn, frame));
+        self.after(at, Event::AtLogger(rank, conn, frame));
     }
 
     /// A connection to the logger is wanted.
@@ -662,6 +684,14 @@ impl World {
     pub fn finished(&mut self, rank: usize, digest: u64) {
         self.note(|| format!("rank {rank} is over: {digest:x}"));
         self.lives[rank].digest = Some(digest);
+    }
+}
+
+fn name_of(news: &News) -> String {
+    match news {
+        News::Item(from, _) => format!("the rest of a frame of {from}"),
+        News::Log(_) => "the logger".to_owned(),
+        other => format!("{other:?}"),
     }
 }
 

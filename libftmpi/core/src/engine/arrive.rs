@@ -2,7 +2,7 @@
 
 use super::matching::Body;
 use super::request::{Completion, Request, RequestKind};
-use super::{Awaited, Landing, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed};
+use super::{Awaited, Landing, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed};
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::header::{FLAG_SYNC, Kind};
@@ -336,8 +336,7 @@ impl Sink for State {
     }
 
     fn logger_lost(&mut self) {
-        self.logger_open = false;
-        self.logger_wanted = true;
+        self.logger = Logger::Wanted;
     }
 
     fn logger_up(&mut self) {

@@ -71,6 +71,19 @@ enum Way {
     Ready,
 }
 
+/// State of the connection to the event logger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Logger {
+    /// Not needed so far.
+    Absent,
+    /// To be asked for.
+    Wanted,
+    /// Asked for.
+    Asked,
+    /// There.
+    Open,
+}
+
 /// A frame that waits to leave.
 #[derive(Debug)]
 struct Out {
@@ -155,8 +168,7 @@ pub struct State {
     snapshots: VecDeque<Snapshot>,
     /// Frames for the event logger.
     to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
-    logger_wanted: bool,
-    logger_open: bool,
+    logger: Logger,
     fetch: Option<recover::Fetch>,
     failure: Option<String>,
     trash: Vec<u8>,
@@ -219,8 +231,7 @@ impl<L: Link> Engine<L> {
             wanted: Vec::new(),
             snapshots: VecDeque::new(),
             to_logger: VecDeque::new(),
-            logger_wanted: false,
-            logger_open: false,
+            logger: Logger::Absent,
             fetch: None,
             failure: None,
             trash: Vec::new(),
@@ -396,11 +407,11 @@ impl<L: Link> Engine<L> {
                     self.link.open(peer, p.incarnation);
                 }
             }
-            if state.logger_wanted {
-                state.logger_wanted = false;
+            if state.logger == Logger::Wanted {
+                state.logger = Logger::Asked;
                 self.link.tell(ftmpi_wire::control::FromRank::OpenEventLog);
             }
-            if state.logger_open {
+            if state.logger == Logger::Open {
                 while let Some(frame) = state.to_logger.pop_front() {
                     self.link.log(&frame);
                 }
@@ -434,8 +445,8 @@ impl State {
         !self.busy.is_empty()
             || !self.wanted.is_empty()
             || !self.rebuild.is_empty()
-            || self.logger_wanted
-            || !self.to_logger.is_empty()
+            || self.logger == Logger::Wanted
+            || (self.logger == Logger::Open && !self.to_logger.is_empty())
             || self.failure.is_some()
             || self.free_held_due
             || !self.replay_reported
@@ -470,8 +481,8 @@ impl State {
 
     fn to_log(&mut self, frame: ftmpi_wire::event_log::Frame) {
         self.to_logger.push_back(frame);
-        if !self.logger_open {
-            self.logger_wanted = true;
+        if self.logger == Logger::Absent {
+            self.logger = Logger::Wanted;
         }
     }
 

@@ -1,8 +1,9 @@
 //! New lives: channels begin with `Resume`, logs are sent again and cut, events are fetched and
 //! repeated (ARCHITECTURE.md, "The life of a failure").
 
-use super::{Awaited, Engine, Frame, Link, Out, Peer, Snapshot, State, Way};
+use super::{Awaited, Engine, Frame, Link, Logger, Out, Peer, Snapshot, State, Way};
 use crate::usermem::UserPtr;
+use ftmpi_protocols::protocol::Pin;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header::{FLAG_SYNC, Kind, Received as WireReceived};
 use ftmpi_wire::{
@@ -30,7 +31,7 @@ impl<L: Link> Engine<L> {
     pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
-        state.logger_open = false;
+        state.logger = Logger::Absent;
         state.to_logger.clear();
         for (index, &incarnation) in incarnations.iter().enumerate() {
             let rank = Rank(index as u32);
@@ -57,6 +58,9 @@ impl<L: Link> Engine<L> {
             return;
         }
         let state = &mut self.state;
+        // Peers may send again before the logger answers: no choice may be made until it is known
+        // which were made already.
+        state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
         state.fetch = Some(Fetch { from: last.next(), records: Vec::new(), done: false });
         state.to_log(event_log::Frame::Fetch { from: last.next() });
         while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
@@ -80,7 +84,7 @@ impl<L: Link> Engine<L> {
 
     /// Everything that an image taken now would depend on is stable.
     pub fn is_image_safe(&mut self) -> bool {
-        self.state.protocol.flush();
+        self.state.protocol.settle();
         self.work();
         let protocol = &self.state.protocol;
         !protocol.replaying() && protocol.stable() >= protocol.last_event()
@@ -331,8 +335,7 @@ impl State {
 
     /// The event logger is connected (again).
     pub(super) fn begin_logging(&mut self) {
-        self.logger_open = true;
-        self.logger_wanted = false;
+        self.logger = Logger::Open;
         self.to_logger.retain(|frame| matches!(frame, event_log::Frame::Prune { .. }));
         match &self.fetch {
             Some(fetch) if !fetch.done => {
