@@ -6,7 +6,9 @@ mod driver;
 use driver::{Job, compile, raw};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -24,6 +26,11 @@ fn empty(folder: &Path) {
     }
 }
 
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}
+
 fn undisturbed(job: &Job, folder: &Path) -> String {
     empty(folder);
     let life = job.start(0, None);
@@ -35,8 +42,7 @@ fn undisturbed(job: &Job, folder: &Path) -> String {
 /// Kills and restores until `generations` restores went well, then lets the program end.
 fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     let expected = undisturbed(job, folder);
-    let text = std::fs::read(folder.join("text")).unwrap();
-    let log = std::fs::read(folder.join("log")).unwrap();
+    let files = contents(folder);
     empty(folder);
     let mut rng = StdRng::seed_from_u64(seed);
     let mut images: Vec<(u64, Vec<u8>)> = Vec::new();
@@ -100,8 +106,7 @@ fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
         let end = life.end(LONG);
         assert_eq!((end.signal, end.out.as_str(), end.err.as_str()), (Some(9), "", ""), "{end:?}");
     }
-    assert!(std::fs::read(folder.join("text")).unwrap() == text);
-    assert!(std::fs::read(folder.join("log")).unwrap() == log);
+    assert!(contents(folder) == files);
     pauses.sort_unstable();
     println!(
         "{lives} lives, {} images, pause: median {} µs, longest {} µs; last image {} bytes",
@@ -190,4 +195,53 @@ fn the_dynamic_linker_may_be_interrupted() {
     let data_path = data.path().canonicalize().unwrap();
     let job = Job::new(program, &["60000", data_path.to_str().unwrap()]);
     torture(&job, data.path(), 30, seed());
+}
+
+/// `rank.h` as a library, for other languages.
+fn rank_library(folder: &Path) -> PathBuf {
+    let library = compile("rank.c", folder, &["-shared", "-fPIC"]);
+    let name = folder.join("librank.so");
+    std::fs::rename(library, &name).unwrap();
+    name
+}
+
+#[test]
+fn fortran_survives() {
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        println!("no gfortran here: not tested");
+        return;
+    }
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = rank_library(folder.path());
+    let program = folder.path().join("scribe");
+    let status = Command::new("gfortran")
+        .args(["-O2", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/scribe.f90"))
+        .arg(&library)
+        .arg(format!("-Wl,-rpath,{}", folder.path().display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["20000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn python_survives() {
+    let Ok(found) =
+        Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()
+    else {
+        println!("no python3 here: not tested");
+        return;
+    };
+    let python = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = rank_library(folder.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/snake.py");
+    let data_path = data.path().canonicalize().unwrap();
+    let arguments = [&script, Path::new("30000"), &data_path, &library];
+    let job = Job::new(python, &arguments.map(|path| path.to_str().unwrap()));
+    torture(&job, data.path(), 15, seed());
 }
