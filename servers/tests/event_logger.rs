@@ -361,3 +361,110 @@ proptest! {
         });
     }
 }
+
+/// Needs the right to mount; says so and passes where there is none.
+#[test]
+fn a_full_disk_is_told_and_nothing_is_lost_when_there_is_room_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount = |program: &str, args: &[&str]| {
+        std::process::Command::new(program).args(args).arg(dir.path()).output()
+    };
+    let mounted = mount("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]);
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("no right to mount: not tested");
+        return;
+    }
+    let result = std::panic::catch_unwind(|| {
+        let server = start(dir.path(), &JobKey::generate());
+        block_on(async {
+            let mut rank = RankConnection::open(&server, 0, 0).await.unwrap();
+            rank.append(1..=1000).await.unwrap();
+            rank.written(1000).await;
+            std::fs::write(dir.path().join("filler"), vec![1; 2 << 20]).unwrap_err();
+            rank.append(1001..=5000).await.unwrap();
+            while let Some(frame) = rank.next().await {
+                let Frame::Ack { written, .. } = frame else { panic!("{frame:?}") };
+                assert_eq!(written, EventNo(1000));
+            }
+            let Err(error) = RankConnection::open(&server, 0, 0).await else { panic!("let in") };
+            let text = error.to_string();
+            assert!(text.contains("No space left") && text.contains("make room"), "{text}");
+            std::fs::remove_file(dir.path().join("filler")).unwrap();
+            let mut rank = RankConnection::open(&server, 0, 0).await.unwrap();
+            rank.append(1001..=5000).await.unwrap();
+            rank.written(5000).await;
+            let mut rank = RankConnection::open(&server, 0, 1).await.unwrap();
+            assert_eq!(rank.fetch(1).await.unwrap(), events(1..=5000));
+        });
+        server.end();
+    });
+    mount("umount", &["-l"]).unwrap();
+    if let Err(panic) = result {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Not a test of correctness: `cargo test --release -- --ignored --nocapture` tells the numbers.
+#[test]
+#[ignore = "a measurement"]
+fn how_many_events_per_second() {
+    let dir = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let server = start(dir.path(), &JobKey::generate());
+    println!("ready after {:?}", begun.elapsed());
+    block_on(async {
+        let mut rank = RankConnection::open(&server, 1, 0).await.unwrap();
+        for n in 1..=1000 {
+            rank.append(n..=n).await.unwrap();
+            rank.written(n).await;
+        }
+        let begun = Instant::now();
+        for n in 1001..=21_000 {
+            rank.append(n..=n).await.unwrap();
+            rank.written(n).await;
+        }
+        println!("one event, one acknowledgement: {:?}", begun.elapsed() / 20_000);
+    });
+    for per_frame in [1u64, 16, 256, 4096] {
+        block_on(async {
+            let life = per_frame as u32;
+            let mut rank = RankConnection::open(&server, 0, life).await.unwrap();
+            let total = (2_000_000.min(per_frame * 200_000) / per_frame) * per_frame;
+            let first = rank.fetch(1).await.unwrap().len() as u64;
+            let mut bytes = Vec::new();
+            for n in (first..first + total).step_by(per_frame as usize) {
+                let records = events(n + 1..=n + per_frame);
+                Frame::Append { first: EventNo(n + 1), records }.encode(&mut bytes);
+            }
+            let cpu = || {
+                let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
+                let ticks: Vec<u64> =
+                    stat.split(' ').skip(13).take(2).map(|t| t.parse().unwrap()).collect();
+                (ticks[0] + ticks[1]) as f64 / 100.0
+            };
+            let (begun, cpu_begun) = (Instant::now(), cpu());
+            let (mut input, mut output) = rank.stream.into_split();
+            let sending = async { output.write_all(&bytes).await.unwrap() };
+            let receiving = async {
+                let mut got = Vec::new();
+                let mut last = 0;
+                while last < first + total {
+                    tokio::io::AsyncReadExt::read_buf(&mut input, &mut got).await.unwrap();
+                    let mut taken = 0;
+                    while let Ok(Some((frame, n))) = Frame::decode(&got[taken..]) {
+                        taken += n;
+                        let Frame::Ack { written, .. } = frame else { panic!("{frame:?}") };
+                        last = written.0;
+                    }
+                    got.drain(..taken);
+                }
+            };
+            tokio::join!(sending, receiving);
+            let rate = total as f64 / begun.elapsed().as_secs_f64();
+            let per_cpu = total as f64 / (cpu() - cpu_begun).max(0.01);
+            println!(
+                "{per_frame} per frame: {rate:.0} events/s, {per_cpu:.0} per second of processor"
+            );
+        });
+    }
+}

@@ -16,6 +16,8 @@ use std::sync::Arc;
 const SEGMENT_BYTES: u64 = 32 << 20;
 /// A segment of which nothing is needed is closed, to be removed, when it is larger.
 const PRUNE_BYTES: u64 = 1 << 20;
+/// Room that must be there before a log whose disk was full is served again.
+const ROOM_BYTES: u64 = 512 << 10;
 /// One place is remembered for about so many bytes.
 const INDEX_BYTES: u64 = 64 << 10;
 
@@ -87,6 +89,8 @@ pub(super) struct RankLog {
     new_names: bool,
     /// Files that say that the log is damaged; they go when it is whole again.
     markers: Vec<PathBuf>,
+    /// The last write failed: room must be proved before more is promised.
+    failed: bool,
 }
 
 impl RankLog {
@@ -101,6 +105,7 @@ impl RankLog {
             buffer: Vec::new(),
             new_names: true,
             markers: Vec::new(),
+            failed: false,
         })
     }
 
@@ -202,8 +207,17 @@ impl RankLog {
         let last = EventNo(next.0 - 1);
         let unsynced = segments.iter().map(|s| s.file.clone()).collect();
         let buffer = Vec::new();
-        let log =
-            Self { rank, incarnation, segments, next, buffer, unsynced, new_names: true, markers };
+        let log = Self {
+            rank,
+            incarnation,
+            segments,
+            next,
+            buffer,
+            unsynced,
+            new_names: true,
+            markers,
+            failed: false,
+        };
         Ok((log, Found { incarnation, base, last, damage }))
     }
 
@@ -242,6 +256,16 @@ impl RankLog {
     }
 
     pub fn fence(&mut self, dir: &Path, incarnation: Incarnation) -> io::Result<()> {
+        if self.failed {
+            // A word may find room where a batch does not. Not every file system can tell.
+            use rustix::fs::{FallocateFlags, fallocate};
+            let active = self.active();
+            let flags = FallocateFlags::KEEP_SIZE;
+            match fallocate(&active.file, flags, active.bytes, ROOM_BYTES) {
+                Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         let batch = Batch::describe(self.next, incarnation, &[]);
         self.write(dir, &batch.encode(), &[])?;
         self.incarnation = incarnation;
@@ -257,12 +281,14 @@ impl RankLog {
         if let Err(error) = active.file.write_all_at(bytes, active.bytes) {
             // A part may have been written. If it cannot be cut off, the next write covers it.
             let _ = active.file.set_len(active.bytes);
+            self.failed = true;
             return Err(error);
         }
         for (first, at) in starts {
             active.note(*first, active.bytes + at);
         }
         active.bytes += bytes.len() as u64;
+        self.failed = false;
         let file = active.file.clone();
         if !self.unsynced.iter().any(|other| Arc::ptr_eq(other, &file)) {
             self.unsynced.push(file);

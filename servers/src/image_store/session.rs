@@ -1,0 +1,151 @@
+//! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
+
+use super::disk::Upload;
+use super::{NAME, Server};
+use crate::client::PIECE_BYTES;
+use crate::shell::say;
+use ftmpi_protocols::image_catalogue::{Ask, ConnId, Event, ImageName, Output};
+use ftmpi_transport::framed::{FrameError, Framed};
+use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Stored};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::sync::atomic::Ordering;
+use tokio::net::TcpStream;
+use tokio::task::block_in_place;
+
+/// Serves the connection to its end.
+pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
+    let frames = Framed::new(stream, FRAME_BYTES_MAX);
+    let mut session = Session { server, conn, frames, upload: None, checked: None };
+    loop {
+        match session.frames.recv().await {
+            Ok(Some(request)) => match session.serve(request).await {
+                Ok(true) => {}
+                Ok(false) | Err(_) => break,
+            },
+            Ok(None) | Err(FrameError::Io(_)) => break,
+            Err(error) => {
+                say(NAME, format!("a connection ends: {error}"));
+                break;
+            }
+        }
+    }
+    let temporary = server.disk.temporary(conn);
+    block_in_place(|| {
+        server.decide(conn, Event::Lost, &temporary);
+        drop(session.upload);
+    });
+}
+
+struct Session<'a> {
+    server: &'a Server,
+    conn: ConnId,
+    frames: Framed<TcpStream, Answer, Request>,
+    /// The image that comes.
+    upload: Option<Upload>,
+    /// The image that was verified and is to be sent.
+    checked: Option<File>,
+}
+
+impl Session<'_> {
+    /// False: the connection is to be closed.
+    async fn serve(&mut self, request: Request) -> Result<bool, FrameError> {
+        let ask = Ask::from(&request);
+        let data = match request {
+            Request::Data(bytes) => bytes,
+            _ => Vec::new(),
+        };
+        self.server.bytes_received.fetch_add(data.len() as u64, Ordering::Relaxed);
+        let mut events = VecDeque::from([Event::Request(ask)]);
+        while let Some(event) = events.pop_front() {
+            let temporary = self.server.disk.temporary(self.conn);
+            let decided = block_in_place(|| self.server.decide(self.conn, event, &temporary));
+            for output in decided {
+                match output {
+                    Output::Send(_, stored) => match self.send(stored).await? {
+                        Ok(()) => {}
+                        Err(why) => events.push_back(Event::SendFailed(why)),
+                    },
+                    Output::Answer(answer) => self.frames.send(&answer).await?,
+                    Output::Close(why) => {
+                        if !why.is_empty() {
+                            say(NAME, format!("a connection ends: {why}"));
+                        }
+                        return Ok(false);
+                    }
+                    other => {
+                        if let Some(event) = block_in_place(|| self.store(&other, &data)) {
+                            events.push_back(event);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// What takes long but concerns nobody else.
+    fn store(&mut self, output: &Output, data: &[u8]) -> Option<Event> {
+        match *output {
+            Output::Create(_) => {
+                self.upload = None;
+                match Upload::begin(self.server.disk.temporary(self.conn)) {
+                    Ok(upload) => self.upload = Some(upload),
+                    Err(why) => return Some(Event::WriteFailed(why)),
+                }
+            }
+            Output::Write => {
+                let upload = self.upload.as_mut()?;
+                if let Err(why) = upload.write(data) {
+                    return Some(Event::WriteFailed(why));
+                }
+            }
+            Output::Verify(name) => return Some(Event::Verified(self.verify(name))),
+            Output::Discard => self.upload = None,
+            Output::Remove(name) => self.server.disk.remove(name),
+            Output::Check(name) => {
+                self.checked = None;
+                return Some(Event::Checked(
+                    self.server.disk.check(name).map(|file| self.checked = Some(file)),
+                ));
+            }
+            // Carried out before, under the catalogue's lock, or by the caller.
+            Output::Publish(_)
+            | Output::Persist { .. }
+            | Output::SetAside(_)
+            | Output::Say(_)
+            | Output::Send(..)
+            | Output::Answer(_)
+            | Output::Close(_) => {}
+        }
+        None
+    }
+
+    fn verify(&mut self, name: ImageName) -> Result<(), String> {
+        match self.upload.as_mut() {
+            Some(upload) => upload.finish(name),
+            None => Err("nothing was received".into()),
+        }
+    }
+
+    /// Outer error: the connection broke; inner: the image could not be read to its end.
+    async fn send(&mut self, stored: Stored) -> Result<Result<(), String>, FrameError> {
+        let Some(mut file) = self.checked.take() else {
+            return Ok(Err("it was not verified".into()));
+        };
+        self.frames.writer.feed(&Answer::Image(stored)).await?;
+        let mut left = stored.bytes;
+        while left > 0 {
+            let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(PIECE_BYTES))];
+            if let Err(error) = block_in_place(|| file.read_exact(&mut piece)) {
+                return Ok(Err(error.to_string()));
+            }
+            left -= piece.len() as u64;
+            self.server.bytes_sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+            self.frames.writer.send(&Answer::Data(piece)).await?;
+        }
+        self.frames.writer.send(&Answer::End).await?;
+        Ok(Ok(()))
+    }
+}
