@@ -3,6 +3,7 @@
 
 mod agent;
 mod cli;
+mod doctor;
 mod inject;
 mod launcher;
 mod orders;
@@ -21,6 +22,9 @@ fn main() -> ExitCode {
         };
     }
     let code = cli::parse(arguments).and_then(|(cli, parts)| {
+        if cli.doctor {
+            return Ok(doctor::run(&cli, &parts));
+        }
         let plan = cli::Plan::new(&cli, &parts)?;
         launcher::run(plan)
     });

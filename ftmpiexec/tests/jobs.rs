@@ -48,10 +48,15 @@ fn main() {
         }
         let directory = tempfile::tempdir().expect("a directory for the test");
         let begin = Instant::now();
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(directory.path())));
+        let result =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(directory.path())));
         let left = left_behind(directory.path());
         let ok = result.is_ok() && left.is_empty();
-        println!("test {name} ... {} ({:.1} s)", if ok { "ok" } else { "FAILED" }, begin.elapsed().as_secs_f64());
+        println!(
+            "test {name} ... {} ({:.1} s)",
+            if ok { "ok" } else { "FAILED" },
+            begin.elapsed().as_secs_f64()
+        );
         if !left.is_empty() {
             println!("  left behind: {left:?}");
         }
@@ -90,7 +95,8 @@ fn processes_in(directory: &str) -> Vec<String> {
     entries
         .flatten()
         .filter(|entry| {
-            fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.to_string_lossy().starts_with(directory))
+            fs::read_link(entry.path().join("cwd"))
+                .is_ok_and(|cwd| cwd.to_string_lossy().starts_with(directory))
         })
         .map(|entry| {
             let line = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
@@ -272,10 +278,8 @@ fn a_killed_rank_comes_back(directory: &Path) {
     if !have_servers() {
         return;
     }
-    let output = run(
-        directory,
-        "-n 3 --ckpt off --inject kill:rank=1,at=300ms --report r.json RANK long",
-    );
+    let output =
+        run(directory, "-n 3 --ckpt off --inject kill:rank=1,at=300ms --report r.json RANK long");
     expect(&output, 0, "restarting it from its beginning");
     assert_eq!(sorted_lines(&output), ["0 ok life 0", "1 ok life 1", "2 ok life 0"]);
     let report: serde_json::Value =
@@ -294,10 +298,7 @@ fn all_killed_come_back(directory: &Path) {
     }
     let output = run(directory, "-n 4 --inject kill:rank=all,at=300ms RANK long");
     expect(&output, 0, "");
-    assert_eq!(
-        sorted_lines(&output),
-        ["0 ok life 1", "1 ok life 1", "2 ok life 1", "3 ok life 1"]
-    );
+    assert_eq!(sorted_lines(&output), ["0 ok life 1", "1 ok life 1", "2 ok life 1", "3 ok life 1"]);
 }
 
 fn a_killed_agent_comes_back(directory: &Path) {
@@ -309,10 +310,7 @@ fn a_killed_agent_comes_back(directory: &Path) {
         "-launcher fork -hosts a,b -ppn 2 -n 4 --inject kill:agent=b,at=300ms RANK long",
     );
     expect(&output, 0, "host b");
-    assert_eq!(
-        sorted_lines(&output),
-        ["0 ok life 0", "1 ok life 0", "2 ok life 1", "3 ok life 1"]
-    );
+    assert_eq!(sorted_lines(&output), ["0 ok life 0", "1 ok life 0", "2 ok life 1", "3 ok life 1"]);
 }
 
 fn killed_servers_come_back(directory: &Path) {
@@ -333,7 +331,8 @@ fn output_of_a_later_life_is_printed_once(directory: &Path) {
     }
     let output = run(directory, "-n 2 --ckpt off --inject kill:rank=1,at=300ms RANK count");
     expect(&output, 0, "");
-    let lines: Vec<String> = out(&output).lines().filter(|l| l.starts_with("1 ")).map(str::to_owned).collect();
+    let lines: Vec<String> =
+        out(&output).lines().filter(|l| l.starts_with("1 ")).map(str::to_owned).collect();
     let wanted: Vec<String> = (0..100).map(|n| format!("1 {n}")).collect();
     assert_eq!(lines, wanted);
 }
@@ -415,7 +414,8 @@ fn listening_ports() -> Vec<u16> {
 
 fn an_unreachable_host(directory: &Path) {
     let begin = Instant::now();
-    let output = run(directory, "-rsh false -hosts localhost,far.invalid -n 2 --protocol none true");
+    let output =
+        run(directory, "-rsh false -hosts localhost,far.invalid -n 2 --protocol none true");
     expect(&output, 1, "host far.invalid");
     assert!(begin.elapsed() < Duration::from_secs(20));
 }

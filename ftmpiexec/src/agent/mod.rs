@@ -18,6 +18,7 @@ mod signal;
 pub mod spawn;
 mod watched;
 
+pub use page::sealed_memfd;
 pub use processes::started_at;
 
 use crate::orders::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};

@@ -141,10 +141,11 @@ fn prepare(
 
 /// Our boot library, then each MPI library that the program names and we have: a preloaded library
 /// satisfies a name before any search path is asked.
-fn preload(libraries: &Path, needed: &[String], users: &str) -> String {
+pub fn preload(libraries: &Path, needed: &[String], users: &str) -> String {
     let ours = needed
         .iter()
-        .filter(|name| name.starts_with("libmpi") && libraries.join(name).is_file())
+        .filter(|name| name.starts_with("libmpi") || name.starts_with("libfmpich"))
+        .filter(|name| libraries.join(name).is_file())
         .map(String::as_str);
     let mut list: Vec<String> = std::iter::once(launch::BOOT_LIBRARY)
         .filter(|name| libraries.join(name).is_file())

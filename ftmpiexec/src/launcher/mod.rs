@@ -17,6 +17,7 @@ use crate::orders::{FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
+pub use agents::{is_remote, shell_word};
 use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};

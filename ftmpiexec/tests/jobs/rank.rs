@@ -36,7 +36,8 @@ fn hear() -> (ToRank, Vec<OwnedFd>) {
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [IoSliceMut::new(&mut bytes)];
     let got = loop {
-        match rustix::net::recvmsg(control(), &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+        match rustix::net::recvmsg(control(), &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+        {
             Err(rustix::io::Errno::INTR) => {}
             other => break other,
         }
@@ -118,7 +119,8 @@ pub fn run() {
         }
         "wrapped" => {
             // With a child in a group of its own, as programs sometimes have.
-            let mut child = std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
+            let mut child =
+                std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
             child.wait().unwrap();
         }
         other => panic!("unknown {other}"),
@@ -175,7 +177,8 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
         joined[peer.index()] = true;
     }
     // Two sockets may join a pair, if both asked: the byte comes on either of them.
-    let mut silent: std::collections::BTreeSet<Rank> = sockets.iter().map(|(peer, _)| *peer).collect();
+    let mut silent: std::collections::BTreeSet<Rank> =
+        sockets.iter().map(|(peer, _)| *peer).collect();
     while !silent.is_empty() {
         for (peer, descriptors) in &sockets {
             let mut byte = [0];

@@ -1,0 +1,102 @@
+//! The program: can it be a rank, and will it get our libmpi?
+
+use super::Finding;
+use crate::agent::program::{self, ProgramFacts};
+use crate::agent::spawn::{library_directory, preload};
+use crate::cli::Part;
+use std::path::Path;
+use std::process::Command;
+
+const WHAT: &str = "program";
+
+/// Looks at one program.
+pub fn look(part: &Part) -> Vec<Finding> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let directory = here.join(part.wdir.clone().unwrap_or_default());
+    let path = std::env::var("PATH").unwrap_or_default();
+    let file = match program::find(&part.command[0], &directory, &path) {
+        Ok(file) => file,
+        Err(e) => return vec![Finding::bad(WHAT, e.to_string())],
+    };
+    let facts = match program::inspect(&file) {
+        Ok(facts) => facts,
+        Err(e) => return vec![Finding::bad(WHAT, e.to_string())],
+    };
+    let name = file.display();
+    if facts.script {
+        return vec![Finding::good(
+            WHAT,
+            format!("{name}: a script; the program that calls MPI_Init below it becomes the rank"),
+        )];
+    }
+    let mut findings = vec![mpi(&file, &facts)];
+    if facts
+        .needed
+        .iter()
+        .any(|library| library.starts_with("libgomp") || library.starts_with("libiomp"))
+    {
+        findings.push(Finding::limited(
+            "threads",
+            format!(
+                "{name} uses OpenMP: no image is taken while more than one thread runs (set \
+                 OMP_NUM_THREADS=1); it is then replayed from its start"
+            ),
+        ));
+    }
+    findings
+}
+
+fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
+    let name = file.display();
+    let libraries = library_directory();
+    let named: Vec<&str> = facts
+        .needed
+        .iter()
+        .map(String::as_str)
+        .filter(|library| library.starts_with("libmpi") || library.starts_with("libfmpich"))
+        .collect();
+    let search = if facts.search.is_empty() {
+        String::new()
+    } else {
+        format!("; its own search path ({}) is overruled", facts.search.join(":"))
+    };
+    // The dynamic linker's own word on what it would map.
+    let traced = Command::new(file)
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .env("LD_PRELOAD", preload(&libraries, &facts.needed, ""))
+        .env("LD_LIBRARY_PATH", &libraries)
+        .output();
+    let text = traced.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    if let Some(line) = text.lines().find(|line| line.contains("not found")) {
+        return Finding::bad(WHAT, format!("{name}: {}; install that library", line.trim()));
+    }
+    if text.contains("libmpi.so.40") || text.contains("libopen-pal") {
+        return Finding::bad(
+            WHAT,
+            format!("{name}: a library that it uses was built for Open MPI; build it with ftmpicc"),
+        );
+    }
+    let foreign = text.lines().find(|line| {
+        line.contains("libmpi.so.12") && !line.contains(&*libraries.to_string_lossy())
+    });
+    if let Some(line) = foreign {
+        return Finding::bad(WHAT, format!("{name} would get another MPI: {}", line.trim()));
+    }
+    if !named.is_empty() {
+        Finding::good(
+            WHAT,
+            format!("{name}: MPICH's interface ({}), gets ours{search}", named.join(", ")),
+        )
+    } else if text.contains("libmpi.so.12") {
+        Finding::good(
+            WHAT,
+            format!("{name}: MPICH's interface by way of another library, gets ours"),
+        )
+    } else {
+        Finding::good(
+            WHAT,
+            format!("{name}: names no MPI; if it loads one while it runs, it gets ours"),
+        )
+    }
+}

@@ -1,0 +1,226 @@
+//! This host: kernel, limits, storage, the installation.
+
+use super::Finding;
+use crate::agent::spawn::library_directory;
+use crate::cli::{Cli, Switch};
+use ftmpi_checkpoint::launch;
+use rustix::process::{Resource, getrlimit};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Written to measure the storage.
+const PROBE_BYTES: usize = 64 << 20;
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// Looks at this host.
+pub fn look(cli: &Cli) -> Vec<Finding> {
+    let mut findings = vec![kernel(), installation()];
+    if cli.protocol != "none" {
+        findings.push(layout());
+        findings.push(overcommit());
+        findings.push(address_space());
+    }
+    findings.push(descriptors());
+    findings.push(processors(cli));
+    if cli.protocol != "none" {
+        findings.extend(storage(cli));
+    }
+    findings
+}
+
+fn kernel() -> Finding {
+    const WHAT: &str = "kernel";
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let seccomp = fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        status.lines().any(|line| line.starts_with("Seccomp:") && line.ends_with('2'))
+    });
+    let inside = if seccomp { "; a seccomp filter is active (a container?)" } else { "" };
+    if let Err(e) = crate::agent::sealed_memfd("ftmpi-doctor", 4096) {
+        return Finding::bad(
+            WHAT,
+            format!("Linux {release}: no memfd ({e}){inside}; allow memfd_create"),
+        );
+    }
+    match version {
+        (0..5, _) | (5, 0..4) => Finding::bad(
+            WHAT,
+            format!("Linux {release}{inside}; pidfd_open needs Linux 5.4 or later"),
+        ),
+        (5, _) | (6, 0..7) => Finding::good(
+            WHAT,
+            format!("Linux {release}{inside}; images find changed pages the slow way before 6.7"),
+        ),
+        _ => Finding::good(WHAT, format!("Linux {release}{inside}")),
+    }
+}
+
+fn installation() -> Finding {
+    const WHAT: &str = "installation";
+    let libraries = library_directory();
+    let programs = std::env::current_exe().unwrap_or_default();
+    let programs = programs.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let missing: Vec<String> = [launch::BOOT_LIBRARY, "libmpi.so.12"]
+        .iter()
+        .map(|name| libraries.join(name))
+        .chain(
+            ["ftmpi-event-logger", "ftmpi-checkpoint-server"]
+                .iter()
+                .map(|name| programs.join(name)),
+        )
+        .filter(|file| !file.is_file())
+        .map(|file| file.display().to_string())
+        .collect();
+    if missing.is_empty() {
+        Finding::good(WHAT, format!("libraries in {}", libraries.display()))
+    } else {
+        Finding::bad(
+            WHAT,
+            format!("missing: {}; install ftmpi as a whole (make install)", missing.join(", ")),
+        )
+    }
+}
+
+fn layout() -> Finding {
+    const WHAT: &str = "address layout";
+    match launch::can_fix_layout() {
+        Ok(()) => Finding::good(WHAT, "can be fixed (personality): images can be restored"),
+        Err(e) => Finding::bad(
+            WHAT,
+            format!(
+                "personality(ADDR_NO_RANDOMIZE) is refused: {e}; allow it in the container's seccomp \
+                 profile (Docker: --security-opt seccomp=unconfined), or use --ckpt off with a \
+                 profile that lets ranks start, or --protocol none"
+            ),
+        ),
+    }
+}
+
+fn overcommit() -> Finding {
+    const WHAT: &str = "overcommit";
+    let mode = fs::read_to_string("/proc/sys/vm/overcommit_memory").unwrap_or_default();
+    match mode.trim() {
+        "2" => Finding::limited(
+            WHAT,
+            "strict (vm.overcommit_memory=2): an image needs as much free commit as the rank has \
+             memory, for a moment; set it to 0, or leave half of the memory free",
+        ),
+        "" => Finding::limited(
+            WHAT,
+            "cannot be read; if memory is accounted strictly, images may fail",
+        ),
+        _ => Finding::good(WHAT, "copy-on-write images need no extra memory at once"),
+    }
+}
+
+fn address_space() -> Finding {
+    const WHAT: &str = "address space";
+    match getrlimit(Resource::As).current {
+        None => Finding::good(WHAT, "unlimited"),
+        Some(bytes) if (bytes as f64) < 70.0 * GIB => Finding::limited(
+            WHAT,
+            format!(
+                "limited to {:.1} GiB (ulimit -v): fewer shared-memory channels fit; raise the limit",
+                bytes as f64 / GIB
+            ),
+        ),
+        Some(bytes) => Finding::good(WHAT, format!("{:.0} GiB", bytes as f64 / GIB)),
+    }
+}
+
+fn descriptors() -> Finding {
+    const WHAT: &str = "open files";
+    match getrlimit(Resource::Nofile).maximum {
+        Some(most) if most < 1100 => Finding::bad(
+            WHAT,
+            format!("the hard limit is {most}; ranks need at least 1100 (ulimit -Hn, limits.conf)"),
+        ),
+        Some(most) if most < launch::DESCRIPTORS_MIN => Finding::limited(
+            WHAT,
+            format!("the hard limit is {most}: enough for some {} connections a rank", most - 1010),
+        ),
+        _ => Finding::good(WHAT, "enough"),
+    }
+}
+
+fn processors(cli: &Cli) -> Finding {
+    const WHAT: &str = "processors";
+    let there = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let ranks = cli.part.ranks as usize;
+    if ranks > there {
+        Finding::limited(
+            WHAT,
+            format!("{there} for {ranks} ranks: they take turns, so expect less than full speed"),
+        )
+    } else {
+        Finding::good(WHAT, format!("{there}"))
+    }
+}
+
+fn storage(cli: &Cli) -> Vec<Finding> {
+    const WHAT: &str = "job directory";
+    let directory = cli.job_dir.clone().unwrap_or_else(|| ".".into());
+    let directory = directory.canonicalize().unwrap_or(directory);
+    let name = directory.display();
+    let Ok(space) = rustix::fs::statvfs(&directory) else {
+        return vec![Finding::bad(
+            WHAT,
+            format!("{name} cannot be used; name another with --job-dir"),
+        )];
+    };
+    let free = space.f_bavail as f64 * space.f_frsize as f64;
+    let speed = match write_speed(&directory) {
+        Ok(speed) => speed,
+        Err(e) => {
+            return vec![Finding::bad(
+                WHAT,
+                format!("{name} cannot be written: {e}; name another with --job-dir"),
+            )];
+        }
+    };
+    let text = format!(
+        "{name}: {:.1} GiB free, {:.0} MB/s, a small write is durable after {:.1} ms",
+        free / GIB,
+        speed.bytes_per_second / 1e6,
+        speed.sync.as_secs_f64() * 1e3
+    );
+    let mut findings = Vec::new();
+    if cli.ckpt == Switch::On && free < GIB {
+        findings.push(Finding::limited(
+            WHAT,
+            format!(
+                "{text}; two images of every rank must fit, name a larger place with --job-dir"
+            ),
+        ));
+    } else {
+        findings.push(Finding::good(WHAT, text));
+    }
+    findings
+}
+
+struct Speed {
+    bytes_per_second: f64,
+    sync: Duration,
+}
+
+fn write_speed(directory: &Path) -> std::io::Result<Speed> {
+    let mut file = tempfile::tempfile_in(directory)?;
+    let piece: Vec<u8> =
+        (0..1 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let begin = Instant::now();
+    for _ in 0..PROBE_BYTES / piece.len() {
+        file.write_all(&piece)?;
+    }
+    file.sync_data()?;
+    let bytes_per_second = PROBE_BYTES as f64 / begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    for _ in 0..5 {
+        file.write_all(b"determinant")?;
+        file.sync_data()?;
+    }
+    Ok(Speed { bytes_per_second, sync: begin.elapsed() / 5 })
+}
