@@ -10,6 +10,7 @@
 //! | `matching` | the two queues |
 //! | `send` | outgoing: log, gate, queue, rendezvous |
 //! | `arrive` | incoming: duplicates, matching, landing |
+//! | `schedules` | non-blocking collectives under way |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
 
@@ -19,6 +20,7 @@ mod matching;
 mod outcome;
 mod recover;
 mod request;
+mod schedules;
 mod send;
 mod slots;
 mod typed;
@@ -28,6 +30,7 @@ pub use outcome::Decision;
 pub use request::{
     Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
 };
+pub use schedules::TaskId;
 
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::{Command, Hooks, Pin, Protocol};
@@ -186,6 +189,7 @@ pub struct Engine<L: Link> {
     pub link: L,
     state: State,
     idle_polls: u32,
+    tasks: schedules::Tasks,
 }
 
 impl<L: Link> Engine<L> {
@@ -241,7 +245,7 @@ impl<L: Link> Engine<L> {
             free_held_due: false,
             last_clock: f64::NEG_INFINITY,
         };
-        Self { link, state, idle_polls: 0 }
+        Self { link, state, idle_polls: 0, tasks: schedules::Tasks::default() }
     }
 
     /// Own rank.
@@ -298,6 +302,16 @@ impl<L: Link> Engine<L> {
 
     #[inline]
     fn progress_from(&mut self, first: Option<Rank>) -> bool {
+        let came = self.look_around(first);
+        if self.tasks.any() {
+            self.advance_schedules();
+        }
+        came
+    }
+
+    /// One look that runs no function of the program (an operation in a schedule would be one).
+    #[inline]
+    fn look_around(&mut self, first: Option<Rank>) -> bool {
         let came = self.link.poll(&mut self.state, first);
         if self.state.has_work() {
             self.work();
@@ -337,12 +351,12 @@ impl<L: Link> Engine<L> {
 
     /// At the edge of the library: looks at what cannot wait for the next call.
     pub fn attend(&mut self) {
-        self.progress();
+        self.look_around(None);
         // An image needs all own events stable: that takes a round trip to the logger, unless a
         // replay is going on, which cannot go on here.
         while self.link.image_due().is_some() && !self.state.protocol.replaying() {
             if !self.take_due_image() {
-                self.progress();
+                self.look_around(None);
                 self.link.rest();
             }
         }

@@ -52,7 +52,7 @@ impl<L: Link> Mpi<L> {
     /// Waits for all buffered sends (`MPI_Finalize` does, too).
     pub fn flush_buffered(&mut self) {
         while let Some(pending) = self.bsend.pending.pop() {
-            self.wait_engine(pending.request);
+            self.engine.wait(pending.request);
             self.pool.give_back(pending.copy);
         }
         self.bsend.used = 0;

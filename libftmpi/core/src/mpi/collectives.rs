@@ -263,9 +263,8 @@ impl<L: Link> Mpi<L> {
         let members = self.members(comm)?;
         let call = self.resolve(comm, &members, &what)?;
         let schedule = Box::new(self.schedule(&call, comm, &members)?);
-        let request = self.new_request(Slot::once(comm, Active::Schedule(schedule)))?;
-        self.advance();
-        Ok(request)
+        let task = self.engine.start_schedule(schedule)?;
+        self.new_request(Slot::once(comm, Active::Schedule(task)))
     }
 
     /// Makes a persistent collective.
@@ -315,14 +314,11 @@ impl<L: Link> Mpi<L> {
     pub(super) fn run(&mut self, mut schedule: Schedule<ReqId>) -> Result<()> {
         while !schedule.advance(&mut self.engine) {
             match schedule.waits_for() {
-                Some(request) if self.active.is_empty() => {
+                Some(request) => {
                     let done = self.engine.wait(request);
                     schedule.completed(&done);
                 }
-                _ => {
-                    self.engine.block();
-                    self.advance();
-                }
+                None => self.engine.block(),
             }
         }
         match schedule.dismantle(&mut self.pool) {

@@ -283,17 +283,13 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Comm_disconnect`: waits for what is under way on it.
     pub fn comm_disconnect(&mut self, comm: CommId) -> Result<()> {
         let members = self.members(comm)?;
-        // This handle, the table's; every other is a request's.
-        while Rc::strong_count(&members) > 2 && self.any_schedule() {
+        // Those who hold it: this call, the table, and requests of which only the engine's go on
+        // without the program.
+        while Rc::strong_count(&members) > 2 && !self.engine.schedules_rest() {
             self.engine.block();
-            self.advance();
         }
         drop(members);
         self.comm_free(comm)
-    }
-
-    fn any_schedule(&self) -> bool {
-        !self.active.is_empty()
     }
 }
 

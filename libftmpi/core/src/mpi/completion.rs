@@ -7,7 +7,7 @@
 
 use super::{CommId, Mpi, Request, Status};
 use crate::bail;
-use crate::engine::{Completion, Decision, Link, ReqId};
+use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Look, Slot};
 
@@ -24,69 +24,8 @@ pub enum TestAny {
 
 impl<L: Link> Mpi<L> {
     pub(super) fn new_request(&mut self, slot: Slot) -> Result<Request> {
-        let is_schedule = matches!(slot.active, Some(Active::Schedule(_)));
         let index = self.requests.insert(slot)?;
-        if is_schedule {
-            self.active.push(index);
-        }
         Ok(Request::at(index))
-    }
-
-    /// Waits for a request of the engine; schedules go on meanwhile.
-    #[inline]
-    pub(super) fn wait_engine(&mut self, request: ReqId) -> Completion {
-        if self.active.is_empty() {
-            return self.engine.wait(request);
-        }
-        self.advance();
-        while !self.engine.is_done(request) {
-            self.engine.block();
-            self.advance();
-        }
-        self.engine.finish(request)
-    }
-
-    /// Lets all schedules go on as far as they can.
-    #[inline]
-    pub(super) fn advance(&mut self) {
-        if !self.active.is_empty() {
-            self.advance_schedules();
-        }
-    }
-
-    #[inline(never)]
-    fn advance_schedules(&mut self) {
-        let mut i = 0;
-        while i < self.active.len() {
-            let index = self.active[i];
-            let Some(slot) = self.requests.get_mut(index) else {
-                self.active.remove(i);
-                continue;
-            };
-            let complete = match &mut slot.active {
-                Some(Active::Schedule(schedule)) => schedule.advance(&mut self.engine),
-                _ => true,
-            };
-            if !complete {
-                i += 1;
-                continue;
-            }
-            self.active.remove(i);
-            if let Some(Active::Schedule(schedule)) = slot.active.take() {
-                let error = schedule.dismantle(&mut self.pool);
-                slot.active = Some(Active::Collected(error));
-            }
-            if slot.detached {
-                self.requests.remove(index);
-            }
-        }
-    }
-
-    /// One step of waiting for something.
-    fn step(&mut self) {
-        self.advance();
-        self.engine.block();
-        self.advance();
     }
 
     fn look(&self, request: Request) -> Result<Look> {
@@ -96,7 +35,7 @@ impl<L: Link> Mpi<L> {
             _ => {}
         }
         match request.index().and_then(|index| self.requests.get(index)) {
-            Some(slot) if !slot.detached => Ok(slot.look()),
+            Some(slot) => Ok(slot.look()),
             _ => bail!(Request, "{:#010x} is no request: was it completed or freed?", request.0),
         }
     }
@@ -105,22 +44,21 @@ impl<L: Link> Mpi<L> {
     fn is_done(&self, request: Request) -> bool {
         let slot = request.index().and_then(|index| self.requests.get(index));
         match slot.and_then(|slot| slot.active.as_ref()) {
-            None | Some(Active::Known(_) | Active::Collected(_)) => true,
+            None | Some(Active::Known(_)) => true,
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.is_done(*id),
             Some(Active::Exchange { send, recv, .. }) => {
                 send.is_none_or(|id| self.engine.is_done(id))
                     && recv.is_none_or(|id| self.engine.is_done(id))
             }
-            Some(Active::Schedule(_)) => false,
+            Some(Active::Schedule(id)) => self.engine.schedule_is_done(*id),
             Some(Active::Generalized(complete)) => *complete,
         }
     }
 
     /// Blocks until the request is complete.
     fn await_done(&mut self, request: Request) {
-        self.advance();
         while !self.is_done(request) {
-            self.step();
+            self.engine.block();
         }
     }
 
@@ -152,9 +90,9 @@ impl<L: Link> Mpi<L> {
                     Status::received(&self.engine.finish(id), &members)
                 })
             }
-            Some(Active::Collected(error)) => Status { error, ..Status::EMPTY },
-            Some(Active::Schedule(schedule)) => {
-                let error = schedule.dismantle(&mut self.pool);
+            Some(Active::Schedule(id)) => {
+                let schedule = self.engine.take_schedule(id);
+                let error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
                 Status { error, ..Status::EMPTY }
             }
         }
@@ -180,7 +118,6 @@ impl<L: Link> Mpi<L> {
     #[inline]
     fn wait_one(&mut self, request: &mut Request) -> Result<Status> {
         if let Some(index) = request.index()
-            && self.active.is_empty()
             && let Some(slot) = self.requests.get_mut(index)
             && slot.template.is_none()
             && let Some(Active::Send(id) | Active::Recv(id, _)) = &slot.active
@@ -222,16 +159,13 @@ impl<L: Link> Mpi<L> {
     /// Whether the program is told that an open request is complete; it is, then.
     fn decide_done(&mut self, request: Request) -> bool {
         match self.engine.decide() {
-            Decision::Negative => {
-                self.advance();
-                false
-            }
+            Decision::Negative => false,
             Decision::Positive(_) => {
                 self.await_done(request);
                 true
             }
             Decision::Live => {
-                self.poll();
+                self.engine.poll_once();
                 let done = self.is_done(request);
                 if done {
                     self.engine.answered(1);
@@ -241,13 +175,6 @@ impl<L: Link> Mpi<L> {
                 done
             }
         }
-    }
-
-    /// One look for a call that polls.
-    fn poll(&mut self) {
-        self.advance();
-        self.engine.poll_once();
-        self.advance();
     }
 
     /// `MPI_Waitall`
@@ -296,13 +223,10 @@ impl<L: Link> Mpi<L> {
         }
         if open {
             match self.engine.decide() {
-                Decision::Negative => {
-                    self.advance();
-                    return Ok(false);
-                }
+                Decision::Negative => return Ok(false),
                 Decision::Positive(_) => {}
                 Decision::Live => {
-                    self.poll();
+                    self.engine.poll_once();
                     if !requests.iter().all(|&r| !self.is_open(r) || self.is_done(r)) {
                         self.engine.answered_negative();
                         return Ok(false);
@@ -360,12 +284,11 @@ impl<L: Link> Mpi<L> {
         let i = match self.engine.decide() {
             Decision::Positive(i) => i as usize,
             Decision::Live | Decision::Negative => {
-                self.advance();
                 let i = loop {
                     if let Some(i) = self.first_done(requests) {
                         break i;
                     }
-                    self.step();
+                    self.engine.block();
                 };
                 self.engine.answered(i as u64);
                 i
@@ -381,13 +304,10 @@ impl<L: Link> Mpi<L> {
             Some(i) => i,
             None if count == 0 => return Ok(TestAny::NoneActive),
             None => match self.engine.decide() {
-                Decision::Negative => {
-                    self.advance();
-                    return Ok(TestAny::Nothing);
-                }
+                Decision::Negative => return Ok(TestAny::Nothing),
                 Decision::Positive(i) => i as usize,
                 Decision::Live => {
-                    self.poll();
+                    self.engine.poll_once();
                     let Some(i) = self.first_done(requests) else {
                         self.engine.answered_negative();
                         return Ok(TestAny::Nothing);
@@ -441,10 +361,7 @@ impl<L: Link> Mpi<L> {
             chosen.extend(open);
         } else {
             match self.engine.decide() {
-                Decision::Negative => {
-                    self.advance();
-                    return Ok(Some(0));
-                }
+                Decision::Negative => return Ok(Some(0)),
                 Decision::Positive(n) => {
                     for _ in 0..n {
                         let Decision::Positive(i) = self.engine.decide() else {
@@ -455,12 +372,11 @@ impl<L: Link> Mpi<L> {
                 }
                 Decision::Live => {
                     if wait {
-                        self.advance();
                         while self.first_done(requests).is_none() {
-                            self.step();
+                            self.engine.block();
                         }
                     } else {
-                        self.poll();
+                        self.engine.poll_once();
                     }
                     for (i, &request) in requests.iter().enumerate() {
                         if self.is_open(request) && self.is_done(request) {
@@ -509,7 +425,7 @@ impl<L: Link> Mpi<L> {
         if let Some(Active::Generalized(_)) = slot.active {
             return Ok(Some(Status::EMPTY));
         }
-        let kept = Slot { comm, active: slot.active.take(), template: None, detached: false };
+        let kept = Slot { comm, active: slot.active.take(), template: None };
         let moved = self.requests.insert(kept)?;
         let status = self.collect(&mut Request::at(moved));
         if let Some(slot) = self.requests.get_mut(index) {
@@ -530,14 +446,10 @@ impl<L: Link> Mpi<L> {
         {
             self.blamed = slot.comm;
             match slot.active.take() {
-                Some(Active::Schedule(schedule)) => {
-                    slot.active = Some(Active::Schedule(schedule));
-                    slot.detached = true;
-                }
                 Some(Active::Exchange { send: Some(send), recv, copy: Some(copy), .. }) => {
                     // The payload is a copy in our memory: it must be out before that goes.
                     self.requests.remove(index);
-                    self.wait_engine(send);
+                    self.engine.wait(send);
                     self.pool.give_back(copy);
                     if let Some(recv) = recv {
                         self.engine.free_when_done(recv);
@@ -556,6 +468,7 @@ impl<L: Link> Mpi<L> {
     fn let_go(&mut self, active: Option<Active>) {
         match active {
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.free_when_done(id),
+            Some(Active::Schedule(id)) => self.engine.detach_schedule(id),
             Some(Active::Exchange { send, recv, .. }) => {
                 for id in send.into_iter().chain(recv) {
                     self.engine.free_when_done(id);
@@ -577,7 +490,7 @@ impl<L: Link> Mpi<L> {
                 self.engine.cancel(id);
                 Ok(())
             }
-            Some(Active::Schedule(_) | Active::Collected(_)) => {
+            Some(Active::Schedule(_)) => {
                 bail!(Request, "a collective operation cannot be cancelled")
             }
             _ => Ok(()),

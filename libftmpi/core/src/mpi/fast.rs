@@ -133,14 +133,14 @@ impl<L: Link> Mpi<L> {
     /// Waits for a receive, which must bring `len` bytes.
     #[inline]
     fn got(&mut self, request: crate::engine::ReqId, error: &mut Option<ErrorClass>) {
-        let done = self.wait_engine(request);
+        let done = self.engine.wait(request);
         *error = error.or(done.error);
     }
 
     #[inline]
     fn gave(&mut self, request: Option<crate::engine::ReqId>) {
         if let Some(request) = request {
-            self.wait_engine(request);
+            self.engine.wait(request);
         }
     }
 

@@ -120,9 +120,9 @@ impl<L: Link> Mpi<L> {
         );
         let data = SendData::Bytes { ptr: from, len: mine.len() };
         if let Some(send) = self.engine.isend(data, with, context, tag, SendMode::Standard) {
-            self.wait_engine(send);
+            self.engine.wait(send);
         }
-        let done = self.wait_engine(recv);
+        let done = self.engine.wait(recv);
         let mut theirs = vec![0; len];
         to.read(&mut theirs);
         self.pool.give_back(out);

@@ -4,8 +4,7 @@
 //! are checked here, so that a front only decodes its handles and constants.
 //!
 //! Guarantees: every argument error is answered before anything is sent; every answer that depends
-//! on timing goes through [`Engine::decide`], so that a replayed rank gets it again; schedules of
-//! non-blocking collectives go on whenever the program is in any call that waits or polls.
+//! on timing goes through [`Engine::decide`], so that a replayed rank gets it again.
 //!
 //! | file | calls |
 //! | --- | --- |
@@ -31,6 +30,8 @@ mod persistent;
 mod point;
 mod properties;
 mod status;
+#[cfg(test)]
+mod tests;
 mod topologies;
 
 pub use arguments::{Buffer, Counts, Peer, SendKind};
@@ -80,8 +81,6 @@ pub struct Mpi<L: Link> {
     contexts: Contexts,
     requests: Slab<Slot>,
     messages: Slab<(MessageId, CommId, Rc<Members>)>,
-    /// Slots of schedules that are not complete, in the order of their calls.
-    active: Vec<u32>,
     pool: Pool,
     handlers: Handlers,
     bsend: BsendBuffer,
@@ -119,7 +118,6 @@ impl<L: Link> Mpi<L> {
             contexts,
             requests: Slab::new(),
             messages: Slab::new(),
-            active: Vec::new(),
             pool: Pool::default(),
             handlers: Handlers::default(),
             bsend: BsendBuffer::default(),

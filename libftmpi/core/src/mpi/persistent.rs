@@ -24,14 +24,10 @@ impl<L: Link> Mpi<L> {
         self.blamed = slot.comm;
         let active = self.begin(&template)?;
         if let Some(index) = request.index() {
-            if matches!(active, Active::Schedule(_)) {
-                self.active.push(index);
-            }
             if let Some(slot) = self.requests.get_mut(index) {
                 slot.active = Some(active);
             }
         }
-        self.advance();
         Ok(())
     }
 
@@ -59,7 +55,8 @@ impl<L: Link> Mpi<L> {
                 Active::Recv(request, Rc::clone(members))
             }
             Template::Collective(call, comm, members) => {
-                Active::Schedule(Box::new(self.schedule(call, *comm, members)?))
+                let schedule = Box::new(self.schedule(call, *comm, members)?);
+                Active::Schedule(self.engine.start_schedule(schedule)?)
             }
         })
     }

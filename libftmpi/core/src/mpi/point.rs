@@ -41,7 +41,7 @@ impl<L: Link> Mpi<L> {
             return self.send_buffered(&data, to, context, tag);
         }
         if let Some(request) = self.engine.isend(data, to, context, tag, mode(kind)) {
-            let done = self.wait_engine(request);
+            let done = self.engine.wait(request);
             if let Some(error) = done.error {
                 return Err(error.into());
             }
@@ -113,7 +113,7 @@ impl<L: Link> Mpi<L> {
         let into = self.incoming(buffer, count, datatype)?;
         let Origin::From(source, context) = origin else { return Ok(Status::PROC_NULL) };
         let request = self.engine.irecv(into, source, context, tag);
-        let done = self.wait_engine(request);
+        let done = self.engine.wait(request);
         self.received(&done, comm)
     }
 
@@ -229,12 +229,12 @@ impl<L: Link> Mpi<L> {
         comm: CommId,
     ) -> Result<Status> {
         if let Some(send) = send {
-            self.wait_engine(send);
+            self.engine.wait(send);
         }
         match recv {
             None => Ok(Status::PROC_NULL),
             Some(recv) => {
-                let done = self.wait_engine(recv);
+                let done = self.engine.wait(recv);
                 self.received(&done, comm)
             }
         }
@@ -354,7 +354,6 @@ impl<L: Link> Mpi<L> {
     pub fn probe(&mut self, from: Peer, tag: Tag, comm: CommId) -> Result<Status> {
         let (origin, tag) = (self.origin(from, comm)?, recv_tag(tag)?);
         let Origin::From(source, context) = origin else { return Ok(Status::PROC_NULL) };
-        self.advance();
         let envelope = self.engine.probe(source, context, tag);
         Ok(Status::seen(&envelope, &self.comm(comm)?.members))
     }
@@ -363,7 +362,6 @@ impl<L: Link> Mpi<L> {
     pub fn iprobe(&mut self, from: Peer, tag: Tag, comm: CommId) -> Result<Option<Status>> {
         let (origin, tag) = (self.origin(from, comm)?, recv_tag(tag)?);
         let Origin::From(source, context) = origin else { return Ok(Some(Status::PROC_NULL)) };
-        self.advance();
         let seen = self.engine.iprobe(source, context, tag);
         let members = &self.comm(comm)?.members;
         Ok(seen.map(|envelope| Status::seen(&envelope, members)))
@@ -375,7 +373,6 @@ impl<L: Link> Mpi<L> {
         let Origin::From(source, context) = origin else {
             return Ok((Message::NO_PROC, Status::PROC_NULL));
         };
-        self.advance();
         let members = self.members(comm)?;
         let (envelope, id) = self.engine.mprobe(source, context, tag);
         let status = Status::seen(&envelope, &members);
@@ -394,7 +391,6 @@ impl<L: Link> Mpi<L> {
         let Origin::From(source, context) = origin else {
             return Ok(Some((Message::NO_PROC, Status::PROC_NULL)));
         };
-        self.advance();
         let members = self.members(comm)?;
         let Some((envelope, id)) = self.engine.improbe(source, context, tag) else {
             return Ok(None);

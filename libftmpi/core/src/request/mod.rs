@@ -1,9 +1,8 @@
 //! Requests of the program: one slot for whatever may be waited for.
 
-use crate::collective::{Call, Piece, Schedule};
+use crate::collective::{Call, Piece};
 use crate::comm::Members;
-use crate::engine::{ReqId, Source, Tag};
-use crate::error::ErrorClass;
+use crate::engine::{ReqId, Source, Tag, TaskId};
 use crate::mpi::{CommId, SendKind, Status};
 use crate::usermem::Scratch;
 use ftmpi_wire::Rank;
@@ -27,9 +26,7 @@ pub enum Active {
         copy: Option<Scratch>,
     },
     /// A collective.
-    Schedule(Box<Schedule<ReqId>>),
-    /// A collective that is complete.
-    Collected(Option<ErrorClass>),
+    Schedule(TaskId),
     /// Complete without any doubt: was so when it was made, or the program has been told.
     Known(Status),
     /// A generalized request: complete when the program says so.
@@ -72,8 +69,6 @@ pub struct Slot {
     pub active: Option<Active>,
     /// For a persistent request.
     pub template: Option<Rc<Template>>,
-    /// The program gave it up (`MPI_Request_free`): goes when complete.
-    pub detached: bool,
 }
 
 /// What can be said of a request without looking at the engine.
@@ -91,13 +86,13 @@ impl Slot {
     /// A request for one operation.
     #[must_use]
     pub fn once(comm: CommId, active: Active) -> Self {
-        Self { comm, active: Some(active), template: None, detached: false }
+        Self { comm, active: Some(active), template: None }
     }
 
     /// A persistent request.
     #[must_use]
     pub fn persistent(comm: CommId, template: Template) -> Self {
-        Self { comm, active: None, template: Some(Rc::new(template)), detached: false }
+        Self { comm, active: None, template: Some(Rc::new(template)) }
     }
 
     /// What can be said at once.
@@ -113,6 +108,6 @@ impl Slot {
     /// Whether something is under way.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.active.is_some() && !self.detached
+        self.active.is_some()
     }
 }

@@ -1,0 +1,102 @@
+//! Schedules of non-blocking collectives, which go on whenever the engine looks at the world.
+//!
+//! Guarantees: whatever the program waits for in a call (a message, a probe, a recorded outcome in a
+//! replay), its collectives go on meanwhile, as MPI's rule of progress demands; schedules are
+//! advanced in the order in which they were started.
+
+use super::{Engine, Link, ReqId};
+use crate::collective::Schedule;
+use crate::slab::Slab;
+
+/// A schedule that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskId(u32);
+
+struct Task {
+    /// `None` only while it is being advanced.
+    schedule: Option<Box<Schedule<ReqId>>>,
+    done: bool,
+    /// Nobody will ask for it.
+    detached: bool,
+}
+
+/// Schedules under way, and those that are complete but not yet taken.
+#[derive(Default)]
+pub(super) struct Tasks {
+    tasks: Slab<Task>,
+    /// Those under way, in the order of their starts.
+    running: Vec<u32>,
+}
+
+impl Tasks {
+    /// Is there anything to advance?
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        !self.running.is_empty()
+    }
+}
+
+impl<L: Link> Engine<L> {
+    /// Starts a schedule: goes as far as it can at once.
+    pub fn start_schedule(
+        &mut self,
+        mut schedule: Box<Schedule<ReqId>>,
+    ) -> crate::error::Result<TaskId> {
+        let done = schedule.advance(self);
+        let task = Task { schedule: Some(schedule), done, detached: false };
+        let index = self.tasks.tasks.insert(task)?;
+        if !done {
+            self.tasks.running.push(index);
+        }
+        Ok(TaskId(index))
+    }
+
+    /// Is it complete? Looks only.
+    #[must_use]
+    pub fn schedule_is_done(&self, id: TaskId) -> bool {
+        self.tasks.tasks.get(id.0).is_none_or(|task| task.done)
+    }
+
+    /// Takes a schedule that is complete.
+    pub fn take_schedule(&mut self, id: TaskId) -> Option<Box<Schedule<ReqId>>> {
+        debug_assert!(self.schedule_is_done(id));
+        self.tasks.tasks.remove(id.0)?.schedule
+    }
+
+    /// Nobody will ask for it: it goes when it is complete.
+    pub fn detach_schedule(&mut self, id: TaskId) {
+        match self.tasks.tasks.get_mut(id.0) {
+            Some(task) if !task.done => task.detached = true,
+            _ => {
+                self.tasks.tasks.remove(id.0);
+            }
+        }
+    }
+
+    /// Whether no schedule is under way.
+    #[must_use]
+    pub fn schedules_rest(&self) -> bool {
+        !self.tasks.any()
+    }
+
+    #[inline(never)]
+    pub(super) fn advance_schedules(&mut self) {
+        let mut running = std::mem::take(&mut self.tasks.running);
+        running.retain(|&index| {
+            let Some(task) = self.tasks.tasks.get_mut(index) else { return false };
+            let Some(mut schedule) = task.schedule.take() else { return false };
+            let done = schedule.advance(self);
+            if let Some(task) = self.tasks.tasks.get_mut(index) {
+                task.schedule = Some(schedule);
+                task.done = done;
+                if done && task.detached {
+                    self.tasks.tasks.remove(index);
+                }
+            }
+            !done
+        });
+        // What began meanwhile comes behind.
+        running.append(&mut self.tasks.running);
+        self.tasks.running = running;
+    }
+}
