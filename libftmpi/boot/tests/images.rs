@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -161,7 +161,7 @@ fn waits_do_not_notice_images() {
     life.report(LONG).unwrap();
     let mut image = 0;
     let mut last = None;
-    let asked = std::time::Instant::now();
+    let asked = Instant::now();
     while asked.elapsed() < Duration::from_millis(3200) {
         std::thread::sleep(Duration::from_millis(60));
         image += 1;
@@ -244,4 +244,37 @@ fn python_survives() {
     let arguments = [&script, Path::new("30000"), &data_path, &library];
     let job = Job::new(python, &arguments.map(|path| path.to_str().unwrap()));
     torture(&job, data.path(), 15, seed());
+}
+
+/// Slow; prints figures: `cargo test -p ftmpi-boot --release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn large_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("large.c", folder.path(), &[]);
+    for megabytes in ["10", "100", "400", "1000"] {
+        let job = Job::new(program.clone(), &[megabytes, "20"]);
+        let expected = job.start(0, None).end(LONG).out;
+        let mut life = job.start(0, None);
+        life.report(LONG).unwrap();
+        let begun = Instant::now();
+        let arriving = life.ask(1);
+        let pause = life.report(LONG).unwrap().pause_ns as f64 / 1e6;
+        let container = arriving.join().unwrap().unwrap();
+        let taken = begun.elapsed();
+        life.kill();
+        life.end(LONG);
+        let image = raw(&container);
+        // The copy of the image and the fork of this large process are the test's own.
+        let life = job.start(1, Some(&image));
+        let begun = Instant::now();
+        assert_eq!(life.report(LONG).unwrap().result, 1);
+        let restored = begun.elapsed();
+        let end = life.end(LONG);
+        assert_eq!((end.code, &end.out), (Some(3), &expected), "{end:?}");
+        println!(
+            "{megabytes} MB: pause {pause:.1} ms, image of {} MB in {taken:?}, restored in {restored:?}",
+            container.len() >> 20
+        );
+    }
 }
