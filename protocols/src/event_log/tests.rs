@@ -419,10 +419,8 @@ proptest! {
                 life += 1;
                 shell.feed(hello(conn, life));
             }
-            let mut expected = shell.base;
-            for n in shell.disk.keys() {
+            for (n, expected) in shell.disk.keys().zip(shell.base..) {
                 prop_assert_eq!(*n, expected);
-                expected += 1;
             }
         }
     }

@@ -204,6 +204,12 @@ enum Phase {
     },
 }
 
+impl Phase {
+    fn has_temporary(&self) -> bool {
+        matches!(self, Self::Receiving { .. } | Self::Verifying { .. } | Self::Publishing { .. })
+    }
+}
+
 /// The machine.
 #[derive(Debug)]
 pub struct ImageCatalogue {
@@ -269,12 +275,12 @@ impl ImageCatalogue {
             Event::Published(outcome) => self.published(conn, outcome, out),
             Event::Checked(outcome) => self.checked(conn, outcome, out),
             Event::SendFailed(why) => self.send_failed(conn, why, out),
-            Event::Lost => match self.phases.remove(&conn) {
-                Some(
-                    Phase::Receiving { .. } | Phase::Verifying { .. } | Phase::Publishing { .. },
-                ) => out.push(Output::Discard),
-                _ => {}
-            },
+            Event::Lost => {
+                let phase = self.phases.remove(&conn);
+                if phase.is_some_and(|phase| phase.has_temporary()) {
+                    out.push(Output::Discard);
+                }
+            }
         }
     }
 }

@@ -45,15 +45,7 @@ impl ImageCatalogue {
             }
             (Some(Phase::Swallowing), Ask::Commit | Ask::Abandon) => {}
             (phase, ask) => {
-                let receiving = matches!(
-                    phase,
-                    Some(
-                        Phase::Receiving { .. }
-                            | Phase::Verifying { .. }
-                            | Phase::Publishing { .. }
-                    )
-                );
-                if receiving {
+                if phase.is_some_and(|phase| phase.has_temporary()) {
                     out.push(Output::Discard);
                 }
                 out.push(Output::Close(format!("a request out of turn: {ask:?}")));

@@ -8,7 +8,7 @@
 mod connection;
 mod core;
 
-use crate::event_store::EventStore;
+use crate::event_store::{EventStore, Opened};
 use crate::shell::{self, ServerArgs};
 use clap::Parser;
 use connection::Link;
@@ -65,7 +65,7 @@ pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let (store, found, lines) = EventStore::open(&args.server.dir)?;
+    let Opened { store, found, lines } = EventStore::open(&args.server.dir)?;
     for line in lines {
         shell::say(NAME, line);
     }

@@ -29,6 +29,17 @@ pub struct Dirty {
     pub files: Vec<Arc<File>>,
 }
 
+/// What [`EventStore::open`] gives.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: EventStore,
+    /// What the machine must know of each log.
+    pub found: Vec<(Rank, Found)>,
+    /// What must be told to whoever watches.
+    pub lines: Vec<String>,
+}
+
 /// All logs of one directory.
 #[derive(Debug)]
 pub struct EventStore {
@@ -38,11 +49,11 @@ pub struct EventStore {
 }
 
 impl EventStore {
-    /// Takes the directory and finds what is there. Lines to be told come third.
+    /// Takes the directory and finds what is there.
     ///
     /// # Errors
     /// The directory cannot be used.
-    pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<(Rank, Found)>, Vec<String>)> {
+    pub fn open(path: &Path) -> anyhow::Result<Opened> {
         let dir = PrivateDir::take(path)?;
         let mut segments: BTreeMap<Rank, BTreeSet<EventNo>> = BTreeMap::new();
         let mut damaged: BTreeSet<Rank> = BTreeSet::new();
@@ -65,7 +76,7 @@ impl EventStore {
             store.logs.insert(rank, log);
             store.dirty.insert(rank);
         }
-        Ok((store, found, lines))
+        Ok(Opened { store, found, lines })
     }
 
     /// Takes records; they are in the file after the next [`EventStore::flush`].
