@@ -172,7 +172,10 @@ pub struct RankState {
 #[derive(Debug)]
 enum Phase {
     /// A declaration is being persisted.
-    Declaring,
+    Declaring {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// An image comes.
     Receiving {
         name: ImageName,
@@ -229,14 +232,14 @@ impl ImageCatalogue {
     /// A rank whose record was found on disk; before the first input.
     pub fn restore_record(&mut self, rank: Rank, record: Record) {
         let shelf = self.shelves.entry(rank).or_default();
-        shelf.incarnation = shelf.incarnation.max(record.incarnation);
+        shelf.is_stored(record.incarnation);
         shelf.start_offered = record.start_offered;
     }
 
     /// An image that was found on disk, set aside or under its name; before the first input.
     pub fn restore_image(&mut self, name: ImageName, bytes: u64, set_aside: bool) {
         let shelf = self.shelves.entry(name.rank).or_default();
-        shelf.incarnation = shelf.incarnation.max(name.incarnation);
+        shelf.is_stored(name.incarnation);
         shelf.highest = shelf.highest.max(name.image);
         if set_aside {
             shelf.set_aside += 1;

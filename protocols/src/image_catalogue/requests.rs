@@ -71,13 +71,13 @@ impl ImageCatalogue {
                 shelf.incarnation
             );
             out.push(Output::Answer(Answer::Refused(why)));
-        } else if incarnation == shelf.incarnation {
+        } else if incarnation == shelf.durable {
             out.push(Output::Answer(Answer::Done));
         } else {
             // From here on, whatever storage says: later checks see it.
             shelf.incarnation = incarnation;
             let record = Record { incarnation, start_offered: shelf.start_offered };
-            self.phases.insert(conn, Phase::Declaring);
+            self.phases.insert(conn, Phase::Declaring { rank, incarnation });
             out.push(Output::Persist { rank, record });
         }
     }
@@ -191,6 +191,7 @@ impl ImageCatalogue {
         let stored = Stored { image: name.image, incarnation: name.incarnation, bytes };
         shelf.images.insert(name.image, stored);
         shelf.highest = name.image;
+        shelf.is_stored(name.incarnation);
         if shelf.start_is_spare() {
             let record = Record { incarnation: shelf.incarnation, start_offered: false };
             self.phases.insert(conn, Phase::Closing { name, bytes });
@@ -207,11 +208,15 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         match self.phases.remove(&conn) {
-            Some(Phase::Declaring) => {
-                if let Err(why) = outcome {
+            Some(Phase::Declaring { rank, incarnation }) => {
+                match outcome {
+                    Ok(()) => self.shelf(rank).is_stored(incarnation),
                     // It holds as long as this process lives, and an image of the new life or the
                     // next declaration makes it durable.
-                    out.push(Output::Say(format!("a declaration could not be stored: {why}")));
+                    Err(why) => out.push(Output::Say(format!(
+                        "the declaration of life {incarnation} of rank {rank} cannot be stored: \
+                         {why}"
+                    ))),
                 }
                 out.push(Output::Answer(Answer::Done));
             }

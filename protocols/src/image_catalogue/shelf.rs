@@ -12,6 +12,8 @@ const KEPT: usize = 2;
 pub(super) struct Shelf {
     /// The living incarnation.
     pub incarnation: Incarnation,
+    /// The incarnation that a restart of the server would find.
+    pub durable: Incarnation,
     /// Logs were never cut: a restart from the program's start is still possible.
     pub start_offered: bool,
     /// What is offered.
@@ -26,6 +28,7 @@ impl Default for Shelf {
     fn default() -> Self {
         Self {
             incarnation: Incarnation(0),
+            durable: Incarnation(0),
             start_offered: true,
             images: BTreeMap::new(),
             highest: ImageNo(0),
@@ -43,6 +46,12 @@ impl Shelf {
             images: self.images.values().copied().collect(),
             set_aside: self.set_aside,
         }
+    }
+
+    /// This incarnation was found, or put, on stable storage.
+    pub fn is_stored(&mut self, incarnation: Incarnation) {
+        self.durable = self.durable.max(incarnation);
+        self.incarnation = self.incarnation.max(incarnation);
     }
 
     /// Why this life may not put this image, if it may not.

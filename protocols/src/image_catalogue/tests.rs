@@ -236,6 +236,16 @@ fn what_is_out_of_turn_ends_the_connection_and_leaves_nothing() {
     assert!(shell.temporary.is_empty());
 }
 
+#[test]
+fn a_life_that_put_before_it_was_declared_is_still_declared_for_good() {
+    let mut shell = Shell::new(u64::MAX);
+    shell.ask(1, Ask::Put { rank: R, incarnation: Incarnation(3), image: ImageNo(1) });
+    shell.ask(1, Ask::Abandon);
+    shell.ask(1, Ask::Declare { rank: R, incarnation: Incarnation(3) });
+    shell.restart();
+    assert!(refused(&shell.put(1, 0), "life 3 lives now"));
+}
+
 fn ask() -> impl Strategy<Value = Ask> {
     let life = (0u32..4).prop_map(Incarnation);
     let image = (0u64..12).prop_map(ImageNo);
