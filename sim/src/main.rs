@@ -70,6 +70,9 @@ fn main() -> ExitCode {
     }
     let (mut crashes, mut restored, mut images, mut replayed) = (0, 0, 0, 0);
     for seed in seeds {
+        if std::env::var_os("FTMPI_SIM_VERBOSE").is_some() {
+            println!("seed {seed}");
+        }
         let setup = setup(seed, None, arguments.trace);
         match check(&setup) {
             Ok(outcome) => {

@@ -178,11 +178,11 @@ fn receive_tested(e: &mut E, left: usize) -> (usize, u64) {
     let request = irecv(e, &mut into, Source::Any, Tag::Is(1));
     let mut looks = 0u64;
     while left % 2 == 0 {
+        e.poll_once();
         match e.decide() {
             Decision::Negative => looks += 1,
             Decision::Positive(_) => break,
             Decision::Live => {
-                e.poll_once();
                 if e.is_done(request) {
                     e.answered(1);
                     break;
@@ -269,16 +269,18 @@ fn mixed(e: &mut E, size: usize) -> u64 {
             .collect();
         while !pending.is_empty() {
             // Whichever is done first, as MPI_Waitany.
-            let at = match e.decide() {
-                Decision::Positive(at) => at as usize,
-                Decision::Negative => unreachable!("nothing negative was told here"),
-                Decision::Live => loop {
-                    if let Some(at) = pending.iter().position(|(r, _)| e.is_done(*r)) {
-                        e.answered(at as u64);
-                        break at;
+            let at = loop {
+                match e.decide() {
+                    Decision::Positive(at) => break at as usize,
+                    Decision::Negative => unreachable!("nothing negative was told here"),
+                    Decision::Live => {
+                        if let Some(at) = pending.iter().position(|(r, _)| e.is_done(*r)) {
+                            e.answered(at as u64);
+                            break at;
+                        }
                     }
-                    e.block();
-                },
+                }
+                e.block();
             };
             let (request, into) = pending.remove(at);
             let done = e.wait(request);

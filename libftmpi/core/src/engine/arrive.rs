@@ -186,6 +186,10 @@ impl State {
 
     /// A frame about a message that was announced, or whose landing was broken off, before.
     fn resume_awaited(&mut self, from: Rank, header: &Header, awaited: Awaited) -> Landing {
+        if matches!(awaited, Awaited::By(_)) {
+            // It was matched in an earlier life of its sender, which may not know.
+            self.matched_sync(from, header.ssn, header.flags & FLAG_SYNC != 0);
+        }
         match (awaited, header.kind) {
             (Awaited::By(request), Kind::Eager | Kind::Data) => {
                 self.awaited.remove(&(from, header.ssn));

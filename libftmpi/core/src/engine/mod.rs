@@ -351,12 +351,19 @@ impl<L: Link> Engine<L> {
 
     /// At the edge of the library: looks at what cannot wait for the next call.
     pub fn attend(&mut self) {
-        self.look_around(None);
-        // An image needs all own events stable: that takes a round trip to the logger, unless a
-        // replay is going on, which cannot go on here.
-        while self.link.image_due().is_some() && !self.state.protocol.replaying() {
+        self.progress();
+        self.take_image_if_possible();
+    }
+
+    /// An image needs all own events stable: that takes a round trip to the logger, during which
+    /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
+    fn take_image_if_possible(&mut self) {
+        while self.link.image_due().is_some()
+            && !self.state.protocol.replaying()
+            && self.state.fetch.is_none()
+        {
             if !self.take_due_image() {
-                self.look_around(None);
+                self.progress();
                 self.link.rest();
             }
         }
@@ -391,7 +398,7 @@ impl<L: Link> Engine<L> {
             self.idle_polls = 0;
             self.state.protocol.flush();
             self.work();
-            self.take_due_image();
+            self.take_image_if_possible();
             self.link.relax();
         }
     }
@@ -439,7 +446,6 @@ impl<L: Link> Engine<L> {
             }
             if !state.protocol.replaying() && !state.replay_reported {
                 state.replay_reported = true;
-                state.counters.replayed += state.fetched_events();
                 let replayed = state.counters.replayed;
                 self.link.tell(ftmpi_wire::control::FromRank::CaughtUp { replayed });
             }
@@ -542,6 +548,11 @@ impl State {
     #[inline]
     fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
         if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
+            if let Some(fetch) = &mut self.fetch {
+                // Whether this one is recorded already is not known yet.
+                fetch.early.push((post, source, ssn));
+                return;
+            }
             self.protocol.on_match(post, source, ssn);
             self.commands_to_queues();
         }

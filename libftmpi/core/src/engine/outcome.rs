@@ -87,7 +87,13 @@ impl<L: Link> Engine<L> {
         self.work();
     }
 
-    /// What a call with a non-deterministic answer is to do; asked once for every answer.
+    /// What a call with a non-deterministic answer is to do.
+    ///
+    /// Between this and [`Engine::answered`] or [`Engine::answered_negative`] the caller must
+    /// neither poll nor block: an image taken there would begin lives that have asked already, and
+    /// are never told what was recorded afterwards. So: poll, then decide, then look, then answer;
+    /// and after every [`Engine::block`] decide anew. Asking while nothing is recorded changes
+    /// nothing.
     #[inline]
     pub fn decide(&mut self) -> Decision {
         if !self.state.hooks.outcomes {
@@ -164,13 +170,13 @@ impl<L: Link> Engine<L> {
     }
 
     fn probe_now(&mut self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+        if self.look(from, context, tag).is_none() {
+            self.poll_once();
+        }
         if self.state.hooks.outcomes {
             match self.recorded() {
                 protocol::Decision::Live => {}
-                protocol::Decision::Negative => {
-                    self.progress();
-                    return None;
-                }
+                protocol::Decision::Negative => return None,
                 protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
                     return Some(self.look_for(source, ssn));
                 }
@@ -179,11 +185,7 @@ impl<L: Link> Engine<L> {
                 }
             }
         }
-        let mut seen = self.look(from, context, tag);
-        if seen.is_none() {
-            self.poll_once();
-            seen = self.look(from, context, tag);
-        }
+        let seen = self.look(from, context, tag);
         match seen {
             Some((envelope, _)) => self.answered_probe(envelope),
             None => self.answered_negative(),
@@ -199,20 +201,22 @@ impl<L: Link> Engine<L> {
 
     fn probe_wait(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
         let wild = from == Source::Any && self.state.hooks.outcomes;
-        if wild {
-            match self.recorded() {
-                protocol::Decision::Live => {}
-                protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
-                    return self.look_for(source, ssn);
-                }
-                other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
-            }
-        }
         let first = match from {
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
         };
         loop {
+            // Asked anew after every wait: this may be a later life, restored from an image that
+            // was taken during the wait.
+            if wild {
+                match self.recorded() {
+                    protocol::Decision::Live => {}
+                    protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                        return self.look_for(source, ssn);
+                    }
+                    other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
+                }
+            }
             if let Some(seen) = self.look(from, context, tag) {
                 if wild {
                     self.answered_probe(seen.0);

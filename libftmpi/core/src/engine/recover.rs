@@ -17,6 +17,8 @@ pub(super) struct Fetch {
     from: EventNo,
     records: Vec<Determinant>,
     done: bool,
+    /// Matches of named receives that were made meanwhile.
+    pub(super) early: Vec<(u64, Rank, Ssn)>,
 }
 
 impl<L: Link> Engine<L> {
@@ -61,15 +63,23 @@ impl<L: Link> Engine<L> {
         // Peers may send again before the logger answers: no choice may be made until it is known
         // which were made already.
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
-        state.fetch = Some(Fetch { from: last.next(), records: Vec::new(), done: false });
+        state.fetch = Some(Fetch {
+            from: last.next(),
+            records: Vec::new(),
+            done: false,
+            early: Vec::new(),
+        });
         state.to_log(event_log::Frame::Fetch { from: last.next() });
         while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
             self.block();
         }
         let state = &mut self.state;
-        let records = std::mem::take(&mut state.fetch.as_mut().expect("just filled").records);
-        state.counters.replayed = records.len() as u64;
-        state.protocol.on_restart(last, records);
+        let fetch = state.fetch.take().expect("just filled");
+        state.counters.replayed = fetch.records.len() as u64;
+        state.protocol.on_restart(last, fetch.records);
+        for (post, source, ssn) in fetch.early {
+            state.protocol.on_match(post, source, ssn);
+        }
         state.replay_reported = false;
         state.commands_to_queues();
         let protocol = &mut state.protocol;
@@ -84,6 +94,10 @@ impl<L: Link> Engine<L> {
 
     /// Everything that an image taken now would depend on is stable.
     pub fn is_image_safe(&mut self) -> bool {
+        if self.state.fetch.is_some() {
+            // The begin of a life is part of the image that it began from.
+            return false;
+        }
         self.state.protocol.settle();
         self.work();
         let protocol = &self.state.protocol;
@@ -111,12 +125,6 @@ impl Peer {
 }
 
 impl State {
-    /// How many events were fetched for the replay that just ended.
-    pub(super) fn fetched_events(&mut self) -> u64 {
-        self.fetch = None;
-        0
-    }
-
     /// A channel to a peer is there: say what we have of it.
     pub(super) fn begin_channel(&mut self, rank: Rank, incarnation: Incarnation) {
         if incarnation > self.peers[rank.index()].incarnation {
@@ -261,8 +269,16 @@ impl State {
             if header.kind == Kind::RequestToSend {
                 let request =
                     known.or_else(|| self.pending.get(&(rank, ssn)).and_then(|p| p.request));
-                let pending = super::Pending { payload, len: header.len, owned: None, request };
-                self.pending.insert((rank, ssn), pending);
+                if self.peers[rank.index()].has.contains(ssn) {
+                    // It only asks whether the message was matched.
+                    if let Some(request) = request {
+                        self.send_is_out(request);
+                    }
+                } else {
+                    let len = header.len;
+                    let pending = super::Pending { payload, len, owned: None, request };
+                    self.pending.insert((rank, ssn), pending);
+                }
                 self.announce(rank, header, None);
             } else {
                 self.enqueue(rank, header, payload, None, known);

@@ -209,8 +209,14 @@ impl State {
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
         if len > eager_limit {
             header.kind = Kind::RequestToSend;
-            let pending = Pending { payload, len: len as u64, owned: None, request: Some(request) };
-            self.pending.insert((to, ssn), pending);
+            if known {
+                // The peer has the payload; the announcement only asks whether it was matched.
+                self.send_is_out(request);
+            } else {
+                let len = len as u64;
+                let pending = Pending { payload, len, owned: None, request: Some(request) };
+                self.pending.insert((to, ssn), pending);
+            }
             self.announce(to, header, None);
         } else {
             self.enqueue(to, header, payload, None, Some(request));

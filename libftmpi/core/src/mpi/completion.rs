@@ -22,6 +22,37 @@ pub enum TestAny {
     Done(usize, Status),
 }
 
+/// How the indices that `MPI_Waitsome` tells the program go into one recorded value. One, because a
+/// record must not end between a number of indices and the indices.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    /// Bits of an index.
+    bits: u32,
+    /// Indices in one value.
+    most: usize,
+}
+
+impl Choice {
+    /// For a list of `n` requests.
+    fn of(n: usize) -> Self {
+        let bits = n.next_power_of_two().trailing_zeros().clamp(8, 60);
+        Self { bits, most: (60 / bits) as usize }
+    }
+
+    fn pack(self, chosen: &[usize]) -> u64 {
+        let places = chosen.iter().enumerate();
+        places.fold(chosen.len() as u64, |value, (place, &index)| {
+            value | (index as u64) << (4 + place as u32 * self.bits)
+        })
+    }
+
+    fn unpack(self, value: u64) -> Vec<usize> {
+        let count = (value & 15).min(self.most as u64) as u32;
+        let mask = (1u64 << self.bits) - 1;
+        (0..count).map(|place| (value >> (4 + place * self.bits) & mask) as usize).collect()
+    }
+}
+
 impl<L: Link> Mpi<L> {
     pub(super) fn new_request(&mut self, slot: Slot) -> Result<Request> {
         let index = self.requests.insert(slot)?;
@@ -50,7 +81,8 @@ impl<L: Link> Mpi<L> {
                 send.is_none_or(|id| self.engine.is_done(id))
                     && recv.is_none_or(|id| self.engine.is_done(id))
             }
-            Some(Active::Schedule(id)) => self.engine.schedule_is_done(*id),
+            Some(Active::Schedule(id, _)) => self.engine.schedule_is_done(*id),
+            Some(Active::Duplicate(duplicate)) => self.engine.schedule_is_done(duplicate.task),
             Some(Active::Generalized(complete)) => *complete,
         }
     }
@@ -90,7 +122,8 @@ impl<L: Link> Mpi<L> {
                     Status::received(&self.engine.finish(id), &members)
                 })
             }
-            Some(Active::Schedule(id)) => {
+            Some(Active::Duplicate(duplicate)) => self.duplicated(*duplicate),
+            Some(Active::Schedule(id, _)) => {
                 let schedule = self.engine.take_schedule(id);
                 let error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
                 Status { error, ..Status::EMPTY }
@@ -158,6 +191,7 @@ impl<L: Link> Mpi<L> {
 
     /// Whether the program is told that an open request is complete; it is, then.
     fn decide_done(&mut self, request: Request) -> bool {
+        self.engine.poll_once();
         match self.engine.decide() {
             Decision::Negative => false,
             Decision::Positive(_) => {
@@ -165,7 +199,6 @@ impl<L: Link> Mpi<L> {
                 true
             }
             Decision::Live => {
-                self.engine.poll_once();
                 let done = self.is_done(request);
                 if done {
                     self.engine.answered(1);
@@ -222,11 +255,11 @@ impl<L: Link> Mpi<L> {
             open |= self.look(request)? == Look::Open;
         }
         if open {
+            self.engine.poll_once();
             match self.engine.decide() {
                 Decision::Negative => return Ok(false),
                 Decision::Positive(_) => {}
                 Decision::Live => {
-                    self.engine.poll_once();
                     if !requests.iter().all(|&r| !self.is_open(r) || self.is_done(r)) {
                         self.engine.answered_negative();
                         return Ok(false);
@@ -281,18 +314,18 @@ impl<L: Link> Mpi<L> {
         if count == 0 {
             return Ok(None);
         }
-        let i = match self.engine.decide() {
-            Decision::Positive(i) => i as usize,
-            Decision::Live | Decision::Negative => {
-                let i = loop {
+        let i = loop {
+            // Anew after every wait: an image may have been taken in it.
+            match self.engine.decide() {
+                Decision::Positive(i) => break i as usize,
+                Decision::Live | Decision::Negative => {
                     if let Some(i) = self.first_done(requests) {
+                        self.engine.answered(i as u64);
                         break i;
                     }
-                    self.engine.block();
-                };
-                self.engine.answered(i as u64);
-                i
+                }
             }
+            self.engine.block();
         };
         self.take_at(requests, i).map(Some)
     }
@@ -303,19 +336,21 @@ impl<L: Link> Mpi<L> {
         let i = match known {
             Some(i) => i,
             None if count == 0 => return Ok(TestAny::NoneActive),
-            None => match self.engine.decide() {
-                Decision::Negative => return Ok(TestAny::Nothing),
-                Decision::Positive(i) => i as usize,
-                Decision::Live => {
-                    self.engine.poll_once();
-                    let Some(i) = self.first_done(requests) else {
-                        self.engine.answered_negative();
-                        return Ok(TestAny::Nothing);
-                    };
-                    self.engine.answered(i as u64);
-                    i
+            None => {
+                self.engine.poll_once();
+                match self.engine.decide() {
+                    Decision::Negative => return Ok(TestAny::Nothing),
+                    Decision::Positive(i) => i as usize,
+                    Decision::Live => {
+                        let Some(i) = self.first_done(requests) else {
+                            self.engine.answered_negative();
+                            return Ok(TestAny::Nothing);
+                        };
+                        self.engine.answered(i as u64);
+                        i
+                    }
                 }
-            },
+            }
         };
         let (i, status) = self.take_at(requests, i)?;
         Ok(TestAny::Done(i, status))
@@ -360,38 +395,42 @@ impl<L: Link> Mpi<L> {
         } else if wait && count == 1 {
             chosen.extend(open);
         } else {
-            match self.engine.decide() {
-                Decision::Negative => return Ok(Some(0)),
-                Decision::Positive(n) => {
-                    for _ in 0..n {
-                        let Decision::Positive(i) = self.engine.decide() else {
-                            bail!(Intern, "the record of a Waitsome or Testsome ends early");
-                        };
-                        chosen.push(i as usize);
+            if !wait {
+                self.engine.poll_once();
+            }
+            loop {
+                // Anew after every wait: an image may have been taken in it.
+                match self.engine.decide() {
+                    Decision::Negative => return Ok(Some(0)),
+                    Decision::Positive(n) => {
+                        for _ in 0..n {
+                            let Decision::Positive(i) = self.engine.decide() else {
+                                bail!(Intern, "the record of a Waitsome or Testsome ends early");
+                            };
+                            chosen.push(i as usize);
+                        }
+                        break;
+                    }
+                    Decision::Live => {
+                        for (i, &request) in requests.iter().enumerate() {
+                            if self.is_open(request) && self.is_done(request) {
+                                chosen.push(i);
+                            }
+                        }
+                        if !chosen.is_empty() {
+                            self.engine.answered(chosen.len() as u64);
+                            for &i in &chosen {
+                                self.engine.answered(i as u64);
+                            }
+                            break;
+                        }
+                        if !wait {
+                            self.engine.answered_negative();
+                            return Ok(Some(0));
+                        }
                     }
                 }
-                Decision::Live => {
-                    if wait {
-                        while self.first_done(requests).is_none() {
-                            self.engine.block();
-                        }
-                    } else {
-                        self.engine.poll_once();
-                    }
-                    for (i, &request) in requests.iter().enumerate() {
-                        if self.is_open(request) && self.is_done(request) {
-                            chosen.push(i);
-                        }
-                    }
-                    if chosen.is_empty() {
-                        self.engine.answered_negative();
-                        return Ok(Some(0));
-                    }
-                    self.engine.answered(chosen.len() as u64);
-                    for &i in &chosen {
-                        self.engine.answered(i as u64);
-                    }
-                }
+                self.engine.block();
             }
         }
         let mut failed = None;
@@ -445,6 +484,9 @@ impl<L: Link> Mpi<L> {
             && let Some(slot) = self.requests.get_mut(index)
         {
             self.blamed = slot.comm;
+            if let Some(Active::Duplicate(_)) = slot.active {
+                bail!(Request, "the request of MPI_Comm_idup cannot be freed: complete it");
+            }
             match slot.active.take() {
                 Some(Active::Exchange { send: Some(send), recv, copy: Some(copy), .. }) => {
                     // The payload is a copy in our memory: it must be out before that goes.
@@ -468,7 +510,7 @@ impl<L: Link> Mpi<L> {
     fn let_go(&mut self, active: Option<Active>) {
         match active {
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.free_when_done(id),
-            Some(Active::Schedule(id)) => self.engine.detach_schedule(id),
+            Some(Active::Schedule(id, _)) => self.engine.detach_schedule(id),
             Some(Active::Exchange { send, recv, .. }) => {
                 for id in send.into_iter().chain(recv) {
                     self.engine.free_when_done(id);
@@ -490,7 +532,7 @@ impl<L: Link> Mpi<L> {
                 self.engine.cancel(id);
                 Ok(())
             }
-            Some(Active::Schedule(_)) => {
+            Some(Active::Schedule(..) | Active::Duplicate(_)) => {
                 bail!(Request, "a collective operation cannot be cancelled")
             }
             _ => Ok(()),
@@ -511,6 +553,23 @@ impl<L: Link> Mpi<L> {
                 Ok(())
             }
             _ => bail!(Request, "{:#010x} is no generalized request", request.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_come_back() {
+        for n in [1, 2, 255, 256, 257, 70_000, 1 << 26] {
+            let choice = Choice::of(n);
+            assert!(choice.most >= 1);
+            for count in 1..=choice.most {
+                let chosen: Vec<usize> = (0..count).map(|k| n - 1 - k.min(n - 1)).collect();
+                assert_eq!(choice.unpack(choice.pack(&chosen)), chosen);
+            }
         }
     }
 }
