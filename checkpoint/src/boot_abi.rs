@@ -7,6 +7,7 @@
 //! thread at any moment, also from the hook: nothing behind it allocates or locks.
 
 use core::ffi::{c_char, c_int};
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
 pub const VERSION: u32 = 1;
@@ -69,8 +70,8 @@ pub struct CaptureOutcome {
     pub child_pid: c_int,
 }
 
-/// The table. Fields up to `window_len` are data that the boot library writes at start and after
-/// each restore; read them anew after `capture` returned 1.
+/// The table. Fields up to `window_len` are data that the boot library writes at start; `restored` and
+/// `incarnation` are others after `capture` returned 1.
 #[repr(C)]
 #[derive(Debug)]
 pub struct BootTable {
@@ -82,11 +83,11 @@ pub struct BootTable {
     /// socket and the status page are open. 0: all functions refuse.
     pub is_rank: c_int,
     /// 1 if this life began from an image.
-    pub restored: c_int,
+    pub restored: AtomicI32,
     /// Who we are.
     pub rank: u32,
     /// In which life *now* (the environment of a restored process still tells the old one).
-    pub incarnation: u32,
+    pub incarnation: AtomicU32,
     /// [`SIGNAL`].
     pub signal: c_int,
     /// 0.
@@ -113,6 +114,16 @@ pub struct BootTable {
     pub can_capture: unsafe extern "C" fn(text: *mut c_char, len: usize) -> c_int,
 }
 
-// SAFETY: the data fields are written before any other thread exists (constructor, restore).
-#[allow(unsafe_code)]
-unsafe impl Sync for BootTable {}
+impl BootTable {
+    /// In which life we are now.
+    #[must_use]
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation.load(Ordering::Relaxed)
+    }
+
+    /// Whether this life began from an image.
+    #[must_use]
+    pub fn restored(&self) -> bool {
+        self.restored.load(Ordering::Relaxed) != 0
+    }
+}

@@ -20,7 +20,7 @@ pub use watcher::{StreamError, Watcher};
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 1;
+pub const STREAM_VERSION: u32 = 2;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
@@ -155,6 +155,8 @@ pub struct Facts {
     pub stack_end: u64,
     /// Must be equal: soft limit on the stack.
     pub stack_limit: u64,
+    /// Must be equal: length of the window for shared memory (a limit on address space decides).
+    pub window_len: u64,
     /// Must be equal.
     pub processor: Processor,
     /// Thread pointer.

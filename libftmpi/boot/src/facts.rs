@@ -171,6 +171,7 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
     facts.vdso_hash = layout.vdso_hash();
     facts.stack_end = layout.stack_end;
     facts.stack_limit = stack_limit();
+    facts.window_len = crate::life::window_len();
     facts.processor = processor();
     facts.fs_base = fs_base();
     facts.gs_base = segment_base(0x1004);
@@ -225,6 +226,7 @@ pub fn check_fit(
     facts: &Facts,
     here: &Layout,
     heap_start: u64,
+    window_len: u64,
 ) -> Result<(), Refused> {
     let misfit = |what: &str, remedy: &str| refuse!(hole, libc::ENOEXEC, "{what}: {remedy}");
     const LAYOUT: &str = "start it with the same file, arguments and environment, on the same kernel, with address \
@@ -242,6 +244,12 @@ pub fn check_fit(
         return Err(misfit(
             "the limit on the stack is not the one of the image",
             "set the same 'ulimit -s' on all hosts",
+        ));
+    }
+    if facts.window_len != window_len {
+        return Err(misfit(
+            "the limit on address space is not the one of the image",
+            "set the same 'ulimit -v' on all hosts",
         ));
     }
     if (facts.vdso_start, facts.vdso_end) != (here.vdso_start, here.vdso_end)

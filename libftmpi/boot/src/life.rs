@@ -1,6 +1,6 @@
 //! Who this process is in this life, and the table that tells it to the runtime.
 
-use crate::hole::{Hole, Keep};
+use crate::hole::Hole;
 use crate::strings::Strings;
 use crate::{capture, descriptors, facts, signal, sys};
 use core::cell::UnsafeCell;
@@ -11,11 +11,11 @@ use ftmpi_checkpoint::boot_abi::{
 };
 use ftmpi_wire::control::RankEnv;
 
-/// The exported table. The constructor and [`begin_again`] write its data, alone.
+/// The exported table. The constructor writes its data, alone; later only atomic fields change.
 #[repr(transparent)]
 pub struct Exported(UnsafeCell<BootTable>);
 
-// SAFETY: written only while there is one thread (constructor, restore).
+// SAFETY: written only by the constructor, before anybody reads it.
 unsafe impl Sync for Exported {}
 
 /// Found by the runtime with `dlsym`.
@@ -25,9 +25,9 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     version: VERSION,
     size: size_of::<BootTable>() as u32,
     is_rank: 0,
-    restored: 0,
+    restored: AtomicI32::new(0),
     rank: 0,
-    incarnation: 0,
+    incarnation: AtomicU32::new(0),
     signal: SIGNAL,
     reserved: 0,
     window_base: 0,
@@ -91,7 +91,13 @@ pub fn why_not_admitted(errno: i32) -> &'static str {
 pub fn name() -> (u32, u32) {
     // SAFETY: written only while there is one thread.
     let table = unsafe { &*ftmpi_boot_table.0.get() };
-    (table.rank, table.incarnation)
+    (table.rank, table.incarnation())
+}
+
+/// Length of the window.
+pub fn window_len() -> u64 {
+    // SAFETY: written only by the constructor.
+    unsafe { (*ftmpi_boot_table.0.get()).window_len }
 }
 
 /// The first life begins: fills the table.
@@ -100,7 +106,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     let table = unsafe { &mut *ftmpi_boot_table.0.get() };
     table.is_rank = 1;
     table.rank = env.rank.0;
-    table.incarnation = env.incarnation.0;
+    table.incarnation.store(env.incarnation.0, Ordering::Relaxed);
     table.window_base = WINDOW_BASE as u64;
     table.window_len = window_len as u64;
     PID.store(sys::getpid(), Ordering::Relaxed);
@@ -152,22 +158,16 @@ pub fn begin_again() {
     if result.is_err() {
         crate::restore::fail(control.rank, &hole, EXIT_IMAGE_MISFIT);
     }
-    // SAFETY: alone.
-    let table = unsafe { &mut *ftmpi_boot_table.0.get() };
-    table.restored = 1;
-    table.rank = control.rank;
-    table.incarnation = control.incarnation;
-    table.window_len = window_of(&control.keep);
+    // SAFETY: only the constructor of the first life had it for writing.
+    let table = unsafe { &*ftmpi_boot_table.0.get() };
+    table.restored.store(1, Ordering::Relaxed);
+    table.incarnation.store(control.incarnation, Ordering::Relaxed);
     PID.store(sys::getpid(), Ordering::Relaxed);
     LIVES.fetch_add(1, Ordering::Relaxed);
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
     repair_linker_locks(old_tid, sys::gettid());
     facts::restore_clockwork(facts);
-}
-
-fn window_of(keep: &[Keep]) -> u64 {
-    keep.iter().find(|k| k.start == WINDOW_BASE as u64).map_or(0, |k| k.end - k.start)
 }
 
 /// The library's descriptors must not be inherited by what the program executes.

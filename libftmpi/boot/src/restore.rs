@@ -43,9 +43,14 @@ pub fn fail_early(rank: u32, text: &str, code: i32) -> ! {
 ///
 /// # Safety
 /// In the constructor of a rank, alone; hole and window are reserved.
-pub unsafe fn run(hole: &Hole, env: &RankEnv, streams: [crate::descriptors::Stream; 3]) -> ! {
+pub unsafe fn run(
+    hole: &Hole,
+    env: &RankEnv,
+    streams: [crate::descriptors::Stream; 3],
+    window_len: u64,
+) -> ! {
     sys::set_signal_mask(!0);
-    let layout = match load(hole, env) {
+    let layout = match load(hole, env, window_len) {
         Ok(layout) => layout,
         Err(Failure(code, Refused(_))) => fail(env.rank.0, hole, code),
     };
@@ -96,7 +101,7 @@ pub unsafe fn run(hole: &Hole, env: &RankEnv, streams: [crate::descriptors::Stre
 struct Failure(i32, Refused);
 
 /// Reads up to the first page, and checks.
-fn load(hole: &Hole, env: &RankEnv) -> Result<Layout, Failure> {
+fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> {
     let damaged = |refused| Failure(EXIT_IMAGE_DAMAGED, refused);
     let misfit = |refused| Failure(EXIT_IMAGE_MISFIT, refused);
     let facts = hole.facts();
@@ -136,7 +141,7 @@ fn load(hole: &Hole, env: &RankEnv) -> Result<Layout, Failure> {
     let mut layout = Layout::default();
     let heap_start = see(hole, &mut layout)
         .map_err(|errno| misfit(refuse!(hole, errno, "/proc/self: {}", sys::error_text(errno))))?;
-    facts::check_fit(hole, facts, &layout, heap_start).map_err(misfit)?;
+    facts::check_fit(hole, facts, &layout, heap_start, window_len).map_err(misfit)?;
     check_maps(hole, facts, &layout, &strings).map_err(damaged)?;
     maps::check_files(hole, &strings, files).map_err(misfit)?;
     Ok(layout)

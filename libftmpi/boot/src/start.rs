@@ -26,10 +26,10 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
             let taken = "the address range that images need is taken";
             restore::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
         }
-        let _ = life::reserve_window();
+        let window_len = life::reserve_window();
         let streams = [0, 1, 2].map(descriptors::stream);
         // SAFETY: reserved above, and nobody else is there yet.
-        unsafe { restore::run(&hole::Hole::take(), &env, streams) };
+        unsafe { restore::run(&hole::Hole::take(), &env, streams, window_len as u64) };
     }
     let state = if has_hole.is_ok() { life::State::Ready } else { life::State::NoHole };
     let window_len = life::reserve_window();

@@ -55,7 +55,7 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
         }
         1 => {
             // A later life: nothing that the kernel held for us is there any more.
-            world.incarnation = Incarnation(boot.0.incarnation);
+            world.incarnation = Incarnation(boot.0.incarnation());
             world.greet(Some(boot), Some(image));
             let job = world.job.as_ref().expect("the agent answered");
             Captured::Restored(job.incarnations.clone())

@@ -141,7 +141,7 @@ fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
     if let Some(boot) = boot {
         return Some(RankEnv {
             rank: Rank(boot.0.rank),
-            incarnation: Incarnation(boot.0.incarnation),
+            incarnation: Incarnation(boot.0.incarnation()),
             restore: false,
         });
     }
