@@ -2,7 +2,7 @@
 
 mod contexts;
 
-pub use contexts::Contexts;
+pub use contexts::{Contexts, Offer};
 
 use crate::attribute::Attributes;
 use crate::group::Group;

@@ -8,10 +8,11 @@ use crate::bail;
 use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, Spread, lend, tag_of};
 use crate::comm::{Contexts, Members};
 use crate::datatype::{Builtin, Datatype};
-use crate::engine::Link;
+use crate::engine::{Link, TaskId};
 use crate::error::Result;
 use crate::group::Group;
 use crate::op::{Op, Predefined};
+use crate::usermem::Scratch;
 
 /// Words of the mask of free contexts that are tried at a time: 1024 communicators.
 const WINDOW: usize = 16;
@@ -107,6 +108,37 @@ impl<L: Link> Mpi<L> {
             "no context id is free on all members: too many communicators are alive, free those \
              that are not used"
         )
+    }
+
+    /// Starts the exchange of a `MPI_Comm_idup`. The first buffer holds the outcome when it is done.
+    pub(super) fn start_agreement(
+        &mut self,
+        scope: &Scope,
+        offered: &[u64],
+    ) -> Result<(TaskId, [Scratch; 2])> {
+        let bytes = 8 * offered.len();
+        let mut masks = [self.pool.take(bytes), self.pool.take(bytes)];
+        let [at, far] = masks.each_mut().map(lend);
+        for (i, word) in offered.iter().enumerate() {
+            at.offset(8 * i as i64).store(*word);
+        }
+        let datatype = Datatype::builtin(Builtin::Uint64T);
+        let elements = Elements { datatype: datatype.clone(), count: offered.len() };
+        let op = Op::Predefined(Predefined::Band);
+        let (pool, engine) = (&mut self.pool, &mut self.engine);
+        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let within = Call::Allreduce { send: None, recv: at, elements: elements.clone(), op };
+        within.write(&mut plan);
+        if let Some(remote) = &scope.remote {
+            plan.fence();
+            let sides = Sides { local: &scope.group, me: scope.me, remote };
+            let across = Call::Allreduce { send: Some(at), recv: far, elements, op };
+            across.write_between(&mut plan, sides);
+            plan.fence();
+            plan.reduce(&op, datatype, offered.len(), far, at);
+        }
+        let schedule = Box::new(plan.finish());
+        Ok((self.engine.start_schedule(schedule)?, masks))
     }
 
     /// Everybody's `mine`, of equal length, in order of the ranks of the own group.

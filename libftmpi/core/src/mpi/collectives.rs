@@ -264,7 +264,7 @@ impl<L: Link> Mpi<L> {
         let call = self.resolve(comm, &members, &what)?;
         let schedule = Box::new(self.schedule(&call, comm, &members)?);
         let task = self.engine.start_schedule(schedule)?;
-        self.new_request(Slot::once(comm, Active::Schedule(task)))
+        self.new_request(Slot::once(comm, Active::Schedule(task, members)))
     }
 
     /// Makes a persistent collective.

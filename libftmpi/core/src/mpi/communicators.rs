@@ -1,13 +1,15 @@
 //! Making, comparing and freeing communicators.
 
 use super::agreement::{Scope, private_tag};
-use super::{CommId, Mpi, Request};
+use super::{CommId, Mpi, Request, Status};
 use crate::bail;
-use crate::comm::{Comm, Members};
+use crate::collective::lend;
+use crate::comm::{Comm, Members, Offer};
 use crate::engine::Link;
-use crate::error::Result;
+use crate::error::{ErrorClass, Result};
 use crate::group::{Comparison, Group, GroupId};
 use crate::info::InfoId;
+use crate::request::{Active, Duplicate, Slot};
 use ftmpi_wire::Rank;
 use std::rc::Rc;
 
@@ -137,10 +139,56 @@ impl<L: Link> Mpi<L> {
         Ok(new)
     }
 
-    /// `MPI_Comm_idup`. The agreement is made before the call returns: legal for all programs but
-    /// those that let one member wait for another between their calls.
+    /// `MPI_Comm_idup`, without attributes. The new communicator must not be used before the request
+    /// is complete.
     pub fn comm_idup(&mut self, comm: CommId) -> Result<(CommId, Request)> {
-        Ok((self.comm_dup(comm)?, Request::DONE))
+        let parent = self.members(comm)?;
+        let old = self.comm_mut(comm)?;
+        let (info, topology) = (old.info.clone(), old.topology.clone());
+        let scope = self.scope(comm)?;
+        let errhandler = self.inherited_errhandler(comm);
+        let members = Members {
+            context: parent.context,
+            local: parent.local.clone(),
+            me: parent.me,
+            remote: parent.remote.clone(),
+        };
+        let mut new = Comm::new(members, errhandler);
+        new.info = info;
+        new.topology = topology;
+        let new = CommId(self.comms.insert(new)?);
+        let offer = self.contexts.offer(parent.context, self.comm(comm)?.sequence);
+        let (task, masks) = self.start_agreement(&scope, &offer.mask)?;
+        let duplicate = Duplicate { task, new, parent, offer, masks };
+        let request = self.new_request(Slot::once(comm, Active::Duplicate(Box::new(duplicate))))?;
+        Ok((new, request))
+    }
+
+    /// The agreement of a `MPI_Comm_idup` is there: gives the communicator its context.
+    pub(super) fn duplicated(&mut self, mut duplicate: Duplicate) -> Status {
+        let schedule = self.engine.take_schedule(duplicate.task);
+        let mut error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
+        let at = lend(&mut duplicate.masks[0]);
+        let mask: [u64; Offer::WORDS] = std::array::from_fn(|i| at.offset(8 * i as i64).load());
+        for scratch in duplicate.masks {
+            self.pool.give_back(scratch);
+        }
+        self.contexts.withdraw(&duplicate.offer);
+        match (duplicate.offer.first(&mask), self.comms.get_mut(duplicate.new.0)) {
+            (Some(context), Some(new)) if error.is_none() => {
+                self.contexts.take(context);
+                let parent = duplicate.parent;
+                new.members = Rc::new(Members {
+                    context,
+                    local: parent.local.clone(),
+                    me: parent.me,
+                    remote: parent.remote.clone(),
+                });
+            }
+            (_, None) => {}
+            _ => error = error.or(Some(ErrorClass::Other)),
+        }
+        Status { error, ..Status::EMPTY }
     }
 
     /// The members of a group argument, all of which must be in `within`.

@@ -56,7 +56,7 @@ impl<L: Link> Mpi<L> {
             }
             Template::Collective(call, comm, members) => {
                 let schedule = Box::new(self.schedule(call, *comm, members)?);
-                Active::Schedule(self.engine.start_schedule(schedule)?)
+                Active::Schedule(self.engine.start_schedule(schedule)?, Rc::clone(members))
             }
         })
     }

@@ -1,7 +1,7 @@
 //! Requests of the program: one slot for whatever may be waited for.
 
 use crate::collective::{Call, Piece};
-use crate::comm::Members;
+use crate::comm::{Members, Offer};
 use crate::engine::{ReqId, Source, Tag, TaskId};
 use crate::mpi::{CommId, SendKind, Status};
 use crate::usermem::Scratch;
@@ -25,12 +25,28 @@ pub enum Active {
         /// Payload of the send, if it is a copy.
         copy: Option<Scratch>,
     },
-    /// A collective.
-    Schedule(TaskId),
+    /// A collective, and the members whose context it uses.
+    Schedule(TaskId, Rc<Members>),
+    /// `MPI_Comm_idup`: the agreement on a context.
+    Duplicate(Box<Duplicate>),
     /// Complete without any doubt: was so when it was made, or the program has been told.
     Known(Status),
     /// A generalized request: complete when the program says so.
     Generalized(bool),
+}
+
+/// A communicator whose context is being agreed upon.
+pub struct Duplicate {
+    /// The exchange.
+    pub task: TaskId,
+    /// The communicator, which has no context of its own yet.
+    pub new: CommId,
+    /// The one that it is a duplicate of.
+    pub parent: Rc<Members>,
+    /// What this rank offered.
+    pub offer: Offer,
+    /// What all offered, when the exchange is complete; and room for what the other group did.
+    pub masks: [Scratch; 2],
 }
 
 /// What a persistent request does at every start.

@@ -70,6 +70,43 @@ fn contexts_are_used_again() {
 }
 
 #[test]
+fn duplicates_that_nobody_waits_for() {
+    run(4, |mpi| {
+        let (i, _) = me(mpi);
+        let half = mpi.comm_split(WORLD, Some((i % 2) as i32), 0).unwrap().unwrap();
+        for round in 0..40 {
+            // Even ranks may begin with the other duplicate; rank 0 waits for a message that is
+            // sent only after the duplicates of rank 1 were begun.
+            let mut parents = [WORLD, half];
+            if (round + i / 2) % 2 == 0 {
+                parents.reverse();
+            }
+            let mut made: Vec<(CommId, _)> =
+                parents.into_iter().map(|c| mpi.comm_idup(c).unwrap()).collect();
+            made.push(mpi.comm_idup(WORLD).unwrap());
+            if i == 0 {
+                let mut v = [0];
+                mpi.recv(lend(&mut v), 1, INT, Peer::Rank(1), Tag::Is(2), WORLD).unwrap();
+            } else if i == 1 {
+                super::send(mpi, &mut [1], 0, 2);
+            }
+            let third = mpi.comm_dup(WORLD).unwrap();
+            for (_, request) in made.iter_mut().rev() {
+                mpi.wait(request).unwrap();
+            }
+            made.sort_by_key(|(comm, _)| mpi.comm_size(*comm).unwrap());
+            for (comm, _) in made {
+                let size = mpi.comm_size(comm).unwrap() as i32;
+                assert_eq!(sum(mpi, comm, 1), size);
+                mpi.comm_free(comm).unwrap();
+            }
+            assert_eq!(sum(mpi, third, i as i32), 6);
+            mpi.comm_free(third).unwrap();
+        }
+    });
+}
+
+#[test]
 fn groups_make_communicators() {
     run(5, |mpi| {
         let (i, _) = me(mpi);
