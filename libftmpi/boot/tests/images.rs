@@ -283,3 +283,31 @@ fn large_images() {
         );
     }
 }
+
+#[test]
+fn streams_and_logs_come_back() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("streams.c", folder.path(), &[]);
+    let job = Job::new(program, &[data.path().to_str().unwrap()]);
+    let mut life = job.start(0, None);
+    life.report(LONG).unwrap();
+    // Somebody else writes to one of the logs, too.
+    let common = data.path().join("common");
+    let mut other = std::fs::OpenOptions::new().append(true).open(&common).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    std::thread::sleep(Duration::from_millis(500));
+    std::io::Write::write_all(&mut other, b"other\n").unwrap();
+    life.kill();
+    life.end(LONG);
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(0), "{end:?}");
+    assert_eq!((end.out.as_str(), end.err.as_str()), ("to the old output\n", "to the old error\n"));
+    let read = |name: &str| std::fs::read_to_string(data.path().join(name)).unwrap();
+    assert_eq!(read("out"), "one\ntwo\n");
+    // What was written after the image is cut from the file that is ours alone, never from another.
+    assert_eq!(read("own"), "one\ntwo\n");
+    assert_eq!(read("common"), "one\ntwo\nother\ntwo\n");
+}
