@@ -156,6 +156,10 @@ impl Protocol for Pessimistic {
         self.was_replaying
     }
 
+    fn repeating(&self) -> bool {
+        !self.replay.is_exhausted()
+    }
+
     fn gate(&self) -> EventNo {
         self.last
     }

@@ -162,6 +162,12 @@ pub trait Protocol {
         false
     }
 
+    /// Recorded events are left, also such as need not be told: no image may be taken, for its
+    /// number of the last event would be ahead of its state.
+    fn repeating(&self) -> bool {
+        self.replaying()
+    }
+
     /// Every own event so far that something that leaves now would reveal; it may leave when this
     /// one is stable.
     fn gate(&self) -> EventNo {

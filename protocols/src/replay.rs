@@ -52,6 +52,12 @@ impl Replay {
         self.matches.is_empty() && self.outcomes.is_empty()
     }
 
+    /// Nothing is left, nor any match of a named receive.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.is_over() && self.named == 0
+    }
+
     /// What receive `post` may take.
     #[must_use]
     pub fn pin(&self, post: u64) -> Pin {

@@ -84,6 +84,9 @@ impl Protocol for Mutated {
     fn replaying(&self) -> bool {
         self.inner.replaying()
     }
+    fn repeating(&self) -> bool {
+        self.inner.repeating()
+    }
     fn gate(&self) -> EventNo {
         self.inner.gate()
     }

@@ -682,8 +682,9 @@ impl World {
 
     /// A program is over.
     pub fn finished(&mut self, rank: usize, digest: u64) {
-        self.note(|| format!("rank {rank} is over: {digest:x}"));
-        self.lives[rank].digest = Some(digest);
+        if self.lives[rank].digest.replace(digest).is_none() {
+            self.note(|| format!("rank {rank} is over: {digest:x}"));
+        }
     }
 }
 
@@ -710,8 +711,9 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     }
     let digest = setup.program.run(&mut engine, setup.ranks);
     engine.drain();
-    with(|world| world.finished(rank, digest));
     loop {
+        // Again and again: an image may have been taken here, and this be a later life.
+        with(|world| world.finished(rank, digest));
         engine.block();
     }
 }

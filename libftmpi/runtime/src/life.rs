@@ -157,9 +157,13 @@ pub fn finalize() {
     engine.drain();
     if engine.link.job.is_some() {
         engine.link.status.phase(Phase::Finalizing);
-        engine.link.tell(FromRank::Finalizing);
-        engine.link.point("finalize");
+        let mut told = None;
         while !engine.link.all_finalized {
+            // In each life anew: an image may have been taken here.
+            if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
+                engine.link.tell(FromRank::Finalizing);
+                engine.link.point("finalize");
+            }
             engine.block();
         }
         engine.link.status.phase(Phase::Finalized);
@@ -208,9 +212,12 @@ extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
     engine.link.status.phase(Phase::Exiting);
     // SAFETY: flushes the program's streams, so that its output is out before it counts as done.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    engine.link.tell(FromRank::Exiting { code });
-    engine.link.point("exit");
+    let mut told = None;
     while !engine.link.all_exiting {
+        if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
+            engine.link.tell(FromRank::Exiting { code });
+            engine.link.point("exit");
+        }
         engine.block();
     }
     leave();

@@ -359,7 +359,7 @@ impl<L: Link> Engine<L> {
     /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
     fn take_image_if_possible(&mut self) {
         while self.link.image_due().is_some()
-            && !self.state.protocol.replaying()
+            && !self.state.protocol.repeating()
             && self.state.fetch.is_none()
         {
             if !self.take_due_image() {

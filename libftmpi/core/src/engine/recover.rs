@@ -94,14 +94,14 @@ impl<L: Link> Engine<L> {
 
     /// Everything that an image taken now would depend on is stable.
     pub fn is_image_safe(&mut self) -> bool {
-        if self.state.fetch.is_some() {
-            // The begin of a life is part of the image that it began from.
+        if self.state.fetch.is_some() || self.state.protocol.repeating() {
+            // A life that has not caught up is part of the image that it began from.
             return false;
         }
         self.state.protocol.settle();
         self.work();
         let protocol = &self.state.protocol;
-        !protocol.replaying() && protocol.stable() >= protocol.last_event()
+        protocol.stable() >= protocol.last_event()
     }
 
     /// An image with this number is being taken of this very state.
@@ -244,6 +244,16 @@ impl State {
             }
         }
         peer.queue = queue;
+        // What had been announced and turns out to be there already is done.
+        let has = &peer.has;
+        let settled: Vec<_> = self
+            .pending
+            .keys()
+            .filter(|(to, ssn)| *to == rank && has.contains(*ssn))
+            .copied()
+            .collect();
+        let settled: Vec<_> =
+            settled.iter().filter_map(|key| self.pending.remove(key)?.request).collect();
         let missing: Vec<_> = peer
             .log
             .iter()
@@ -260,6 +270,9 @@ impl State {
                 (header, UserPtr::own(entry.payload()))
             })
             .collect();
+        for request in settled {
+            self.send_is_out(request);
+        }
         for (header, payload) in missing {
             let ssn = header.ssn;
             let known = requests.remove(&ssn);
