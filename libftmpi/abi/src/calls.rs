@@ -195,15 +195,35 @@ fn run_handler(function: usize, language: Language, comm: Comm, code: c_int) {
 fn die(call: &str, comm: Option<Comm>, code: c_int, text: &str) -> ! {
     let class =
         ErrorClass::from_number(code).map_or_else(|| format!("code {code}"), |c| c.name().into());
-    match (job(), comm) {
-        (Some(job), Some(comm)) => {
-            let rank = job.comm_rank(CommId::WORLD).unwrap_or(0);
-            let name = comm.describe();
-            eprintln!("ftmpi: rank {rank}: {call} on {name} failed: {class}: {text}");
-        }
-        _ => eprintln!("ftmpi: {call} failed: {class}: {text}"),
-    }
+    say(&match comm {
+        Some(comm) => format!("{call} on {} failed: {class}: {text}", comm.describe()),
+        None => format!("{call} failed: {class}: {text}"),
+    });
     ftmpi_runtime::abort(if code == 0 { 1 } else { code })
+}
+
+/// Tells the user something, in one write: other ranks may do the same at the same time.
+pub fn say(text: &str) {
+    let line = match job().map(|job| job.comm_rank(CommId::WORLD)) {
+        Some(Ok(rank)) => format!("ftmpi: rank {rank}: {text}\n"),
+        _ => format!("ftmpi: {text}\n"),
+    };
+    // Nothing can be done about a standard error that is closed.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+}
+
+impl Comm {
+    /// How users call this communicator.
+    pub fn describe(self) -> String {
+        if self == Self::NULL {
+            return "MPI_COMM_NULL".into();
+        }
+        let name = job().zip(self.id().ok()).and_then(|(job, id)| job.comm_get_name(id).ok());
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => String::from_utf8_lossy(name).into_owned(),
+            None => format!("communicator {:#010x}", self.0),
+        }
+    }
 }
 
 /// A call came before `MPI_Init` or after `MPI_Finalize`.

@@ -10,8 +10,8 @@ use crate::constants::{
 use crate::handle::{Comm, Info};
 use crate::memory::{BufMut, Out, OutText};
 use crate::{attributes, errors};
+use ftmpi_core::bail;
 use ftmpi_core::error::Result;
-use ftmpi_core::{bail, mpi::CommId};
 use ftmpi_entry::entry;
 use std::ffi::{c_char, c_double, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -95,14 +95,7 @@ pub extern "C" fn MPI_Finalized(flag: Out<c_int>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
-    match job() {
-        Some(job) => {
-            let rank = job.comm_rank(CommId::WORLD).unwrap_or(0);
-            let name = comm.describe();
-            eprintln!("ftmpi: rank {rank}: the program called MPI_Abort({name}, {code})");
-        }
-        None => eprintln!("ftmpi: the program called MPI_Abort with code {code} outside MPI"),
-    }
+    calls::say(&format!("the program called MPI_Abort on {} with code {code}", comm.describe()));
     ftmpi_runtime::abort(code)
 }
 

@@ -88,16 +88,6 @@ fn refuse(handle: u32, null: u32, kind: &str, class: ErrorClass) -> MpiError {
 impl Comm {
     pub const WORLD: Self = Self::predefined(0);
     pub const SELF: Self = Self::predefined(1);
-
-    /// How users call this communicator.
-    pub fn describe(self) -> String {
-        match self {
-            Self::WORLD => "MPI_COMM_WORLD".into(),
-            Self::SELF => "MPI_COMM_SELF".into(),
-            Self::NULL => "MPI_COMM_NULL".into(),
-            Self(other) => format!("{other:#010x}"),
-        }
-    }
 }
 
 impl Group {

@@ -21,6 +21,7 @@ mod datatypes;
 mod decode;
 mod environment;
 mod errors;
+mod extensions;
 mod fortran;
 mod groups;
 mod handle;
