@@ -402,26 +402,17 @@ impl<L: Link> Mpi<L> {
                 // Anew after every wait: an image may have been taken in it.
                 match self.engine.decide() {
                     Decision::Negative => return Ok(Some(0)),
-                    Decision::Positive(n) => {
-                        for _ in 0..n {
-                            let Decision::Positive(i) = self.engine.decide() else {
-                                bail!(Intern, "the record of a Waitsome or Testsome ends early");
-                            };
-                            chosen.push(i as usize);
-                        }
+                    Decision::Positive(packed) => {
+                        chosen = Choice::of(requests.len()).unpack(packed);
                         break;
                     }
                     Decision::Live => {
-                        for (i, &request) in requests.iter().enumerate() {
-                            if self.is_open(request) && self.is_done(request) {
-                                chosen.push(i);
-                            }
-                        }
+                        let choice = Choice::of(requests.len());
+                        let done = (0..requests.len())
+                            .filter(|&i| self.is_open(requests[i]) && self.is_done(requests[i]));
+                        chosen.extend(done.take(choice.most));
                         if !chosen.is_empty() {
-                            self.engine.answered(chosen.len() as u64);
-                            for &i in &chosen {
-                                self.engine.answered(i as u64);
-                            }
+                            self.engine.answered(choice.pack(&chosen));
                             break;
                         }
                         if !wait {
