@@ -66,6 +66,8 @@ pub struct Job {
     pub program_of: Vec<u32>,
     /// Number of each rank among those of its host at the start (`MPI_LOCALRANKID`).
     pub local_rank_of: Vec<u32>,
+    /// All "hosts" are this machine (`-launcher fork`): its processors are shared by all ranks.
+    pub one_machine: bool,
     /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
     pub stack_limit: (u64, u64),
 }

@@ -68,8 +68,11 @@ impl Agent {
         view.incarnations.clone_from(&directory.incarnations);
         view.app_number = job.program_of[rank.index()];
         view.processors = self.processors;
-        view.local_ranks =
-            directory.host_of.iter().filter(|host| **host == self.host).count() as u32;
+        view.local_ranks = directory
+            .host_of
+            .iter()
+            .filter(|host| job.one_machine || **host == self.host)
+            .count() as u32;
         if let Some(life) = self.lives.get(&rank) {
             view.inject.clone_from(&life.start.inject);
             view.retained = life

@@ -11,6 +11,9 @@ use crate::cli::{Machine, parse_time};
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
+/// The point at which a replayed rank stands before each recorded event.
+pub const REPLAY_POINT: &str = "replay";
+
 /// One `--inject`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {

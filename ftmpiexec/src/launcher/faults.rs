@@ -1,10 +1,54 @@
 //! Carries out the faults that the user asked for.
 
 use super::Launcher;
-use crate::inject::Due;
+use crate::inject::{Due, Fault, REPLAY_POINT};
 use crate::orders::ToAgent;
+use ftmpi_protocols::dispatcher::Ending;
+use ftmpi_wire::control::InjectPoint;
+use ftmpi_wire::status::Phase;
+use ftmpi_wire::{Incarnation, Rank};
 
 impl Launcher {
+    /// Points at which a rank kills itself: until it has, unless it is to do so again and again.
+    pub(super) fn points_for(&self, rank: Rank) -> Vec<InjectPoint> {
+        self.points(rank)
+            .filter(|(index, _, again)| *again || !self.fired.contains(&(*index, rank)))
+            .map(|(_, point, _)| point)
+            .collect()
+    }
+
+    /// (index of the fault, point, again)
+    fn points(&self, rank: Rank) -> impl Iterator<Item = (usize, InjectPoint, bool)> {
+        self.plan.faults.iter().enumerate().filter_map(move |(index, fault)| match fault {
+            Fault::KillAtPoint { rank: whom, point, nth, again }
+                if whom.is_none_or(|whom| whom == rank) =>
+            {
+                Some((index, InjectPoint { point: point.clone(), nth: *nth }, *again))
+            }
+            _ => None,
+        })
+    }
+
+    /// A rank that dies by SIGKILL though nobody here sent it has come to one of its points. Which
+    /// one, only the phase tells: the point of replays lies in replays.
+    pub(super) fn look_whether_a_point_fired(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        ending: Ending,
+    ) {
+        if ending != Ending::Signal(libc::SIGKILL) || self.recorder.was_killed(rank, incarnation) {
+            return;
+        }
+        let replaying = self.recorder.phase(rank) == Phase::Replaying as u64;
+        let fired: Vec<usize> = self
+            .points(rank)
+            .filter(|(_, point, _)| (point.point == REPLAY_POINT) == replaying)
+            .map(|(index, _, _)| index)
+            .collect();
+        self.fired.extend(fired.into_iter().map(|index| (index, rank)));
+    }
+
     pub(super) fn inject(&mut self, due: Due) {
         match due {
             Due::Rank(rank) => {

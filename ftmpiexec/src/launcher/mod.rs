@@ -12,7 +12,7 @@ mod servers;
 
 use crate::agent::started_at;
 use crate::cli::Plan;
-use crate::inject::{Fault, FaultClock};
+use crate::inject::FaultClock;
 use crate::orders::{FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
@@ -23,11 +23,12 @@ use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};
 use ftmpi_protocols::scheduler;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
-use ftmpi_wire::control::{InjectPoint, JobView};
+use ftmpi_wire::control::JobView;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_dir::JobDir;
 use servers::Servers;
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -78,6 +79,8 @@ struct Launcher {
     input: StandardInput,
     printed: Vec<[u64; 2]>,
     faults: FaultClock,
+    /// Points that have killed their rank: (index of the fault, rank).
+    fired: HashSet<(usize, Rank)>,
     begin: Instant,
     running_since: Option<Instant>,
     events: mpsc::UnboundedSender<Event>,
@@ -116,6 +119,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         input: StandardInput::new(job_dir.as_ref(), events.clone())?,
         printed: vec![[0; 2]; size],
         faults: FaultClock::new(&plan.faults, size as u32),
+        fired: HashSet::new(),
         job: job(&plan)?,
         begin: Instant::now(),
         running_since: None,
@@ -195,6 +199,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
         programs: plan.programs.clone(),
         program_of: plan.program_of.clone(),
         local_rank_of,
+        one_machine: !plan.machines.iter().any(|machine| agents::is_remote(plan, &machine.name)),
         stack_limit: (stack.soft, stack.hard),
     })
 }
@@ -251,7 +256,7 @@ impl Launcher {
                         or_beginning,
                         printed: self.printed[rank.index()],
                         fed: rank == Rank(0),
-                        inject: self.points_for(rank, incarnation),
+                        inject: self.points_for(rank),
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
@@ -279,23 +284,6 @@ impl Launcher {
     fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
         let (host, _) = self.dispatcher.location(rank);
         self.to_agent(host, ToAgent::Tell { rank, incarnation, what });
-    }
-
-    /// Points at which a rank kills itself: in its first life only, unless asked otherwise.
-    fn points_for(&self, rank: Rank, incarnation: Incarnation) -> Vec<InjectPoint> {
-        self.plan
-            .faults
-            .iter()
-            .filter_map(|fault| match fault {
-                Fault::KillAtPoint { rank: whom, point, nth, again }
-                    if whom.is_none_or(|whom| whom == rank)
-                        && (*again || incarnation == Incarnation(0)) =>
-                {
-                    Some(InjectPoint { point: point.clone(), nth: *nth })
-                }
-                _ => None,
-            })
-            .collect()
     }
 
     fn handle(&mut self, event: Event) {
@@ -425,6 +413,7 @@ impl Launcher {
             }
             Report::Ended { ending, seen_ns } => {
                 self.agents[host as usize].processes.remove(&rank);
+                self.look_whether_a_point_fired(rank, incarnation, ending.into());
                 self.recorder.ended(rank, incarnation, now, Duration::from_nanos(seen_ns));
                 let progress = self.recorder.progress(rank);
                 Input::Ended { rank, incarnation, ending: ending.into(), progress }

@@ -171,6 +171,16 @@ impl Recorder {
         self.kills.insert((rank, incarnation), at);
     }
 
+    /// Whether a fault was injected into this life.
+    pub fn was_killed(&self, rank: Rank, incarnation: Incarnation) -> bool {
+        self.kills.contains_key(&(rank, incarnation))
+    }
+
+    /// What the rank was doing when its counters came last (`ftmpi_wire::status::Phase`).
+    pub fn phase(&self, rank: Rank) -> u64 {
+        self.latest[rank.index()].phase
+    }
+
     /// The counters of a life.
     pub fn counters(&mut self, rank: Rank, _incarnation: Incarnation, counters: Counters) {
         self.latest[rank.index()] = counters;

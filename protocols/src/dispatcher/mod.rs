@@ -229,7 +229,7 @@ impl Dispatcher {
         let state = &mut self.ranks[rank.index()];
         if state.image_trouble.as_ref() != Some(&why) {
             self.commands.push_back(Command::Say(format!(
-                "image {image} of rank {rank} was not kept: {why}; the job goes on with the older one"
+                "image {image} of rank {rank} was not kept: {why}; the job goes on without it"
             )));
             state.image_trouble = Some(why);
         }
@@ -342,11 +342,10 @@ impl Dispatcher {
         let Some(state) = self.living(rank, incarnation) else { return };
         let said_hello = state.stage == Stage::Running;
         let code = match (ending, state.exiting) {
-            // The program ended in order and told so.
+            // The program ended in order and told so; its output was out before.
             (Ending::Code(_), Some(code)) => code,
-            // Nobody needs this rank's log any more: a death now is only an exit code.
-            (Ending::Signal(signal), _) if all_exiting => 128 + signal,
-            (Ending::ControlLost, Some(code)) if all_exiting => code,
+            // Nobody needs this rank's log any more: the manner of its death is no matter.
+            (_, Some(code)) if all_exiting => code,
             // No MPI program, or `_exit`: what a process returns is its own affair.
             (Ending::Code(0), None) => 0,
             (Ending::Code(code), None) if state.finalizing => code,
