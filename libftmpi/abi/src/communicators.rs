@@ -112,6 +112,29 @@ pub extern "C" fn MPI_Comm_idup(comm: Comm, newcomm: Out<Comm>, request: Out<Req
 }
 
 #[entry(guard = enter)]
+pub extern "C" fn MPI_Comm_idup_with_info(
+    comm: Comm,
+    info: Info,
+    newcomm: Out<Comm>,
+    request: Out<Request>,
+) -> c_int {
+    let kept = match attributes::copies("MPI_Comm_idup_with_info", comm) {
+        Ok(kept) => kept,
+        Err(code) => return code,
+    };
+    on_comm("MPI_Comm_idup_with_info", comm, |job, old| {
+        let info = info.optional_id()?;
+        let (new, pending) = job.comm_idup(old)?;
+        if let Some(info) = info {
+            job.comm_set_info(new, info)?;
+        }
+        attributes::give(new, kept)?;
+        newcomm.put(Comm::of(new))?;
+        request.put(pending)
+    })
+}
+
+#[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_create(comm: Comm, group: Group, newcomm: Out<Comm>) -> c_int {
     on_comm("MPI_Comm_create", comm, |job, comm| {
         newcomm.put(Comm::of_member(job.comm_create(comm, group.id()?)?))

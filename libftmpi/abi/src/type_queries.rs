@@ -1,8 +1,8 @@
 //! What may be asked of a datatype: bounds, sizes, how it was made; commit, free, pack, unpack.
 
 use crate::attributes;
-use crate::calls::{enter, on_comm, on_job};
-use crate::constants::MPI_MAX_OBJECT_NAME;
+use crate::calls::{Job, enter, on_comm, on_job};
+use crate::constants::{MPI_DISTRIBUTE_DFLT_DARG, MPI_MAX_OBJECT_NAME};
 use crate::decode::{self, Number, count_or_undefined, length};
 use crate::handle::{Comm, Datatype};
 use crate::memory::{Buf, BufMut, Out, OutArray, OutText, Text};
@@ -106,6 +106,27 @@ pub extern "C" fn MPI_Type_get_envelope(
     })
 }
 
+/// Every argument of a constructor is told in the form of the `int` calls, also if it came by a `_c` call.
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_envelope_c(
+    datatype: Datatype,
+    integers: Out<i64>,
+    addresses: Out<i64>,
+    large_counts: Out<i64>,
+    datatypes: Out<i64>,
+    combiner: Out<c_int>,
+) -> c_int {
+    on_job("MPI_Type_get_envelope_c", |job| {
+        let t = datatype.look(job)?;
+        let contents = t.constructor().contents(order_number, distribution_number);
+        integers.put(contents.integers.len() as i64)?;
+        addresses.put(contents.addresses.len() as i64)?;
+        large_counts.put(0)?;
+        datatypes.put(contents.types.len() as i64)?;
+        combiner.put(combiner_number(t.constructor().combiner()))
+    })
+}
+
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_get_contents(
     datatype: Datatype,
@@ -117,42 +138,69 @@ pub extern "C" fn MPI_Type_get_contents(
     datatypes: OutArray<Datatype>,
 ) -> c_int {
     on_job("MPI_Type_get_contents", |job| {
-        let t = datatype.look(job)?;
-        if t.constructor().combiner() == Combiner::Named {
-            bail!(Type, "a predefined datatype has no contents");
-        }
-        let contents = t.constructor().contents(order_number, distribution_number);
-        let room = [
-            ("integers", contents.integers.len(), max_integers),
-            ("addresses", contents.addresses.len(), max_addresses),
-            ("datatypes", contents.types.len(), max_datatypes),
-        ];
-        for (what, needed, given) in room {
-            if length("the room for an array", given)? < needed {
-                bail!(Arg, "there is room for {given} {what}, {needed} are needed");
-            }
-        }
-        let default = core::DEFAULT_DISTRIBUTION_ARGUMENT;
-        for (slot, &value) in
-            integers.slice(contents.integers.len())?.iter_mut().zip(&contents.integers)
-        {
-            *slot = if value == default {
-                crate::constants::MPI_DISTRIBUTE_DFLT_DARG
-            } else {
-                decode::fit(value)?
-            };
-        }
-        addresses.slice(contents.addresses.len())?.copy_from_slice(&contents.addresses);
-        let places = datatypes.slice(contents.types.len())?;
-        for (slot, t) in places.iter_mut().zip(contents.types) {
-            // A derived type comes back as a new handle that the program must free.
-            *slot = match t.as_builtin() {
-                Some(builtin) => Datatype::of_builtin(builtin),
-                None => Datatype::store(job, t)?,
-            };
-        }
-        Ok(())
+        let room = [max_integers, max_addresses, max_datatypes].map(i64::from);
+        contents(job, datatype, room, integers, addresses, datatypes)
     })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Type_get_contents_c(
+    datatype: Datatype,
+    max_integers: i64,
+    max_addresses: i64,
+    _max_large_counts: i64,
+    max_datatypes: i64,
+    integers: OutArray<c_int>,
+    addresses: OutArray<i64>,
+    _large_counts: OutArray<i64>,
+    datatypes: OutArray<Datatype>,
+) -> c_int {
+    on_job("MPI_Type_get_contents_c", |job| {
+        let room = [max_integers, max_addresses, max_datatypes];
+        contents(job, datatype, room, integers, addresses, datatypes)
+    })
+}
+
+/// Tells how a type was made; `room` is for how many integers, addresses and datatypes there is place.
+fn contents(
+    job: &mut Job,
+    datatype: Datatype,
+    room: [i64; 3],
+    integers: OutArray<c_int>,
+    addresses: OutArray<i64>,
+    datatypes: OutArray<Datatype>,
+) -> Result<()> {
+    let t = datatype.look(job)?;
+    if t.constructor().combiner() == Combiner::Named {
+        bail!(Type, "a predefined datatype has no contents");
+    }
+    let contents = t.constructor().contents(order_number, distribution_number);
+    let needed = [contents.integers.len(), contents.addresses.len(), contents.types.len()];
+    for ((what, needed), given) in
+        ["integers", "addresses", "datatypes"].iter().zip(needed).zip(room)
+    {
+        if length("the room for an array", given)? < needed {
+            bail!(Arg, "there is room for {given} {what}, {needed} are needed");
+        }
+    }
+    let places = integers.slice(contents.integers.len())?;
+    for (slot, &value) in places.iter_mut().zip(&contents.integers) {
+        *slot = if value == core::DEFAULT_DISTRIBUTION_ARGUMENT {
+            MPI_DISTRIBUTE_DFLT_DARG
+        } else {
+            decode::fit(value)?
+        };
+    }
+    addresses.slice(contents.addresses.len())?.copy_from_slice(&contents.addresses);
+    let places = datatypes.slice(contents.types.len())?;
+    for (slot, t) in places.iter_mut().zip(contents.types) {
+        // A derived type comes back as one more handle, which the program frees.
+        *slot = match t.as_builtin() {
+            Some(builtin) => Datatype::of_builtin(builtin),
+            None => Datatype::store(job, t)?,
+        };
+    }
+    Ok(())
 }
 
 /// The number of bytes of a packed message.
