@@ -148,6 +148,8 @@ pub enum Telling {
     AllFinalized,
     /// All programs have ended.
     AllExiting,
+    /// End at once with this code.
+    Die(i32),
 }
 
 /// Start a life.

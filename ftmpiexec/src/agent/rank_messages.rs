@@ -68,11 +68,9 @@ impl Agent {
         view.incarnations.clone_from(&directory.incarnations);
         view.app_number = job.program_of[rank.index()];
         view.processors = self.processors;
-        view.local_ranks = directory
-            .host_of
-            .iter()
-            .filter(|host| job.one_machine || **host == self.host)
-            .count() as u32;
+        view.local_ranks =
+            directory.host_of.iter().filter(|host| job.one_machine || **host == self.host).count()
+                as u32;
         if let Some(life) = self.lives.get(&rank) {
             view.inject.clone_from(&life.start.inject);
             view.retained = life
@@ -122,6 +120,7 @@ impl Agent {
                 life.send(&ToRank::ImageFailed { image }, Vec::new(), false);
             }
             Telling::AllFinalized => life.send(&ToRank::AllFinalized, Vec::new(), false),
+            Telling::Die(code) => life.send(&ToRank::Die { code }, Vec::new(), false),
             Telling::AllExiting => {
                 life.release();
                 life.send(&ToRank::AllExiting, Vec::new(), false);

@@ -1,9 +1,11 @@
 //! The command line: as users of Hydra know it, and what is ours.
 
+mod locality;
 mod machinefile;
 mod normalize;
 mod plan;
 
+pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::{Plan, Starter};
 

@@ -1,5 +1,6 @@
 //! The command line, checked and complete: what the launcher works from.
 
+use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
     Cli, EventsChoice, LauncherKind, OutputChoice, Part, Switch, TransportChoice, WtimeChoice,
@@ -8,6 +9,7 @@ use crate::inject::Fault;
 use crate::orders::Program;
 use anyhow::{Context, bail};
 use ftmpi_wire::control::{Events, ProtocolConfig};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,6 +55,8 @@ pub struct Plan {
     pub whole_lines: bool,
     /// How other hosts are reached.
     pub starter: Starter,
+    /// Names of the hosts whose agents are not started here.
+    remote: HashSet<String>,
     /// Path of ftmpiexec there.
     pub remote_path: PathBuf,
     /// Say more.
@@ -63,6 +67,11 @@ pub struct Plan {
 const RANKS_MAX: usize = 16_384;
 
 impl Plan {
+    /// Whether the agent of this host is started by ssh.
+    pub fn is_remote(&self, host: &str) -> bool {
+        self.remote.contains(host)
+    }
+
     /// Checks a command line and completes it.
     ///
     /// # Errors
@@ -100,8 +109,7 @@ impl Plan {
             .enumerate()
             .flat_map(|(number, part)| (0..part.ranks).map(move |_| number as u32))
             .collect();
-        let alone = cli.hosts.is_none() && cli.machinefile.is_none();
-        let placement = place(&machines, ranks, cli.ppn, alone)?;
+        let placement = place(&machines, ranks, cli.ppn)?;
         if !ftmpi_protocols::registry::NAMES.contains(&cli.protocol.as_str()) {
             bail!(
                 "--protocol {}: there is {}",
@@ -121,6 +129,9 @@ impl Plan {
         }
         let starter = match (cli.launcher, &cli.rsh) {
             (LauncherKind::Fork, _) => Starter::Fork,
+            (LauncherKind::Ssh, Some(command)) if command.trim().is_empty() => {
+                bail!("--rsh is empty: which command reaches other hosts?")
+            }
             (LauncherKind::Ssh, Some(command)) => {
                 Starter::Remote(command.split_whitespace().map(str::to_owned).collect())
             }
@@ -129,6 +140,13 @@ impl Plan {
                     .map(str::to_owned)
                     .to_vec(),
             ),
+        };
+        let remote = match starter {
+            Starter::Fork => HashSet::new(),
+            Starter::Remote(_) => {
+                let names = machines.iter().map(|machine| machine.name.clone());
+                names.filter(|name| !locality::is_here(name)).collect()
+            }
         };
         let own = std::env::current_exe().context("where is this program?")?;
         Ok(Self {
@@ -155,6 +173,7 @@ impl Plan {
             prepend_rank: cli.prepend_rank,
             whole_lines: cli.output == OutputChoice::Lines,
             starter,
+            remote,
             remote_path: cli.remote_path.clone().unwrap_or(own),
             verbose: cli.verbose,
         })
@@ -179,12 +198,7 @@ fn merge(machines: Vec<Machine>) -> Vec<Machine> {
 }
 
 /// As Hydra: fill each host's slots, then the next host; begin again when all are full.
-fn place(
-    machines: &[Machine],
-    ranks: usize,
-    ppn: Option<u32>,
-    alone: bool,
-) -> anyhow::Result<Vec<u32>> {
+fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> anyhow::Result<Vec<u32>> {
     if ppn == Some(0) {
         bail!("-ppn must be at least 1");
     }
@@ -204,7 +218,6 @@ fn place(
     if round.is_empty() {
         bail!("no host has a slot for a rank");
     }
-    let _ = alone;
     Ok(round.iter().copied().cycle().take(ranks).collect())
 }
 
@@ -253,10 +266,10 @@ mod tests {
     #[test]
     fn ranks_fill_hosts_as_under_hydra() {
         let machines = machinefile::parse_list("a,b").unwrap();
-        assert_eq!(place(&machines, 4, None, false).unwrap(), [0, 1, 0, 1]);
-        assert_eq!(place(&machines, 4, Some(2), false).unwrap(), [0, 0, 1, 1]);
+        assert_eq!(place(&machines, 4, None).unwrap(), [0, 1, 0, 1]);
+        assert_eq!(place(&machines, 4, Some(2)).unwrap(), [0, 0, 1, 1]);
         let machines = machinefile::parse_list("a:2,b:1,c:0").unwrap();
-        assert_eq!(place(&machines, 5, None, false).unwrap(), [0, 0, 1, 0, 0]);
-        assert!(place(&machinefile::parse_list("a:0").unwrap(), 1, None, false).is_err());
+        assert_eq!(place(&machines, 5, None).unwrap(), [0, 0, 1, 0, 0]);
+        assert!(place(&machinefile::parse_list("a:0").unwrap(), 1, None).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::cli::{Cli, Part, Plan, Starter};
-use crate::launcher::{is_remote, shell_word};
+use crate::launcher::shell_word;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn ask(plan: &Plan, name: &str) -> Finding {
     let Starter::Remote(words) = &plan.starter else {
         return Finding::good(WHAT, format!("{name}: its agent is started here"));
     };
-    if !is_remote(plan, name) {
+    if !plan.is_remote(name) {
         return Finding::good(WHAT, format!("{name}: this one"));
     }
     let begin = Instant::now();

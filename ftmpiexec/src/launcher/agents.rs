@@ -1,14 +1,14 @@
 //! Agents as the launcher sees them: started here or over ssh, called back, lost, started again.
 
 use super::{Authenticated, Event, Launcher, ProcessId, started_at};
-use crate::cli::{Plan, Starter};
+use crate::cli::{Starter, own_address_towards};
 use crate::orders::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,29 +65,6 @@ impl AgentState {
     }
 }
 
-/// Whether the agent of this host is started by ssh.
-pub fn is_remote(plan: &Plan, host: &str) -> bool {
-    if plan.starter == Starter::Fork || host == "localhost" {
-        return false;
-    }
-    if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
-        return false;
-    }
-    let uname = rustix::system::uname();
-    let own = uname.nodename().to_string_lossy();
-    let short = |name: &str| name.split('.').next().unwrap_or("").to_owned();
-    !(host == own || (short(host) == short(&own) && host.parse::<IpAddr>().is_err()))
-}
-
-/// Our address on the way to a host.
-fn own_address_towards(host: &str) -> Option<IpAddr> {
-    let target = (host, 9).to_socket_addrs().ok()?.find(SocketAddr::is_ipv4)?;
-    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    // Sends nothing: asks the routing table.
-    socket.connect(target).ok()?;
-    Some(socket.local_addr().ok()?.ip())
-}
-
 thread_local! {
     static STARTS: Arc<Semaphore> = Arc::new(Semaphore::new(STARTS_AT_ONCE));
 }
@@ -95,7 +72,7 @@ thread_local! {
 impl Launcher {
     pub(super) fn start_agent(&mut self, host: u32) {
         let name = self.plan.machines[host as usize].name.clone();
-        let remote = is_remote(&self.plan, &name);
+        let remote = self.plan.is_remote(&name);
         let state = &mut self.agents[host as usize];
         state.kill_hard();
         state.launch += 1;
@@ -281,7 +258,7 @@ impl Launcher {
         }
         state.kill_hard();
         state.port = None;
-        if !is_remote(&self.plan, &self.plan.machines[host as usize].name) {
+        if !self.plan.is_remote(&self.plan.machines[host as usize].name) {
             self.kill_leftovers_here(host);
         }
         self.tell_dispatcher(Input::AgentLost { host, why: why.to_owned() });

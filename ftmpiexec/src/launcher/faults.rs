@@ -40,7 +40,10 @@ impl Launcher {
         if ending != Ending::Signal(libc::SIGKILL) || self.recorder.was_killed(rank, incarnation) {
             return;
         }
-        let replaying = self.recorder.phase(rank) == Phase::Replaying as u64;
+        // A life that begins again is replayed before it says that it does.
+        let phase = self.recorder.phase(rank);
+        let replaying = incarnation > Incarnation(0)
+            && (phase == Phase::Replaying as u64 || phase == Phase::Starting as u64);
         let fired: Vec<usize> = self
             .points(rank)
             .filter(|(_, point, _)| (point.point == REPLAY_POINT) == replaying)
@@ -65,7 +68,7 @@ impl Launcher {
                 let Some(host) = host.map(|host| host as u32) else { return };
                 let Some(process) = self.agent_pid(host) else { return };
                 self.printer.say(format!("killing the agent of {name} (--inject)"));
-                if super::agents::is_remote(&self.plan, &name) {
+                if self.plan.is_remote(&name) {
                     self.to_agent(host, ToAgent::KillYourself);
                 } else if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);

@@ -17,7 +17,7 @@ use crate::orders::{FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
-pub use agents::{is_remote, shell_word};
+pub use agents::shell_word;
 use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};
@@ -35,7 +35,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Heartbeats that an agent may miss (one a second) before it counts as lost.
-const MISSED_BEATS_MAX: u32 = 20;
+const MISSED_BEATS_MAX: u32 = 10;
 /// How long agents may take to kill their ranks at the end.
 const FAREWELL: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(50);
@@ -104,7 +104,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     let printer = Printer::start(style);
     let mut signals = Signals::new()?;
     let key = JobKey::generate();
-    let elsewhere = plan.machines.iter().any(|machine| agents::is_remote(&plan, &machine.name));
+    let elsewhere = plan.machines.iter().any(|machine| plan.is_remote(&machine.name));
     let bind = if elsewhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
     let listen = listener.local_addr()?;
@@ -199,7 +199,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
         programs: plan.programs.clone(),
         program_of: plan.program_of.clone(),
         local_rank_of,
-        one_machine: !plan.machines.iter().any(|machine| agents::is_remote(plan, &machine.name)),
+        one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         stack_limit: (stack.soft, stack.hard),
     })
 }
@@ -274,6 +274,9 @@ impl Launcher {
                 }
                 Command::AllExiting { rank, incarnation } => {
                     self.tell(rank, incarnation, Telling::AllExiting);
+                }
+                Command::Die { rank, incarnation, code } => {
+                    self.tell(rank, incarnation, Telling::Die(code));
                 }
                 Command::Say(line) => self.printer.say(line),
                 Command::End { code, text, keep } => self.outcome = Some((code, text, keep)),
@@ -467,7 +470,7 @@ impl Launcher {
             agent.missed += 1;
             if agent.missed > MISSED_BEATS_MAX {
                 let launch = agent.launch;
-                self.agent_gone(host, launch, "its agent has been silent for 20 s");
+                self.agent_gone(host, launch, "its agent has been silent for 10 s");
             }
         }
         let failures = self.dispatcher.failures();

@@ -1,7 +1,7 @@
 //! Event loggers and checkpoint servers: processes of their own, started before the ranks, started
 //! again on the same address and directory when they die.
 
-use super::agents::{is_remote, shell_word};
+use super::agents::shell_word;
 use super::job_dir::JobDir;
 use super::{Event, Launcher};
 use crate::cli::{Machine, Plan, ServerDuty, Starter};
@@ -299,7 +299,7 @@ fn of_kind(
         .filter_map(|machine| Some((machine, duty(machine)?)))
         .enumerate()
         .map(|(number, (machine, duty))| {
-            let host = is_remote(plan, &machine.name).then(|| machine.name.clone());
+            let host = plan.is_remote(&machine.name).then(|| machine.name.clone());
             (new(host, number), duty)
         })
         .collect();

@@ -285,6 +285,15 @@ pub enum Command {
         /// In which life.
         incarnation: Incarnation,
     },
+    /// Let the rank end at once.
+    Die {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// With this exit code.
+        code: i32,
+    },
     /// A line for the user.
     Say(String),
     /// Stop whatever still runs; the job's exit code is this. The last command.

@@ -26,6 +26,9 @@ use std::time::Duration;
 /// How long the other ranks may take to end after one left without `MPI_Finalize`.
 const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
 
+/// A death is reported no later than this after the first complaint about it.
+const ECHO_TIME: Duration = Duration::from_millis(300);
+
 /// What the dispatcher must know of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -58,6 +61,7 @@ pub struct Dispatcher {
     all_finalized: bool,
     all_exiting: bool,
     left_early_at: Option<(Duration, Rank)>,
+    complaint: Option<(Duration, i32, String)>,
     ended: bool,
     now: Duration,
 }
@@ -83,6 +87,7 @@ impl Dispatcher {
             all_finalized: false,
             all_exiting: false,
             left_early_at: None,
+            complaint: None,
             ended: false,
             now: Duration::ZERO,
         }
@@ -169,12 +174,7 @@ impl Dispatcher {
             }
             Input::Exiting { rank, incarnation, code } => self.exiting(rank, incarnation, code),
             Input::Abort { rank, incarnation, code, text } => {
-                if self.living(rank, incarnation).is_some() {
-                    let why =
-                        if text.is_empty() { format!("MPI_Abort with code {code}") } else { text };
-                    let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
-                    self.end(code, Some(text));
-                }
+                self.aborted(rank, incarnation, code, &text);
             }
             Input::Ended { rank, incarnation, ending, progress } => {
                 self.process_ended(rank, incarnation, ending, progress);
@@ -236,6 +236,11 @@ impl Dispatcher {
     }
 
     fn tick(&mut self) {
+        if let Some((_, code, text)) =
+            self.complaint.take_if(|(since, _, _)| self.now >= *since + ECHO_TIME)
+        {
+            return self.end(code, Some(text));
+        }
         if let Some((since, rank)) = self.left_early_at {
             if self.now > since + GRACE_WITHOUT_FINALIZE {
                 let text = format!(
@@ -329,6 +334,24 @@ impl Dispatcher {
             self.commands.push_back(Command::AllExiting { rank, incarnation });
         }
         self.look_at_barriers();
+    }
+
+    fn aborted(&mut self, rank: Rank, incarnation: Incarnation, code: i32, text: &str) {
+        let (now, all_exiting) = (self.now, self.all_exiting);
+        let Some(state) = self.living(rank, incarnation) else { return };
+        if let (true, Some(code)) = (all_exiting, state.exiting) {
+            // It saw others leave before it was told that all do.
+            return self.commands.push_back(Command::Die { rank, incarnation, code });
+        }
+        let host = self.host_name(rank);
+        if text.is_empty() {
+            let text = format!("rank {rank} on {host}: MPI_Abort with code {code}");
+            self.end(code, Some(text));
+        } else {
+            // The library's own complaint may be the echo of a death that is being reported.
+            let text = format!("rank {rank} on {host}: {text}");
+            self.complaint.get_or_insert((now, code, text));
+        }
     }
 
     fn process_ended(

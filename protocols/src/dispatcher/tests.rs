@@ -213,3 +213,23 @@ fn images_are_asked_for_when_due_and_never_twice_at_once() {
         .collect();
     assert_eq!(asked, [(0, 1), (1, 1)]);
 }
+
+#[test]
+fn a_complaint_waits_for_the_death_behind_it() {
+    let mut dispatcher = running(settings(2, 1, "none"));
+    let complaint = Input::Abort {
+        rank: Rank(0),
+        incarnation: Incarnation(0),
+        code: 1,
+        text: "lost its connection to rank 1".into(),
+    };
+    dispatcher.handle(S, complaint.clone());
+    assert_eq!(drain(&mut dispatcher), []);
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 10));
+    assert!(matches!(drain(&mut dispatcher).pop(), Some(Command::End { code: 137, .. })));
+
+    let mut dispatcher = running(settings(2, 1, "none"));
+    dispatcher.handle(S, complaint);
+    dispatcher.handle(2 * S, Input::Tick);
+    assert!(matches!(drain(&mut dispatcher).pop(), Some(Command::End { code: 1, .. })));
+}
