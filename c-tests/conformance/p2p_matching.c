@@ -187,6 +187,7 @@ static void cancel(void)
     MPI_Irecv(&word, 1, MPI_INT, from, 997, MPI_COMM_WORLD, &q);
     MPI_Cancel(&q);
     MPI_Wait(&q, MPI_STATUS_IGNORE);
+    MPI_Barrier(check_comm);
     int got = -1;
     MPI_Sendrecv(&check_rank, 1, MPI_INT, to, 997, &got, 1, MPI_INT, from, 997, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
