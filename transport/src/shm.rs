@@ -119,6 +119,10 @@ pub struct Channel<T> {
     read_bulk: u64,
     told: u64,
     told_bulk: u64,
+    /// Something was told since [`Channel::take_told`].
+    told_anything: bool,
+    /// The last push found no room.
+    stalled: bool,
     incoming: Option<Incoming<T>>,
 }
 
@@ -169,6 +173,8 @@ impl<T: Copy> Channel<T> {
             read_bulk: 0,
             told: 0,
             told_bulk: 0,
+            told_anything: false,
+            stalled: false,
             incoming: None,
         })
     }
@@ -199,10 +205,13 @@ impl<T: Copy> Channel<T> {
             }
             self.publish(self.written, KIND_INLINE);
             self.written += 1;
+            self.stalled = false;
             return true;
         }
         // SAFETY: as the caller promises.
-        unsafe { self.push_long(header, payload, begun, sent) }
+        let done = unsafe { self.push_long(header, payload, begun, sent) };
+        self.stalled = !done;
+        done
     }
 
     #[inline(never)]
@@ -337,6 +346,35 @@ impl<T: Copy> Channel<T> {
         self.out.sleeping().load(Ordering::Relaxed) != 0
     }
 
+    /// Whether the other side has learnt since the last question that there is room again: if it
+    /// sleeps ([`Channel::must_ring`]), it may wait for just that.
+    #[inline]
+    pub fn take_told(&mut self) -> bool {
+        std::mem::take(&mut self.told_anything)
+    }
+
+    /// Whether a push that found no room may find some now.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        self.stalled
+            && (self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
+                || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk)
+    }
+
+    /// Whether polls gave room back to the writer since this was asked last. A writer that sleeps
+    /// because its ring was full ([`Channel::must_ring`]) is to be woken then.
+    #[inline]
+    pub fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.freed)
+    }
+
+    /// Whether the reader gave room back that no push has seen yet.
+    #[must_use]
+    pub fn has_new_room(&self) -> bool {
+        self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
+            || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk
+    }
+
     /// Says whether the writer must ring our doorbell.
     pub fn set_sleeping(&self, sleeping: bool) {
         self.into.sleeping().store(u32::from(sleeping), Ordering::Relaxed);
@@ -377,6 +415,7 @@ impl<T: Copy> Channel<T> {
             }
             if self.read - self.told >= TELL_LINES {
                 self.told = self.read;
+                self.told_anything = true;
                 self.into.consumed_lines().store(self.read, Ordering::Release);
             }
         }
@@ -452,9 +491,11 @@ impl<T: Copy> Channel<T> {
         let whole = incoming.received == incoming.header.len;
         if whole || self.read_bulk - self.told_bulk >= TELL_BULK {
             self.told_bulk = self.read_bulk;
+            self.told_anything = true;
             self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
             self.told = self.read;
             self.into.consumed_lines().store(self.read, Ordering::Release);
+            self.freed = true;
         }
         if whole && let Some(done) = self.incoming.take() {
             receiver.end(&done.header, done.token);

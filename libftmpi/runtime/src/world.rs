@@ -128,6 +128,7 @@ impl World {
             all_finalized: false,
             all_exiting: false,
             window_used: 0,
+            blocked: false,
             inject: Vec::new(),
         }
     }
@@ -371,7 +372,14 @@ impl World {
         let way = &mut self.ways[index];
         let mut hand = Hand { from: way.peer, sink, inject: &mut self.inject };
         match &mut way.channel {
-            Channel::Shm { channel, .. } => channel.poll(&mut hand),
+            Channel::Shm { channel, doorbell } => {
+                let came = channel.poll(&mut hand);
+                // A writer that sleeps because the ring was full does not hear that there is room.
+                if came && channel.take_told() && channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                came
+            }
             Channel::Tcp(channel) => match channel.poll(&mut hand) {
                 Outcome::Done => true,
                 Outcome::Nothing => false,
@@ -394,7 +402,7 @@ impl World {
     fn is_ready(&self) -> bool {
         URGENT.load(Ordering::Relaxed)
             || self.ways.iter().any(|way| match &way.channel {
-                Channel::Shm { channel, .. } => channel.is_ready(),
+                Channel::Shm { channel, .. } => channel.is_ready() || channel.can_go_on(),
                 Channel::Tcp(_) => false,
             })
     }
@@ -447,6 +455,7 @@ impl Link for World {
                 if channel.must_ring() {
                     sleep::ring(*doorbell);
                 }
+                self.blocked |= !done;
                 if done { Push::Done } else { Push::Full }
             }
             Channel::Tcp(channel) => {
@@ -454,6 +463,7 @@ impl Link for World {
                 let outcome = unsafe {
                     channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
                 };
+                self.blocked |= outcome != Outcome::Done;
                 // A lost connection shows at the next poll.
                 if outcome == Outcome::Done { Push::Done } else { Push::Full }
             }
@@ -555,8 +565,12 @@ impl Link for World {
         let sleeper = self.sleeper.as_ref().expect("just seen");
         sleeper.fence();
         if !self.is_ready() {
-            sleeper.sleep(100);
+            // Nothing tells that a full socket has room again: look for it.
+            let full_socket = self.blocked
+                && self.ways.iter().any(|way| matches!(way.channel, Channel::Tcp(_)));
+            sleeper.sleep(if full_socket { 1 } else { 100 });
         }
+        self.blocked = false;
         self.set_sleeping(false);
         // Whatever woke us may be on the control socket or the logger's.
         self.until_control = 1;
