@@ -18,13 +18,15 @@ pub struct SimLink {
     stop: Stop,
     /// Payloads of which only a part has landed, by sender.
     landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
+    /// The latest life of each peer that was heard of.
+    lives: Vec<(Rank, Incarnation)>,
 }
 
 impl SimLink {
     /// For rank `me`, whose coroutine stops by `stop`.
     #[must_use]
     pub fn new(me: usize, stop: Stop) -> Self {
-        Self { me, stop, landing: Vec::new() }
+        Self { me, stop, landing: Vec::new(), lives: Vec::new() }
     }
 
     fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
@@ -41,7 +43,8 @@ impl SimLink {
                 self.landing.push((from, *header, landing.at, landing.capacity, landing.token));
             }
             Item::Rest { payload } => {
-                let at = self.landing.iter().position(|l| l.0 == from).expect("its first part came");
+                let at =
+                    self.landing.iter().position(|l| l.0 == from).expect("its first part came");
                 let (_, header, to, capacity, token) = self.landing.remove(at);
                 let half = payload.len() / 2;
                 let end = payload.len().min(capacity);
@@ -51,6 +54,16 @@ impl SimLink {
                 sink.landed(from, &header, token);
             }
         }
+    }
+
+    /// What is half landed from an earlier life of `peer` never comes whole.
+    fn renew<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
+        match self.lives.iter_mut().find(|(rank, _)| *rank == peer) {
+            Some((_, known)) if *known >= incarnation => return,
+            Some((_, known)) => *known = incarnation,
+            None => self.lives.push((peer, incarnation)),
+        }
+        self.break_off(sink, peer);
     }
 
     fn break_off<S: Sink>(&mut self, sink: &mut S, from: Rank) {
@@ -97,9 +110,12 @@ impl Link for SimLink {
         while let Some(news) = with(|world| world.next_news(self.me)) {
             came = true;
             match &news {
-                News::Channel(peer, incarnation) => sink.channel_up(*peer, *incarnation),
+                News::Channel(peer, incarnation) => {
+                    self.renew(sink, *peer, *incarnation);
+                    sink.channel_up(*peer, *incarnation);
+                }
                 News::Restarted(peer, incarnation) => {
-                    self.break_off(sink, *peer);
+                    self.renew(sink, *peer, *incarnation);
                     sink.peer_restarted(*peer, *incarnation);
                 }
                 News::LoggerUp(_) => sink.logger_up(),
@@ -107,7 +123,10 @@ impl Link for SimLink {
                 // The copy is made in the rank's own memory.
                 News::Log(frame) => sink.log_frame(frame.clone()),
                 News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
-                News::Item(from, item) => {
+                // The end of an earlier life's channel, which is closed by now.
+                News::Item(from, life, _)
+                    if self.lives.iter().any(|(rank, known)| rank == from && known > life) => {}
+                News::Item(from, _, item) => {
                     self.land(sink, *from, item);
                     self.point("read");
                 }

@@ -87,7 +87,7 @@ pub enum News {
     /// An image is stable.
     Committed(ImageNo, ImageNo),
     /// From a channel.
-    Item(Rank, Item),
+    Item(Rank, Incarnation, Item),
 }
 
 #[derive(Debug)]
@@ -95,8 +95,15 @@ enum Event {
     /// For this life of a rank.
     News(usize, Incarnation, News),
     /// Something on the channel between these lives.
-    Arrive { from: (usize, Incarnation), to: (usize, Incarnation), item: Item },
-    Open { a: (usize, Incarnation), b: (usize, Incarnation) },
+    Arrive {
+        from: (usize, Incarnation),
+        to: (usize, Incarnation),
+        item: Item,
+    },
+    Open {
+        a: (usize, Incarnation),
+        b: (usize, Incarnation),
+    },
     Wake(usize, Incarnation),
     Start(usize),
     Crash,
@@ -121,9 +128,13 @@ struct Life {
     news: VecDeque<News>,
     images: Vec<Image>,
     last_image: u64,
+    /// Two images have been offered: the start of the program is not, any more.
+    start_gone: bool,
     due: Option<ImageNo>,
     restored: bool,
     logger: Option<ConnId>,
+    /// The lives of the peers that it has a channel to.
+    ways: BTreeMap<usize, Incarnation>,
     digest: Option<u64>,
     /// When what was sent before a death stops arriving.
     cut: BTreeMap<Incarnation, u64>,
@@ -166,9 +177,11 @@ impl World {
                     news: VecDeque::new(),
                     images: Vec::new(),
                     last_image: 0,
+                    start_gone: false,
                     due: None,
                     restored: false,
                     logger: None,
+                    ways: BTreeMap::new(),
                     digest: None,
                     cut: BTreeMap::new(),
                 })
@@ -188,8 +201,9 @@ impl World {
             setup,
         });
         WORLD.with(|w| w.set(&raw mut *world));
-        let result =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Self::main_loop(&raw mut *world)));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            Self::main_loop(&raw mut *world)
+        }));
         WORLD.with(|w| w.set(std::ptr::null_mut()));
         match result {
             Ok(result) => result,
@@ -334,7 +348,7 @@ impl World {
                 if !self.is_alive(to) || self.now > cut {
                     return None;
                 }
-                self.lives[to.0].news.push_back(News::Item(Rank(from.0 as u32), item));
+                self.lives[to.0].news.push_back(News::Item(Rank(from.0 as u32), from.1, item));
                 Some(to.0)
             }
             Event::Open { a, b } => {
@@ -387,6 +401,7 @@ impl World {
                 life.images.retain(|image| image.number >= oldest);
                 // Before there are two, the start of the program is one of those offered.
                 if committed.len() >= 2 {
+                    life.start_gone = true;
                     let news = News::Committed(number, oldest);
                     let delay = self.below(200);
                     self.after(delay, Event::News(rank, incarnation, news));
@@ -458,13 +473,14 @@ impl World {
         life.news.clear();
         life.due = None;
         life.logger = None;
+        life.ways.clear();
         life.digest = None;
         // The newest image, or now and then the one before it, as if the newest were damaged.
         let offered: Vec<_> = life.images.iter().filter(|i| i.committed).collect();
         let image = match (offered.len(), choice) {
             (0, _) => None,
-            (1, 0) => None,
-            (count, 0) => Some(offered[count - 2]),
+            (1, 0) if !life.start_gone => None,
+            (count, 0) if count > 1 => Some(offered[count - 2]),
             (count, _) => Some(offered[count - 1]),
         };
         life.restored = image.is_some();
@@ -484,7 +500,8 @@ impl World {
             let arena = &self.lives[rank].arena;
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
             self.lives[rank].fiber = Some(fiber);
-            FIBERS.with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
+            FIBERS
+                .with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
             self.note(|| format!("rank {rank} starts"));
         }
         let waiting = std::mem::take(&mut self.waiting);
@@ -560,21 +577,13 @@ impl World {
     /// A frame leaves.
     pub fn send(&mut self, from: usize, to: usize, header: Header, payload: Vec<u8>) {
         let a = (from, self.lives[from].incarnation);
-        let Some(b) = self
-            .channels
-            .keys()
-            .rev()
-            .find_map(|&(x, y)| match () {
-                () if x == a && y.0 == to => Some(y),
-                () if y == a && x.0 == to => Some(x),
-                () => None,
-            })
-        else {
-            return;
-        };
+        let Some(&incarnation) = self.lives[from].ways.get(&to) else { return };
+        let b = (to, incarnation);
         self.note(|| {
             let Header { kind, context, tag, len, ssn, .. } = header;
-            format!("rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}")
+            format!(
+                "rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}"
+            )
         });
         let key = (a.0, a.1, b.0, b.1);
         let split = payload.len() > 16 && self.below(3) == 0;
@@ -601,14 +610,19 @@ impl World {
     pub fn next_news(&mut self, rank: usize) -> Option<News> {
         let news = self.lives[rank].news.pop_front();
         match &news {
-            Some(News::Item(from, Item::Frame { header, .. } | Item::First { header, .. })) => {
-                self.note(|| format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn));
+            Some(News::Item(from, _, Item::Frame { header, .. } | Item::First { header, .. })) => {
+                self.note(|| {
+                    format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
+                });
             }
             Some(other) => self.note(|| format!("rank {rank} hears {}", name_of(other))),
             None => {}
         }
         if let Some(News::LoggerUp(conn)) = &news {
             self.lives[rank].logger = Some(*conn);
+        }
+        if let Some(News::Channel(peer, incarnation)) = &news {
+            self.lives[rank].ways.insert(peer.index(), *incarnation);
         }
         news
     }
@@ -690,7 +704,7 @@ impl World {
 
 fn name_of(news: &News) -> String {
     match news {
-        News::Item(from, _) => format!("the rest of a frame of {from}"),
+        News::Item(from, ..) => format!("the rest of a frame of {from}"),
         News::Log(_) => "the logger".to_owned(),
         other => format!("{other:?}"),
     }

@@ -35,8 +35,7 @@ impl Control {
     /// Sends a message, with a descriptor if there is one to go along.
     pub fn send(&mut self, message: &FromRank, passed: Option<i32>) {
         let bytes = control::encode(message);
-        let part =
-            libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let mut ancillary = Ancillary([0; 64]);
         // SAFETY: all-zero is a valid `msghdr`.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -113,8 +112,7 @@ fn passed_descriptors(header: &libc::msghdr) -> Vec<i32> {
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while !message.is_null() {
-            if (*message).cmsg_level == libc::SOL_SOCKET
-                && (*message).cmsg_type == libc::SCM_RIGHTS
+            if (*message).cmsg_level == libc::SOL_SOCKET && (*message).cmsg_type == libc::SCM_RIGHTS
             {
                 let bytes = (*message).cmsg_len - libc::CMSG_LEN(0) as usize;
                 let data = libc::CMSG_DATA(message).cast::<i32>();

@@ -59,11 +59,7 @@ impl StatusPage {
             let failed = unsafe { libc::ioctl(fd, libc::FIONREAD, &mut unread) } != 0;
             if before % 2 == 0 && page[busy].load(Ordering::Acquire) == before {
                 let unread = if failed { 0 } else { unread.max(0) as u64 };
-                return if reading {
-                    counted.saturating_sub(unread)
-                } else {
-                    counted + unread
-                };
+                return if reading { counted.saturating_sub(unread) } else { counted + unread };
             }
             // SAFETY: a plain system call; the agent needs the processor to finish counting.
             unsafe { libc::sched_yield() };

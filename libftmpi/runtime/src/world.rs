@@ -62,6 +62,8 @@ pub struct World {
     /// Every rank has ended its program.
     pub all_exiting: bool,
     window_used: usize,
+    /// A push since the last rest found a socket full.
+    socket_full: bool,
     inject: Vec<(String, u64)>,
 }
 
@@ -128,7 +130,7 @@ impl World {
             all_finalized: false,
             all_exiting: false,
             window_used: 0,
-            blocked: false,
+            socket_full: false,
             inject: Vec::new(),
         }
     }
@@ -151,7 +153,8 @@ impl World {
             Some(_) => None,
         };
         // The numbers are corrected by the answer.
-        let sleeper = Sleeper::new(1, 1).unwrap_or_else(|error| fatal("no descriptors left", &error));
+        let sleeper =
+            Sleeper::new(1, 1).unwrap_or_else(|error| fatal("no descriptors left", &error));
         let hello = FromRank::Hello {
             rank: self.me,
             incarnation: self.incarnation,
@@ -320,6 +323,8 @@ impl World {
             },
             _ => return passed.iter().for_each(|&fd| close(fd)),
         };
+        // News of the new life may come with its channel.
+        self.part(sink, peer, incarnation);
         let slot = &mut self.send_on[peer.index()];
         let fresh = slot.is_none();
         if fresh {
@@ -455,7 +460,6 @@ impl Link for World {
                 if channel.must_ring() {
                     sleep::ring(*doorbell);
                 }
-                self.blocked |= !done;
                 if done { Push::Done } else { Push::Full }
             }
             Channel::Tcp(channel) => {
@@ -463,7 +467,7 @@ impl Link for World {
                 let outcome = unsafe {
                     channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
                 };
-                self.blocked |= outcome != Outcome::Done;
+                self.socket_full |= outcome != Outcome::Done;
                 // A lost connection shows at the next poll.
                 if outcome == Outcome::Done { Push::Done } else { Push::Full }
             }
@@ -566,11 +570,9 @@ impl Link for World {
         sleeper.fence();
         if !self.is_ready() {
             // Nothing tells that a full socket has room again: look for it.
-            let full_socket = self.blocked
-                && self.ways.iter().any(|way| matches!(way.channel, Channel::Tcp(_)));
-            sleeper.sleep(if full_socket { 1 } else { 100 });
+            sleeper.sleep(if self.socket_full { 1 } else { 100 });
         }
-        self.blocked = false;
+        self.socket_full = false;
         self.set_sleeping(false);
         // Whatever woke us may be on the control socket or the logger's.
         self.until_control = 1;

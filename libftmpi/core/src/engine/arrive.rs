@@ -2,7 +2,9 @@
 
 use super::matching::Body;
 use super::request::{Completion, Request, RequestKind};
-use super::{Awaited, Landing, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed};
+use super::{
+    Awaited, Landing, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed,
+};
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::header::{FLAG_SYNC, Kind};

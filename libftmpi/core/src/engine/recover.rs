@@ -63,12 +63,8 @@ impl<L: Link> Engine<L> {
         // Peers may send again before the logger answers: no choice may be made until it is known
         // which were made already.
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
-        state.fetch = Some(Fetch {
-            from: last.next(),
-            records: Vec::new(),
-            done: false,
-            early: Vec::new(),
-        });
+        state.fetch =
+            Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
         state.to_log(event_log::Frame::Fetch { from: last.next() });
         while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
             self.block();
