@@ -361,20 +361,6 @@ impl<T: Copy> Channel<T> {
                 || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk)
     }
 
-    /// Whether polls gave room back to the writer since this was asked last. A writer that sleeps
-    /// because its ring was full ([`Channel::must_ring`]) is to be woken then.
-    #[inline]
-    pub fn take_freed(&mut self) -> bool {
-        std::mem::take(&mut self.freed)
-    }
-
-    /// Whether the reader gave room back that no push has seen yet.
-    #[must_use]
-    pub fn has_new_room(&self) -> bool {
-        self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
-            || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk
-    }
-
     /// Says whether the writer must ring our doorbell.
     pub fn set_sleeping(&self, sleeping: bool) {
         self.into.sleeping().store(u32::from(sleeping), Ordering::Relaxed);
@@ -495,7 +481,6 @@ impl<T: Copy> Channel<T> {
             self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
             self.told = self.read;
             self.into.consumed_lines().store(self.read, Ordering::Release);
-            self.freed = true;
         }
         if whole && let Some(done) = self.incoming.take() {
             receiver.end(&done.header, done.token);
