@@ -205,7 +205,10 @@ impl Agent {
                 if !lives || events.is_closed() {
                     return;
                 }
-                let Some(address) = address else { return };
+                let Some(address) = address else {
+                    tokio::time::sleep(RETRY_MOST).await;
+                    continue;
+                };
                 let purpose = Purpose::Events { rank, incarnation };
                 match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                     Ok(stream) => {

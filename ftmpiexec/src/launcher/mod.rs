@@ -83,6 +83,7 @@ struct Launcher {
     fired: HashSet<(usize, Rank)>,
     begin: Instant,
     running_since: Option<Instant>,
+    begun: bool,
     events: mpsc::UnboundedSender<Event>,
     outcome: Option<(i32, Option<String>, bool)>,
     interrupted: bool,
@@ -123,6 +124,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         job: job(&plan)?,
         begin: Instant::now(),
         running_since: None,
+        begun: false,
         outcome: None,
         interrupted: false,
         plan,
@@ -133,9 +135,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         events,
     };
     launcher.servers.start_all(&launcher.key, &launcher.events);
-    if launcher.servers.all_up() {
-        launcher.carry_out();
-    }
+    launcher.carry_out();
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut second = tokio::time::interval(Duration::from_secs(1));
@@ -240,6 +240,13 @@ impl Launcher {
     }
 
     fn carry_out(&mut self) {
+        // Ranks ask for their servers at once: these come first.
+        if !self.begun && !self.dispatcher.has_ended() {
+            if !self.servers.all_up() {
+                return;
+            }
+            self.begun = true;
+        }
         while let Some(command) = self.dispatcher.next_command() {
             match command {
                 Command::StartAgent { host } => self.start_agent(host),
@@ -300,11 +307,8 @@ impl Launcher {
             Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
             Event::AgentLate { host, launch } => self.agent_late(host, launch),
             Event::ServerUp { index, launch, address } => {
-                let first = !self.servers.all_up();
                 self.servers.is_up(index, launch, address);
-                if first && self.servers.all_up() {
-                    self.carry_out();
-                }
+                self.carry_out();
                 self.send_servers();
             }
             Event::ServerEnded { index, launch, why } => self.server_ended(index, launch, &why),
