@@ -217,7 +217,7 @@ impl Fold {
         let extra = n - power;
         let role = if me >= 2 * extra {
             Role::Plain(me - extra)
-        } else if me % 2 == 0 {
+        } else if me.is_multiple_of(2) {
             Role::Lends(me + 1)
         } else {
             Role::Borrows(me - 1, me / 2)

@@ -353,9 +353,9 @@ fn gathers_and_scatters_are_each_others_reverse() {
             })
             .collect();
         run(&calls, random);
-        for i in 0..n {
-            let expected = packed_at(&mut whole, at(i), counts[i], &datatype);
-            assert_eq!(packed_at(&mut back, at(i), counts[i], &datatype), expected);
+        for (i, &count) in counts.iter().enumerate() {
+            let expected = packed_at(&mut whole, at(i), count, &datatype);
+            assert_eq!(packed_at(&mut back, at(i), count, &datatype), expected);
         }
     });
 }
@@ -690,10 +690,10 @@ fn neighbours_on_a_ring_of_any_size() {
             })
             .collect();
         run(&calls, &mut random);
-        for i in 0..n {
+        for (i, recv) in recvs.iter().enumerate() {
             // From below comes what it sent upwards.
             let expected = [(10 * ((i + n - 1) % n) + 1) as u8, (10 * ((i + 1) % n)) as u8];
-            assert_eq!(recvs[i].0, expected, "{n} ranks, rank {i}");
+            assert_eq!(recv.0, expected, "{n} ranks, rank {i}");
         }
     }
 }
@@ -717,7 +717,7 @@ fn between_two_groups() {
                     send: Some(r.sends[i].ptr()),
                     recv: r.recvs[i].ptr(),
                     elements: Elements { datatype: pair(), count },
-                    op: op,
+                    op,
                 })
                 .collect()
         };

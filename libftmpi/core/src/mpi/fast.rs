@@ -214,7 +214,7 @@ impl<L: Link> Mpi<L> {
         let power = 1 << n.ilog2();
         let extra = n - power;
         let me = line.me;
-        let lends = me < 2 * extra && me % 2 == 0;
+        let lends = me < 2 * extra && me.is_multiple_of(2);
         if lends {
             let send = self.give(line, acc, len, me + 1, 0);
             self.gave(send);

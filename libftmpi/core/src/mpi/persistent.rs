@@ -23,10 +23,8 @@ impl<L: Link> Mpi<L> {
         }
         self.blamed = slot.comm;
         let active = self.begin(&template)?;
-        if let Some(index) = request.index() {
-            if let Some(slot) = self.requests.get_mut(index) {
-                slot.active = Some(active);
-            }
+        if let Some(slot) = request.index().and_then(|index| self.requests.get_mut(index)) {
+            slot.active = Some(active);
         }
         Ok(())
     }

@@ -471,7 +471,7 @@ impl<L: Link> Mpi<L> {
         let count = super::arguments::number("count", count)? as u64;
         let datatype = self.types.get(datatype)?;
         let per_value = datatype.elements_per_value();
-        let values = if per_value == 0 { 0 } else { count / per_value };
+        let values = count.checked_div(per_value).unwrap_or(0);
         match datatype.total_size(values) {
             Some(bytes) => status.bytes = bytes,
             None => bail!(Count, "{count} elements of the datatype do not fit into memory"),

@@ -36,7 +36,7 @@ pub struct Loopback {
 impl Link for Loopback {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         self.pushes += 1;
-        if self.pushes % 5 == 0 {
+        if self.pushes.is_multiple_of(5) {
             return Push::Full;
         }
         let mut payload = vec![0; frame.header.len as usize];

@@ -239,9 +239,9 @@ fn any_some_all_and_tests() {
         for round in 0..6 {
             let mut buffers = vec![[0, 0]; n];
             let mut requests = vec![Request::NULL];
-            for k in 1..n {
+            for (k, buffer) in buffers.iter_mut().enumerate().skip(1) {
                 let from = Peer::Rank(k as u32);
-                requests.push(irecv(mpi, &mut buffers[k], from, Tag::Is(round)));
+                requests.push(irecv(mpi, buffer, from, Tag::Is(round)));
             }
             let mut seen = vec![];
             while seen.len() < n - 1 {
