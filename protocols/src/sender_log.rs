@@ -165,7 +165,10 @@ impl SenderLog {
             }
             memory.give(entry.payload);
         }
-        self.cut = received.clone();
+        // A life from an older image may repeat an older cut.
+        if received.contiguous() > self.cut.contiguous() {
+            self.cut = received.clone();
+        }
     }
 
     /// What was cut: a peer that has less than this cannot be served.

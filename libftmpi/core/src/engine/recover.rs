@@ -269,6 +269,20 @@ impl State {
         for request in settled {
             self.send_is_out(request);
         }
+        // Synchronous sends that the peer's images have, and the log has forgotten: all that is left
+        // to ask is whether they were matched.
+        let log = &self.peers[rank.index()].log;
+        let forgotten: Vec<_> = self
+            .unacknowledged
+            .range((rank, Ssn(0))..=(rank, Ssn(u64::MAX)))
+            .map(|(&(_, ssn), _)| ssn)
+            .filter(|&ssn| ssn <= log.cut_at().contiguous() && log.get(ssn).is_none())
+            .collect();
+        for ssn in forgotten {
+            let kind = Kind::RequestToSend;
+            let header = Header { kind, flags: FLAG_SYNC, context: 0, tag: 0, len: 0, ssn };
+            self.announce(rank, header, None);
+        }
         for (header, payload) in missing {
             let ssn = header.ssn;
             let known = requests.remove(&ssn);
