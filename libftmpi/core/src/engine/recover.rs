@@ -285,13 +285,12 @@ impl State {
         }
         for (header, payload) in missing {
             let ssn = header.ssn;
-            let known = requests.remove(&ssn);
-            if known.is_none() && !self.pending.contains_key(&(rank, ssn)) {
-                self.counters.resent += 1;
-            }
+            // Whether it is announced may have changed with the kind of channel.
+            let announced = self.pending.remove(&(rank, ssn));
+            let queued = requests.remove(&ssn);
+            self.counters.resent += u64::from(queued.is_none() && announced.is_none());
+            let request = queued.or(announced.and_then(|pending| pending.request));
             if header.kind == Kind::RequestToSend {
-                let request =
-                    known.or_else(|| self.pending.get(&(rank, ssn)).and_then(|p| p.request));
                 if self.peers[rank.index()].has.contains(ssn) {
                     // It only asks whether the message was matched.
                     if let Some(request) = request {
@@ -304,7 +303,7 @@ impl State {
                 }
                 self.announce(rank, header, None);
             } else {
-                self.enqueue(rank, header, payload, None, known);
+                self.enqueue(rank, header, payload, None, request);
             }
         }
         for request in requests.into_values() {
