@@ -169,6 +169,21 @@ pub struct Start {
     pub fed: bool,
     /// Faults to inject.
     pub inject: Vec<InjectPoint>,
+    /// How its process was really executed, if not as the command line says.
+    pub executed: Option<Executed>,
+}
+
+/// How a process was executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// The file, as given to `execve`.
+    pub file: Vec<u8>,
+    /// Its arguments, from its own name on.
+    pub arguments: Vec<Vec<u8>>,
+    /// `NAME=value`.
+    pub environment: Vec<Vec<u8>>,
+    /// Its working directory.
+    pub directory: Vec<u8>,
 }
 
 /// [`ImageFacts`] on the wire.
@@ -268,6 +283,8 @@ pub enum Report {
         resumed: Option<ImageNo>,
         /// Why no image can be taken of it.
         no_image: Option<String>,
+        /// How it was executed, if not as the command line says.
+        executed: Option<Box<Executed>>,
     },
     /// Replay is over.
     CaughtUp {

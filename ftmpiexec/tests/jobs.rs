@@ -13,12 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// Name and body; the body gets a directory of its own.
+type Test = (&'static str, fn(&Path));
+
 fn main() {
     if std::env::var_os("FTMPI_RANK").is_some() {
         rank::run();
         return;
     }
-    let tests: &[(&str, fn(&Path))] = &[
+    let tests: &[Test] = &[
         ("programs_without_mpi", programs_without_mpi),
         ("exit_codes", exit_codes),
         ("bad_programs", bad_programs),

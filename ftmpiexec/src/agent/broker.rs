@@ -213,7 +213,8 @@ impl Agent {
                 match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                     Ok(stream) => {
                         if let Some(socket) = raw(stream) {
-                            let _ = events.send(Event::EventLog { rank, incarnation, socket });
+                            let _ =
+                                events.send(Event::LoggerConnected { rank, incarnation, socket });
                         }
                         return;
                     }
@@ -297,22 +298,19 @@ async fn connect(
             return;
         }
         if let Some(address) = address {
-            match auth::connect(address, &key, &purpose, CALL_LIMIT).await {
-                Ok(stream) => {
-                    let Some(socket) = raw(stream) else { return };
-                    let (rank, incarnation) = from;
-                    let (peer, peer_incarnation) = to;
-                    let _ = events.send(Event::Connected {
-                        rank,
-                        incarnation,
-                        peer,
-                        peer_incarnation,
-                        socket,
-                    });
-                    return;
-                }
-                // Its agent may not have heard of our new life yet, or we of its: look again.
-                Err(_) => {}
+            // On an error: its agent may not have heard of our new life yet, or we of its.
+            if let Ok(stream) = auth::connect(address, &key, &purpose, CALL_LIMIT).await {
+                let Some(socket) = raw(stream) else { return };
+                let (rank, incarnation) = from;
+                let (peer, peer_incarnation) = to;
+                let _ = events.send(Event::Connected {
+                    rank,
+                    incarnation,
+                    peer,
+                    peer_incarnation,
+                    socket,
+                });
+                return;
             }
         }
         tokio::time::sleep(pause).await;

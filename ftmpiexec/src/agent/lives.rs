@@ -7,14 +7,15 @@ use super::page::Page;
 use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
-use super::{Agent, Event, processes};
-use crate::orders::{How, ProcessId, Report, Start};
+use super::{Agent, Event, executed, processes};
+use crate::orders::{Executed, How, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -50,6 +51,8 @@ pub struct Life {
     kick: Arc<OnceLock<Kick>>,
     child: Option<Child>,
     process: ProcessId,
+    /// The file that was started.
+    file: PathBuf,
     rank_pid: Option<u32>,
     resumed_from: Option<ImageNo>,
     exiting: bool,
@@ -89,6 +92,15 @@ impl Life {
         if let Some(kick) = Kick::new(pid) {
             let _ = self.kick.set(kick);
         }
+    }
+
+    /// How its process was executed, if not as the command line says.
+    pub fn executed(&self) -> Option<Executed> {
+        // A restored process shows the way of its restart; the launcher has the original.
+        if self.resumed_from.is_some() {
+            return None;
+        }
+        executed::find(self.rank_pid?, self.process.pid, &self.file)
     }
 
     /// It told that its program ends.
@@ -171,7 +183,7 @@ impl Agent {
         }
         let fed = start.fed;
         let descriptors = Descriptors { control: control_end, status, image, fed };
-        let mut child = spawn::spawn(job, &start, &descriptors)?;
+        let (mut child, file) = spawn::spawn(job, &start, &descriptors)?;
         drop(descriptors);
         let page = Arc::new(page);
         let pid = child.id();
@@ -217,6 +229,7 @@ impl Agent {
             kick,
             child: Some(child),
             process,
+            file,
             rank_pid: None,
             resumed_from: facts.map(|facts| facts.image),
             exiting: false,

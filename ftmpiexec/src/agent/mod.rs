@@ -7,6 +7,7 @@
 
 mod broker;
 mod control;
+mod executed;
 mod images;
 mod lives;
 mod output;
@@ -77,7 +78,7 @@ pub enum Event {
         socket: OwnedFd,
     },
     /// A connection to the event logger.
-    EventLog { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
+    LoggerConnected { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
     /// The image for a restart is there (or not): start the process.
     RestoreReady(Box<images::Restore>),
     /// An image of a rank was stored or lost.
@@ -284,7 +285,7 @@ impl Agent {
             Event::Order(order) => self.order(*order),
             Event::LauncherGone => {}
             Event::FromRank { rank, incarnation, datagram } => {
-                self.from_rank(rank, incarnation, datagram);
+                self.rank_says(rank, incarnation, datagram);
             }
             Event::ControlClosed { rank, incarnation, why } => {
                 self.control_closed(rank, incarnation, why);
@@ -302,7 +303,7 @@ impl Agent {
                 self.hand_over_socket((rank, incarnation), (peer, peer_incarnation), socket);
             }
             Event::Incoming(caller) => self.incoming(*caller),
-            Event::EventLog { rank, incarnation, socket } => {
+            Event::LoggerConnected { rank, incarnation, socket } => {
                 self.hand_over_event_log(rank, incarnation, socket);
             }
             Event::RestoreReady(restore) => self.restore_ready(*restore),

@@ -7,7 +7,7 @@ use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 
 impl Agent {
-    pub(super) fn from_rank(&mut self, rank: Rank, incarnation: Incarnation, datagram: Datagram) {
+    pub(super) fn rank_says(&mut self, rank: Rank, incarnation: Incarnation, datagram: Datagram) {
         if self.life(rank, incarnation).is_none() {
             return;
         }
@@ -26,8 +26,9 @@ impl Agent {
                 let view = self.view_for(rank);
                 let Some(life) = self.life_mut(rank, incarnation) else { return };
                 life.said_hello(pid, doorbell);
+                let executed = life.executed().map(Box::new);
                 life.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
-                self.report(rank, incarnation, Report::Hello { pid, resumed, no_image });
+                self.report(rank, incarnation, Report::Hello { pid, resumed, no_image, executed });
                 self.rank_is_there(rank, incarnation);
             }
             FromRank::Open { peer, incarnation: peer_incarnation } => {

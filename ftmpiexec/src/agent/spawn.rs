@@ -5,12 +5,15 @@
 //! image would not fit); exactly our libmpi is mapped, whatever search path the program carries;
 //! it dies with the agent.
 
+use super::executed;
 use super::program::{self, ProgramError};
-use crate::orders::{Job, Start};
+use crate::orders::{Executed, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -63,47 +66,30 @@ pub fn library_directory() -> PathBuf {
     own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
 }
 
-/// Starts the process.
+/// Starts the process; also gives the file that was executed.
 ///
 /// # Errors
 /// See [`SpawnError`].
-pub fn spawn(job: &Job, start: &Start, descriptors: &Descriptors) -> Result<Child, SpawnError> {
-    let number = job.program_of[start.rank.index()];
-    let part = &job.programs[number as usize];
-    let directory = Path::new(&part.directory);
-    std::fs::read_dir(directory).map_err(|e| SpawnError::Directory(part.directory.clone(), e))?;
-    let variable = |name: &str| {
-        part.environment.iter().rev().find(|(key, _)| key == name).map_or("", |(_, v)| v.as_str())
+pub fn spawn(
+    job: &Job,
+    start: &Start,
+    descriptors: &Descriptors,
+) -> Result<(Child, PathBuf), SpawnError> {
+    let mut command = match &start.executed {
+        Some(executed) if descriptors.image.is_some() => as_executed(executed),
+        _ => as_commanded(job, start)?,
     };
-    let name = part.command.first().map_or("", String::as_str);
-    let file = program::find(name, directory, variable("PATH"))?;
-    let facts = program::inspect(&file)?;
-    let libraries = library_directory();
-
-    let mut command = Command::new(&file);
-    command
-        .arg0(name)
-        .args(&part.command[1..])
-        .current_dir(directory)
-        .env_clear()
-        .envs(part.environment.iter().map(|(key, value)| (key, value)))
-        .stdin(if descriptors.fed { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
     let env = RankEnv {
         rank: start.rank,
         incarnation: start.incarnation,
         restore: descriptors.image.is_some(),
     };
-    command.env(RANK_ENV, env.encode());
-    // As under Hydra: scripts ask for these.
-    command.env("PMI_RANK", start.rank.to_string());
-    command.env("PMI_SIZE", job.view.size.to_string());
-    command.env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string());
-    command.env(launch::PRELOAD_ENV, preload(&libraries, &facts.needed, variable("LD_PRELOAD")));
-    command.env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
-
+    command
+        .env(RANK_ENV, env.encode())
+        .stdin(if descriptors.fed { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
     let mut wanted: Vec<(RawFd, RawFd)> = vec![
         (descriptors.control.as_raw_fd(), fds::CONTROL),
         (descriptors.status.as_raw_fd(), fds::STATUS),
@@ -115,7 +101,56 @@ pub fn spawn(job: &Job, start: &Start, descriptors: &Descriptors) -> Result<Chil
     unsafe {
         command.pre_exec(move || prepare(&wanted, stack, agent));
     }
-    command.spawn().map_err(|e| SpawnError::System(file.display().to_string(), e))
+    let file = PathBuf::from(command.get_program());
+    match command.spawn() {
+        Ok(child) => Ok((child, file)),
+        Err(e) => Err(SpawnError::System(file.display().to_string(), e)),
+    }
+}
+
+/// As the command line says.
+fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
+    let number = job.program_of[start.rank.index()];
+    let part = &job.programs[number as usize];
+    let directory = Path::new(&part.directory);
+    std::fs::read_dir(directory).map_err(|e| SpawnError::Directory(part.directory.clone(), e))?;
+    let variable = |name: &str| {
+        part.environment.iter().rev().find(|(key, _)| key == name).map_or("", |(_, v)| v.as_str())
+    };
+    let name = part.command.first().map_or("", String::as_str);
+    let file = program::find(name, directory, variable("PATH"))?;
+    let facts = program::inspect(&file)?;
+    let libraries = library_directory();
+    let mut command = Command::new(&file);
+    command
+        .arg0(name)
+        .args(&part.command[1..])
+        .current_dir(directory)
+        .env_clear()
+        .envs(part.environment.iter().map(|(key, value)| (key, value)))
+        // As under Hydra: scripts ask for these.
+        .env("PMI_RANK", start.rank.to_string())
+        .env("PMI_SIZE", job.view.size.to_string())
+        .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
+        .env(launch::PRELOAD_ENV, preload(&libraries, &facts.needed, variable("LD_PRELOAD")))
+        .env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
+    Ok(command)
+}
+
+/// As the process that the image was taken of.
+fn as_executed(executed: &Executed) -> Command {
+    let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_os_string();
+    let mut command = Command::new(text(&executed.file));
+    let mut arguments = executed.arguments.iter().map(|argument| text(argument));
+    if let Some(name) = arguments.next() {
+        command.arg0(name);
+    }
+    command
+        .args(arguments)
+        .current_dir(text(&executed.directory))
+        .env_clear()
+        .envs(executed.environment.iter().filter_map(|text| executed::variable(text)));
+    command
 }
 
 /// Runs in the new process, before the program.

@@ -13,7 +13,7 @@ mod servers;
 use crate::agent::started_at;
 use crate::cli::Plan;
 use crate::inject::FaultClock;
-use crate::orders::{FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
+use crate::orders::{Executed, FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
@@ -28,7 +28,7 @@ use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_dir::JobDir;
 use servers::Servers;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -78,9 +78,12 @@ struct Launcher {
     recorder: Recorder,
     input: StandardInput,
     printed: Vec<[u64; 2]>,
+    /// How ranks were executed, where not as the command line says.
+    executed: HashMap<Rank, Executed>,
     faults: FaultClock,
     /// Points that have killed their rank: (index of the fault, rank).
     fired: HashSet<(usize, Rank)>,
+    no_image_told: HashSet<String>,
     begin: Instant,
     running_since: Option<Instant>,
     begun: bool,
@@ -119,8 +122,10 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         recorder: Recorder::new(&plan),
         input: StandardInput::new(job_dir.as_ref(), events.clone())?,
         printed: vec![[0; 2]; size],
+        executed: HashMap::new(),
         faults: FaultClock::new(&plan.faults, size as u32),
         fired: HashSet::new(),
+        no_image_told: HashSet::new(),
         job: job(&plan)?,
         begin: Instant::now(),
         running_since: None,
@@ -264,6 +269,7 @@ impl Launcher {
                         printed: self.printed[rank.index()],
                         fed: rank == Rank(0),
                         inject: self.points_for(rank),
+                        executed: self.executed.get(&rank).cloned(),
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
@@ -300,7 +306,7 @@ impl Launcher {
         match event {
             Event::Agent { host, launch, message } => {
                 if self.agents[host as usize].is_launch(launch) {
-                    self.from_agent(host, *message);
+                    self.agent_says(host, *message);
                 }
             }
             Event::AgentGone { host, launch, why } => self.agent_gone(host, launch, &why),
@@ -334,7 +340,7 @@ impl Launcher {
         }
     }
 
-    fn from_agent(&mut self, host: u32, message: FromAgent) {
+    fn agent_says(&mut self, host: u32, message: FromAgent) {
         match message {
             FromAgent::Ready { port, process, processors: _ } => {
                 self.agent_ready(host, port, process)
@@ -346,7 +352,7 @@ impl Launcher {
             }
             FromAgent::Rank { rank, incarnation, report } => {
                 if rank.index() < self.plan.placement.len() {
-                    self.from_rank(host, rank, incarnation, report);
+                    self.rank_reports(host, rank, incarnation, report);
                 }
             }
         }
@@ -369,12 +375,18 @@ impl Launcher {
         });
     }
 
-    fn from_rank(&mut self, host: u32, rank: Rank, incarnation: Incarnation, report: Report) {
+    fn rank_reports(&mut self, host: u32, rank: Rank, incarnation: Incarnation, report: Report) {
         let now = self.now();
         let input = match report {
             Report::Spawned { process, consumed } => {
                 self.agents[host as usize].processes.insert(rank, process);
                 self.recorder.spawned(rank, incarnation, process.pid, now);
+                if self.plan.verbose {
+                    let name = &self.plan.machines[host as usize].name;
+                    let pid = process.pid;
+                    self.printer
+                        .say(format!("rank {rank}, life {incarnation}: process {pid} on {name}"));
+                }
                 if rank == Rank(0) {
                     self.input.begin_life(incarnation, consumed);
                     self.pump_input();
@@ -387,7 +399,10 @@ impl Launcher {
             Report::ImageUnusable { image, why } => {
                 Input::ImageUnusable { rank, incarnation, image, why }
             }
-            Report::Hello { pid, resumed, no_image } => {
+            Report::Hello { pid, resumed, no_image, executed } => {
+                if let Some(executed) = executed {
+                    self.executed.insert(rank, *executed);
+                }
                 self.recorder.hello(rank, incarnation, pid, now);
                 if let Some(why) = no_image.as_ref().filter(|_| self.plan.ckpt_interval.is_some()) {
                     self.say_no_image(rank, why);
@@ -402,6 +417,14 @@ impl Launcher {
             Report::ImageTaken { pause_ns, .. } => return self.recorder.image_taken(pause_ns),
             Report::ImageCommitted { image, oldest, took_ns } => {
                 self.recorder.image_committed(image.bytes, took_ns);
+                if self.plan.verbose {
+                    self.printer.say(format!(
+                        "image {} of rank {rank}: {:.1} MB durable after {:.2} s",
+                        image.image,
+                        image.bytes as f64 / 1e6,
+                        took_ns as f64 / 1e9
+                    ));
+                }
                 Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
             }
             Report::ImageFailed { image, why } => {
@@ -437,11 +460,14 @@ impl Launcher {
         }
     }
 
+    /// Usually all ranks have the same reason: each reason is told once.
     fn say_no_image(&mut self, rank: Rank, why: &str) {
-        self.printer.say(format!(
-            "rank {rank}: no image can be taken of it ({why}); after a failure it is replayed from \
-             its last image or its start"
-        ));
+        if self.no_image_told.insert(why.to_owned()) {
+            self.printer.say(format!(
+                "rank {rank}: no image can be taken of it ({why}); after a failure it is replayed \
+                 from its last image or its start (told once)"
+            ));
+        }
     }
 
     fn pump_input(&mut self) {
@@ -553,6 +579,9 @@ impl Launcher {
             }
         }
         if let Some(directory) = self.job_dir.take() {
+            if directory.temporary().is_some() && !keep {
+                self.servers.remove_remote_directories(directory.path()).await;
+            }
             directory.finish(keep, &self.printer);
         }
         self.printer.finish();

@@ -19,6 +19,8 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Starts of a server that may fail in a row.
 const FAILURES_MAX: u32 = 10;
+/// Removing directories on other hosts.
+const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// A server that ran this long starts with a clean record.
 const GOOD_RUN: Duration = Duration::from_secs(10);
@@ -242,6 +244,28 @@ impl Servers {
                 let _ = kill.send(());
             }
         }
+    }
+
+    /// Removes the job's directory on other hosts, where servers made it.
+    pub async fn remove_remote_directories(&self, directory: &Path) {
+        let hosts: std::collections::BTreeSet<&String> =
+            self.servers.iter().filter_map(|server| server.host.as_ref()).collect();
+        let mut removing = tokio::task::JoinSet::new();
+        for host in hosts {
+            let mut command = Command::new(&self.rsh[0]);
+            command
+                .args(&self.rsh[1..])
+                .arg(host)
+                .args(["rm", "-rf", "--"])
+                .arg(shell_word(&directory.display().to_string()))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .kill_on_drop(true);
+            removing.spawn(async move { command.status().await });
+        }
+        let all = async { while removing.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(REMOVE_LIMIT, all).await;
     }
 
     /// Takes note of an end; the pause before the next start, or why there is none.

@@ -189,10 +189,10 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
                 silent.remove(peer);
             }
         }
-        if readable(control()) {
-            if let (ToRank::Channel { peer, .. }, descriptors) = hear() {
-                sockets.push((peer, descriptors));
-            }
+        if readable(control())
+            && let (ToRank::Channel { peer, .. }, descriptors) = hear()
+        {
+            sockets.push((peer, descriptors));
         }
     }
 }

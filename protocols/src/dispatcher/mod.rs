@@ -62,6 +62,7 @@ pub struct Dispatcher {
     all_exiting: bool,
     left_early_at: Option<(Duration, Rank)>,
     complaint: Option<(Duration, i32, String)>,
+    image_trouble: Option<Rank>,
     ended: bool,
     now: Duration,
 }
@@ -88,6 +89,7 @@ impl Dispatcher {
             all_exiting: false,
             left_early_at: None,
             complaint: None,
+            image_trouble: None,
             ended: false,
             now: Duration::ZERO,
         }
@@ -186,7 +188,7 @@ impl Dispatcher {
                 if self.living(rank, incarnation).is_some() {
                     self.image_ended(rank);
                     self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
-                    self.say_image_failed(rank, image, why);
+                    self.say_image_failed(rank, image, &why);
                 }
             }
         }
@@ -208,7 +210,7 @@ impl Dispatcher {
         let state = &mut self.ranks[rank.index()];
         let oldest = state.images.committed(image, oldest);
         state.same_deaths = 0;
-        state.image_trouble = None;
+        self.image_trouble.take_if(|told| *told == rank);
         self.commands.push_back(Command::ImageCommitted {
             rank,
             incarnation,
@@ -224,14 +226,15 @@ impl Dispatcher {
         }
     }
 
-    /// A full disk would say the same every interval: each trouble of a rank is told once.
-    fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: String) {
-        let state = &mut self.ranks[rank.index()];
-        if state.image_trouble.as_ref() != Some(&why) {
+    /// A full disk would be told by every rank at every interval: told once, until the rank that
+    /// told it has an image again.
+    fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
+        if self.image_trouble.is_none() {
+            self.image_trouble = Some(rank);
             self.commands.push_back(Command::Say(format!(
-                "image {image} of rank {rank} was not kept: {why}; the job goes on without it"
+                "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told \
+                 once)"
             )));
-            state.image_trouble = Some(why);
         }
     }
 
@@ -241,15 +244,15 @@ impl Dispatcher {
         {
             return self.end(code, Some(text));
         }
-        if let Some((since, rank)) = self.left_early_at {
-            if self.now > since + GRACE_WITHOUT_FINALIZE {
-                let text = format!(
-                    "rank {rank} ended with exit code 0 but without MPI_Finalize, and the others \
+        if let Some((since, rank)) = self.left_early_at
+            && self.now > since + GRACE_WITHOUT_FINALIZE
+        {
+            let text = format!(
+                "rank {rank} ended with exit code 0 but without MPI_Finalize, and the others \
                      still run after {} s: every rank must call MPI_Finalize or MPI_Abort",
-                    GRACE_WITHOUT_FINALIZE.as_secs()
-                );
-                return self.end(1, Some(text));
-            }
+                GRACE_WITHOUT_FINALIZE.as_secs()
+            );
+            return self.end(1, Some(text));
         }
         let Some(scheduler) = &mut self.scheduler else { return };
         let ranks = &mut self.ranks;

@@ -1,0 +1,102 @@
+//! What a rank's process really executed, where that is not what the command line named: behind a
+//! wrapper script or `env`, the process that calls `MPI_Init` is another program.
+//!
+//! An image fits only a process that was executed in the same way: same file by the same path,
+//! arguments and environment of the same length (`ftmpi_checkpoint::launch`). A restart without an
+//! image runs the wrapper again; a restart from an image executes the program directly. What the
+//! wrapper would do after the program is then left out.
+
+use crate::orders::Executed;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Key of the executed file's name in the auxiliary vector.
+const AT_EXECFN: u64 = 31;
+/// Bytes of arguments or environment at the most.
+const BLOCK_BYTES_MAX: u64 = 4 << 20;
+const PATH_BYTES_MAX: usize = 4096;
+
+/// How this process was executed; `None` if it is what we started (`ours`, as process `started`),
+/// or if it cannot be told.
+pub fn find(pid: u32, started: u32, ours: &Path) -> Option<Executed> {
+    let file = executed_file(pid)?;
+    if pid == started && file == ours {
+        return None;
+    }
+    let directory = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    let same = |path: &Path| {
+        let theirs = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()) == (theirs.dev(), theirs.ino()))
+    };
+    // A script's interpreter is found by the kernel; else the path must still lead to the file.
+    let at = directory.join(&file);
+    let script = fs::File::open(&at).ok().is_some_and(|mut file| {
+        let mut start = [0; 2];
+        file.read_exact(&mut start).is_ok() && &start == b"#!"
+    });
+    if !script && same(&at) != Some(true) {
+        return None;
+    }
+    Some(Executed {
+        file: file.into_os_string().into_vec(),
+        arguments: block(pid, "cmdline")?,
+        environment: block(pid, "environ")?,
+        directory: directory.into_os_string().into_vec(),
+    })
+}
+
+/// Zero-separated texts.
+fn block(pid: u32, name: &str) -> Option<Vec<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
+    file.take(BLOCK_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let texts = bytes.strip_suffix(&[0])?;
+    Some(texts.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+}
+
+/// The name that was given to `execve`.
+fn executed_file(pid: u32) -> Option<PathBuf> {
+    let vector = fs::read(format!("/proc/{pid}/auxv")).ok()?;
+    let word = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.try_into().ok()?));
+    let at = vector
+        .chunks_exact(16)
+        .find(|pair| word(&pair[..8]) == Some(AT_EXECFN))
+        .and_then(|pair| word(&pair[8..]))?;
+    let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    let mut name = vec![0; PATH_BYTES_MAX];
+    // Near the end of the stack: may be shorter than asked for.
+    let count = memory.read_at(&mut name, at).ok()?;
+    let end = name[..count].iter().position(|byte| *byte == 0)?;
+    name.truncate(end);
+    Some(PathBuf::from(OsString::from_vec(name)))
+}
+
+/// `KEY=value` as two parts.
+pub fn variable(text: &[u8]) -> Option<(OsString, OsString)> {
+    // A name may begin with `=` in theory: look behind the first byte.
+    let at = text.iter().skip(1).position(|byte| *byte == b'=')? + 1;
+    let part = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_os_string();
+    Some((part(&text[..at]), part(&text[at + 1..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_knows_how_it_was_executed() {
+        let own = std::process::id();
+        let file = executed_file(own).unwrap();
+        assert!(find(own, own, &file).is_none(), "what was started is no wrapper");
+        let executed = find(own, 0, Path::new("/bin/sh")).unwrap();
+        assert_eq!(executed.file, file.into_os_string().into_vec());
+        assert!(!executed.environment.is_empty());
+        assert_eq!(variable(b"A=b=c"), Some(("A".into(), "b=c".into())));
+        assert_eq!(variable(b"nothing"), None);
+    }
+}
