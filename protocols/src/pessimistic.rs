@@ -149,6 +149,7 @@ impl Protocol for Pessimistic {
             Answer::Value(value) => Determinant::Outcome { fails, value },
             Answer::Probed(source, ssn) => Determinant::Probed { fails, source, ssn },
             Answer::Clock(bits) => Determinant::Clock { fails, bits },
+            Answer::Cancelled(post) => Determinant::Cancelled { fails, post },
         });
     }
 

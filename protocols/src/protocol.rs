@@ -65,6 +65,9 @@ pub enum Pin {
     Held,
 }
 
+/// Set in the numbers of receives from a named source.
+pub const NAMED: u64 = 1 << 63;
+
 /// What a call with a non-deterministic answer is to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -85,6 +88,8 @@ pub enum Answer {
     Probed(Rank, Ssn),
     /// The clock showed these bits of a double.
     Clock(u64),
+    /// This receive was cancelled.
+    Cancelled(u64),
 }
 
 /// What a protocol wants done. Carried out in order.
@@ -137,13 +142,14 @@ pub trait Protocol {
         ArrivalVerdict::Accept
     }
 
-    /// Receive number `post` is being posted: may it match freely? Asked only for receives whose
-    /// matches are determinants.
+    /// Receive number `post` is being posted: may it match freely? Wildcard receives are counted
+    /// apart from the others, whose numbers have the bit [`NAMED`] and are asked about because they
+    /// may have been cancelled.
     fn pin(&mut self, _post: u64) -> Pin {
         Pin::Free
     }
 
-    /// Receive number `post` took this message.
+    /// Receive number `post` took this message; 0 for receives from a named source.
     fn on_match(&mut self, _post: u64, _source: Rank, _ssn: Ssn) {}
 
     /// A call with a non-deterministic answer is being made.

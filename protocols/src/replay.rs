@@ -5,9 +5,9 @@
 //! had not matched when the last recorded event happened, so it must not take now what another
 //! receive, or a later state of the program, is to have.
 
-use crate::protocol::{Answer, Decision, Pin};
+use crate::protocol::{Answer, Decision, NAMED, Pin};
 use ftmpi_wire::{Determinant, Rank, Ssn};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The events that are left to repeat.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub struct Replay {
     named: u64,
     matches: BTreeMap<u64, (Rank, Ssn)>,
     outcomes: VecDeque<(u32, Option<Answer>)>,
+    /// Receives that will be cancelled.
+    cancelled: BTreeSet<u64>,
 }
 
 impl Replay {
@@ -38,6 +40,10 @@ impl Replay {
                 }
                 Determinant::Failed { fails } => (fails, None),
                 Determinant::Clock { fails, bits } => (fails, Some(Answer::Clock(bits))),
+                Determinant::Cancelled { fails, post } => {
+                    replay.cancelled.insert(post);
+                    (fails, Some(Answer::Cancelled(post)))
+                }
             };
             if fails > 0 || answer.is_some() {
                 replay.outcomes.push_back((fails, answer));
@@ -63,6 +69,7 @@ impl Replay {
     pub fn pin(&self, post: u64) -> Pin {
         match self.matches.get(&post) {
             Some(&(source, ssn)) => Pin::To(source, ssn),
+            None if post & NAMED != 0 && !self.cancelled.contains(&post) => Pin::Free,
             None if self.is_over() => Pin::Free,
             None => Pin::Held,
         }
@@ -91,6 +98,9 @@ impl Replay {
         }
         let answer = *answer;
         self.outcomes.pop_front();
+        if let Some(Answer::Cancelled(post)) = answer {
+            self.cancelled.remove(&post);
+        }
         answer.map(Decision::Positive)
     }
 }
@@ -123,5 +133,13 @@ mod tests {
         assert_eq!(replay.pin(9), Pin::To(Rank(3), Ssn(4)));
         assert!(replay.matched(9) && replay.is_over());
         assert_eq!(replay.pin(8), Pin::Free);
+    }
+
+    #[test]
+    fn a_receive_that_was_cancelled_does_not_match_before() {
+        let mut replay = Replay::new(vec![Determinant::Cancelled { fails: 0, post: NAMED | 2 }]);
+        assert_eq!((replay.pin(NAMED | 1), replay.pin(NAMED | 2)), (Pin::Free, Pin::Held));
+        assert_eq!(replay.decide(), Some(Decision::Positive(Answer::Cancelled(NAMED | 2))));
+        assert_eq!((replay.pin(NAMED | 2), replay.is_over()), (Pin::Free, true));
     }
 }

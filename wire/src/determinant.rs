@@ -25,7 +25,7 @@ pub enum Determinant {
     },
     /// After `fails` negative answers (tests and probes that found nothing), a call answered with
     /// a success that needs no more than a number: the index that `MPI_Waitany` chose, 1 for a
-    /// successful test or cancel.
+    /// successful test.
     Outcome {
         /// Negative answers since the last event.
         fails: u32,
@@ -53,6 +53,13 @@ pub enum Determinant {
         /// Bits of the double.
         bits: u64,
     },
+    /// `MPI_Cancel` cancelled receive number `post`: a replay must not let it match before.
+    Cancelled {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// The n-th wildcard receive, or the n-th of the others with the highest bit set.
+        post: u64,
+    },
 }
 
 impl Determinant {
@@ -68,6 +75,7 @@ impl Determinant {
             Self::Probed { fails, source, ssn } => (3, fails, source.0, 0, ssn.0),
             Self::Failed { fails } => (4, fails, 0, 0, 0),
             Self::Clock { fails, bits } => (5, fails, 0, bits, 0),
+            Self::Cancelled { fails, post } => (6, fails, 0, post, 0),
         };
         let mut out = [0; Self::BYTES];
         out[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -95,6 +103,7 @@ impl Determinant {
             3 => Self::Probed { fails, source, ssn: Ssn(b) },
             4 => Self::Failed { fails },
             5 => Self::Clock { fails, bits: a },
+            6 => Self::Cancelled { fails, post: a },
             _ => return Err(DecodeError::new("determinant", "unknown kind")),
         })
     }

@@ -19,7 +19,7 @@ pub(super) struct Posted {
     pub context: u16,
     pub source: Source,
     pub tag: Tag,
-    /// Number of the receive among those whose match is a determinant; 0 for others.
+    /// Number of the receive, if the protocol wants to know it; else 0.
     pub post: u64,
     pub pin: Pin,
     order: u64,
@@ -186,6 +186,11 @@ impl Matcher {
         }
         self.held -= usize::from(entry.pin == Pin::Held);
         self.posted.remove(at)
+    }
+
+    /// Number of a posted receive.
+    pub fn number_of(&self, at: u32) -> u64 {
+        self.posted.get(at).post
     }
 
     /// A message arrived: which receive takes it? It is taken out.

@@ -33,7 +33,7 @@ pub use request::{
 pub use schedules::TaskId;
 
 use crate::usermem::UserPtr;
-use ftmpi_protocols::protocol::{Command, Hooks, Pin, Protocol};
+use ftmpi_protocols::protocol::{Command, Hooks, NAMED, Pin, Protocol};
 use ftmpi_protocols::received::Received;
 use ftmpi_protocols::sender_log::{LogMemory, SenderLog};
 use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank, Ssn};
@@ -157,8 +157,10 @@ pub struct State {
     requests: Slots<Request>,
     matcher: Matcher,
     memory: LogMemory,
-    /// Number of receives posted whose match is a determinant.
+    /// Number of wildcard receives posted, whose matches are determinants.
     posts: u64,
+    /// Number of other receives posted, which may be cancelled.
+    named_posts: u64,
     awaited: BTreeMap<(Rank, Ssn), Awaited>,
     pending: BTreeMap<(Rank, Ssn), Pending>,
     unacknowledged: BTreeMap<(Rank, Ssn), ReqId>,
@@ -227,6 +229,7 @@ impl<L: Link> Engine<L> {
             matcher: Matcher::new(),
             memory: LogMemory::default(),
             posts: 0,
+            named_posts: 0,
             awaited: BTreeMap::new(),
             pending: BTreeMap::new(),
             unacknowledged: BTreeMap::new(),
@@ -506,12 +509,16 @@ impl State {
         }
     }
 
-    /// Is the match of such a receive a determinant, and does replay need its number?
+    /// The number of a receive, by which a replay knows it, and what it may match.
     #[inline]
     fn number_post(&mut self, from: Source) -> (u64, Pin) {
         if self.hooks.wildcard_matches && from == Source::Any {
             self.posts += 1;
             (self.posts, self.protocol.pin(self.posts))
+        } else if self.hooks.outcomes {
+            self.named_posts += 1;
+            let post = NAMED | self.named_posts;
+            (post, self.protocol.pin(post))
         } else {
             (0, Pin::Free)
         }
@@ -548,6 +555,7 @@ impl State {
     #[inline]
     fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
         if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
+            let post = if post & NAMED == 0 { post } else { 0 };
             if let Some(fetch) = &mut self.fetch {
                 // Whether this one is recorded already is not known yet.
                 fetch.early.push((post, source, ssn));

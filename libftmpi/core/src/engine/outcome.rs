@@ -1,7 +1,7 @@
 //! Waiting, testing, probing, clocks: where a program learns what it could not know beforehand, and
 //! where, in a replay, it is told the same again.
 
-use super::request::RequestKind;
+use super::request::{Request, RequestKind};
 use super::{Completion, Engine, Envelope, Link, MessageId, ReqId, Source, Tag};
 use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
@@ -56,27 +56,11 @@ impl<L: Link> Engine<L> {
 
     /// `MPI_Cancel`: a receive that has not matched ends cancelled, everything else goes on.
     pub fn cancel(&mut self, id: ReqId) {
-        let posted = |engine: &Self| match engine.state.requests.get(id.0).kind {
-            RequestKind::Recv { posted, .. } if !engine.is_done(id) => posted,
-            _ => None,
-        };
         if matches!(self.state.requests.get(id.0).kind, RequestKind::Send { .. }) {
             return;
         }
-        match self.decide() {
-            Decision::Negative => return,
-            Decision::Positive(_) => {}
-            Decision::Live => {
-                if posted(self).is_none() {
-                    self.answered_negative();
-                    return;
-                }
-                self.answered(1);
-            }
-        }
-        let Some(node) = posted(self) else {
-            self.diverged("a receive that was cancelled in the first life has matched now");
-        };
+        let Some(node) = self.decide_cancel(id) else { return };
+        // Before anything else may match it: with this the replay may have come to its end.
         self.state.matcher.unpost(node);
         let request = self.state.requests.get_mut(id.0);
         request.completion.cancelled = true;
@@ -85,6 +69,43 @@ impl<L: Link> Engine<L> {
             self.state.rematch();
         }
         self.work();
+    }
+
+    /// The node of a receive that is to be cancelled; `None` if it is too late.
+    fn decide_cancel(&mut self, id: ReqId) -> Option<u32> {
+        loop {
+            let node = match self.state.requests.get(id.0) {
+                Request { kind: RequestKind::Recv { posted, .. }, done: false, .. } => *posted,
+                _ => None,
+            };
+            if !self.state.hooks.outcomes {
+                return node;
+            }
+            match self.state.protocol.decide() {
+                protocol::Decision::Live if self.state.protocol.replaying() => self.block(),
+                protocol::Decision::Live => {
+                    match node {
+                        Some(node) => {
+                            let post = self.state.matcher.number_of(node);
+                            self.state.protocol.on_answer(Answer::Cancelled(post));
+                        }
+                        None => self.state.protocol.on_negative(),
+                    }
+                    return node;
+                }
+                protocol::Decision::Negative => {
+                    self.work();
+                    return None;
+                }
+                protocol::Decision::Positive(Answer::Cancelled(post)) => match node {
+                    Some(node) if self.state.matcher.number_of(node) == post => return Some(node),
+                    _ => self.diverged("another receive was cancelled in the first life"),
+                },
+                protocol::Decision::Positive(other) => {
+                    self.diverged(&format!("a receive is cancelled where {other:?} was recorded"))
+                }
+            }
+        }
     }
 
     /// What a call with a non-deterministic answer is to do.
@@ -113,16 +134,17 @@ impl<L: Link> Engine<L> {
     }
 
     fn recorded(&mut self) -> protocol::Decision {
-        let decision = self.state.protocol.decide();
-        self.work();
-        if decision == protocol::Decision::Live {
+        loop {
+            let decision = self.state.protocol.decide();
+            self.work();
+            if decision != protocol::Decision::Live || !self.state.protocol.replaying() {
+                return decision;
+            }
             // Outcomes are exhausted, matches are not: those receives are posted already (they
             // matched before this call in the first life), so their messages only have to come.
-            while self.state.protocol.replaying() {
-                self.block();
-            }
+            // Asked anew afterwards: an image may have been taken at the end of the wait.
+            self.block();
         }
-        decision
     }
 
     /// After [`Decision::Live`]: the program was told "nothing".

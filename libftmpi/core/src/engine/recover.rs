@@ -61,7 +61,7 @@ impl<L: Link> Engine<L> {
         }
         let state = &mut self.state;
         // Peers may send again before the logger answers: no choice may be made until it is known
-        // which were made already.
+        // which were made already, and which receives were cancelled.
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
         state.fetch =
             Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
