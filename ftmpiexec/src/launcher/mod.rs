@@ -566,7 +566,7 @@ impl Launcher {
         for agent in &mut self.agents {
             agent.kill_hard();
         }
-        self.servers.stop();
+        self.servers.stop().await;
         if let Some(text) = text {
             self.printer.say(text);
         }

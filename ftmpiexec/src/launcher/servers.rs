@@ -16,11 +16,14 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 /// Starts of a server that may fail in a row.
 const FAILURES_MAX: u32 = 10;
 /// Removing directories on other hosts.
 const REMOVE_LIMIT: Duration = Duration::from_secs(10);
+/// From the kill of a server to its end.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// A server that ran this long starts with a clean record.
 const GOOD_RUN: Duration = Duration::from_secs(10);
@@ -38,6 +41,7 @@ struct Server {
     started: Instant,
     failures: u32,
     kill: Option<oneshot::Sender<()>>,
+    runs: Option<JoinHandle<()>>,
     serves: Vec<Rank>,
 }
 
@@ -114,10 +118,10 @@ impl Servers {
         // Never on a command line: others could read it there.
         let key_line = remote.then(|| key.to_hex() + "\n");
         let events = events.clone();
-        tokio::spawn(async move {
+        server.runs = Some(tokio::spawn(async move {
             let why = run_server(command, key_line, killed, index, launch, &events).await;
             let _ = events.send(Event::ServerEnded { index, launch, why });
-        });
+        }));
     }
 
     fn command(&self, index: usize) -> Result<Command, String> {
@@ -236,12 +240,17 @@ impl Servers {
         }
     }
 
-    /// The job is over.
-    pub fn stop(&mut self) {
+    /// The job is over: returns when they are gone and write no more.
+    pub async fn stop(&mut self) {
         for server in &mut self.servers {
             server.launch += 1;
             if let Some(kill) = server.kill.take() {
                 let _ = kill.send(());
+            }
+        }
+        for server in &mut self.servers {
+            if let Some(runs) = server.runs.take() {
+                let _ = tokio::time::timeout(STOP_LIMIT, runs).await;
             }
         }
     }
@@ -315,6 +324,7 @@ fn of_kind(
         started: Instant::now(),
         failures: 0,
         kill: None,
+        runs: None,
         serves: Vec::new(),
     };
     let mut servers: Vec<(Server, ServerDuty)> = plan
