@@ -62,7 +62,8 @@ impl<L: Link> Mpi<L> {
     fn look(&self, request: Request) -> Result<Look> {
         match request {
             Request::NULL => return Ok(Look::Inactive),
-            Request::DONE => return Ok(Look::Known),
+            // Whether a send was complete at once depends on timing.
+            Request::DONE => return Ok(Look::Open),
             _ => {}
         }
         match request.index().and_then(|index| self.requests.get(index)) {
@@ -75,7 +76,7 @@ impl<L: Link> Mpi<L> {
     fn is_done(&self, request: Request) -> bool {
         let slot = request.index().and_then(|index| self.requests.get(index));
         match slot.and_then(|slot| slot.active.as_ref()) {
-            None | Some(Active::Known(_)) => true,
+            None | Some(Active::Known(_) | Active::Sent) => true,
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.is_done(*id),
             Some(Active::Exchange { send, recv, .. }) => {
                 send.is_none_or(|id| self.engine.is_done(id))
@@ -109,7 +110,7 @@ impl<L: Link> Mpi<L> {
             *request = Request::NULL;
         }
         match active {
-            None | Some(Active::Generalized(_)) => Status::EMPTY,
+            None | Some(Active::Generalized(_) | Active::Sent) => Status::EMPTY,
             Some(Active::Known(status)) => status,
             Some(Active::Send(id)) => Status::sent(&self.engine.finish(id)),
             Some(Active::Recv(id, members)) => Status::received(&self.engine.finish(id), &members),
@@ -451,11 +452,20 @@ impl<L: Link> Mpi<L> {
         let Some(index) = request.index() else { return Ok(Some(Status::EMPTY)) };
         // What the program was told stays so: the result moves from the engine into the slot.
         let Some(slot) = self.requests.get_mut(index) else { return Ok(Some(Status::EMPTY)) };
-        let (comm, template) = (slot.comm, slot.template.take());
-        if let Some(Active::Generalized(_)) = slot.active {
-            return Ok(Some(Status::EMPTY));
+        let comm = slot.comm;
+        match slot.active {
+            Some(Active::Generalized(_)) => return Ok(Some(Status::EMPTY)),
+            Some(Active::Send(id)) => {
+                // Asked again next time, as it would be if it had been complete at once.
+                slot.active = Some(Active::Sent);
+                let status = Status::sent(&self.engine.finish(id));
+                return Ok(Some(status));
+            }
+            Some(Active::Sent) => return Ok(Some(Status::EMPTY)),
+            _ => {}
         }
         let kept = Slot { comm, active: slot.active.take(), template: None };
+        let template = slot.template.take();
         let moved = self.requests.insert(kept)?;
         let status = self.collect(&mut Request::at(moved));
         if let Some(slot) = self.requests.get_mut(index) {

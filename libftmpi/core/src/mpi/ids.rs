@@ -37,7 +37,8 @@ impl Request {
     /// `MPI_REQUEST_NULL`.
     pub const NULL: Self = Self(0x2c00_0000);
     /// A request that was complete when it was made (an eager send, communication with
-    /// `MPI_PROC_NULL`): shared by all of these, needs no slot.
+    /// `MPI_PROC_NULL`): shared by all of these, needs no slot. In another life of the rank the same
+    /// send may get a slot, so nothing may be decided by the difference.
     pub const DONE: Self = Self(0x6c00_0000);
     const LIVE: u32 = 0xac00_0000;
     const INDEX: u32 = 0x03ff_ffff;

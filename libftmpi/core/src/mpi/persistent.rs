@@ -43,7 +43,7 @@ impl<L: Link> Mpi<L> {
                     return Ok(Active::Known(Status::EMPTY));
                 }
                 match self.engine.isend(data.to_send(), *to, *context, *tag, mode(*kind)) {
-                    None => Active::Known(Status::EMPTY),
+                    None => Active::Sent,
                     Some(request) => Active::Send(request),
                 }
             }

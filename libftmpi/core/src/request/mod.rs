@@ -12,6 +12,8 @@ use std::rc::Rc;
 pub enum Active {
     /// A send of the engine.
     Send(ReqId),
+    /// A send that was complete at once: in another life of this rank it may not be.
+    Sent,
     /// A receive of the engine, and whose ranks its status is in.
     Recv(ReqId, Rc<Members>),
     /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if there is one.
