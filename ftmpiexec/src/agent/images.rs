@@ -290,7 +290,13 @@ async fn find(
                     }
                     continue;
                 }
-                Err(problem) => problem,
+                // The server has looked at all that it has: asking again gives the same answer.
+                Err(Problem::Final(why)) if start.or_beginning => {
+                    unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
+                    return Ok(None);
+                }
+                Err(Problem::Final(why)) => return Err(why),
+                Err(Problem::Passing(why)) => why,
             },
             Err(e) => e.to_string(),
         };
@@ -306,8 +312,15 @@ enum Found {
     Nothing,
 }
 
+enum Problem {
+    /// The server refuses.
+    Final(String),
+    /// It may be restarting.
+    Passing(String),
+}
+
 /// Begins to stream the newest image up to `newest`; returns when its name is known.
-async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Result<Found, String> {
+async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Result<Found, Problem> {
     let rank = start.rank;
     let (ours, mut theirs) = tokio::io::duplex(PIPE_BYTES);
     let fetching = tokio::spawn(async move { server.get(rank, newest, ours).await });
@@ -322,7 +335,7 @@ async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Resul
         }
     });
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|e| format!("no pipe: {e}"))?;
+        .map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
     let (named, name) = oneshot::channel();
     tokio::task::spawn_blocking(move || unpack(queue, File::from(write), named));
@@ -333,14 +346,15 @@ async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Resul
                 None => Ok(Found::Nothing),
             }
         }
-        Ok(Ok(id)) => Err(format!("the server sent an image of rank {}", id.rank)),
-        Ok(Err(why)) => Err(why),
+        Ok(Ok(id)) => Err(Problem::Final(format!("the server sent an image of rank {}", id.rank))),
+        Ok(Err(why)) => Err(Problem::Passing(why)),
         // Not a byte came: the server's answer says why.
         Err(_) => match fetching.await {
             Ok(Ok(None)) => Ok(Found::Nothing),
-            Ok(Ok(Some(_))) => Err("the server sent an empty image".into()),
-            Ok(Err(e)) => Err(e.to_string()),
-            Err(e) => Err(e.to_string()),
+            Ok(Ok(Some(_))) => Err(Problem::Passing("the server sent an empty image".into())),
+            Ok(Err(e @ ClientError::Refused { .. })) => Err(Problem::Final(e.to_string())),
+            Ok(Err(e)) => Err(Problem::Passing(e.to_string())),
+            Err(e) => Err(Problem::Passing(e.to_string())),
         },
     }
 }

@@ -147,7 +147,11 @@ impl Dispatcher {
             Input::CannotStart { rank, incarnation, code, why } => {
                 if self.living(rank, incarnation).is_some() {
                     let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
-                    self.end(code, Some(text));
+                    if incarnation > Incarnation(0) {
+                        self.give_up(code, text);
+                    } else {
+                        self.end(code, Some(text));
+                    }
                 }
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
