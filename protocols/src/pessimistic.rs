@@ -201,8 +201,9 @@ impl Protocol for Pessimistic {
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         let end = EventNo(last.0 + recorded.len() as u64);
         self.commands.clear();
-        self.kept.clear();
-        self.kept_first = end.next();
+        // They are written, but perhaps not durable yet: kept like this life's own.
+        self.kept = recorded.iter().copied().collect();
+        self.kept_first = last.next();
         (self.last, self.written, self.shipped) = (end, end, end);
         // Negative answers since the image's last outcome belong to the state of the image; those
         // that were told afterwards are counted in the recorded events from zero, because an image

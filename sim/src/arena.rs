@@ -157,10 +157,8 @@ impl Arena {
 
     /// Runs something whose allocations go here.
     pub fn inside<T>(&self, f: impl FnOnce() -> T) -> T {
-        let before = CURRENT.with(|c| c.replace(self.head()));
-        let result = f();
-        CURRENT.with(|c| c.set(before));
-        result
+        let _back = Back(CURRENT.with(|c| c.replace(self.head())));
+        f()
     }
 }
 
@@ -177,10 +175,17 @@ impl Drop for Arena {
     }
 }
 
+/// Puts the arena back that was current before, also when a rank panics.
+struct Back(*mut Head);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        CURRENT.with(|c| c.set(self.0));
+    }
+}
+
 /// Runs something whose allocations go to the system, from inside a rank.
 pub fn outside<T>(f: impl FnOnce() -> T) -> T {
-    let before = CURRENT.with(|c| c.replace(null_mut()));
-    let result = f();
-    CURRENT.with(|c| c.set(before));
-    result
+    let _back = Back(CURRENT.with(|c| c.replace(null_mut())));
+    f()
 }

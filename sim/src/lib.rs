@@ -11,6 +11,7 @@
 //! [`mutants`] are deliberate bugs; each must be caught by some seed.
 
 pub mod arena;
+pub mod campaign;
 pub mod fiber;
 pub mod link;
 pub mod logger;

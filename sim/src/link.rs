@@ -2,12 +2,14 @@
 //! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
 
 use crate::fiber::{Pause, Stop};
+use crate::mutants::Mutant;
 use crate::world::{Item, News, with};
 use ftmpi_core::engine::{Captured, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::control::FromRank;
-use ftmpi_wire::header::Kind;
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+use ftmpi_wire::header::{Kind, Received};
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control, event_log};
+use std::collections::BTreeSet;
 
 /// Payloads above this are announced first: small, so that few bytes exercise the rendezvous.
 pub const EAGER: usize = 48;
@@ -20,31 +22,39 @@ pub struct SimLink {
     landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
     /// The latest life of each peer that was heard of.
     lives: Vec<(Rank, Incarnation)>,
+    mutant: Option<Mutant>,
+    /// For a mutant: the messages that came whole.
+    whole: BTreeSet<(Rank, Ssn)>,
 }
 
 impl SimLink {
     /// For rank `me`, whose coroutine stops by `stop`.
     #[must_use]
-    pub fn new(me: usize, stop: Stop) -> Self {
-        Self { me, stop, landing: Vec::new(), lives: Vec::new() }
+    pub fn new(me: usize, stop: Stop, mutant: Option<Mutant>) -> Self {
+        let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { me, stop, landing, lives, mutant, whole }
     }
 
     fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
         match item {
             Item::Frame { header, payload } => {
+                let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
                 landing.at.write(&payload[..payload.len().min(landing.capacity)]);
                 sink.landed(from, header, landing.token);
             }
             Item::First { header, payload } => {
+                let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
                 let half = payload.len() / 2;
                 landing.at.write(&payload[..half.min(landing.capacity)]);
                 self.landing.push((from, *header, landing.at, landing.capacity, landing.token));
             }
             Item::Rest { payload } => {
-                let at =
-                    self.landing.iter().position(|l| l.0 == from).expect("its first part came");
+                let Some(at) = self.landing.iter().position(|l| l.0 == from) else {
+                    assert_eq!(self.mutant, Some(Mutant::IncarnationNotChecked));
+                    return;
+                };
                 let (_, header, to, capacity, token) = self.landing.remove(at);
                 let half = payload.len() / 2;
                 let end = payload.len().min(capacity);
@@ -54,6 +64,38 @@ impl SimLink {
                 sink.landed(from, &header, token);
             }
         }
+    }
+
+    /// The mutants' place on the way in.
+    fn received(&mut self, from: Rank, header: &Header) -> Header {
+        let mut header = *header;
+        if self.mutant == Some(Mutant::DuplicateAccepted)
+            && matches!(header.kind, Kind::Eager | Kind::RequestToSend)
+            && !self.whole.insert((from, header.ssn))
+        {
+            header.ssn = Ssn(header.ssn.0 + (1 << 40));
+        }
+        header
+    }
+
+    /// The mutants' place on the way out.
+    fn sending(&self, kind: Kind, payload: &mut Vec<u8>) {
+        let Some(mutant) = self.mutant else { return };
+        let Ok(mut received) = control::decode::<Received>(payload) else { return };
+        match (mutant, kind) {
+            (Mutant::LogCutTooEarly, Kind::LogCut)
+            | (Mutant::WrongMessageDropped, Kind::Resume) => {
+                received.contiguous = received.contiguous.next();
+            }
+            (Mutant::HoleForgotten, Kind::Resume) => {
+                if let Some(last) = received.beyond.pop() {
+                    received.contiguous = last;
+                    received.beyond.clear();
+                }
+            }
+            _ => return,
+        }
+        *payload = control::encode(&received);
     }
 
     /// What is half landed from an earlier life of `peer` never comes whole.
@@ -77,15 +119,19 @@ impl SimLink {
 impl Link for SimLink {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         let me = self.me;
-        let header = frame.header;
+        let mut header = frame.header;
         let payload = frame.payload;
+        let mut bytes = vec![0; header.len as usize];
+        payload.read(&mut bytes);
+        if matches!(header.kind, Kind::Resume | Kind::LogCut) {
+            self.sending(header.kind, &mut bytes);
+            header.len = bytes.len() as u64;
+        }
         let full = with(|world| {
             if world.refuses_push() {
                 return true;
             }
-            let mut bytes = vec![0; header.len as usize];
-            payload.read(&mut bytes);
-            world.send(me, to.index(), header, bytes);
+            world.send(me, to.index(), header, bytes.clone());
             false
         });
         if full {
@@ -121,11 +167,12 @@ impl Link for SimLink {
                 News::LoggerUp(_) => sink.logger_up(),
                 News::LoggerLost => sink.logger_lost(),
                 // The copy is made in the rank's own memory.
-                News::Log(frame) => sink.log_frame(frame.clone()),
+                News::Log(_, frame) => sink.log_frame(frame.clone()),
                 News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
                 // The end of an earlier life's channel, which is closed by now.
                 News::Item(from, life, _)
-                    if self.lives.iter().any(|(rank, known)| rank == from && known > life) => {}
+                    if self.lives.iter().any(|(rank, known)| rank == from && known > life)
+                        && self.mutant != Some(Mutant::IncarnationNotChecked) => {}
                 News::Item(from, _, item) => {
                     self.land(sink, *from, item);
                     self.point("read");

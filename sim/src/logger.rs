@@ -1,9 +1,13 @@
-//! The event logger's machine with a file that is a vector.
+//! The event logger's machine with files that are vectors.
+//!
+//! What is appended is first in memory, then written, then durable; a death of the logger loses what
+//! is not written, a loss of power what is not durable.
 
-use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output};
+use crate::mutants::Mutant;
+use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Something for a life of a rank: a frame, or the end of its connection.
 pub struct Answer {
@@ -11,20 +15,69 @@ pub struct Answer {
     pub rank: Rank,
     /// In which life.
     pub incarnation: Incarnation,
+    /// On which connection.
+    pub conn: ConnId,
     /// `None`: the connection is closed.
     pub frame: Option<Frame>,
 }
 
+/// The log of one rank.
+#[derive(Debug)]
+struct File {
+    incarnation: Incarnation,
+    first: EventNo,
+    records: Vec<Determinant>,
+    /// So many of the records are written, and so many are durable.
+    written: usize,
+    durable: usize,
+}
+
+impl File {
+    fn new(incarnation: Incarnation, first: EventNo) -> Self {
+        Self { incarnation, first, records: Vec::new(), written: 0, durable: 0 }
+    }
+
+    fn last(&self, count: usize) -> EventNo {
+        EventNo(self.first.0 + count as u64 - 1)
+    }
+}
+
 /// A logger.
-#[derive(Default)]
 pub struct Logger {
     machine: EventLog,
-    files: BTreeMap<Rank, (EventNo, Vec<Determinant>)>,
+    files: BTreeMap<Rank, File>,
     connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
+    mutant: Option<Mutant>,
 }
 
 impl Logger {
+    /// Without any file.
+    #[must_use]
+    pub fn new(mutant: Option<Mutant>) -> Self {
+        Self {
+            machine: EventLog::default(),
+            files: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            next: 0,
+            mutant,
+        }
+    }
+
+    /// It dies and starts again from its files. `power`: the computer went down with it.
+    pub fn restart(&mut self, power: bool) {
+        self.machine = EventLog::default();
+        self.connections.clear();
+        for (&rank, file) in &mut self.files {
+            let left = if power { file.durable } else { file.written };
+            file.records.truncate(left);
+            // What is found in the file is synced before it is served.
+            (file.written, file.durable) = (left, left);
+            let (incarnation, last) = (file.incarnation, file.last(left));
+            self.machine.restore(rank, Found { incarnation, base: file.first, last, damage: None });
+        }
+    }
+
     /// A rank connects; frames for it come out of later calls under this number.
     pub fn connect(&mut self, rank: Rank, incarnation: Incarnation) -> (ConnId, Vec<Answer>) {
         self.next += 1;
@@ -46,79 +99,136 @@ impl Logger {
         answers
     }
 
-    /// Every event that is stored of a rank.
+    /// Is this a connection of its present life?
     #[must_use]
-    pub fn stored(&self, rank: Rank) -> u64 {
-        self.files.get(&rank).map_or(0, |(first, records)| first.0 - 1 + records.len() as u64)
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        self.connections.contains_key(&conn)
+    }
+
+    /// Writes what is in memory.
+    pub fn write(&mut self) -> Vec<Answer> {
+        let ranks: Vec<_> = self.files.keys().copied().collect();
+        ranks.into_iter().flat_map(|rank| self.write_rank(rank)).collect()
+    }
+
+    fn write_rank(&mut self, rank: Rank) -> Vec<Answer> {
+        let Some(file) = self.files.get_mut(&rank) else { return Vec::new() };
+        if file.written == file.records.len() {
+            return Vec::new();
+        }
+        file.written = file.records.len();
+        self.handle(Input::Written { rank })
+    }
+
+    /// Makes durable what is written.
+    pub fn sync(&mut self) -> Vec<Answer> {
+        let ranks: Vec<_> = self.files.keys().copied().collect();
+        let mut answers = Vec::new();
+        for rank in ranks {
+            let Some(file) = self.files.get_mut(&rank) else { continue };
+            if file.durable < file.written {
+                file.durable = file.written;
+                let up_to = file.last(file.durable);
+                answers.extend(self.handle(Input::Durable { rank, up_to }));
+            }
+        }
+        answers
     }
 
     fn handle(&mut self, input: Input) -> Vec<Answer> {
         let mut frames = Vec::new();
-        let mut inputs = vec![input];
-        while !inputs.is_empty() {
-            let mut outputs = Vec::new();
-            for input in inputs.drain(..) {
-                self.machine.handle(input, &mut outputs);
-            }
-            for output in outputs {
-                match output {
-                    Output::Fence { conn, .. } => {
-                        inputs.push(Input::Fenced { conn, outcome: Ok(()) });
-                    }
-                    Output::Append { rank, first, records, .. } => {
-                        let file = self.files.entry(rank).or_insert((first, Vec::new()));
-                        assert_eq!(file.0.0 + file.1.len() as u64, first.0, "a hole in the log");
-                        file.1.extend(records);
-                        let up_to = EventNo(file.0.0 + file.1.len() as u64 - 1);
-                        inputs.push(Input::Written { rank });
-                        inputs.push(Input::Durable { rank, up_to });
-                    }
-                    Output::Compare { conn, rank, first, records } => {
-                        let file = &self.files[&rank];
-                        let at = (first.0 - file.0.0) as usize;
-                        let same = file.1[at..at + records.len()] == records[..];
-                        inputs.push(Input::Compared { conn, outcome: Ok(same) });
-                    }
-                    Output::Ack { conn, written, durable } => {
-                        frames.push((conn, Some(Frame::Ack { written, durable })));
-                    }
-                    Output::Stream { conn, rank, from, next } => {
-                        let none = (EventNo(1), Vec::new());
-                        let file = self.files.get(&rank).unwrap_or(&none);
-                        let begin = (from.0.max(file.0.0) - file.0.0) as usize;
-                        let end = (next.0.max(file.0.0) - file.0.0) as usize;
-                        let mut first = from;
-                        for records in file.1[begin..end].chunks(RECORDS_MAX) {
-                            let count = records.len() as u64;
-                            let records = records.to_vec();
-                            frames.push((conn, Some(Frame::Events { first, records })));
-                            first = EventNo(first.0 + count);
-                        }
-                        frames.push((conn, Some(Frame::End { next })));
-                    }
-                    Output::Prune { rank, below } => {
-                        if let Some(file) = self.files.get_mut(&rank) {
-                            let cut = (below.0.saturating_sub(file.0.0) as usize).min(file.1.len());
-                            file.1.drain(..cut);
-                            file.0 = EventNo(file.0.0 + cut as u64);
-                        }
-                    }
-                    Output::Restart { rank, first } => {
-                        self.files.insert(rank, (first, Vec::new()));
-                    }
-                    Output::Refuse { conn } => frames.push((conn, Some(Frame::Refused))),
-                    Output::Close { conn, .. } => frames.push((conn, None)),
-                    Output::Welcome { .. } | Output::Say { .. } => {}
-                }
+        let mut inputs = VecDeque::from([input]);
+        let mut out = Vec::new();
+        while let Some(input) = inputs.pop_front() {
+            self.machine.handle(input, &mut out);
+            for output in out.drain(..) {
+                self.carry_out(output, &mut inputs, &mut frames);
             }
         }
-        let whose = |conn| self.connections.get(&conn).copied();
-        frames
-            .into_iter()
-            .filter_map(|(conn, frame)| {
-                let (rank, incarnation) = whose(conn)?;
-                Some(Answer { rank, incarnation, frame })
-            })
-            .collect()
+        let mut answers = Vec::new();
+        for (conn, frame) in frames {
+            let Some(&(rank, incarnation)) = self.connections.get(&conn) else { continue };
+            if frame.is_none() {
+                self.connections.remove(&conn);
+            }
+            answers.push(Answer { rank, incarnation, conn, frame });
+        }
+        answers
+    }
+
+    fn carry_out(
+        &mut self,
+        output: Output,
+        inputs: &mut VecDeque<Input>,
+        frames: &mut Vec<(ConnId, Option<Frame>)>,
+    ) {
+        match output {
+            Output::Fence { conn, rank, incarnation } => {
+                self.files
+                    .entry(rank)
+                    .or_insert_with(|| File::new(incarnation, EventNo(1)))
+                    .incarnation = incarnation;
+                inputs.push_back(Input::Fenced { conn, outcome: Ok(()) });
+            }
+            Output::Append { rank, incarnation, first, records } => {
+                let file = self.files.entry(rank).or_insert_with(|| File::new(incarnation, first));
+                assert_eq!(file.last(file.records.len()).next(), first, "a hole in the log");
+                file.records.extend(records);
+                if self.mutant == Some(Mutant::AcknowledgedBeforeWritten) {
+                    inputs.push_back(Input::Written { rank });
+                }
+                if self.mutant == Some(Mutant::AcknowledgedBeforeDurable) {
+                    let up_to = file.last(file.records.len());
+                    inputs.push_back(Input::Written { rank });
+                    inputs.push_back(Input::Durable { rank, up_to });
+                }
+            }
+            Output::Compare { conn, rank, first, records } => {
+                let file = &self.files[&rank];
+                let at = (first.0 - file.first.0) as usize;
+                let same = file.records[at..at + records.len()] == records[..];
+                inputs.push_back(Input::Compared { conn, outcome: Ok(same) });
+            }
+            Output::Ack { conn, written, durable } => {
+                frames.push((conn, Some(Frame::Ack { written, durable })));
+            }
+            Output::Stream { conn, rank, from, next } => {
+                // What is told must be there.
+                if let Some(file) = self.files.get_mut(&rank)
+                    && file.written < file.records.len()
+                {
+                    file.written = file.records.len();
+                    inputs.push_back(Input::Written { rank });
+                }
+                if let Some(file) = self.files.get(&rank) {
+                    let at = |event: EventNo| (event.0.max(file.first.0) - file.first.0) as usize;
+                    let mut first = from;
+                    for records in file.records[at(from)..at(next)].chunks(RECORDS_MAX) {
+                        let records = records.to_vec();
+                        let after = EventNo(first.0 + records.len() as u64);
+                        frames.push((conn, Some(Frame::Events { first, records })));
+                        first = after;
+                    }
+                }
+                frames.push((conn, Some(Frame::End { next })));
+            }
+            Output::Prune { rank, below } => {
+                if let Some(file) = self.files.get_mut(&rank) {
+                    let cut = below.0.saturating_sub(file.first.0) as usize;
+                    let cut = cut.min(file.records.len());
+                    file.records.drain(..cut);
+                    file.first = EventNo(file.first.0 + cut as u64);
+                    file.written = file.written.saturating_sub(cut);
+                    file.durable = file.durable.saturating_sub(cut);
+                }
+            }
+            Output::Restart { rank, first } => {
+                let incarnation = self.files.get(&rank).map_or(Incarnation(0), |f| f.incarnation);
+                self.files.insert(rank, File::new(incarnation, first));
+            }
+            Output::Refuse { conn } => frames.push((conn, Some(Frame::Refused))),
+            Output::Close { conn, .. } => frames.push((conn, None)),
+            Output::Welcome { .. } | Output::Say { .. } => {}
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! `ftmpi-sim`: simulates many seeds, prints the failing one, replays it with a trace.
+//! `ftmpi-sim`: simulates many seeds, prints the failing ones, replays one with a trace.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
-use ftmpi_sim::programs::Program;
-use ftmpi_sim::world::{Setup, World};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Simulates ranks, protocols, matching and failures, deterministically.
 #[derive(Parser)]
@@ -18,48 +18,63 @@ struct Arguments {
     /// Print what happens (with --seeds 1).
     #[arg(long)]
     trace: bool,
-    /// Only check that each deliberate bug is caught by one of the seeds.
+    /// Go on after a failure, and stop after this many.
+    #[arg(long, default_value_t = 1)]
+    failures: u64,
+    /// Check that each deliberate bug is caught by one of the seeds.
     #[arg(long)]
     mutants: bool,
+    /// Simulate with this deliberate bug: it is right to fail.
+    #[arg(long)]
+    mutant: Option<Mutant>,
 }
 
-/// The setup that belongs to a seed.
-fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
-    let program = Program::ALL[(seed % 6) as usize];
-    Setup {
-        seed,
-        ranks: 2 + (seed / 6 % 4) as usize,
-        program,
-        all_events: seed / 24 % 2 == 1,
-        crashes: (seed / 48 % 6) as u32,
-        mutant,
-        trace,
+/// The seed under way, for whoever panics.
+static SEED: AtomicU64 = AtomicU64::new(0);
+
+/// Where a panic aborts the process (the release profile), the hook says which seed it was.
+fn report_panics(trace: bool) {
+    if cfg!(panic = "abort") {
+        std::panic::set_hook(Box::new(|panic| {
+            let what = panic.payload();
+            let text = what
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| what.downcast_ref::<&str>().copied())
+                .unwrap_or("a panic");
+            let at = panic.location().map(ToString::to_string).unwrap_or_default();
+            println!("seed {} fails: {text} ({at})", SEED.load(Ordering::Relaxed));
+            std::process::exit(1);
+        }));
+    } else if !trace {
+        std::panic::set_hook(Box::new(|_| {}));
     }
 }
 
-fn check(setup: &Setup) -> Result<ftmpi_sim::world::Outcome, String> {
-    let outcome = World::run(setup.clone())?;
-    if setup.program.is_deterministic() {
-        let calm = Setup { crashes: 0, mutant: None, trace: false, ..setup.clone() };
-        let expected = World::run(calm)?.digests;
-        if outcome.digests != expected {
-            return Err("the results differ from those without failures".to_owned());
-        }
+/// The first seed that catches it, and how. Where a panic ends the process, in a process of its own.
+fn caught(mutant: Mutant, arguments: &Arguments) -> Option<String> {
+    if !cfg!(panic = "abort") {
+        let seeds = arguments.first..arguments.first + arguments.seeds;
+        return catch(mutant, seeds).map(|(seed, why)| format!("seed {seed}: {why}"));
     }
-    Ok(outcome)
+    let name = mutant.to_possible_value()?.get_name().to_owned();
+    let output = Command::new(std::env::current_exe().ok()?)
+        .args(["--first", &arguments.first.to_string(), "--seeds", &arguments.seeds.to_string()])
+        .args(["--mutant", &name])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    (!output.status.success()).then(|| text.lines().next().unwrap_or_default().to_owned())
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if !arguments.trace {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
-    let seeds = arguments.first..arguments.first + arguments.seeds;
+    report_panics(arguments.trace);
     if arguments.mutants {
         let mut missed = 0;
-        for mutant in Mutant::ALL {
-            match seeds.clone().find(|&seed| check(&setup(seed, Some(mutant), false)).is_err()) {
-                Some(seed) => println!("{mutant:?}: caught by seed {seed}"),
+        for &mutant in Mutant::all() {
+            match caught(mutant, &arguments) {
+                Some(how) => println!("{mutant:?}: caught, {how}"),
                 None => {
                     missed += 1;
                     println!("{mutant:?}: NOT caught by {} seeds", arguments.seeds);
@@ -68,12 +83,10 @@ fn main() -> ExitCode {
         }
         return if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let (mut crashes, mut restored, mut images, mut replayed) = (0, 0, 0, 0);
-    for seed in seeds {
-        if std::env::var_os("FTMPI_SIM_VERBOSE").is_some() {
-            println!("seed {seed}");
-        }
-        let setup = setup(seed, None, arguments.trace);
+    let (mut crashes, mut restored, mut images, mut replayed, mut failures) = (0, 0, 0, 0, 0);
+    for seed in arguments.first..arguments.first + arguments.seeds {
+        SEED.store(seed, Ordering::Relaxed);
+        let setup = setup(seed, arguments.mutant, arguments.trace);
         match check(&setup) {
             Ok(outcome) => {
                 crashes += outcome.crashes;
@@ -84,14 +97,17 @@ fn main() -> ExitCode {
             Err(why) => {
                 println!("seed {seed} fails: {why}\n  {setup:?}");
                 println!("  replay: ftmpi-sim --first {seed} --seeds 1 --trace");
-                return ExitCode::FAILURE;
+                failures += 1;
+                if failures >= arguments.failures {
+                    return ExitCode::FAILURE;
+                }
             }
         }
     }
+    let seeds = arguments.seeds;
     println!(
-        "{} seeds: {crashes} crashes, {images} images, {restored} lives from images, {replayed} \
-         events replayed; all right",
-        arguments.seeds
+        "{seeds} seeds: {crashes} crashes, {images} images, {restored} lives from images, \
+         {replayed} events replayed; {failures} failures"
     );
-    ExitCode::SUCCESS
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

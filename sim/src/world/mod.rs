@@ -1,21 +1,26 @@
 //! The simulated world: a heap of events, channels, failures, images, the logger.
 
 use crate::arena::{Arena, outside};
-use crate::fiber::{Fiber, Pause, Stop};
-use crate::link::SimLink;
-use crate::logger::{Answer, Logger};
+use crate::fiber::{Fiber, Pause};
+use crate::logger::Logger;
 use crate::mutants::Mutant;
 use crate::programs::Program;
-use ftmpi_core::engine::Engine;
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+mod channels;
+mod lives;
+mod servers;
+
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
 }
+
+/// More than any run needs: beyond it is a hang.
+const EVENTS_MAX: u64 = 1_000_000;
 
 /// Access to the world from inside a rank; what is allocated meanwhile is the world's.
 pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
@@ -39,6 +44,12 @@ pub struct Setup {
     pub all_events: bool,
     /// How many crashes there will be.
     pub crashes: u32,
+    /// The logger takes its time.
+    pub slow_logger: bool,
+    /// How often the logger dies and starts again from its files.
+    pub logger_deaths: u32,
+    /// At a quiet moment the logger's computer loses power.
+    pub power_loss: bool,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
@@ -83,7 +94,7 @@ pub enum News {
     /// It is gone.
     LoggerLost,
     /// A frame of the logger.
-    Log(event_log::Frame),
+    Log(ConnId, event_log::Frame),
     /// An image is stable.
     Committed(ImageNo, ImageNo),
     /// From a channel.
@@ -112,7 +123,10 @@ enum Event {
     /// A frame reaches the logger.
     AtLogger(usize, ConnId, event_log::Frame),
     LoggerOpens(usize, Incarnation),
+    LoggerWrites,
+    LoggerSyncs,
     LoggerDies,
+    PowerLoss,
 }
 
 struct Image {
@@ -133,6 +147,8 @@ struct Life {
     due: Option<ImageNo>,
     restored: bool,
     logger: Option<ConnId>,
+    /// Its replay is over.
+    caught_up: bool,
     /// The lives of the peers that it has a channel to.
     ways: BTreeMap<usize, Incarnation>,
     digest: Option<u64>,
@@ -181,6 +197,7 @@ impl World {
                     due: None,
                     restored: false,
                     logger: None,
+                    caught_up: true,
                     ways: BTreeMap::new(),
                     digest: None,
                     cut: BTreeMap::new(),
@@ -189,7 +206,7 @@ impl World {
             last_arrival: BTreeMap::new(),
             channels: BTreeMap::new(),
             waiting: Vec::new(),
-            logger: Logger::default(),
+            logger: Logger::new(setup.mutant),
             crashes_left: setup.crashes,
             outcome: Outcome {
                 digests: Vec::new(),
@@ -230,11 +247,15 @@ impl World {
         }
         let delay = 100 + world.below(600);
         world.after(delay, Event::AskImage);
-        if world.below(3) == 0 {
-            let delay = world.below(3000);
+        for _ in 0..world.setup.logger_deaths {
+            let delay = world.below(6000);
             world.after(delay, Event::LoggerDies);
         }
-        for _ in 0..4_000_000u64 {
+        if world.setup.power_loss {
+            let delay = world.below(5000);
+            world.after(delay, Event::PowerLoss);
+        }
+        for _ in 0..EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
             if world.crashes_left == 0 && world.lives.iter().all(|life| life.digest.is_some()) {
@@ -303,8 +324,14 @@ impl World {
                 world.after(delay, Event::Commit(rank, incarnation, number));
                 world.after(1, Event::Wake(rank, incarnation));
             }
-            Pause::Die => world.crash(rank),
-            Pause::Over => unreachable!("a rank serves its log until the end"),
+            Pause::Die => {
+                world.crash(rank);
+                if world.below(4) == 0 {
+                    let other = world.below(world.lives.len() as u64) as usize;
+                    world.crash(other);
+                }
+            }
+            Pause::Over => world.lives[rank].fiber = None,
         }
     }
 
@@ -345,7 +372,9 @@ impl World {
             }
             Event::Arrive { from, to, item } => {
                 let cut = self.lives[from.0].cut.get(&from.1).copied().unwrap_or(u64::MAX);
-                if !self.is_alive(to) || self.now > cut {
+                if !self.is_alive(to)
+                    || (self.now > cut && self.setup.mutant != Some(Mutant::IncarnationNotChecked))
+                {
                     return None;
                 }
                 self.lives[to.0].news.push_back(News::Item(Rank(from.0 as u32), from.1, item));
@@ -360,6 +389,9 @@ impl World {
                 Some(rank)
             }
             Event::Crash => {
+                if self.lives.iter().all(|life| life.fiber.is_none() && life.digest.is_some()) {
+                    self.crashes_left = 0;
+                }
                 if self.crashes_left > 0 {
                     let rank = self.below(self.lives.len() as u64) as usize;
                     let all = self.below(12) == 0;
@@ -387,7 +419,8 @@ impl World {
             Event::Commit(rank, incarnation, number) => {
                 let life = &mut self.lives[rank];
                 // A late image of a dead life is refused.
-                if life.incarnation != incarnation || life.fiber.is_none() {
+                let late = life.incarnation != incarnation || life.fiber.is_none();
+                if late {
                     life.images.retain(|image| image.number != number);
                     return None;
                 }
@@ -409,325 +442,38 @@ impl World {
                 None
             }
             Event::AtLogger(rank, conn, frame) => {
-                self.note(|| format!("logger gets from rank {rank}: {frame:?}"));
-                let answers = self.logger.frame(conn, frame);
-                self.deliver_log(answers);
+                self.at_logger(rank, conn, frame);
                 None
             }
             Event::LoggerOpens(rank, incarnation) => {
-                if self.is_alive((rank, incarnation)) {
-                    let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
-                    self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
-                    self.deliver_log(answers);
-                }
+                self.logger_opens(rank, incarnation);
+                None
+            }
+            Event::LoggerWrites => {
+                let answers = self.logger.write();
+                self.deliver_log(answers);
+                None
+            }
+            Event::LoggerSyncs => {
+                let answers = self.logger.sync();
+                self.deliver_log(answers);
                 None
             }
             Event::LoggerDies => {
-                // Its file stays; every connection is lost, with what is under way on it.
-                for rank in 0..self.lives.len() {
-                    if let Some(conn) = self.lives[rank].logger.take() {
-                        let answers = self.logger.lost(conn);
-                        self.deliver_log(answers);
-                        let incarnation = self.lives[rank].incarnation;
-                        self.after(1, Event::News(rank, incarnation, News::LoggerLost));
-                    }
+                self.logger_dies(false);
+                None
+            }
+            Event::PowerLoss => {
+                // Only while nobody needs what would be lost.
+                if self.crashes_left == 0
+                    && self.lives.iter().all(|life| life.fiber.is_some() && life.caught_up)
+                {
+                    self.logger_dies(true);
+                } else {
+                    self.after(200, Event::PowerLoss);
                 }
                 None
             }
         }
-    }
-
-    fn deliver_log(&mut self, answers: Vec<Answer>) {
-        for Answer { rank, incarnation, frame } in answers {
-            let rank = rank.index();
-            if self.lives[rank].incarnation != incarnation {
-                continue;
-            }
-            let Some(frame) = frame else {
-                self.note(|| format!("logger closes the connection of rank {rank}"));
-                self.lives[rank].logger = None;
-                let at = self.fifo((usize::MAX, Incarnation(0), rank, incarnation), 60);
-                self.after(at, Event::News(rank, incarnation, News::LoggerLost));
-                continue;
-            };
-            self.note(|| format!("logger tells rank {rank}: {frame:?}"));
-            let key = (usize::MAX, Incarnation(0), rank, incarnation);
-            let at = self.fifo(key, 60);
-            self.after(at, Event::News(rank, incarnation, News::Log(frame)));
-        }
-    }
-
-    /// A delay that keeps the order of a channel.
-    fn fifo(&mut self, key: (usize, Incarnation, usize, Incarnation), spread: u64) -> u64 {
-        let slow = if self.below(20) == 0 { 20 } else { 1 };
-        let at = self.now + 1 + self.below(spread * slow);
-        let last = self.last_arrival.entry(key).or_insert(0);
-        *last = at.max(*last);
-        *last - self.now
-    }
-
-    fn start(&mut self, rank: usize) {
-        let choice = self.below(8);
-        let setup = self.setup.clone();
-        let life = &mut self.lives[rank];
-        life.news.clear();
-        life.due = None;
-        life.logger = None;
-        life.ways.clear();
-        life.digest = None;
-        // The newest image, or now and then the one before it, as if the newest were damaged.
-        let offered: Vec<_> = life.images.iter().filter(|i| i.committed).collect();
-        let image = match (offered.len(), choice) {
-            (0, _) => None,
-            (1, 0) if !life.start_gone => None,
-            (count, 0) if count > 1 => Some(offered[count - 2]),
-            (count, _) => Some(offered[count - 1]),
-        };
-        life.restored = image.is_some();
-        if let Some(image) = image {
-            let (number, memory) = (image.number, image.memory.clone());
-            life.arena.restore(&memory);
-            let fiber = self.fibers_of(rank);
-            self.lives[rank].fiber = Some(fiber);
-            // A damaged newer one is gone.
-            self.lives[rank].images.retain(|i| i.number <= number);
-            self.outcome.restored += 1;
-            self.note(|| format!("rank {rank} lives again from image {number}"));
-        } else {
-            life.images.clear();
-            life.arena.clear();
-            let incarnations: Vec<_> = self.lives.iter().map(|l| l.incarnation).collect();
-            let arena = &self.lives[rank].arena;
-            let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
-            self.lives[rank].fiber = Some(fiber);
-            FIBERS
-                .with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
-            self.note(|| format!("rank {rank} starts"));
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        for (a, b) in waiting {
-            self.connect(a, b);
-        }
-    }
-
-    /// The coroutine of a rank lies at the same place in every life.
-    fn fibers_of(&self, rank: usize) -> Fiber {
-        FIBERS.with(|f| f.borrow()[&(std::ptr::from_ref(self) as usize, rank)])
-    }
-
-    fn crash(&mut self, rank: usize) {
-        if self.lives[rank].fiber.is_none() || self.crashes_left == 0 {
-            return;
-        }
-        self.crashes_left -= 1;
-        self.outcome.crashes += 1;
-        self.note(|| format!("rank {rank} dies"));
-        let cut = self.now + self.below(300);
-        let life = &mut self.lives[rank];
-        life.fiber = None;
-        life.digest = None;
-        life.cut.insert(life.incarnation, cut);
-        life.incarnation = life.incarnation.next();
-        let incarnation = life.incarnation;
-        if let Some(conn) = life.logger.take() {
-            let answers = self.logger.lost(conn);
-            self.deliver_log(answers);
-        }
-        let delay = self.below(800);
-        self.after(delay, Event::Start(rank));
-        for other in 0..self.lives.len() {
-            if other != rank {
-                // Tell it when what the dead life sent can no longer come: the link ends its
-                // channels with the news.
-                let delay = cut - self.now + 1 + self.below(500);
-                let life = self.lives[other].incarnation;
-                let news = News::Restarted(Rank(rank as u32), incarnation);
-                self.after(delay, Event::News(other, life, news));
-            }
-        }
-    }
-
-    fn connect(&mut self, a: (usize, Incarnation), b: (usize, Incarnation)) {
-        let key = (a.min(b), a.max(b));
-        let current = |w: &Self, x: (usize, Incarnation)| w.lives[x.0].incarnation == x.1;
-        if !current(self, a) || !current(self, b) || self.channels.contains_key(&key) {
-            return;
-        }
-        if self.is_alive(a) && self.is_alive(b) {
-            self.channels.insert(key, true);
-            for (x, y) in [(a, b), (b, a)] {
-                let delay = 1 + self.below(50);
-                let key = (y.0, y.1, x.0, x.1);
-                let at = self.now + delay;
-                self.last_arrival.insert(key, at + 1);
-                self.after(delay, Event::News(x.0, x.1, News::Channel(Rank(y.0 as u32), y.1)));
-            }
-        } else {
-            self.waiting.push((a, b));
-        }
-    }
-
-    // What a rank's link asks for.
-
-    /// Now and then a channel has no room.
-    pub fn refuses_push(&mut self) -> bool {
-        self.below(12) == 0
-    }
-
-    /// A frame leaves.
-    pub fn send(&mut self, from: usize, to: usize, header: Header, payload: Vec<u8>) {
-        let a = (from, self.lives[from].incarnation);
-        let Some(&incarnation) = self.lives[from].ways.get(&to) else { return };
-        let b = (to, incarnation);
-        self.note(|| {
-            let Header { kind, context, tag, len, ssn, .. } = header;
-            format!(
-                "rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}"
-            )
-        });
-        let key = (a.0, a.1, b.0, b.1);
-        let split = payload.len() > 16 && self.below(3) == 0;
-        let at = self.fifo(key, 50);
-        if split {
-            let whole = payload.clone();
-            self.after(at, Event::Arrive { from: a, to: b, item: Item::First { header, payload } });
-            let at = self.fifo(key, 200);
-            let item = Item::Rest { payload: whole };
-            self.after(at, Event::Arrive { from: a, to: b, item });
-        } else {
-            self.after(at, Event::Arrive { from: a, to: b, item: Item::Frame { header, payload } });
-        }
-    }
-
-    /// A channel is wanted.
-    pub fn open(&mut self, from: usize, to: usize, incarnation: Incarnation) {
-        let a = (from, self.lives[from].incarnation);
-        let delay = 1 + self.below(100);
-        self.after(delay, Event::Open { a, b: (to, incarnation) });
-    }
-
-    /// What has come.
-    pub fn next_news(&mut self, rank: usize) -> Option<News> {
-        let news = self.lives[rank].news.pop_front();
-        match &news {
-            Some(News::Item(from, _, Item::Frame { header, .. } | Item::First { header, .. })) => {
-                self.note(|| {
-                    format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
-                });
-            }
-            Some(other) => self.note(|| format!("rank {rank} hears {}", name_of(other))),
-            None => {}
-        }
-        if let Some(News::LoggerUp(conn)) = &news {
-            self.lives[rank].logger = Some(*conn);
-        }
-        if let Some(News::Channel(peer, incarnation)) = &news {
-            self.lives[rank].ways.insert(peer.index(), *incarnation);
-        }
-        news
-    }
-
-    /// A frame to the logger.
-    pub fn log(&mut self, rank: usize, frame: event_log::Frame) {
-        let Some(conn) = self.lives[rank].logger else { return };
-        let incarnation = self.lives[rank].incarnation;
-        let at = self.fifo((rank, incarnation, usize::MAX, Incarnation(0)), 60);
-        self.after(at, Event::AtLogger(rank, conn, frame));
-    }
-
-    /// A connection to the logger is wanted.
-    pub fn open_logger(&mut self, rank: usize) {
-        let incarnation = self.lives[rank].incarnation;
-        let delay = 1 + self.below(100);
-        self.after(delay, Event::LoggerOpens(rank, incarnation));
-    }
-
-    /// A replay is over.
-    pub fn caught_up(&mut self, rank: usize, replayed: u64) {
-        self.outcome.replayed += replayed;
-        self.note(|| format!("rank {rank} has caught up ({replayed} events)"));
-    }
-
-    /// Time.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// Number of ranks.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.lives.len()
-    }
-
-    /// The life of a rank.
-    #[must_use]
-    pub fn incarnation(&self, rank: usize) -> Incarnation {
-        self.lives[rank].incarnation
-    }
-
-    /// Does this rank die here?
-    pub fn dies_at(&mut self, rank: usize, name: &'static str) -> bool {
-        if self.crashes_left == 0 {
-            return false;
-        }
-        let odds = match name {
-            "replay" | "image" => 10,
-            "rendezvous" => 80,
-            _ => 600,
-        };
-        let dies = self.below(odds) == 0;
-        if dies {
-            self.note(|| format!("rank {rank} comes to {name}"));
-        }
-        dies
-    }
-
-    /// The image that is due.
-    #[must_use]
-    pub fn image_due(&self, rank: usize) -> Option<ImageNo> {
-        self.lives[rank].due
-    }
-
-    /// Did this life begin from an image that was just put back?
-    pub fn was_restored(&mut self, rank: usize) -> bool {
-        std::mem::take(&mut self.lives[rank].restored)
-    }
-
-    /// A program is over.
-    pub fn finished(&mut self, rank: usize, digest: u64) {
-        if self.lives[rank].digest.replace(digest).is_none() {
-            self.note(|| format!("rank {rank} is over: {digest:x}"));
-        }
-    }
-}
-
-fn name_of(news: &News) -> String {
-    match news {
-        News::Item(from, ..) => format!("the rest of a frame of {from}"),
-        News::Log(_) => "the logger".to_owned(),
-        other => format!("{other:?}"),
-    }
-}
-
-thread_local! {
-    static FIBERS: std::cell::RefCell<BTreeMap<(usize, usize), Fiber>> =
-        const { std::cell::RefCell::new(BTreeMap::new()) };
-}
-
-/// What runs in a rank's coroutine.
-fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
-    let protocol = crate::mutants::protocol(setup.all_events, setup.mutant);
-    let link = SimLink::new(rank, stop);
-    let mut engine = Engine::new(link, Rank(rank as u32), incarnations, protocol);
-    if incarnations[rank] > Incarnation(0) {
-        engine.replay_from_start();
-    }
-    let digest = setup.program.run(&mut engine, setup.ranks);
-    engine.drain();
-    loop {
-        // Again and again: an image may have been taken here, and this be a later life.
-        with(|world| world.finished(rank, digest));
-        engine.block();
     }
 }

@@ -1,0 +1,60 @@
+//! From seeds to simulations, and what a right one is.
+
+use crate::mutants::Mutant;
+use crate::programs::Program;
+use crate::world::{Outcome, Setup, World};
+
+/// The setup that belongs to a seed.
+#[must_use]
+pub fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
+    let mut rest = seed;
+    let mut draw = |limit: u64| {
+        let value = rest % limit;
+        rest /= limit;
+        value
+    };
+    let program = Program::ALL[draw(Program::ALL.len() as u64) as usize];
+    let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
+    Setup {
+        seed,
+        ranks: [3, 2, 4, 5, 3, 8, 2, 6][draw(8) as usize],
+        program,
+        all_events: draw(2) == 1,
+        crashes,
+        slow_logger: draw(3) == 2,
+        logger_deaths: [0, 1, 4][draw(3) as usize],
+        power_loss: draw(4) == 3,
+        mutant,
+        trace,
+    }
+}
+
+/// Runs one simulation and judges it.
+///
+/// # Errors
+/// What was wrong.
+pub fn check(setup: &Setup) -> Result<Outcome, String> {
+    let outcome = World::run(setup.clone())?;
+    if setup.program.is_deterministic() {
+        let calm = Setup {
+            crashes: 0,
+            logger_deaths: 0,
+            power_loss: false,
+            slow_logger: false,
+            mutant: None,
+            trace: false,
+            ..setup.clone()
+        };
+        let expected = World::run(calm)?.digests;
+        if outcome.digests != expected {
+            return Err("the results differ from those without failures".to_owned());
+        }
+    }
+    Ok(outcome)
+}
+
+/// The first of these seeds that catches this bug, and how.
+#[must_use]
+pub fn catch(mutant: Mutant, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
+    seeds.find_map(|seed| Some((seed, check(&setup(seed, Some(mutant), false)).err()?)))
+}

@@ -1,0 +1,160 @@
+//! Programs of simulated ranks: blocking code over the engine that checks what it sees.
+//!
+//! Each returns a digest. Where no receive is a wildcard the digest must be the one of a run without
+//! failures. Where there is a choice, the rank that chose tells its partners its order so far, and at
+//! the end all of it; a partner that was told something else was told it by a state that has been
+//! lost: an orphan.
+
+use crate::link::SimLink;
+use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
+use ftmpi_core::usermem::UserPtr;
+use ftmpi_wire::Rank;
+
+mod fixed;
+mod gossip;
+mod server;
+
+type E = Engine<SimLink>;
+
+/// Context of the programs' messages.
+const CONTEXT: u16 = 2;
+
+/// Context of what they tell each other at the end.
+const LAST_CONTEXT: u16 = 4;
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// A ring of named receives, small and large payloads.
+    Ring,
+    /// Everybody with everybody, non-blocking, all sizes, synchronous sends among them.
+    Exchange,
+    /// One rank receives from any, and answers with its order so far.
+    Wildcards,
+    /// The same by probes that fail.
+    Probes,
+    /// The same by tests and choices among several requests.
+    Tests,
+    /// The same by matched probes.
+    MatchedProbes,
+    /// The same by receives of which several complete at once.
+    Some,
+    /// The same with receives that are cancelled in a race with their messages.
+    Cancels,
+    /// A wildcard posted before a named receive; receives that are cancelled; clocks.
+    Mixed,
+    /// Synchronous sends, each begun when the one before was matched: their order is told.
+    Relay,
+    /// Everybody chooses, in many ways, and tells everybody what it chose.
+    Gossip,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Ring,
+        Self::Exchange,
+        Self::Wildcards,
+        Self::Probes,
+        Self::Tests,
+        Self::MatchedProbes,
+        Self::Some,
+        Self::Cancels,
+        Self::Mixed,
+        Self::Relay,
+        Self::Gossip,
+    ];
+
+    /// Whether the digests are the same in every run.
+    #[must_use]
+    pub fn is_deterministic(self) -> bool {
+        matches!(self, Self::Ring | Self::Exchange | Self::Relay)
+    }
+
+    /// Runs it.
+    pub fn run(self, e: &mut E, size: usize) -> u64 {
+        match self {
+            Self::Ring => fixed::ring(e, size),
+            Self::Exchange => fixed::exchange(e, size),
+            Self::Relay => fixed::relay(e, size),
+            Self::Wildcards => server::server(e, size, server::receive_any),
+            Self::Probes => server::server(e, size, server::receive_probed),
+            Self::Tests => server::server(e, size, server::receive_tested),
+            Self::MatchedProbes => server::server(e, size, server::receive_matched),
+            Self::Some => server::some(e, size),
+            Self::Cancels => server::cancels(e, size),
+            Self::Mixed => server::mixed(e, size),
+            Self::Gossip => gossip::gossip(e, size),
+        }
+    }
+}
+
+fn mix(digest: u64, value: u64) -> u64 {
+    (digest ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
+fn isend(e: &mut E, data: &[u8], to: usize, tag: i32, mode: SendMode) -> Option<ReqId> {
+    // The callers keep the data until the request is complete.
+    let ptr = UserPtr::own(data);
+    e.isend(SendData::Bytes { ptr, len: data.len() }, Rank(to as u32), CONTEXT, tag, mode)
+}
+
+/// Tells everybody something at the end and hears it from everybody, by named receives in a context
+/// of its own.
+fn tell_all(e: &mut E, size: usize, words: &[u64]) -> Vec<Vec<u64>> {
+    let me = e.me().index();
+    let data: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let sends: Vec<_> = (0..size)
+        .filter(|&to| to != me)
+        .filter_map(|to| {
+            let data = SendData::Bytes { ptr: UserPtr::own(&data), len: data.len() };
+            e.isend(data, Rank(to as u32), LAST_CONTEXT, 0, SendMode::Standard)
+        })
+        .collect();
+    let heard = (0..size)
+        .map(|from| {
+            if from == me {
+                return words.to_vec();
+            }
+            let mut into = vec![0; 1 << 14];
+            let data = RecvData::Bytes { ptr: UserPtr::own_mut(&mut into), len: into.len() };
+            let source = Source::Rank(Rank(from as u32));
+            let request = e.irecv(data, source, LAST_CONTEXT, Tag::Is(0));
+            let done = e.wait(request);
+            into.truncate(done.bytes as usize);
+            into.chunks_exact(8).map(|w| word(w, 0)).collect()
+        })
+        .collect();
+    for request in sends {
+        e.wait(request);
+    }
+    heard
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("8 bytes"))
+}
+
+fn send(e: &mut E, data: &[u8], to: usize, tag: i32) {
+    if let Some(request) = isend(e, data, to, tag, SendMode::Standard) {
+        e.wait(request);
+    }
+}
+
+fn irecv(e: &mut E, into: &mut [u8], from: Source, tag: Tag) -> ReqId {
+    let len = into.len();
+    e.irecv(RecvData::Bytes { ptr: UserPtr::own_mut(into), len }, from, CONTEXT, tag)
+}
+
+fn recv(e: &mut E, len: usize, from: usize, tag: i32) -> Vec<u8> {
+    let mut into = vec![0; len];
+    let request = irecv(e, &mut into, Source::Rank(Rank(from as u32)), Tag::Is(tag));
+    let done = e.wait(request);
+    assert_eq!((done.source.index(), done.tag, done.error), (from, tag, None), "the right message");
+    into.truncate(done.bytes as usize);
+    into
+}
+
+fn payload(from: usize, to: usize, k: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (from * 7 + to * 13 + k * 31 + i) as u8).collect()
+}

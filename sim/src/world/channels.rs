@@ -1,0 +1,113 @@
+//! Channels between ranks: in order each, delayed each on its own, gone with the lives at their ends.
+
+use super::{Event, Item, News, World};
+use ftmpi_wire::{Header, Incarnation, Rank};
+
+impl World {
+    /// A delay that keeps the order of a channel.
+    pub(super) fn fifo(
+        &mut self,
+        key: (usize, Incarnation, usize, Incarnation),
+        spread: u64,
+    ) -> u64 {
+        let slow = if self.below(20) == 0 { 20 } else { 1 };
+        let at = self.now + 1 + self.below(spread * slow);
+        let last = self.last_arrival.entry(key).or_insert(0);
+        *last = at.max(*last);
+        *last - self.now
+    }
+
+    pub(super) fn connect(&mut self, a: (usize, Incarnation), b: (usize, Incarnation)) {
+        let key = (a.min(b), a.max(b));
+        let current = |w: &Self, x: (usize, Incarnation)| w.lives[x.0].incarnation == x.1;
+        if !current(self, a) || !current(self, b) || self.channels.contains_key(&key) {
+            return;
+        }
+        if self.is_alive(a) && self.is_alive(b) {
+            self.channels.insert(key, true);
+            for (x, y) in [(a, b), (b, a)] {
+                let delay = 1 + self.below(50);
+                let key = (y.0, y.1, x.0, x.1);
+                let at = self.now + delay;
+                self.last_arrival.insert(key, at + 1);
+                self.after(delay, Event::News(x.0, x.1, News::Channel(Rank(y.0 as u32), y.1)));
+            }
+        } else {
+            self.waiting.push((a, b));
+        }
+    }
+
+    // What a rank's link asks for.
+
+    /// Now and then a channel has no room.
+    pub fn refuses_push(&mut self) -> bool {
+        self.below(12) == 0
+    }
+
+    /// A frame leaves.
+    pub fn send(&mut self, from: usize, to: usize, header: Header, payload: Vec<u8>) {
+        let a = (from, self.lives[from].incarnation);
+        let Some(&incarnation) = self.lives[from].ways.get(&to) else { return };
+        let b = (to, incarnation);
+        self.note(|| {
+            let Header { kind, context, tag, len, ssn, .. } = header;
+            format!(
+                "rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}"
+            )
+        });
+        let key = (a.0, a.1, b.0, b.1);
+        let split = payload.len() > 16 && self.below(3) == 0;
+        let at = self.fifo(key, 50);
+        if split {
+            let whole = payload.clone();
+            self.after(at, Event::Arrive { from: a, to: b, item: Item::First { header, payload } });
+            let at = self.fifo(key, 200);
+            let item = Item::Rest { payload: whole };
+            self.after(at, Event::Arrive { from: a, to: b, item });
+        } else {
+            self.after(at, Event::Arrive { from: a, to: b, item: Item::Frame { header, payload } });
+        }
+    }
+
+    /// A channel is wanted.
+    pub fn open(&mut self, from: usize, to: usize, incarnation: Incarnation) {
+        let a = (from, self.lives[from].incarnation);
+        let delay = 1 + self.below(100);
+        self.after(delay, Event::Open { a, b: (to, incarnation) });
+    }
+
+    /// What has come.
+    pub fn next_news(&mut self, rank: usize) -> Option<News> {
+        let mut news = self.lives[rank].news.pop_front();
+        while let Some(News::Log(conn, _)) = &news
+            && self.lives[rank].logger != Some(*conn)
+        {
+            // Of a connection that was lost meanwhile.
+            news = self.lives[rank].news.pop_front();
+        }
+        match &news {
+            Some(News::Item(from, _, Item::Frame { header, .. } | Item::First { header, .. })) => {
+                self.note(|| {
+                    format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
+                });
+            }
+            Some(other) => self.note(|| format!("rank {rank} hears {}", name_of(other))),
+            None => {}
+        }
+        if let Some(News::LoggerUp(conn)) = &news {
+            self.logger_is_up(rank, *conn);
+        }
+        if let Some(News::Channel(peer, incarnation)) = &news {
+            self.lives[rank].ways.insert(peer.index(), *incarnation);
+        }
+        news
+    }
+}
+
+fn name_of(news: &News) -> String {
+    match news {
+        News::Item(from, ..) => format!("the rest of a frame of {from}"),
+        News::Log(..) => "the logger".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
