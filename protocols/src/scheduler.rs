@@ -22,8 +22,12 @@ pub struct Settings {
 pub struct Scheduler {
     settings: Settings,
     due: Vec<Duration>,
-    under_way: Vec<bool>,
+    /// Since when an image is under way.
+    under_way: Vec<Option<Duration>>,
 }
+
+/// A rank that has not delivered after this long (it may be stopped) no longer holds up the others.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Scheduler {
     /// A scheduler for `size` ranks whose job starts at time zero: rank `r` is first due after
@@ -31,37 +35,39 @@ impl Scheduler {
     #[must_use]
     pub fn new(settings: Settings, size: u32) -> Self {
         let due = (0..size).map(|rank| settings.interval * (rank + 1) / size.max(1)).collect();
-        Self { settings, due, under_way: vec![false; size as usize] }
+        Self { settings, due, under_way: vec![None; size as usize] }
     }
 
     /// The ranks that should begin an image now, most overdue first; each counts as under way from
     /// here on. `ready` says which can (alive, past `MPI_Init`, able to be captured).
     pub fn take_due(&mut self, now: Duration, ready: impl Fn(Rank) -> bool) -> Vec<Rank> {
-        let busy = self.under_way.iter().filter(|busy| **busy).count();
+        let busy = self.under_way.iter().flatten().filter(|since| now < **since + PATIENCE).count();
         let mut ranks: Vec<Rank> = (0..self.due.len() as u32)
             .map(Rank)
             .filter(|rank| {
-                !self.under_way[rank.index()] && self.due[rank.index()] <= now && ready(*rank)
+                self.under_way[rank.index()].is_none()
+                    && self.due[rank.index()] <= now
+                    && ready(*rank)
             })
             .collect();
         ranks.sort_by_key(|rank| (self.due[rank.index()], *rank));
         ranks.truncate(self.settings.at_once_max.saturating_sub(busy));
         for rank in &ranks {
-            self.under_way[rank.index()] = true;
+            self.under_way[rank.index()] = Some(now);
         }
         ranks
     }
 
     /// The transfer of this rank's image is over, well or badly, or its life ended.
     pub fn ended(&mut self, now: Duration, rank: Rank) {
-        self.under_way[rank.index()] = false;
+        self.under_way[rank.index()] = None;
         self.due[rank.index()] = now + self.settings.interval;
     }
 
     /// Whether an image of this rank is under way.
     #[must_use]
     pub fn is_under_way(&self, rank: Rank) -> bool {
-        self.under_way[rank.index()]
+        self.under_way[rank.index()].is_some()
     }
 }
 
@@ -90,5 +96,6 @@ mod tests {
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
         scheduler.ended(9 * S, Rank(1));
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![Rank(0)]);
+        assert_eq!(scheduler.take_due(9 * S + PATIENCE, |_| true), vec![Rank(3), Rank(1)]);
     }
 }

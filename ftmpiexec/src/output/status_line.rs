@@ -38,7 +38,8 @@ impl StatusLine {
             return;
         }
         let width = rustix::termios::tcgetwinsize(std::io::stderr())
-            .map_or(80, |size| usize::from(size.ws_col).max(20));
+            .map_or(0, |size| usize::from(size.ws_col));
+        let width = if width < 20 { 80 } else { width };
         let cut: String = line.chars().take(width - 1).collect();
         let _ = write!(std::io::stderr().lock(), "\r\x1b[2m{cut}\x1b[0m\x1b[K");
         self.shown = true;

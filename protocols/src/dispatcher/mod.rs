@@ -561,7 +561,12 @@ impl Dispatcher {
             .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
         self.commands.push_back(Command::StartAgent { host });
         for rank in victims {
-            if !self.ended {
+            let state = &mut self.ranks[rank.index()];
+            if let (true, Some(code)) = (self.all_exiting, state.exiting) {
+                // Nobody needs its log, and it had said all that it had to say.
+                state.stage = Stage::Done(code);
+                self.look_at_barriers();
+            } else if !self.ended {
                 self.restart(rank, &format!("the agent of its host was lost ({why})"), 1);
             }
         }
