@@ -101,7 +101,7 @@ class Jobs:
     """Compiled once; kernels are measured once, so that they last as long as wanted."""
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
-             "collectives", "traffic"]
+             "collectives", "overlap", "traffic"]
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float):
