@@ -189,7 +189,7 @@ fn exit_codes(directory: &Path) {
 
 fn bad_programs(directory: &Path) {
     let check = |program: &str, code: i32, text: &str| {
-        let output = run(directory, &format!("-n 2 --protocol none {program}"));
+        let output = run(directory, &format!("-n 2 {program}"));
         expect(&output, code, text);
         assert_eq!(err(&output).lines().count(), 1, "one line: {}", err(&output));
     };

@@ -34,6 +34,7 @@ Servers that no line names run where ftmpiexec runs.
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
+Points: init, log-sent, log-acknowledged, image, replay, finalize-begin, finalize, finalize-end, exit
 
 Exit code: the program's (the first rank whose code is not 0); 127: no such program; 126: it cannot
 be run; 128 + signal: it was killed and could not be brought back.";

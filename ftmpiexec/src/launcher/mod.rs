@@ -10,6 +10,7 @@ mod input;
 mod job_dir;
 mod servers;
 
+use crate::agent::program::{self, ProgramError};
 use crate::agent::started_at;
 use crate::cli::Plan;
 use crate::inject::FaultClock;
@@ -30,6 +31,7 @@ use job_dir::JobDir;
 use servers::Servers;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -104,6 +106,10 @@ pub fn run(plan: Plan) -> anyhow::Result<i32> {
 }
 
 async fn run_job(plan: Plan) -> anyhow::Result<i32> {
+    if let Err(e) = check_programs(&plan) {
+        eprintln!("ftmpiexec: {e}");
+        return Ok(e.exit_code());
+    }
     let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
     let printer = Printer::start(style);
     let mut signals = Signals::new()?;
@@ -157,6 +163,23 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         }
     }
     launcher.finish(inbox, signals).await
+}
+
+/// Programs that run here are looked at before anything is started; those of other hosts are
+/// looked at by their agents.
+fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
+    for (number, part) in plan.programs.iter().enumerate() {
+        let here = plan.placement.iter().zip(&plan.program_of).any(|(host, program)| {
+            *program as usize == number && !plan.is_remote(&plan.machines[*host as usize].name)
+        });
+        let directory = Path::new(&part.directory);
+        if here && directory.is_dir() {
+            let path = part.environment.iter().find(|(key, _)| key == "PATH");
+            let path = path.map_or("", |(_, value)| value.as_str());
+            program::inspect(&program::find(&part.command[0], directory, path)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn dispatcher_settings(plan: &Plan) -> Settings {
