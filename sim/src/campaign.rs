@@ -7,7 +7,10 @@ use crate::world::{Outcome, Setup, World};
 /// The setup that belongs to a seed.
 #[must_use]
 pub fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
-    let mut rest = seed;
+    // Neighbouring seeds differ in everything.
+    let mut rest = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    rest = (rest ^ (rest >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    rest ^= rest >> 32;
     let mut draw = |limit: u64| {
         let value = rest % limit;
         rest /= limit;

@@ -5,6 +5,7 @@ use ftmpi_protocols::protocol::{
     Answer, Command, Decision, Hooks, NAMED, Pin, Protocol, SendVerdict,
 };
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
+use std::collections::BTreeMap;
 
 /// A bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -67,7 +68,9 @@ pub fn protocol(all_events: bool, mutant: Option<Mutant>) -> Box<dyn Protocol> {
     let inner = Pessimistic::new(all_events, true);
     match mutant {
         None => Box::new(inner),
-        Some(mutant) => Box::new(Mutated { inner, mutant, matched: None, logged: 0 }),
+        Some(mutant) => {
+            Box::new(Mutated { inner, mutant, matched: None, sent: BTreeMap::new(), logged: 0 })
+        }
     }
 }
 
@@ -76,6 +79,8 @@ struct Mutated {
     mutant: Mutant,
     /// The last match, if nothing happened since.
     matched: Option<(Rank, Ssn)>,
+    /// The greatest number of a message to each rank.
+    sent: BTreeMap<Rank, Ssn>,
     /// Batches for the logger so far.
     logged: u64,
 }
@@ -88,8 +93,11 @@ impl Protocol for Mutated {
     }
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         let verdict = self.inner.on_send(to, ssn);
-        // What leaves right after a match, to its sender and with its number, acknowledges it.
-        let acknowledges = self.matched.take() == Some((to, ssn));
+        // What leaves right after a match, to its sender and with its number, acknowledges it, if
+        // the number is not the next one of a message.
+        let sent = self.sent.entry(to).or_insert(Ssn(0));
+        let acknowledges = self.matched.take() == Some((to, ssn)) && ssn <= *sent;
+        *sent = ssn.max(*sent);
         match self.mutant {
             Mutant::SendNotGated => SendVerdict::Go,
             Mutant::SyncAckNotGated if acknowledges => SendVerdict::Go,

@@ -66,7 +66,14 @@ pub(super) fn exchange(e: &mut E, size: usize) -> u64 {
 pub(super) fn relay(e: &mut E, size: usize) -> u64 {
     let me = e.me().index();
     let mut digest = 0;
-    for k in 0..40 / size {
+    let rounds = 40 / size;
+    if me == 0 {
+        // Something on the way back as well.
+        for to in (1..size).flat_map(|to| std::iter::repeat_n(to, rounds)) {
+            send(e, &[], to, 3);
+        }
+    }
+    for k in 0..rounds {
         if me == 0 {
             for expected in 1..size {
                 let mut into = [0; 300];
@@ -86,8 +93,13 @@ pub(super) fn relay(e: &mut E, size: usize) -> u64 {
             e.wait(request);
         }
         let next = if me + 1 == size { 1 } else { me + 1 };
-        if next != me && (k + 1 < 40 / size || next != 1) {
+        if next != me && (k + 1 < rounds || next != 1) {
             send(e, &[], next, 2);
+        }
+    }
+    if me > 0 {
+        for _ in 0..rounds {
+            recv(e, 0, 0, 3);
         }
     }
     digest

@@ -75,10 +75,13 @@ pub struct Outcome {
 #[derive(Debug)]
 pub enum Item {
     /// A frame.
+    #[allow(missing_docs)]
     Frame { header: Header, payload: Vec<u8> },
     /// A frame of whose payload half is there.
+    #[allow(missing_docs)]
     First { header: Header, payload: Vec<u8> },
     /// The other half.
+    #[allow(missing_docs)]
     Rest { payload: Vec<u8> },
 }
 

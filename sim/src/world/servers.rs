@@ -52,6 +52,11 @@ impl World {
     pub(super) fn logger_dies(&mut self, power: bool) {
         self.note(|| format!("the logger dies{}", if power { " of a loss of power" } else { "" }));
         self.logger.restart(power);
+        if !power && self.below(2) == 0 {
+            // A rank on the same computer.
+            let rank = self.below(self.lives.len() as u64) as usize;
+            self.crash(rank);
+        }
         for rank in 0..self.lives.len() {
             if self.lives[rank].logger.take().is_some() {
                 let incarnation = self.lives[rank].incarnation;
