@@ -25,7 +25,9 @@ Examples:
                                                  kill rank 2 after 3 s and write what happened
   ftmpiexec --doctor ./prog                      look for what could stand in the way
 
-Machine file (-f), one host a line:   host[:slots] [event-logger[=RANKS]] [checkpoint-server[=RANKS]]
+Machine file (-f), one host a line:
+  host[:slots] [event-logger[=RANKS]] [checkpoint-server[=RANKS]]
+for example
   node1:4
   node2:4
   store:0  event-logger=0-3,6  checkpoint-server   (no ranks; RANKS: which ones it serves)
