@@ -13,6 +13,9 @@ from . import build
 from .core import TESTS, Outcome, Setting, descendants, problem_of, run, which
 from .faults import RANKS, Jobs, judge
 
+# Room for a few images of the test program, not for two of every rank.
+FULL_BYTES = 1 << 20
+
 # No message of ours may look like this.
 UGLY = ("panicked at", "RUST_BACKTRACE", "unwrap()", "core dumped", "Segmentation fault")
 
@@ -132,9 +135,10 @@ def job_directory(setting: Setting) -> None:
     if os.geteuid() != 0:
         setting.results.skip("a full disk", "needs root for a small file system")
         return
-    small = where / "small"
-    small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(small)],
+    # Images go to a file system of their own here, so that the events still have room.
+    small = where / "job" / "checkpoint-server-0"
+    small.mkdir(parents=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={FULL_BYTES}", "tmpfs", str(small)],
                              capture_output=True, text=True)
     if mounted.returncode != 0:
         setting.results.skip("a full disk", f"cannot mount: {mounted.stderr.strip()}")
@@ -142,7 +146,7 @@ def job_directory(setting: Setting) -> None:
     try:
         report = where / "report.json"
         outcome = run(
-            [*setting.mpiexec(RANKS, "--job-dir", small / "job", "--ckpt-interval", "1s", "--report",
+            [*setting.mpiexec(RANKS, "--job-dir", where / "job", "--ckpt-interval", "1s", "--report",
                               report, "--inject", "kill:rank=1,at=3s"), job.program, *job.arguments],
             timeout=setting.timeout, cwd=where)
         problem, note = judge(outcome, report, job.says, 1)

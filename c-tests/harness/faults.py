@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import build, npb
-from .core import ROOT, TESTS, Outcome, Setting, descendants, problem_of, run
+from .core import ROOT, TESTS, Outcome, Setting, descendants, kill, problem_of, run
 
 RANKS = 4
 KERNEL_SAYS = "VERIFICATION SUCCESSFUL"
@@ -367,45 +367,39 @@ class Damager:
         self.begin = time.monotonic()
         self.damaged = ""
 
-    def images(self) -> list[Path]:
-        files = []
-        for path in self.folder.rglob("*"):
-            try:
-                if path.is_file() and path.stat().st_size > 200_000 and not path.name.startswith("."):
-                    files.append(path)
-            except OSError:
-                pass
-        return files
+    def newest(self) -> dict[str, Path] | None:
+        """The newest image file of every rank, once every rank has two; the name begins with the
+        rank."""
+        by_rank: dict[str, list[Path]] = {}
+        for file in self.folder.rglob("*.image"):
+            by_rank.setdefault(file.name.split("-")[0], []).append(file)
+        if len(by_rank) < RANKS or any(len(files) < 2 for files in by_rank.values()):
+            return None
+        return {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
 
     def __call__(self, process) -> None:
         if self.damaged or time.monotonic() - self.begin < 4:
             return
-        files = self.images()
-        if len(files) < 2 * RANKS:
-            return
         pids = program_pids(process.pid, self.program)
-        if len(pids) < RANKS:
+        chosen = self.newest()
+        if chosen is None or len(pids) < RANKS:
             return
-        # the newest file of every rank, so that whoever is killed needs an older one
-        newest: dict[Path, Path] = {}
-        for file in files:
-            other = newest.get(file.parent)
-            if other is None or file.stat().st_mtime > other.stat().st_mtime:
-                newest[file.parent] = file
-        chosen = newest.values() if len(newest) > 1 else [max(files, key=lambda f: f.stat().st_mtime)]
-        for file in chosen:
-            size = file.stat().st_size
-            with file.open("r+b") as image:
-                if self.how == "bit":
-                    image.seek(size // 2)
-                    byte = image.read(1)
-                    image.seek(size // 2)
-                    image.write(bytes([byte[0] ^ 0x10]))
-                else:
-                    image.truncate(size * 2 // 3)
-        self.damaged = ", ".join(str(f.relative_to(self.folder)) for f in chosen)
-        for pid in pids if len(newest) <= 1 else pids[:1]:
-            os.kill(pid, signal.SIGKILL)
+        try:
+            # All of them, so that whichever rank is killed needs its older image.
+            for file in chosen.values():
+                size = file.stat().st_size
+                with file.open("r+b") as image:
+                    if self.how == "bit":
+                        image.seek(size // 2)
+                        byte = image.read(1)
+                        image.seek(size // 2)
+                        image.write(bytes([byte[0] ^ 0x10]))
+                    else:
+                        image.truncate(size * 2 // 3)
+        except FileNotFoundError:
+            return  # a newer one has just taken its place: try again
+        self.damaged = ", ".join(f.name for f in chosen.values())
+        kill(pids[:1])
 
 
 def damage(setting: Setting) -> None:
@@ -429,7 +423,7 @@ def damage(setting: Setting) -> None:
             meanwhile=damager,
         )
         if not damager.damaged:
-            setting.results.bad(test, f"no images were found to damage; {outcome.last_words()}")
+            setting.results.bad(test, f"not every rank had two images to damage; {outcome.last_words()}")
             continue
         problem, note = judge(outcome, file, job.says, 1)
         setting.results.check(test, problem, note)
