@@ -3,6 +3,7 @@
 use clap::{Parser, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
+use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,7 +48,7 @@ fn report_panics(trace: bool) {
             std::process::exit(1);
         }));
     } else if !trace {
-        std::panic::set_hook(Box::new(|_| {}));
+        quiet_panics();
     }
 }
 
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         }
         return if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
+    let mut longest = 0;
     let (mut crashes, mut restored, mut images, mut replayed, mut failures) = (0, 0, 0, 0, 0);
     for seed in arguments.first..arguments.first + arguments.seeds {
         SEED.store(seed, Ordering::Relaxed);
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         match check(&setup) {
             Ok(outcome) => {
                 crashes += outcome.crashes;
+                longest = longest.max(outcome.events);
                 restored += outcome.restored;
                 images += outcome.images;
                 replayed += outcome.replayed;
@@ -107,7 +110,7 @@ fn main() -> ExitCode {
     let seeds = arguments.seeds;
     println!(
         "{seeds} seeds: {crashes} crashes, {images} images, {restored} lives from images, \
-         {replayed} events replayed; {failures} failures"
+         {replayed} events replayed; longest run {longest} events; {failures} failures"
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

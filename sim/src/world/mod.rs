@@ -20,7 +20,17 @@ thread_local! {
 }
 
 /// More than any run needs: beyond it is a hang.
-const EVENTS_MAX: u64 = 1_000_000;
+const EVENTS_MAX: u64 = 500_000;
+
+/// Panics inside a simulation are results, not news: keeps them from the terminal.
+pub fn quiet_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if WORLD.with(Cell::get).is_null() {
+            before(panic);
+        }
+    }));
+}
 
 /// Access to the world from inside a rank; what is allocated meanwhile is the world's.
 pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
@@ -69,6 +79,8 @@ pub struct Outcome {
     pub restored: u32,
     /// Determinants that were replayed.
     pub replayed: u64,
+    /// Events of the simulation.
+    pub events: u64,
 }
 
 /// Something that comes over a channel.
@@ -217,6 +229,7 @@ impl World {
                 images: 0,
                 restored: 0,
                 replayed: 0,
+                events: 0,
             },
             setup,
         });
@@ -258,11 +271,12 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
-        for _ in 0..EVENTS_MAX {
+        for events in 0..EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
             if world.crashes_left == 0 && world.lives.iter().all(|life| life.digest.is_some()) {
                 let mut outcome = world.outcome.clone();
+                outcome.events = events;
                 outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
                 return Ok(outcome);
             }
@@ -423,8 +437,11 @@ impl World {
                 let life = &mut self.lives[rank];
                 // A late image of a dead life is refused.
                 let late = life.incarnation != incarnation || life.fiber.is_none();
-                if late {
+                if late && self.setup.mutant != Some(Mutant::ImageOfDeadLife) {
                     life.images.retain(|image| image.number != number);
+                    return None;
+                }
+                if !life.images.iter().any(|image| image.number == number) {
                     return None;
                 }
                 self.outcome.images += 1;

@@ -1,0 +1,62 @@
+//! A few hundred simulations, and the proof that they would see a bug. Many more: the binary.
+
+use ftmpi_sim::campaign::{catch, check, setup};
+use ftmpi_sim::mutants::Mutant;
+use ftmpi_sim::programs::Program;
+use ftmpi_sim::world::quiet_panics;
+
+/// Seeds among which each deliberate bug must be caught.
+const SEEDS: u64 = 3000;
+
+fn all_right(seeds: std::ops::Range<u64>) {
+    quiet_panics();
+    let failed: Vec<_> =
+        seeds.filter_map(|seed| Some((seed, check(&setup(seed, None, false)).err()?))).collect();
+    assert!(failed.is_empty(), "replay with ftmpi-sim --first SEED --seeds 1 --trace: {failed:?}");
+}
+
+#[test]
+fn simulations_are_right() {
+    all_right(1..200);
+}
+
+#[test]
+fn more_simulations_are_right() {
+    all_right(200..400);
+}
+
+#[test]
+fn the_seeds_cover_every_program_and_fault() {
+    let setups: Vec<_> = (1..200).map(|seed| setup(seed, None, false)).collect();
+    for program in Program::ALL {
+        let count = setups.iter().filter(|s| s.program == program && s.crashes > 0).count();
+        assert!(count > 4, "{program:?} with crashes");
+    }
+    assert!(setups.iter().any(|s| s.ranks == 8 && s.crashes > 5 && s.logger_deaths > 0));
+    assert!(setups.iter().any(|s| s.power_loss && s.slow_logger && s.all_events));
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    for seed in [3, 8, 21] {
+        let setup = setup(seed, None, false);
+        assert_eq!(check(&setup), check(&setup), "seed {seed}");
+    }
+}
+
+fn caught(mutants: impl Iterator<Item = &'static Mutant>) {
+    quiet_panics();
+    for &mutant in mutants {
+        assert!(catch(mutant, 1..SEEDS).is_some(), "{mutant:?} is not caught by {SEEDS} seeds");
+    }
+}
+
+#[test]
+fn every_second_deliberate_bug_is_caught() {
+    caught(Mutant::all().iter().step_by(2));
+}
+
+#[test]
+fn every_other_deliberate_bug_is_caught() {
+    caught(Mutant::all().iter().skip(1).step_by(2));
+}
