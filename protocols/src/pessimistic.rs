@@ -201,9 +201,13 @@ impl Protocol for Pessimistic {
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         let end = EventNo(last.0 + recorded.len() as u64);
         self.commands.clear();
-        // They are written, but perhaps not durable yet: kept like this life's own.
-        self.kept = recorded.iter().copied().collect();
-        self.kept_first = last.next();
+        // What the image kept and what was recorded since is written, but perhaps not durable yet:
+        // kept like this life's own.
+        self.kept.truncate((last.0 + 1 - self.kept_first.0.min(last.0 + 1)) as usize);
+        if self.kept.is_empty() {
+            self.kept_first = last.next();
+        }
+        self.kept.extend(&recorded);
         (self.last, self.written, self.shipped) = (end, end, end);
         // Negative answers since the image's last outcome belong to the state of the image; those
         // that were told afterwards are counted in the recorded events from zero, because an image
@@ -258,6 +262,22 @@ mod tests {
         p.on_logger_back();
         let Some(Command::Log { first, records }) = p.next_command() else { panic!() };
         assert_eq!((first, records.len()), (EventNo(2), 2));
+    }
+
+    #[test]
+    fn what_an_image_kept_is_kept_until_it_is_durable() {
+        let mut p = Pessimistic::new(false, true);
+        for post in 1..=3 {
+            p.on_match(post, Rank(0), Ssn(post));
+        }
+        p.on_stable(EventNo(3), EventNo(1));
+        p.on_restart(EventNo(3), vec![Determinant::Outcome { fails: 0, value: 1 }]);
+        p.on_logger_back();
+        let Some(Command::Log { first, records }) = p.next_command() else { panic!() };
+        assert_eq!((first, records.len()), (EventNo(2), 3));
+        p.on_stable(EventNo(4), EventNo(4));
+        p.on_logger_back();
+        assert_eq!(p.next_command(), None);
     }
 
     #[test]

@@ -98,7 +98,9 @@ impl World {
             self.logger_is_up(rank, *conn);
         }
         if let Some(News::Channel(peer, incarnation)) = &news {
-            self.lives[rank].ways.insert(peer.index(), *incarnation);
+            // Old news may come after new ones.
+            let way = self.lives[rank].ways.entry(peer.index()).or_insert(*incarnation);
+            *way = (*incarnation).max(*way);
         }
         news
     }
