@@ -27,6 +27,7 @@ pub fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
         slow_logger: draw(3) == 2,
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
+        breaks: [0, 0, 2, 6][draw(4) as usize],
         mutant,
         trace,
     }
@@ -43,6 +44,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             crashes: 0,
             logger_deaths: 0,
             power_loss: false,
+            breaks: 0,
             slow_logger: false,
             mutant: None,
             trace: false,

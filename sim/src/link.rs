@@ -156,7 +156,15 @@ impl Link for SimLink {
         while let Some(news) = with(|world| world.next_news(self.me)) {
             came = true;
             match &news {
-                News::Channel(peer, incarnation) => {
+                News::Lost(peer, incarnation) => {
+                    let later =
+                        |(rank, known): &(Rank, Incarnation)| rank == peer && known > incarnation;
+                    if !self.lives.iter().any(later) {
+                        self.break_off(sink, *peer);
+                        sink.channel_lost(*peer);
+                    }
+                }
+                News::Channel(peer, incarnation, _) => {
                     self.renew(sink, *peer, *incarnation);
                     sink.channel_up(*peer, *incarnation);
                 }

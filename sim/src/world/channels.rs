@@ -24,13 +24,19 @@ impl World {
             return;
         }
         if self.is_alive(a) && self.is_alive(b) {
-            self.channels.insert(key, true);
+            if self.broken.contains_key(&key) {
+                // Not before both have heard of its end.
+                return self.after(100, Event::Open { a, b });
+            }
+            self.order += 1;
+            let way = self.order;
+            self.channels.insert(key, way);
             for (x, y) in [(a, b), (b, a)] {
                 let delay = 1 + self.below(50);
                 let key = (y.0, y.1, x.0, x.1);
                 let at = self.now + delay;
                 self.last_arrival.insert(key, at + 1);
-                self.after(delay, Event::News(x.0, x.1, News::Channel(Rank(y.0 as u32), y.1)));
+                self.after(delay, Event::News(x.0, x.1, News::Channel(Rank(y.0 as u32), y.1, way)));
             }
         } else {
             self.waiting.push((a, b));
@@ -47,7 +53,7 @@ impl World {
     /// A frame leaves.
     pub fn send(&mut self, from: usize, to: usize, header: Header, payload: Vec<u8>) {
         let a = (from, self.lives[from].incarnation);
-        let Some(&incarnation) = self.lives[from].ways.get(&to) else { return };
+        let Some(&(incarnation, way)) = self.lives[from].ways.get(&to) else { return };
         let b = (to, incarnation);
         self.note(|| {
             let Header { kind, context, tag, len, ssn, .. } = header;
@@ -60,12 +66,14 @@ impl World {
         let at = self.fifo(key, 50);
         if split {
             let whole = payload.clone();
-            self.after(at, Event::Arrive { from: a, to: b, item: Item::First { header, payload } });
+            let item = Item::First { header, payload };
+            self.after(at, Event::Arrive { from: a, to: b, way, item });
             let at = self.fifo(key, 200);
             let item = Item::Rest { payload: whole };
-            self.after(at, Event::Arrive { from: a, to: b, item });
+            self.after(at, Event::Arrive { from: a, to: b, way, item });
         } else {
-            self.after(at, Event::Arrive { from: a, to: b, item: Item::Frame { header, payload } });
+            let item = Item::Frame { header, payload };
+            self.after(at, Event::Arrive { from: a, to: b, way, item });
         }
     }
 
@@ -97,12 +105,50 @@ impl World {
         if let Some(News::LoggerUp(conn)) = &news {
             self.logger_is_up(rank, *conn);
         }
-        if let Some(News::Channel(peer, incarnation)) = &news {
+        if let Some(News::Channel(peer, incarnation, number)) = &news {
             // Old news may come after new ones.
-            let way = self.lives[rank].ways.entry(peer.index()).or_insert(*incarnation);
-            *way = (*incarnation).max(*way);
+            let way = self.lives[rank].ways.entry(peer.index()).or_insert((*incarnation, *number));
+            *way = (*incarnation, *number).max(*way);
+        }
+        if let Some(News::Lost(peer, incarnation)) = &news {
+            let (a, b) = ((rank, self.lives[rank].incarnation), (peer.index(), *incarnation));
+            if let Some(left) = self.broken.get_mut(&(a.min(b), a.max(b))) {
+                *left -= 1;
+                if *left == 0 {
+                    self.broken.remove(&(a.min(b), a.max(b)));
+                }
+            }
         }
         news
+    }
+
+    /// A channel breaks between two that live on: what is under way is lost.
+    pub(super) fn channel_breaks(&mut self) {
+        let alive: Vec<_> = self
+            .channels
+            .keys()
+            .filter(|(a, b)| self.is_alive(*a) && self.is_alive(*b))
+            .copied()
+            .collect();
+        if alive.is_empty() {
+            return;
+        }
+        let ends = alive[self.below(alive.len() as u64) as usize];
+        let (a, b) = ends;
+        // Whoever has not heard of its begin yet hears of that first.
+        let known = |w: &Self, x: (usize, Incarnation), y: (usize, Incarnation)| {
+            w.lives[x.0].ways.get(&y.0) == w.channels.get(&ends).map(|&way| (y.1, way)).as_ref()
+        };
+        if !known(self, a, b) || !known(self, b, a) {
+            return;
+        }
+        self.note(|| format!("the channel of ranks {} and {} breaks", a.0, b.0));
+        self.channels.remove(&ends);
+        self.broken.insert(ends, 2);
+        for (x, y) in [(a, b), (b, a)] {
+            let delay = 1 + self.below(200);
+            self.after(delay, Event::News(x.0, x.1, News::Lost(Rank(y.0 as u32), y.1)));
+        }
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Setup {
     pub logger_deaths: u32,
     /// At a quiet moment the logger's computer loses power.
     pub power_loss: bool,
+    /// How often a channel breaks whose ends live on.
+    pub breaks: u32,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
@@ -101,7 +103,9 @@ pub enum Item {
 #[derive(Debug)]
 pub enum News {
     /// A channel.
-    Channel(Rank, Incarnation),
+    Channel(Rank, Incarnation, u64),
+    /// The channel to this life of a peer broke, and both live.
+    Lost(Rank, Incarnation),
     /// A peer's new life.
     Restarted(Rank, Incarnation),
     /// A connection to the logger.
@@ -124,6 +128,7 @@ enum Event {
     Arrive {
         from: (usize, Incarnation),
         to: (usize, Incarnation),
+        way: u64,
         item: Item,
     },
     Open {
@@ -142,7 +147,11 @@ enum Event {
     LoggerSyncs,
     LoggerDies,
     PowerLoss,
+    ChannelBreaks,
 }
+
+/// The lives at the ends of a channel, the smaller one first.
+type Ends = ((usize, Incarnation), (usize, Incarnation));
 
 struct Image {
     number: ImageNo,
@@ -165,7 +174,7 @@ struct Life {
     /// Its replay is over.
     caught_up: bool,
     /// The lives of the peers that it has a channel to.
-    ways: BTreeMap<usize, Incarnation>,
+    ways: BTreeMap<usize, (Incarnation, u64)>,
     digest: Option<u64>,
     /// When what was sent before a death stops arriving.
     cut: BTreeMap<Incarnation, u64>,
@@ -181,7 +190,10 @@ pub struct World {
     events: BTreeMap<u64, Event>,
     lives: Vec<Life>,
     last_arrival: BTreeMap<(usize, Incarnation, usize, Incarnation), u64>,
-    channels: BTreeMap<((usize, Incarnation), (usize, Incarnation)), bool>,
+    /// Channels that are there, by a number that is never used again.
+    channels: BTreeMap<Ends, u64>,
+    /// Broken ones, and how many of their ends have not heard of it.
+    broken: BTreeMap<Ends, u32>,
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
     logger: Logger,
     crashes_left: u32,
@@ -220,6 +232,7 @@ impl World {
                 .collect(),
             last_arrival: BTreeMap::new(),
             channels: BTreeMap::new(),
+            broken: BTreeMap::new(),
             waiting: Vec::new(),
             logger: Logger::new(setup.mutant),
             crashes_left: setup.crashes,
@@ -266,6 +279,10 @@ impl World {
         for _ in 0..world.setup.logger_deaths {
             let delay = world.below(6000);
             world.after(delay, Event::LoggerDies);
+        }
+        for _ in 0..world.setup.breaks {
+            let delay = world.below(6000);
+            world.after(delay, Event::ChannelBreaks);
         }
         if world.setup.power_loss {
             let delay = world.below(5000);
@@ -387,7 +404,11 @@ impl World {
                 self.lives[rank].news.push_back(news);
                 Some(rank)
             }
-            Event::Arrive { from, to, item } => {
+            Event::Arrive { from, to, way, item } => {
+                if self.channels.get(&(from.min(to), from.max(to))) != Some(&way) {
+                    // It broke meanwhile.
+                    return None;
+                }
                 let cut = self.lives[from.0].cut.get(&from.1).copied().unwrap_or(u64::MAX);
                 if !self.is_alive(to)
                     || (self.now > cut && self.setup.mutant != Some(Mutant::IncarnationNotChecked))
@@ -481,6 +502,10 @@ impl World {
             }
             Event::LoggerDies => {
                 self.logger_dies(false);
+                None
+            }
+            Event::ChannelBreaks => {
+                self.channel_breaks();
                 None
             }
             Event::PowerLoss => {
