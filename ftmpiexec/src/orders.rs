@@ -291,6 +291,11 @@ pub enum Report {
         /// Determinants and messages.
         replayed: u64,
     },
+    /// Its sender log is full.
+    LogFull {
+        /// Bytes of payload held.
+        bytes: u64,
+    },
     /// `MPI_Finalize`.
     Finalizing,
     /// `exit`.

@@ -64,6 +64,13 @@ impl Scheduler {
         self.due[rank.index()] = now + self.settings.interval;
     }
 
+    /// Every rank's next image is due at once: logs are to be cut.
+    pub fn hasten(&mut self, now: Duration) {
+        for due in &mut self.due {
+            *due = now.min(*due);
+        }
+    }
+
     /// Whether an image of this rank is under way.
     #[must_use]
     pub fn is_under_way(&self, rank: Rank) -> bool {

@@ -136,6 +136,11 @@ pub enum FromRank {
         /// One line, or empty.
         text: String,
     },
+    /// The sender log is above its limit: images of the receivers would let it be cut.
+    LogFull {
+        /// Bytes of payload held.
+        bytes: u64,
+    },
     /// A line for the user (a warning of the library).
     Say {
         /// The line.
@@ -236,6 +241,11 @@ pub struct JobView {
     pub inject: Vec<InjectPoint>,
     /// Every channel over TCP, also within a host.
     pub force_tcp: bool,
+    /// Images are taken, so a sender log that is full can be cut.
+    pub images: bool,
+    /// Bytes of payload that a rank's sender log may hold before it asks for images and waits for
+    /// them; 0: a share of the host's memory.
+    pub log_limit: u64,
 }
 
 /// An image that is offered.

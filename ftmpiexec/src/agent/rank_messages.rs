@@ -46,6 +46,9 @@ impl Agent {
             FromRank::CaughtUp { replayed } => {
                 self.report(rank, incarnation, Report::CaughtUp { replayed });
             }
+            FromRank::LogFull { bytes } => {
+                self.report(rank, incarnation, Report::LogFull { bytes });
+            }
             FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
             FromRank::Exiting { code } => {
                 if let Some(life) = self.life_mut(rank, incarnation) {

@@ -36,7 +36,8 @@ Servers that no line names run where ftmpiexec runs.
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
-Points: init, log-sent, log-acknowledged, image, replay, finalize-begin, finalize, finalize-end, exit
+Points: init, log-sent, log-acknowledged, ring-read, rendezvous, image, replay, finalize-begin,
+finalize, finalize-end, exit
 
 Exit code: the program's (the first rank whose code is not 0); 127: no such program; 126: it cannot
 be run; 128 + signal: it was killed and could not be brought back.";
@@ -106,6 +107,10 @@ pub struct Cli {
     /// Restarts of ranks in the whole job before it is given up
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_restarts: u32,
+    /// MiB that the sender log of a rank may hold before images are taken early to cut it;
+    /// 0: a quarter of the host's memory, shared among its ranks
+    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    pub log_limit: u64,
     /// Inject a fault (see below)
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,

@@ -45,6 +45,8 @@ pub struct Plan {
     pub report: Option<PathBuf>,
     /// Sockets everywhere.
     pub force_tcp: bool,
+    /// Bytes that a rank's sender log may hold; 0: a share of memory.
+    pub log_limit: u64,
     /// In the whole job.
     pub max_restarts: u32,
     /// Faults to inject.
@@ -168,6 +170,7 @@ impl Plan {
             job_dir: cli.job_dir.clone(),
             report: cli.report.clone(),
             force_tcp: cli.transport == TransportChoice::Tcp,
+            log_limit: cli.log_limit.saturating_mul(1 << 20),
             max_restarts: cli.max_restarts,
             faults,
             prepend_rank: cli.prepend_rank,

@@ -83,6 +83,21 @@ pub enum Whom {
     Random,
 }
 
+/// The named points of the library (`ftmpi_core::engine::Link::point`).
+pub const POINTS: &[&str] = &[
+    "init",
+    "log-sent",
+    "log-acknowledged",
+    "ring-read",
+    "rendezvous",
+    "image",
+    "replay",
+    "finalize-begin",
+    "finalize",
+    "finalize-end",
+    "exit",
+];
+
 /// When.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct When {
@@ -141,6 +156,10 @@ impl Fault {
                     Some(v) => v.parse().map_err(|_| wrong(&format!("`{v}` is no number"))),
                 };
                 if let Some(point) = point {
+                    if !POINTS.contains(&point) {
+                        let points = POINTS.join(", ");
+                        return Err(wrong(&format!("there is no point {point}; they are {points}")));
+                    }
                     let rank = match rank {
                         None | Some("all") => None,
                         Some(value) => Some(Rank(number(Some(value), 0)? as u32)),
@@ -243,7 +262,7 @@ mod tests {
             Ok(Fault::KillRank { whom: Whom::All, when: once(5) })
         );
         assert_eq!(
-            Fault::parse("kill:rank=1,point=mid-ring-read,nth=500"),
+            Fault::parse("kill:rank=1,point=ring-read,nth=500"),
             Ok(Fault::KillAtPoint {
                 rank: Some(Rank(1)),
                 point: "mid-ring-read".into(),

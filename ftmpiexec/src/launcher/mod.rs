@@ -223,6 +223,8 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
             retained: Vec::new(),
             inject: Vec::new(),
             force_tcp: plan.force_tcp,
+            images: plan.ckpt_interval.is_some(),
+            log_limit: plan.log_limit,
         },
         programs: plan.programs.clone(),
         program_of: plan.program_of.clone(),
@@ -434,6 +436,15 @@ impl Launcher {
                 Input::Hello { rank, incarnation, resumed, can_image }
             }
             Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
+            Report::LogFull { bytes } => {
+                if self.plan.verbose {
+                    let megabytes = bytes as f64 / 1e6;
+                    self.printer.say(format!(
+                        "the sender log of rank {rank} holds {megabytes:.0} MB: images now"
+                    ));
+                }
+                Input::LogFull
+            }
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },

@@ -113,7 +113,9 @@ pub fn init(_threads: i32) -> Result<()> {
     let (me, again) = (world.me, world.incarnation > Incarnation(0));
     let status = world.status;
     let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.host_of.clone());
+    let limit = log_limit(&world);
     let mut engine = Engine::new(world, me, &incarnations, protocol);
+    engine.set_log_limit(limit);
     status.phase(if again { Phase::Replaying } else { Phase::Running });
     if again {
         engine.replay_from_start();
@@ -127,6 +129,23 @@ pub fn init(_threads: i32) -> Result<()> {
     // What came before the hook was set.
     URGENT.store(true, Ordering::Relaxed);
     Ok(())
+}
+
+/// What the sender log may hold: as the job says, or a quarter of the host's memory shared among its
+/// ranks. Without images nothing would ever cut it, so there is no point in waiting.
+fn log_limit(world: &World) -> u64 {
+    const LIMIT_MIN: u64 = 64 << 20;
+    match &world.job {
+        Some(job) if job.images && job.log_limit > 0 => job.log_limit,
+        Some(job) if job.images => {
+            // SAFETY: asks for two numbers.
+            let (pages, size) =
+                unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+            let memory = pages.max(0) as u64 * size.max(0) as u64;
+            (memory / 4 / u64::from(job.local_ranks.max(1))).max(LIMIT_MIN)
+        }
+        _ => u64::MAX,
+    }
 }
 
 unsafe extern "C" {

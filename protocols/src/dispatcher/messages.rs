@@ -117,6 +117,8 @@ pub enum Input {
         /// Whether its images can be taken.
         can_image: bool,
     },
+    /// The sender log of a rank is full: only images of its receivers let it be cut.
+    LogFull,
     /// Replay is over.
     CaughtUp {
         /// Who.

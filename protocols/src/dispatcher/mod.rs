@@ -166,6 +166,11 @@ impl Dispatcher {
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
             }
+            Input::LogFull => {
+                if let Some(scheduler) = &mut self.scheduler {
+                    scheduler.hasten(self.now);
+                }
+            }
             Input::CaughtUp { rank, incarnation, replayed } => {
                 self.caught_up(rank, incarnation, replayed)
             }

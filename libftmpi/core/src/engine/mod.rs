@@ -97,6 +97,8 @@ struct Out {
     after: EventNo,
     /// To be told that it is out.
     request: Option<ReqId>,
+    /// When it was found to wait for the logger.
+    gated_at: Option<f64>,
     /// It is a message (or its announcement) of the program; else a frame of the engine's own.
     message: bool,
 }
@@ -157,6 +159,8 @@ pub struct State {
     requests: Slots<Request>,
     matcher: Matcher,
     memory: LogMemory,
+    /// Bytes that the sender logs may hold before images are asked for.
+    log_limit: u64,
     /// Number of wildcard receives posted, whose matches are determinants.
     posts: u64,
     /// Number of other receives posted, which may be cancelled.
@@ -228,6 +232,7 @@ impl<L: Link> Engine<L> {
             requests: Slots::new(),
             matcher: Matcher::new(),
             memory: LogMemory::default(),
+            log_limit: u64::MAX,
             posts: 0,
             named_posts: 0,
             awaited: BTreeMap::new(),

@@ -145,6 +145,7 @@ impl State {
             _owned: Some(payload),
             after: EventNo(0),
             request: None,
+            gated_at: None,
             message: false,
         });
         peer.way = Way::Fresh;

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
+use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{FLAG_SYNC, Kind};
 use ftmpi_wire::{EventNo, Header, Rank, Ssn};
 
@@ -48,13 +49,63 @@ impl<L: Link> Engine<L> {
                     _owned: None,
                     after,
                     request: Some(request),
+                    gated_at: None,
                     message: true,
                 });
                 state.mark_busy(to);
                 return Some(request);
             }
         }
-        self.isend_slow(ssn, data, to, context, tag, flags)
+        let request = self.isend_slow(ssn, data, to, context, tag, flags);
+        self.make_log_room();
+        request
+    }
+
+    /// If the sender log is above its limit: asks for images, which let it be cut, and waits until
+    /// it was, up to a minute. Not within a schedule; the calls that run schedules ask themselves.
+    #[inline]
+    pub fn make_log_room(&mut self) {
+        if self.state.memory.held() > self.state.log_limit {
+            self.wait_for_log_room();
+        }
+    }
+
+    #[cold]
+    fn wait_for_log_room(&mut self) {
+        const PATIENCE_S: f64 = 60.0;
+        const ASK_EVERY_S: f64 = 0.1;
+        let begin = self.link.clock();
+        let mut asked = f64::NEG_INFINITY;
+        while self.state.memory.held() > self.state.log_limit
+            && !self.state.protocol.repeating()
+            && self.state.fetch.is_none()
+        {
+            let now = self.link.clock();
+            if now - begin > PATIENCE_S {
+                let megabytes = self.state.memory.held() >> 20;
+                // From here on it may grow to twice as much before we wait again.
+                self.state.log_limit = self.state.log_limit.saturating_mul(2);
+                self.link.tell(FromRank::Say {
+                    text: format!(
+                        "its sender log holds {megabytes} MiB and no image has let it be cut for a \
+                         minute; if memory runs out, take images more often (--ckpt-interval) or \
+                         find out why they fail"
+                    ),
+                });
+                return;
+            }
+            if now - asked > ASK_EVERY_S {
+                asked = now;
+                let bytes = self.state.memory.held();
+                self.link.tell(FromRank::LogFull { bytes });
+            }
+            self.block();
+        }
+    }
+
+    /// Bytes of payload that the sender log may hold before it asks for images.
+    pub fn set_log_limit(&mut self, bytes: u64) {
+        self.state.log_limit = bytes;
     }
 
     /// Gives the next message to `to` its number now; it is sent later with
@@ -248,7 +299,14 @@ impl State {
         };
         let frame = Frame { header, payload, sent: 0, begun: false };
         let peer = &mut self.peers[to.index()];
-        peer.queue.push_back(Out { frame, _owned: owned, after, request, message: true });
+        peer.queue.push_back(Out {
+            frame,
+            _owned: owned,
+            after,
+            request,
+            gated_at: None,
+            message: true,
+        });
         self.mark_busy(to);
         self.want(to);
     }
@@ -278,7 +336,14 @@ impl State {
         };
         let header = Header { kind, flags: 0, context: 0, tag: 0, len: payload.len() as u64, ssn };
         let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
-        let out = Out { frame, _owned: Some(payload), after, request: None, message: false };
+        let out = Out {
+            frame,
+            _owned: Some(payload),
+            after,
+            request: None,
+            gated_at: None,
+            message: false,
+        };
         self.peers[to.index()].queue.push_back(out);
         self.mark_busy(to);
         self.want(to);
@@ -301,8 +366,15 @@ impl State {
                 continue;
             }
             let Some(out) = peer.queue.front_mut() else { return true };
-            if peer.way != Way::Ready || (out.after > stable && !out.frame.begun) {
+            if peer.way != Way::Ready {
                 return false;
+            }
+            if out.after > stable && !out.frame.begun {
+                out.gated_at.get_or_insert_with(|| link.clock());
+                return false;
+            }
+            if let Some(since) = out.gated_at.take() {
+                self.counters.gate_wait_ns += ((link.clock() - since).max(0.0) * 1e9) as u64;
             }
             if link.push(to, &mut out.frame) == Push::Full {
                 return false;

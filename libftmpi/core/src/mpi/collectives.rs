@@ -255,7 +255,9 @@ impl<L: Link> Mpi<L> {
         let call = self.resolve(comm, &members, &what)?;
         let schedule = self.schedule(&call, comm, &members)?;
         self.blamed = comm;
-        self.run(schedule)
+        self.run(schedule)?;
+        self.engine.make_log_room();
+        Ok(())
     }
 
     /// Starts a collective.
