@@ -158,7 +158,9 @@ impl Fault {
                 if let Some(point) = point {
                     if !POINTS.contains(&point) {
                         let points = POINTS.join(", ");
-                        return Err(wrong(&format!("there is no point {point}; they are {points}")));
+                        return Err(wrong(&format!(
+                            "there is no point {point}; they are {points}"
+                        )));
                     }
                     let rank = match rank {
                         None | Some("all") => None,
@@ -265,7 +267,7 @@ mod tests {
             Fault::parse("kill:rank=1,point=ring-read,nth=500"),
             Ok(Fault::KillAtPoint {
                 rank: Some(Rank(1)),
-                point: "mid-ring-read".into(),
+                point: "ring-read".into(),
                 nth: 500,
                 again: false
             })
