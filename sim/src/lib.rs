@@ -9,6 +9,18 @@
 //! off, loggers that come and go) is followed by quiet, in which everything must finish.
 //!
 //! [`mutants`] are deliberate bugs; each must be caught by some seed.
+//!
+//! `cargo test -p ftmpi-sim` runs a few hundred seeds and all mutants. More of them, and with what
+//! was seen to fail again, line by line:
+//!
+//! ```text
+//! cargo run --release -p ftmpi-sim -- --first 1 --seeds 100000
+//! cargo run --release -p ftmpi-sim -- --first 1234 --seeds 1 --trace
+//! cargo run --release -p ftmpi-sim -- --mutants --seeds 3000
+//! cargo run --release -p ftmpi-sim -- --mutant hole-forgotten --seeds 3000
+//! ```
+//!
+//! A seed stands for the same run as long as neither the simulator nor the engine changes.
 
 pub mod arena;
 pub mod campaign;

@@ -178,7 +178,7 @@ impl Protocol for Mutated {
             && let Some(Command::Log { .. }) = command
         {
             self.logged += 1;
-            if self.logged % 8 == 0 {
+            if self.logged.is_multiple_of(8) {
                 return self.next_command();
             }
         }

@@ -14,7 +14,7 @@ pub(super) fn ring(e: &mut E, size: usize) -> u64 {
         let len = SIZES[k % SIZES.len()];
         let mut data = payload(me, next, k, len.max(8));
         data[..8].copy_from_slice(&digest.to_le_bytes());
-        if me % 2 == 0 || size == 1 {
+        if me.is_multiple_of(2) || size == 1 {
             send(e, &data, next, k as i32);
         }
         let got = recv(e, 400, before, k as i32);

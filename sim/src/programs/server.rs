@@ -33,7 +33,7 @@ pub(super) fn receive_any(e: &mut E, _left: usize) -> (usize, u64) {
 }
 
 pub(super) fn receive_probed(e: &mut E, left: usize) -> (usize, u64) {
-    let seen = if left % 3 == 0 {
+    let seen = if left.is_multiple_of(3) {
         e.probe(Source::Any, CONTEXT, Tag::Is(1))
     } else {
         loop {
@@ -47,7 +47,7 @@ pub(super) fn receive_probed(e: &mut E, left: usize) -> (usize, u64) {
 }
 
 pub(super) fn receive_matched(e: &mut E, left: usize) -> (usize, u64) {
-    let (seen, message) = if left % 3 == 0 {
+    let (seen, message) = if left.is_multiple_of(3) {
         e.mprobe(Source::Any, CONTEXT, Tag::Any)
     } else {
         loop {
@@ -56,7 +56,7 @@ pub(super) fn receive_matched(e: &mut E, left: usize) -> (usize, u64) {
             }
         }
     };
-    if left % 4 == 0 {
+    if left.is_multiple_of(4) {
         // Time between the probe and the receive.
         e.block();
     }
@@ -72,19 +72,19 @@ pub(super) fn receive_tested(e: &mut E, left: usize) -> (usize, u64) {
     let mut into = [0; 200];
     let request = irecv(e, &mut into, Source::Any, Tag::Is(1));
     let mut looks = 0u64;
-    while left % 2 == 0 {
-        e.poll_once();
-        match e.decide() {
-            Decision::Negative => looks += 1,
-            Decision::Positive(_) => break,
-            Decision::Live => {
-                if e.is_done(request) {
+    if left.is_multiple_of(2) {
+        loop {
+            e.poll_once();
+            match e.decide() {
+                Decision::Positive(_) => break,
+                Decision::Live if e.is_done(request) => {
                     e.answered(1);
                     break;
                 }
-                e.answered_negative();
-                looks += 1;
+                Decision::Live => e.answered_negative(),
+                Decision::Negative => {}
             }
+            looks += 1;
         }
     }
     let done = e.wait(request);
@@ -195,8 +195,9 @@ pub(super) fn cancels(e: &mut E, size: usize) -> u64 {
         let from = (1..size).find(|&from| order.next[from] < ROUNDS as u64);
         let from = from.expect("not all are served");
         let (from, value) = loop {
-            let source = if left % 3 == 0 { Source::Any } else { Source::Rank(Rank(from as u32)) };
-            let tag = if left % 2 == 0 { Tag::Any } else { Tag::Is(1) };
+            let source =
+                if left.is_multiple_of(3) { Source::Any } else { Source::Rank(Rank(from as u32)) };
+            let tag = if left.is_multiple_of(2) { Tag::Any } else { Tag::Is(1) };
             let mut into = [0; 200];
             let request = irecv(e, &mut into, source, tag);
             for _ in 0..left % 4 {
@@ -208,7 +209,7 @@ pub(super) fn cancels(e: &mut E, size: usize) -> u64 {
                 break (done.source.index(), number(&into, done.bytes));
             }
             order.digest = mix(order.digest, 1);
-            if order.digest % 4 == 0 {
+            if order.digest.is_multiple_of(4) {
                 break receive_any(e, left);
             }
         };

@@ -324,6 +324,7 @@ impl World {
     fn step(this: *mut Self, rank: usize) {
         // SAFETY: as in `main_loop`: the references end before the rank runs.
         let (fiber, arena) = {
+            // SAFETY: as above.
             let world = unsafe { &mut *this };
             let Some(fiber) = world.lives[rank].fiber else { return };
             (fiber, &raw const world.lives[rank].arena)
