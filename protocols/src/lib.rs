@@ -21,5 +21,5 @@ pub mod protocol;
 pub mod received;
 pub mod registry;
 pub mod replay;
-pub mod sender_log;
 pub mod scheduler;
+pub mod sender_log;

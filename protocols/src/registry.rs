@@ -8,9 +8,7 @@ use ftmpi_wire::control::{Events, ProtocolConfig};
 pub fn make(config: &ProtocolConfig) -> Option<Box<dyn Protocol>> {
     Some(match config.name.as_str() {
         "none" => Box::new(NoProtocol),
-        "pessimistic" => {
-            Box::new(Pessimistic::new(config.events == Events::All, config.log_wtime))
-        }
+        "pessimistic" => Box::new(Pessimistic::new(config.events == Events::All, config.log_wtime)),
         _ => return None,
     })
 }
