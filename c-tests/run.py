@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -87,6 +88,8 @@ def main() -> int:
     setting = Setting(args.dist.resolve(), work, results, args.full, args.seed, args.timeout)
     print(f"seed {args.seed}, working directory {work}", flush=True)
     os.environ.pop("MPIEXEC_TIMEOUT", None)
+    # Whoever ends us wants our processes, mounts and namespaces gone, too.
+    signal.signal(signal.SIGTERM, terminated)
     try:
         match args.suite:
             case "check":
@@ -126,6 +129,10 @@ def main() -> int:
     if args.work is None and code == 0:
         shutil.rmtree(work, ignore_errors=True)
     return code
+
+
+def terminated(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def check(setting: Setting) -> None:

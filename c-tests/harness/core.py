@@ -109,26 +109,33 @@ def run(
             )
         finally:
             os.close(feed)
-        code: int | None = None
-        while True:
-            try:
-                code = process.wait(timeout=0.05 if meanwhile else 0.5)
-                break
-            except subprocess.TimeoutExpired:
-                pass
-            if meanwhile:
-                meanwhile(process)
-            if time.monotonic() - begin > timeout:
+        try:
+            code = attend(process, begin + timeout, meanwhile)
+        finally:
+            # It hung, or we are being ended ourselves: nothing stays behind.
+            if process.poll() is None:
                 below = descendants(process.pid)
                 kill([process.pid])
                 kill(below)
                 process.wait()
-                break
         texts = []
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode(errors="replace"))
     return Outcome(code, texts[0], texts[1], time.monotonic() - begin)
+
+
+def attend(process: subprocess.Popen, until: float, meanwhile) -> int | None:
+    """Waits for the end of a process, at the longest until that time."""
+    while True:
+        try:
+            return process.wait(timeout=0.05 if meanwhile else 0.5)
+        except subprocess.TimeoutExpired:
+            pass
+        if meanwhile:
+            meanwhile(process)
+        if time.monotonic() > until:
+            return None
 
 
 @dataclass
