@@ -50,8 +50,6 @@ pub enum Mutant {
     HoleForgotten,
     /// Frames of an earlier life of their sender are taken.
     IncarnationNotChecked,
-    /// An image of a life that has ended is offered.
-    ImageOfDeadLife,
     /// A rank leaves when its program is over, though peers may need its log.
     LeavesEarly,
 }

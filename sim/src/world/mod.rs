@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// More than any run needs: beyond it is a hang.
-const EVENTS_MAX: u64 = 500_000;
+const EVENTS_MAX: u64 = 350_000;
 
 /// Panics inside a simulation are results, not news: keeps them from the terminal.
 pub fn quiet_panics() {
@@ -459,7 +459,7 @@ impl World {
                 let life = &mut self.lives[rank];
                 // A late image of a dead life is refused.
                 let late = life.incarnation != incarnation || life.fiber.is_none();
-                if late && self.setup.mutant != Some(Mutant::ImageOfDeadLife) {
+                if late {
                     life.images.retain(|image| image.number != number);
                     return None;
                 }
