@@ -196,7 +196,9 @@ mod tests {
         }
         assert_eq!(log.iter().map(|e| e.ssn.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         let mut received = Received::default();
-        [1, 2, 4].map(|n| received.insert(Ssn(n)));
+        for n in [1, 2, 4] {
+            received.insert(Ssn(n));
+        }
         log.cut(&received, &mut memory);
         assert_eq!(log.iter().map(|e| e.ssn.0).collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!(log.get(Ssn(4)).unwrap().payload(), [4; 100]);

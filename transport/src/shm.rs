@@ -60,7 +60,7 @@ struct Direction {
 
 impl Direction {
     fn word(self, offset: usize) -> &'static AtomicU64 {
-        debug_assert!(offset % 8 == 0 && offset < DIRECTION);
+        debug_assert!(offset.is_multiple_of(8) && offset < DIRECTION);
         // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
         // modulo the ring), is aligned, and shared memory is only accessed atomically or under the
         // ring's hand-over; the mapping outlives the channel that made this.

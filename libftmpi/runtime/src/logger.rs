@@ -3,6 +3,10 @@
 use ftmpi_wire::event_log::Frame;
 use std::io;
 
+/// The connection is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost;
+
 /// A connection.
 #[derive(Debug)]
 pub struct Logger {
@@ -72,10 +76,13 @@ impl Logger {
         true
     }
 
-    /// Hands over the frames that have come. `Err`: the connection is gone.
-    pub fn poll(&mut self, mut take: impl FnMut(Frame)) -> Result<bool, ()> {
+    /// Hands over the frames that have come.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn poll(&mut self, mut take: impl FnMut(Frame)) -> Result<bool, Lost> {
         if !self.flush() {
-            return Err(());
+            return Err(Lost);
         }
         let mut came = false;
         loop {
@@ -88,11 +95,11 @@ impl Logger {
                 let kind = io::Error::last_os_error().kind();
                 return match kind {
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(came),
-                    _ => Err(()),
+                    _ => Err(Lost),
                 };
             }
             if count == 0 && !room.is_empty() {
-                return Err(());
+                return Err(Lost);
             }
             self.filled += count as usize;
             let mut taken = 0;
@@ -104,7 +111,7 @@ impl Logger {
                         take(frame);
                     }
                     Ok(None) => break,
-                    Err(_) => return Err(()),
+                    Err(_) => return Err(Lost),
                 }
             }
             self.into.copy_within(taken..self.filled, 0);

@@ -528,7 +528,7 @@ impl Link for World {
             });
             match result {
                 Ok(any) => came |= any,
-                Err(()) => {
+                Err(_) => {
                     let fd = logger.fd();
                     self.logger = None;
                     self.unwatch(fd);

@@ -338,7 +338,7 @@ impl Sink for State {
     }
 
     fn log_frame(&mut self, frame: event_log::Frame) {
-        self.from_logger(frame);
+        self.hear_logger(frame);
     }
 
     fn logger_lost(&mut self) {

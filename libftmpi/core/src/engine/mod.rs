@@ -14,6 +14,9 @@
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
 
+// An envelope has many parts, and a struct of them would only be taken apart again.
+#![allow(clippy::too_many_arguments)]
+
 mod arrive;
 pub mod link;
 mod matching;
@@ -495,8 +498,10 @@ impl State {
     fn obey(&mut self, command: Command) {
         use ftmpi_wire::event_log::Frame as Log;
         match command {
-            Command::Log { first, records } => self.to_log(Log::Append { first, records }),
-            Command::Prune { below } => self.to_log(Log::Prune { below }),
+            Command::Log { first, records } => {
+                self.queue_for_logger(Log::Append { first, records })
+            }
+            Command::Prune { below } => self.queue_for_logger(Log::Prune { below }),
             Command::FreeHeld => self.free_held_due = true,
             Command::GiveUp(why) => self.failure = Some(why),
             Command::Send { to, payload } => {
@@ -507,7 +512,7 @@ impl State {
         }
     }
 
-    fn to_log(&mut self, frame: ftmpi_wire::event_log::Frame) {
+    fn queue_for_logger(&mut self, frame: ftmpi_wire::event_log::Frame) {
         self.to_logger.push_back(frame);
         if self.logger == Logger::Absent {
             self.logger = Logger::Wanted;

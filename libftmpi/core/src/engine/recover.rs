@@ -65,7 +65,7 @@ impl<L: Link> Engine<L> {
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
         state.fetch =
             Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
-        state.to_log(event_log::Frame::Fetch { from: last.next() });
+        state.queue_for_logger(event_log::Frame::Fetch { from: last.next() });
         while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
             self.block();
         }
@@ -379,7 +379,7 @@ impl State {
         match &self.fetch {
             Some(fetch) if !fetch.done => {
                 let from = EventNo(fetch.from.0 + fetch.records.len() as u64);
-                self.to_log(event_log::Frame::Fetch { from });
+                self.queue_for_logger(event_log::Frame::Fetch { from });
             }
             _ => self.protocol.on_logger_back(),
         }
@@ -388,7 +388,7 @@ impl State {
     }
 
     /// The event logger speaks.
-    pub(super) fn from_logger(&mut self, frame: event_log::Frame) {
+    pub(super) fn hear_logger(&mut self, frame: event_log::Frame) {
         let me = self.me;
         match frame {
             event_log::Frame::Ack { written, durable } => {
