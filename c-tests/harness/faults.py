@@ -259,7 +259,7 @@ NTH = {
     "finalize": [1],
     "finalize-end": [1],
     "image": [1, 2],
-    "replay": [1, 2],
+    "replay": [1],
 }
 OTHER_NTH = [1, 300]
 
