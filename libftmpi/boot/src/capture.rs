@@ -61,6 +61,7 @@ global_asm!(
     ".size ftmpi_boot_switch, . - ftmpi_boot_switch",
 );
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     fn ftmpi_boot_switch(
         resume: *mut [u64; 2],

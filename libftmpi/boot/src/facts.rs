@@ -11,6 +11,7 @@ use ftmpi_checkpoint::stream::{
     ARCH_X86_64, Facts, Hash, IntervalTimer, Processor, STREAM_VERSION, SignalAction, Text,
 };
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     fn ftmpi_rseq_offset() -> isize;
     fn ftmpi_rseq_size() -> u32;

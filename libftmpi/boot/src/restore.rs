@@ -17,6 +17,7 @@ use ftmpi_checkpoint::stream::{
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     static ftmpi_restorer_sizes: [u64; 4];
     fn ftmpi_restorer_start() -> *const u8;

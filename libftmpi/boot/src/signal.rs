@@ -23,6 +23,7 @@ global_asm!(
     ".size ftmpi_boot_sigreturn, . - ftmpi_boot_sigreturn",
 );
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     fn ftmpi_boot_sigreturn();
 }

@@ -37,6 +37,7 @@ macro_rules! element {
 const C_IN_PLACE: *mut c_void = core::ptr::without_provenance_mut(usize::MAX);
 const C_STATUS_IGNORE: *mut c_void = core::ptr::without_provenance_mut(1);
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     static MPI_UNWEIGHTED: *mut c_int;
     static MPI_WEIGHTS_EMPTY: *mut c_int;

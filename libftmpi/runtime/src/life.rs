@@ -148,6 +148,7 @@ fn log_limit(world: &World) -> u64 {
     }
 }
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     fn on_exit(
         function: extern "C" fn(libc::c_int, *mut libc::c_void),

@@ -8,6 +8,7 @@ use std::arch::asm;
 use std::arch::x86_64::__m128i;
 use std::mem::transmute;
 
+// SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
     // The true signatures are (binary128, binary128) -> binary128 and, for the last, -> int.
     fn __addtf3();
