@@ -569,8 +569,9 @@ impl Link for World {
         let sleeper = self.sleeper.as_ref().expect("just seen");
         sleeper.fence();
         if !self.is_ready() {
-            // Nothing tells that a full socket has room again: look for it.
-            sleeper.sleep(if self.socket_full { 1 } else { 100 });
+            // Nothing tells that a full socket has room again: look for it. The other limit bounds
+            // what a ring of the doorbell that is missed would cost.
+            sleeper.sleep(if self.socket_full { 1 } else { 10 });
         }
         self.socket_full = false;
         self.set_sleeping(false);
