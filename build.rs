@@ -4,8 +4,8 @@
 //! `libftmpi/abi`: `OUT_DIR/stubs.rs`, an exported function for every MPI name that has no body yet (the
 //! crate includes the file and defines `unsupported(&'static str) -> c_int`).
 //!
-//! `libftmpi/fortran`: `OUT_DIR/declarations.rs` and `OUT_DIR/subroutines.rs`, the Fortran functions that are
-//! not written by hand. It links to an empty library of the name `libmpi.so.12`: what counts is that the
+//! `libftmpi/fortran`: `OUT_DIR/declarations.rs`, `OUT_DIR/subroutines.rs` and `OUT_DIR/descriptors.rs`, the
+//! Fortran functions that are not written by hand. It links to an empty library of the name `libmpi.so.12`: what counts is that the
 //! name is noted as needed; the symbols are found when a program starts.
 
 use std::env;
@@ -65,6 +65,7 @@ fn fortran_library(
     let by_hand = table::mentioned(&sources)?;
     fs::write(out.join("declarations.rs"), fortran::declarations(functions))?;
     fs::write(out.join("subroutines.rs"), fortran::subroutines(functions, &by_hand)?)?;
+    fs::write(out.join("descriptors.rs"), fortran::descriptors(functions)?)?;
 
     let needed = out.join("libmpi.so.12");
     fs::write(out.join("empty.c"), "")?;

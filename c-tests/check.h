@@ -86,8 +86,11 @@ __attribute__((unused)) static void section(const char *name)
 
 __attribute__((unused)) static void check_begin(int *argc, char ***argv, const char *name)
 {
+    int initialised;
     check_name = name;
-    MPI_Init(argc, argv);
+    MPI_Initialized(&initialised);
+    if (!initialised)
+        MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &check_size);
     MPI_Comm_dup(MPI_COMM_WORLD, &check_comm);

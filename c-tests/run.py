@@ -7,7 +7,9 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py check                    what `make check` runs (minutes)
     c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
-    c-tests/run.py points | servers | all-ranks | damage | bad-input | netns
+    c-tests/run.py --protocol rotate kills  the same under each protocol in turn
+    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
+    c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB-MPI1 of the Python package impi-rt
     c-tests/run.py peer                     the programs themselves, under the other MPI only
@@ -25,7 +27,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import bad_input, conformance, faults, imb, netns, npb  # noqa: E402
+from harness import (  # noqa: E402
+    bad_input, committed, conformance, cuts, faults, imb, netns, npb, restart, speed,
+)
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
@@ -38,6 +42,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="all sizes, protocols and transports")
     parser.add_argument("--seed", type=int, default=1, help="first seed of what is random")
     parser.add_argument("--timeout", type=float, default=120, help="limit of one run, in seconds")
+    parser.add_argument("--protocol", default="", help="kills and faults under this one, with its "
+                        "options: 'causal --piggyback logon'; 'rotate': all in turn")
     # The same options are accepted after the name of the suite.
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("--dist", type=Path)
@@ -45,6 +51,7 @@ def arguments() -> argparse.Namespace:
     common.add_argument("--full", action="store_true")
     common.add_argument("--seed", type=int)
     common.add_argument("--timeout", type=float)
+    common.add_argument("--protocol")
     suites = parser.add_subparsers(dest="suite", required=True)
 
     def suite(name: str, text: str) -> argparse.ArgumentParser:
@@ -59,11 +66,15 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
     p.add_argument("--external", action="store_true", help="kill -9 from outside in every run")
     p.add_argument("--npb", type=Path, help="NPB sources: BT, CG, LU and SP take turns, too")
+    p.add_argument("--waves", action="store_true", help="under --protocol coordinated")
     p.add_argument("--seconds", type=float, default=10, help="length of a run without kills")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
     suite("damage", "the newest image damaged")
+    suite("committed", "output that is held until it is final")
+    suite("cuts", "connections broken while nobody dies")
+    suite("restart", "the whole job dies or is stopped, and goes on")
     p = suite("npb", "NAS Parallel Benchmarks")
     p.add_argument("--npb", type=Path, required=True, help="the folder NPB3.4-MPI")
     p.add_argument("--classes", default="S,W,A")
@@ -75,6 +86,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
+    suite("speed", "instructions of a message")
     suite("peer", "validate the programs under the other MPI only")
     return parser.parse_args()
 
@@ -85,7 +97,8 @@ def main() -> int:
     work = work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     results = Results()
-    setting = Setting(args.dist.resolve(), work, results, args.full, args.seed, args.timeout)
+    setting = Setting(args.dist.resolve(), work, results, args.full, args.seed, args.timeout,
+                      args.protocol)
     print(f"seed {args.seed}, working directory {work}", flush=True)
     os.environ.pop("MPIEXEC_TIMEOUT", None)
     # Whoever ends us wants our processes, mounts and namespaces gone, too.
@@ -97,7 +110,8 @@ def main() -> int:
             case "conformance":
                 conformance.conformance(setting, args.only, args.ranks)
             case "kills":
-                faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb)
+                faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
+                             args.waves)
             case "points":
                 faults.points(setting)
             case "servers":
@@ -106,6 +120,12 @@ def main() -> int:
                 faults.all_ranks(setting)
             case "damage":
                 faults.damage(setting)
+            case "restart":
+                restart.restart(setting)
+            case "committed":
+                committed.committed(setting)
+            case "cuts":
+                cuts.cuts(setting)
             case "npb":
                 npb.npb(
                     setting,
@@ -121,6 +141,8 @@ def main() -> int:
                 netns.netns(setting)
             case "bad-input":
                 bad_input.bad_input(setting)
+            case "speed":
+                speed.speed(setting)
             case "peer":
                 conformance.peer_only(setting)
     except KeyboardInterrupt:
@@ -138,11 +160,17 @@ def terminated(number: int, frame: object) -> None:
 def check(setting: Setting) -> None:
     """The short form: some minutes on two processors."""
     conformance.conformance(setting, [])
+    speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
+    faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
+    faults.kills(setting, 2, ["one_sided", "fences"], False, 6, None)
     faults.points(setting)
     faults.servers(setting)
     faults.all_ranks(setting)
     faults.damage(setting)
+    committed.committed(setting)
+    cuts.cuts(setting)
+    restart.restart(setting)
     bad_input.bad_input(setting)
 
 

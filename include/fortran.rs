@@ -4,20 +4,24 @@
 //! that is not written by hand a `#[fortran]` function (`subroutines`). What needs thought (callbacks,
 //! attributes, arguments of `main`, arrays of texts) is written by hand in `libftmpi/fortran/src`.
 //!
+//! A third text (`descriptors`) has the specific procedures of the module `mpi_f08` whose choice buffers
+//! arrive as array descriptors: each makes an address of it and calls the function of the first kind.
+//! Functions that end in `_c` exist in that module only (under the generic name without it).
+//!
 //! In Fortran all arguments are references; a returned error code comes last; behind it come, by value, the
 //! lengths of the character arguments.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::table::{Direction, Function, Kind, Param, plain_type, rust_type};
+use super::table::{Direction, Function, Kind, Param, Standing, plain_type, rust_type};
 
 /// Has the function a Fortran form at all?
 pub fn exists(f: &Function) -> bool {
     let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
     !(f.name.starts_with("MPI_T_")
         || f.name.starts_with("MPI_Abi_")
-        || f.name.ends_with("_c")
+        || f.name == "MPI_Register_datarep_c"
         || conversion.iter().any(|s| f.name.ends_with(s)))
 }
 
@@ -65,6 +69,142 @@ pub fn subroutines(functions: &[Function], by_hand: &BTreeSet<String>) -> Result
         out.push_str(&subroutine(f).map_err(|e| format!("{}: {e}", f.name))?);
     }
     Ok(out)
+}
+
+/// How a choice buffer that is an array section with gaps is passed on.
+#[derive(Clone, Copy, PartialEq)]
+enum Passing {
+    /// By its address alone: the call keeps it.
+    Address,
+    /// As a contiguous copy, brought back if the call writes: the call is over when it returns.
+    Copy,
+    /// As a datatype with the gaps: the call goes on after it returned.
+    Typed,
+}
+
+fn passing(f: &Function) -> Passing {
+    const KEPT: [&str; 6] =
+        ["_attach", "_create", "_detach", "MPI_Get_address", "MPI_Free_mem", "_attach_buffer"];
+    const ONE_SIDED: [&str; 6] = [
+        "MPI_Put",
+        "MPI_Get",
+        "MPI_Accumulate",
+        "MPI_Get_accumulate",
+        "MPI_Fetch_and_op",
+        "MPI_Compare_and_swap",
+    ];
+    let plain = f.name.strip_suffix("_c").unwrap_or(&f.name);
+    if KEPT.iter().any(|k| plain.ends_with(k)) {
+        return Passing::Address;
+    }
+    let request =
+        |p: &Param| p.kind == Kind::Handle("MPI_Request") && p.direction == Direction::Out;
+    let split = plain.ends_with("_begin") || plain.ends_with("_end");
+    if f.params.iter().any(request) || ONE_SIDED.contains(&plain) || split {
+        return Passing::Typed;
+    }
+    Passing::Copy
+}
+
+/// The name of the procedure in `mpi_f08`, without prefix and underscore.
+pub fn f08_name(f: &Function) -> String {
+    let large = if f.name.ends_with("_c") { "_large" } else { "" };
+    let plain = f.name.strip_suffix("_c").unwrap_or(&f.name);
+    let described = if f.params.iter().any(|p| p.kind == Kind::Buffer) { "ts" } else { "" };
+    format!("{}_f08{described}{large}", &plain[4..])
+}
+
+/// The procedures of `mpi_f08` with choice buffers.
+pub fn descriptors(functions: &[Function]) -> Result<String, String> {
+    let mut out = String::from("// Generated from include/mpi.table by build.rs.\n");
+    let with_buffers = |f: &&Function| f.params.iter().any(|p| p.kind == Kind::Buffer);
+    let removed = |f: &&Function| f.standing == Standing::Removed;
+    for f in functions.iter().filter(|f| exists(f) && !removed(f)).filter(with_buffers) {
+        descriptor_form(f, &mut out).map_err(|e| format!("{}: {e}", f.name))?;
+    }
+    Ok(out)
+}
+
+fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
+    let (mut parameters, mut before, mut arguments) = (String::new(), String::new(), Vec::new());
+    let (mut lengths, mut after) = (String::new(), String::new());
+    let how = passing(f);
+    let mut renamed: Vec<(String, String)> = Vec::new();
+    for (i, p) in f.params.iter().enumerate() {
+        let n = format!("p{i}");
+        let _ = write!(parameters, "{n}: *mut c_void, ");
+        if matches!(p.kind, Kind::String) {
+            let _ = write!(lengths, "l{i}: usize, ");
+        }
+        if p.kind != Kind::Buffer {
+            arguments.push(format!("{n}.cast()"));
+            continue;
+        }
+        let writes = p.direction != Direction::In;
+        // The number of elements and their type follow, where the call has them for this buffer.
+        let next = |k: usize| f.params.get(i + k).map(|q| &q.kind);
+        let array = f.params.get(i + 1).is_some_and(|q| q.length.is_some());
+        let typed = matches!(next(1), Some(Kind::Count | Kind::Large))
+            && next(2) == Some(&Kind::Handle("MPI_Datatype"))
+            && !array;
+        match how {
+            Passing::Address => {
+                let _ = writeln!(before, "let b{i} = descriptor::address({n});");
+                arguments.push(format!("b{i}"));
+            }
+            Passing::Copy => {
+                let _ = writeln!(before, "let mut b{i} = Copied::take({n}, {writes});");
+                let _ = writeln!(after, "drop(b{i});");
+                arguments.push(format!("b{i}.at()"));
+            }
+            Passing::Typed if typed => {
+                let wide = next(1) == Some(&Kind::Large);
+                let form = if wide { "large" } else { "small" };
+                let _ = writeln!(
+                    before,
+                    "let mut b{i} = Typed::{form}({n}, p{}.cast(), p{}.cast());",
+                    i + 1,
+                    i + 2
+                );
+                let _ = writeln!(after, "drop(b{i});");
+                arguments.push(format!("b{i}.at()"));
+                renamed.push((format!("p{}.cast()", i + 1), format!("b{i}.{form}_count()")));
+                renamed.push((format!("p{}.cast()", i + 2), format!("b{i}.datatype()")));
+            }
+            Passing::Typed => {
+                let _ = writeln!(before, "let b{i} = descriptor::contiguous({n});");
+                arguments.push(format!("b{i}"));
+            }
+        }
+    }
+    for (old, new) in renamed {
+        for argument in arguments.iter_mut().filter(|a| **a == old) {
+            argument.clone_from(&new);
+        }
+    }
+    if f.returns.is_some() {
+        return Err("returns a value".into());
+    }
+    arguments.push("ierror".into());
+    arguments.extend(
+        f.params
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.kind == Kind::String)
+            .map(|(i, _)| format!("l{i}")),
+    );
+    let name = f08_name(f).to_lowercase();
+    for (prefix, target) in [("mpi", "mpi"), ("pmpir", "pmpi")] {
+        let _ = writeln!(
+            out,
+            "#[unsafe(no_mangle)] #[allow(clippy::too_many_arguments, clippy::undocumented_unsafe_blocks)]\n\
+             pub unsafe extern \"C\" fn {prefix}_{name}_({parameters}ierror: *mut c_int, {lengths}) {{ unsafe {{\n\
+             {before}{target}{}_({});\n{after}}} }}",
+            f.name[3..].to_lowercase(),
+            arguments.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// The pieces of one function, in the order in which they are written out.

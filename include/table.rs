@@ -277,7 +277,7 @@ pub fn rust_type(p: &Param) -> String {
 
 /// Does the function return an integer handle or integer that equals its only argument? In this ABI,
 /// handles of C and Fortran are the same integers.
-fn is_identity(f: &Function) -> bool {
+pub fn is_identity(f: &Function) -> bool {
     let integer = |k: &Kind| matches!(k, Kind::Handle(_) | Kind::Fint | Kind::Int);
     let conversion = ["_c2f", "_f2c", "_toint", "_fromint"].iter().any(|s| f.name.ends_with(s));
     conversion
@@ -297,7 +297,6 @@ pub fn mentioned(dir: &Path) -> std::io::Result<BTreeSet<String>> {
 }
 
 fn names_after(dir: &Path, before: &str) -> std::io::Result<BTreeSet<String>> {
-    let start = format!("{before}MPI_");
     let mut names = BTreeSet::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -310,19 +309,28 @@ fn names_after(dir: &Path, before: &str) -> std::io::Result<BTreeSet<String>> {
             if path.extension().is_none_or(|e| e != "rs") {
                 continue;
             }
-            let text = std::fs::read_to_string(&path)?;
-            for code in text.lines().filter(|l| !l.trim_start().starts_with("//")) {
-                for (at, _) in code.match_indices(&start) {
-                    let name = &code[at + before.len()..];
-                    let end = name
-                        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                        .unwrap_or(name.len());
-                    names.insert(name[..end].to_owned());
-                }
-            }
+            names.extend(names_in(&std::fs::read_to_string(&path)?, before));
         }
     }
     Ok(names)
+}
+
+/// Names of functions that stand behind `before` in a source text, comments apart.
+pub fn names_in(text: &str, before: &str) -> BTreeSet<String> {
+    let start = format!("{before}MPI_");
+    let mut names = BTreeSet::new();
+    for code in text.lines().filter(|l| !l.trim_start().starts_with("//")) {
+        for (at, _) in code.match_indices(&start) {
+            let name = &code[at + before.len()..];
+            let end =
+                name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+            // Constants are in capitals throughout.
+            if name[..end].contains(|c: char| c.is_ascii_lowercase()) {
+                names.insert(name[..end].to_owned());
+            }
+        }
+    }
+    names
 }
 
 /// Rust source of an exported `MPI_X` and `PMPI_X` for every function of the table that is not

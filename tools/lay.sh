@@ -34,7 +34,7 @@ stub() { # NAME TARGET
     fi
 }
 
-for program in ftmpiexec ftmpi-event-logger ftmpi-checkpoint-server; do
+for program in ftmpiexec ftmpi-event-logger ftmpi-checkpoint-server ftmpi-ckpt; do
     put "$target/$program" "$dist/bin/$program" 755
 done
 put "$target/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
@@ -54,26 +54,53 @@ done
 put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755
 link ftmpicc "$dist/bin/ftmpicxx"
 link ftmpicc "$dist/bin/ftmpifort"
+# The names that build systems look for, apart from the ones for a PATH: CMake's FindMPI is pointed to them with
+# -DMPI_HOME=PREFIX/mpi.
+mkdir -p "$dist/mpi/bin" "$dist/lib/pkgconfig"
+for name in mpicc mpicxx mpic++ mpifort mpif90 mpif77; do
+    link ../../bin/ftmpicc "$dist/mpi/bin/$name"
+done
+for name in mpiexec mpirun; do
+    link ../../bin/ftmpiexec "$dist/mpi/bin/$name"
+done
+for name in ftmpi mpich; do
+    cat >"$dist/lib/pkgconfig/$name.pc" <<'END'
+prefix=${pcfiledir}/../..
+libdir=${prefix}/lib
+includedir=${prefix}/include
+
+Name: ftmpi
+Description: MPI whose programs survive the death of their processes, with the binary interface of MPICH
+Version: 0.1.0
+Cflags: -I${includedir}
+Libs: -L${libdir} -Wl,-rpath,${libdir} -lmpi
+END
+done
 for header in mpi.h mpif.h; do
     put "$top/include/generated/$header" "$dist/include/$header"
 done
-for file in README.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANGELOG.md; do
+for file in README.md MATRIX.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANGELOG.md; do
     put "$top/$file" "$dist/share/doc/ftmpi/$file"
 done
 
 # Modules fit the compiler that made them: they are compiled here, for the compiler that is here. Their
 # sources lie beside them, for any other.
-source=$dist/include/fortran/mpi.f90
-put "$top/include/generated/mpi.f90" "$source"
 fc=${FTMPI_FC:-gfortran}
-module=$dist/include/fortran/mpi.mod
-if ! command -v "${fc%% *}" >/dev/null 2>&1; then
-    echo "lay: no Fortran compiler ($fc): the module mpi is not compiled; mpif.h needs no module"
-elif [ ! -e "$module" ] || [ "$source" -nt "$module" ]; then
-    object=$(mktemp)
-    (cd "$dist/include/fortran" && $fc -c mpi.f90 -o "$object") && touch "$module"
-    rm -f "$object"
-fi
+command -v "${fc%% *}" >/dev/null 2>&1 || {
+    echo "lay: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
+    fc=
+}
+for name in mpi mpi_f08; do
+    source=$dist/include/fortran/$name.f90
+    put "$top/include/generated/$name.f90" "$source"
+    module=$dist/include/fortran/$name.mod
+    if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ]; }; then
+        object=$(mktemp)
+        # What the object would hold is in libmpifort: only the module counts. Warnings are for users' code.
+        (cd "$dist/include/fortran" && $fc -w -c "$name.f90" -o "$object") && touch "$module"
+        rm -f "$object"
+    fi
+done
 
 if [ -n "$missing" ]; then
     echo "lay: not built:$missing"

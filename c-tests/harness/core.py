@@ -88,15 +88,15 @@ def run(
     timeout: float,
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
-    stdin: str | None = None,
+    stdin: str | int | None = None,
     meanwhile=None,
 ) -> Outcome:
-    """Runs a command to its end or its time limit; `meanwhile(process)` is called again and again
+    """Runs a command to its end or its time limit, with a text or an open descriptor as its input; `meanwhile(process)` is called again and again
     while it runs (with the started process), about every 50 ms, if given."""
     words = [str(word) for word in command]
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        feed = piped(stdin)
+        feed = os.dup(stdin) if isinstance(stdin, int) else piped(stdin)
         try:
             process = subprocess.Popen(
                 words,
@@ -186,6 +186,20 @@ def problem_of(outcome: Outcome, code: int = 0, says: str | None = None) -> str 
     return None
 
 
+# Protocols that recover from every fault of these suites, and their settings.
+PROTOCOLS = [
+    ["pessimistic"],
+    ["causal"],
+    ["causal", "--event-logger", "off"],
+    ["causal", "--piggyback", "manetho"],
+    ["causal", "--piggyback", "manetho", "--event-logger", "off"],
+    ["causal", "--piggyback", "logon"],
+    ["causal", "--piggyback", "logon", "--event-logger", "off"],
+    ["coordinated"],
+    ["coordinated", "--wave", "nonblocking"],
+]
+
+
 @dataclass
 class Setting:
     """Where things are and how the run was asked for."""
@@ -196,6 +210,19 @@ class Setting:
     full: bool = False
     seed: int = 1
     timeout: float = 120.0
+    # What follows `--protocol` on our command line; empty: the default; `rotate`: PROTOCOLS in turn.
+    protocol: str = ""
+    turn: int = 0
+
+    def protocol_options(self) -> list[str]:
+        """Which protocol the next run with faults is under."""
+        if not self.protocol:
+            return []
+        words = self.protocol.split()
+        if self.protocol == "rotate":
+            words = PROTOCOLS[self.turn % len(PROTOCOLS)]
+            self.turn += 1
+        return ["--protocol", *words]
 
     @property
     def launcher(self) -> Path:

@@ -5,7 +5,6 @@ for, and every rank that was not killed kept its process."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -14,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, npb
+from . import build, npb, reports
 from .core import ROOT, TESTS, Outcome, Setting, descendants, kill, problem_of, run
 
 RANKS = 4
@@ -31,49 +30,22 @@ class Job:
     says: str
 
 
-def report(path: Path) -> tuple[dict | None, str | None]:
-    """Reads a run's report."""
-    try:
-        return json.loads(path.read_text()), None
-    except (OSError, ValueError) as error:
-        return None, f"report: {error}"
-
-
-def lives(pids: object) -> dict[int, list[int]]:
-    """Process ids of every rank over time, from the report's `pids`: an object or list by rank of
-    lists, each entry a number or an object with `pid`."""
-    def number(entry: object) -> int:
-        return int(entry["pid"]) if isinstance(entry, dict) else int(entry)  # type: ignore[call-overload]
-
-    found: dict[int, list[int]] = {}
-    if isinstance(pids, dict):
-        for rank, entries in pids.items():
-            found[int(rank)] = [number(e) for e in (entries if isinstance(entries, list) else [entries])]
-    elif isinstance(pids, list):
-        for place, entry in enumerate(pids):
-            if isinstance(entry, dict) and "rank" in entry:
-                inner = entry.get("pids", entry.get("lives", entry.get("pid")))
-                entries = inner if isinstance(inner, list) else [inner]
-                found.setdefault(int(entry["rank"]), []).extend(number(e) for e in entries)
-            else:
-                found[place] = [number(e) for e in (entry if isinstance(entry, list) else [entry])]
-    return found
-
-
 def failures_of(what: dict) -> list[dict]:
     return [f for f in what.get("failures", []) if isinstance(f, dict) and f.get("rank") is not None]
 
 
-def survivors(what: dict, ranks: int) -> str | None:
+def survivors(what: dict) -> str | None:
     """Whether exactly the ranks that failed, and as often as they failed, got new processes."""
-    by_rank = lives(what.get("pids", []))
-    if len(by_rank) != ranks:
-        return f"report: pids of {len(by_rank)} ranks, expected {ranks}"
+    if what.get("protocol") == "coordinated":
+        # All return: every rank has a new process after a failure.
+        stayed = [rank for rank, lives in enumerate(what["pids"])
+                  if failures_of(what) and len({life["pid"] for life in lives}) < 2]
+        return f"ranks {stayed} did not return with the others" if stayed else None
     failed: dict[int, int] = {}
     for failure in failures_of(what):
         failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
-    for rank, pids in by_rank.items():
-        distinct = len(dict.fromkeys(pids))
+    for rank, lives in enumerate(what["pids"]):
+        distinct = len({life["pid"] for life in lives})
         if distinct != 1 + failed.get(rank, 0):
             return f"rank {rank} failed {failed.get(rank, 0)} times and had {distinct} processes"
     return None
@@ -82,15 +54,17 @@ def survivors(what: dict, ranks: int) -> str | None:
 def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS) -> tuple[str | None, str]:
     """Problem (or None) and a note about the run."""
     problem = problem_of(outcome, says=says)
-    what, unread = report(file)
+    what, unread = reports.read(file)
     if what is None:
         return problem or unread, ""
+    if problem is None:
+        problem = reports.wrong(what, ranks, outcome.code, outcome.seconds)
     failures = failures_of(what)
     note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
     if problem is None and len(failures) < least:
         problem = f"only {len(failures)} failures in {outcome.seconds:.1f} s, {least} wanted"
     if problem is None and outcome.code == 0:
-        problem = survivors(what, ranks)
+        problem = survivors(what)
     return problem, note
 
 
@@ -101,7 +75,9 @@ class Jobs:
     """Compiled once; kernels are measured once, so that they last as long as wanted."""
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
-             "collectives", "overlap", "traffic"]
+             "collectives", "overlap", "traffic", "lines",
+             "one_sided", "fences"]
+    OTHERS = ["told"]
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float):
@@ -110,7 +86,7 @@ class Jobs:
         self.repeats: dict[str, int] = {}
 
     def make(self, name: str, seed: int) -> tuple[Job | None, str]:
-        if name in self.CRASH:
+        if name in self.CRASH or name in self.OTHERS:
             source = TESTS / "crash" / f"{name}.c"
         elif name in self.KERNELS:
             source = next(s for s in build.kernel_sources() if s.stem == name)
@@ -122,7 +98,7 @@ class Jobs:
             if made_program is None:
                 return None, made.last_words()
             program = made_program
-        if name in self.CRASH:
+        if name in self.CRASH or name in self.OTHERS:
             arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
             return Job(name, program, arguments, f"{name} on {RANKS}: ok"), ""
         base = self.KERNELS[name]
@@ -200,6 +176,12 @@ MODES = [
 ]
 
 
+BLOCKING = ["--protocol", "coordinated", "--wave", "blocking"]
+NONBLOCKING = ["--protocol", "coordinated", "--wave", "nonblocking"]
+TCP = ["--transport", "tcp"]
+WAVES = [BLOCKING, NONBLOCKING, [*BLOCKING, *TCP], [*NONBLOCKING, *TCP]]
+
+
 def kills(
     setting: Setting,
     runs: int,
@@ -207,21 +189,24 @@ def kills(
     external: bool,
     seconds: float,
     npb_sources: Path | None,
+    waves: bool = False,
 ) -> None:
     """`runs` runs, programs and modes in turn, a new seed in each."""
     if not setting.ready():
         return
     jobs = Jobs(setting, seconds)
-    names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:], "pipeline", "sort"]
+    names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
     suite = npb.Suite(setting, npb_sources) if npb_sources else None
     if suite and not programs:
         names += ["npb-bt", "npb-lu", "npb-sp", "npb-cg"]
     for number in range(runs):
         seed = setting.seed + number
         name = names[number % len(names)]
-        mode = MODES[number % len(MODES)] if not external else MODES[number % 2]
+        modes = WAVES if waves else MODES
+        mode = modes[number % len(modes)] if not external else modes[number % 2]
         outside = external or number % 5 == 4
-        test = f"kills: {name}, seed {seed}" + ("" if not mode else " " + " ".join(mode)) + (
+        protocol = setting.protocol_options()
+        test = f"kills: {name}, seed {seed}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
             ", from outside" if outside else "")
         if name.startswith("npb-") and suite:
             job, why = suite.job(name[4:], jobs)
@@ -233,7 +218,7 @@ def kills(
         where = setting.fresh("run")
         file = where / "report.json"
         least = 3 if seconds >= 8 else 2
-        options = ["--ckpt-interval", "1s", "--report", file, *mode]
+        options = ["--ckpt-interval", "1s", "--report", file, *mode, *protocol]
         killer = None
         if outside:
             killer = Killer(job.program, seed, 2.0, 20)
@@ -260,6 +245,8 @@ NTH = {
     "finalize-end": [1],
     "image": [1, 2],
     "replay": [1],
+    "replay-step": [1, 40],
+    "wave": [1, 2],
 }
 OTHER_NTH = [1, 300]
 
@@ -293,20 +280,45 @@ def points(setting: Setting) -> None:
                     continue
                 where = setting.fresh("run")
                 file = where / "report.json"
-                options = ["--ckpt-interval", "700ms", "--report", file]
-                # Who dies after everybody has ended costs nothing: that is no failure.
-                least = 0 if name == "exit" else 1
-                if name.startswith("replay") or name == "restore":
-                    options += ["--inject", f"kill:rank={rank},at=1500ms"]
-                    least = 2
+                options = ["--ckpt-interval", "700ms", "--report", file, *setting.protocol_options()]
+                arguments = list(job.arguments)
+                replaying = name.startswith("replay")
+                if replaying:
+                    options += ["--inject", f"kill:rank={rank},at=2500ms"]
+                if name == "replay-step":
+                    # Everything since the start is repeated: there is enough to die in.
+                    options += ["--ckpt", "off"]
+                if name == "exit":
+                    # The others are still busy: the rank that dies must come back to its exit.
+                    arguments += ["--first-to-exit", str(rank)]
+                if name == "wave":
+                    options += BLOCKING if rank == 0 else NONBLOCKING
                 options += ["--inject", f"kill:rank={rank},point={name},nth={nth}"]
                 outcome = run(
-                    [*setting.mpiexec(RANKS, *options), job.program, *job.arguments],
+                    [*setting.mpiexec(RANKS, *options), job.program, *arguments],
                     timeout=setting.timeout,
                     cwd=where,
                 )
-                problem, note = judge(outcome, file, job.says, least)
+                problem, note = judge(outcome, file, job.says, 2 if replaying else 1)
+                if problem is None:
+                    problem = died_at(file, rank, replaying)
                 setting.results.check(test, problem, note)
+
+
+def died_at(file: Path, rank: int, replaying: bool) -> str | None:
+    """Whether the deaths were where they were wanted: of that rank, once more in its replay if it
+    was to die there, and the last life came to the end of its own."""
+    what, unread = reports.read(file)
+    if what is None:
+        return unread
+    failures = failures_of(what)
+    if {failure["rank"] for failure in failures} != {rank}:
+        return f"failures of other ranks than {rank}: {failures}"
+    if failures[-1]["catch_up_ms"] is None:
+        return f"the last life never caught up: {failures[-1]}"
+    if replaying and (len(failures) != 2 or failures[0]["catch_up_ms"] is not None):
+        return f"the second death was not in the replay after the first: {failures}"
+    return None
 
 
 # ---- servers, everybody, images -----------------------------------------------------------------
@@ -321,7 +333,9 @@ def simple(setting: Setting, test: str, program: str, injections: list[str], lea
         return
     where = setting.fresh("run")
     file = where / "report.json"
-    words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *(options or [])]
+    protocol = setting.protocol_options()
+    test += "".join(f" {word}" for word in protocol)
+    words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *(options or []), *protocol]
     for injection in injections:
         words += ["--inject", injection]
     outcome = run(
@@ -359,6 +373,8 @@ def all_ranks(setting: Setting) -> None:
            ["kill:rank=all,at=2s", "kill:rank=all,at=5s"], 2 * RANKS, seconds=8)
     simple(setting, "two ranks at once", "two_receives",
            ["kill:rank=0,at=3s", "kill:rank=2,at=3s"], 2)
+    simple(setting, "all ranks killed at once in waves", "master_worker",
+           ["kill:rank=all,at=3s"], 1, NONBLOCKING)
 
 
 class Damager:
@@ -418,7 +434,8 @@ def damage(setting: Setting) -> None:
         file, folder = where / "report.json", where / "job"
         damager = Damager(folder, job.program, how)
         outcome = run(
-            [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file),
+            [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file,
+                              *setting.protocol_options()),
              job.program, *job.arguments],
             timeout=setting.timeout,
             cwd=where,

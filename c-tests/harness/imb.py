@@ -1,4 +1,4 @@
-"""IMB-MPI1 of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
+"""IMB-MPI1 and IMB-RMA of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
 unchanged. The package is put into a virtual environment below `.peers/`."""
 
 from __future__ import annotations
@@ -50,24 +50,25 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
     if folder is None:
         results.skip("imb", why)
         return
-    program = find_program(folder, "IMB-MPI1")
-    if program is None:
-        results.skip("imb", f"{PACKAGE} has no IMB-MPI1")
-        return
     words = ["-iter", "20", "-time", "0.2", "-msglog", "0:16"] if quick else []
     modes = [("none", ["--protocol", "none"]), ("pessimistic", ["--protocol", "pessimistic"])]
     if setting.full:
         modes += [("none tcp", ["--protocol", "none", "--transport", "tcp"]),
                   ("pessimistic tcp", ["--protocol", "pessimistic", "--transport", "tcp"])]
-    for ranks in (2, 4):
-        for label, options in modes:
-            outcome = run(
-                [*setting.mpiexec(ranks, *options), program, *words],
-                timeout=max(setting.timeout, 1800),
-                cwd=setting.fresh("run"),
-            )
-            problem = problem_of(outcome) or complete(outcome.out)
-            results.check(f"IMB-MPI1 on {ranks}, {label}", problem, f"{outcome.seconds:.0f} s")
+    for suite in ("IMB-MPI1", "IMB-RMA"):
+        program = find_program(folder, suite)
+        if program is None:
+            results.skip(suite, f"{PACKAGE} has none")
+            continue
+        for ranks in (2, 4):
+            for label, options in modes:
+                outcome = run(
+                    [*setting.mpiexec(ranks, *options), program, *words],
+                    timeout=max(setting.timeout, 1800),
+                    cwd=setting.fresh("run"),
+                )
+                problem = problem_of(outcome) or complete(outcome.out)
+                results.check(f"{suite} on {ranks}, {label}", problem, f"{outcome.seconds:.0f} s")
     netpipe = which("NPmpich2")
     if netpipe is None:
         results.skip("NPmpich2", "not installed (Debian package netpipe-mpich2)")

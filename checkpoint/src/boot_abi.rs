@@ -3,14 +3,14 @@
 //! `dlsym(RTLD_DEFAULT, "ftmpi_boot_table")`.
 //!
 //! Guarantees: plain data and `extern "C"` functions only; the two libraries may be built at
-//! different times as long as [`VERSION`] agrees. Everything in the table may be called on the main
-//! thread at any moment, also from the hook: nothing behind it allocates or locks.
+//! different times as long as [`VERSION`] agrees. Everything in the table may be called at any moment, by one
+//! thread at a time, also from the hook: nothing behind it allocates or locks.
 
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -101,7 +101,8 @@ pub struct BootTable {
     /// there was none, and forgets them. Call it outside of signal handlers (from `MPI_Init`).
     /// Also marks the library's descriptors close-on-exec. `None` clears.
     pub set_hook: extern "C" fn(hook: Option<Hook>) -> c_int,
-    /// Takes an image of this process. Main thread only; the engine must be at rest.
+    /// Takes an image of this process; the engine must be at rest. Any thread may call it (one at a
+    /// time); all others stand still meanwhile. In the restored process the same thread returns.
     /// 0: running on, `out` is filled, the image streams in the background.
     /// 1: this is the *restored* process, in a later life: this call returns once more there.
     /// Negative: refused with this `errno`; `can_capture` says why.
@@ -112,6 +113,9 @@ pub struct BootTable {
     /// 0: an image could be taken now. Otherwise an `errno`, and in `text` (at most `len` bytes,
     /// zero-terminated) one line why not. The reasons may pass: ask again later.
     pub can_capture: unsafe extern "C" fn(text: *mut c_char, len: usize) -> c_int,
+    /// Why the latest call of `capture` refused: one line in `text` (at most `len` bytes,
+    /// zero-terminated).
+    pub why_refused: unsafe extern "C" fn(text: *mut c_char, len: usize),
 }
 
 impl BootTable {

@@ -5,6 +5,7 @@ mod agent;
 mod cli;
 mod doctor;
 mod inject;
+mod job_dir;
 mod launcher;
 mod orders;
 mod output;
@@ -21,11 +22,11 @@ fn main() -> ExitCode {
             Err(error) => complain("agent: ", &error),
         };
     }
-    let code = cli::parse(arguments).and_then(|(cli, parts)| {
-        if cli.doctor {
-            return Ok(doctor::run(&cli, &parts));
+    let code = cli::parse(arguments).and_then(|line| {
+        if line.cli.doctor {
+            return Ok(doctor::run(&line.cli, &line.parts));
         }
-        let plan = cli::Plan::new(&cli, &parts)?;
+        let plan = cli::Plan::of(&line)?;
         launcher::run(plan)
     });
     match code {

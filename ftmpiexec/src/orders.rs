@@ -54,6 +54,15 @@ pub struct Program {
     pub directory: String,
 }
 
+/// What makes the text of a rank final (`--output committed`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Commitment {
+    /// All events that came before it are stable, or an image was taken after it.
+    Events,
+    /// Only an image: the protocol rolls ranks back to images.
+    Images,
+}
+
 /// Everything about the job that does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -68,6 +77,8 @@ pub struct Job {
     pub local_rank_of: Vec<u32>,
     /// All "hosts" are this machine (`-launcher fork`): its processors are shared by all ranks.
     pub one_machine: bool,
+    /// Text of the ranks is held until it is final; by what. None: it is passed on as it comes.
+    pub commitment: Option<Commitment>,
     /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
     pub stack_limit: (u64, u64),
 }
@@ -134,7 +145,12 @@ pub enum ToAgent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Telling {
     /// Take this image.
-    TakeImage(ImageNo),
+    TakeImage {
+        /// Which.
+        image: ImageNo,
+        /// What the store keeps beside it, if waves decide that.
+        keep: Option<[ImageNo; 2]>,
+    },
     /// The image is durable; logs reach back to `oldest`.
     ImageCommitted {
         /// Which.
@@ -291,6 +307,13 @@ pub enum Report {
         /// Determinants and messages.
         replayed: u64,
     },
+    /// Its channel to this life of a peer broke.
+    ChannelLost {
+        /// With whom.
+        peer: Rank,
+        /// In which life.
+        peer_incarnation: Incarnation,
+    },
     /// Its sender log is full.
     LogFull {
         /// Bytes of payload held.
@@ -333,6 +356,15 @@ pub enum Report {
         /// One line.
         why: String,
     },
+    /// Its event logger does not serve it.
+    LoggerTrouble {
+        /// One line.
+        why: String,
+        /// It never will.
+        for_good: bool,
+    },
+    /// It serves it again.
+    LoggerBack,
     /// The counters of its status page (every second, and once after its end).
     Counters(Counters),
     /// Standard input took so many bytes.
@@ -396,4 +428,30 @@ pub struct Counters {
     pub resent: u64,
     /// `REPLAYED`
     pub replayed: u64,
+    /// `PIGGYBACK_BYTES`
+    pub piggyback_bytes: u64,
+    /// `PIGGYBACK_EVENTS`
+    pub piggyback_events: u64,
+    /// `PIGGYBACK_BUILD_NS`
+    pub piggyback_build_ns: u64,
+    /// `PIGGYBACK_MERGE_NS`
+    pub piggyback_merge_ns: u64,
+    /// `HELD_EVENTS`
+    pub held_events: u64,
+    /// `LOGGER_ROUND_TRIPS`
+    pub logger_round_trips: u64,
+    /// `LOGGER_ROUND_TRIP_NS`
+    pub logger_round_trip_ns: u64,
+    /// `RECOVERED_FROM_LOGGER`
+    pub recovered_from_logger: u64,
+    /// `RECOVERED_FROM_PEERS`
+    pub recovered_from_peers: u64,
+    /// `RECOVERY_NS`
+    pub recovery_ns: u64,
+    /// `CHANNEL_STATE_BYTES`
+    pub channel_state_bytes: u64,
+    /// `WAVE_WAIT_NS`
+    pub wave_wait_ns: u64,
+    /// `HELD_FRAMES`
+    pub held_frames: u64,
 }

@@ -37,6 +37,7 @@ fn main() {
         ("a_killed_agent_comes_back", a_killed_agent_comes_back),
         ("killed_servers_come_back", killed_servers_come_back),
         ("output_of_a_later_life_is_printed_once", output_of_a_later_life_is_printed_once),
+        ("output_to_files", output_to_files),
         ("the_same_crash_again_and_again", the_same_crash_again_and_again),
         ("signals_leave_nothing", signals_leave_nothing),
         ("a_dying_launcher_leaves_nothing", a_dying_launcher_leaves_nothing),
@@ -217,6 +218,8 @@ fn bad_options(directory: &Path) {
         ("-n 1 --inject kill:rank=9,at=1s true", "ranks 0 to 0"),
         ("-n 1 --job-dir /proc/x true", "--job-dir /proc/x"),
         ("-n 1 -hosts a -f b true", "together"),
+        ("-n 1 -outfile-pattern out.%q true", "%q"),
+        ("-n 1 -errfile-pattern /no/such/%r true", "/no/such/0"),
     ] {
         let output = run(directory, line);
         expect(&output, 2, text);
@@ -338,6 +341,31 @@ fn output_of_a_later_life_is_printed_once(directory: &Path) {
         out(&output).lines().filter(|l| l.starts_with("1 ")).map(str::to_owned).collect();
     let wanted: Vec<String> = (0..100).map(|n| format!("1 {n}")).collect();
     assert_eq!(lines, wanted);
+}
+
+fn output_to_files(directory: &Path) {
+    let script = directory.join("both.sh");
+    fs::write(&script, "#!/bin/sh\necho told\necho oops >&2\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let line = "-n 2 --protocol none -l -outfile-pattern out.%r -errfile-pattern err";
+    let output = run(directory, &format!("{line} ./both.sh"));
+    expect(&output, 0, "");
+    assert_eq!((out(&output), err(&output)), (String::new(), String::new()));
+    for rank in 0..2 {
+        let text = fs::read_to_string(directory.join(format!("out.{rank}"))).unwrap();
+        assert_eq!(text, format!("[{rank}] told\n"));
+    }
+    let errors = fs::read_to_string(directory.join("err")).unwrap();
+    let mut errors: Vec<_> = errors.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["[0] oops", "[1] oops"]);
+    if have_servers() {
+        // A later life adds to the file what the first did not come to.
+        let line = "-n 2 --ckpt off --inject kill:rank=1,at=300ms -outfile-pattern out.%r";
+        expect(&run(directory, &format!("{line} RANK count")), 0, "");
+        let wanted: String = (0..100).map(|n| format!("1 {n}\n")).collect();
+        assert_eq!(fs::read_to_string(directory.join("out.1")).unwrap(), wanted);
+    }
 }
 
 fn the_same_crash_again_and_again(directory: &Path) {

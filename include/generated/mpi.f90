@@ -10134,5 +10134,14 @@ external dtype_file_extent_fn
 integer(kind=MPI_ADDRESS_KIND) extra_state
 integer ierror
 end subroutine PMPI_Register_datarep
+subroutine MPI_Sizeof_f08ts(x, size, ierror)
+implicit none
+type(*), dimension(..) :: x
+integer, intent(out) :: size
+integer, optional, intent(out) :: ierror
+end subroutine MPI_Sizeof_f08ts
 end interface
+interface MPI_SIZEOF
+procedure MPI_Sizeof_f08ts
+end interface MPI_SIZEOF
 end module mpi

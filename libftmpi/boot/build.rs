@@ -2,6 +2,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=src/restorer.c");
+    println!("cargo:rerun-if-changed=src/notes.c");
     println!("cargo:rerun-if-changed=build.rs");
     // The restorer runs while the address space is being replaced, from a copy of its own section:
     // nothing outside of that section may be touched, so the compiler must not invent calls
@@ -24,6 +25,15 @@ fn main() {
         .flag_if_supported("-fcf-protection=none")
         .flag_if_supported("-fno-stack-clash-protection")
         .compile("ftmpi_restorer");
+    cc::Build::new()
+        .file("src/notes.c")
+        .std("c11")
+        .opt_level(2)
+        .pic(true)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-fvisibility=hidden")
+        .compile("ftmpi_notes");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libftmpi_boot.so");
 }

@@ -3,23 +3,29 @@
 //! | module | machine |
 //! | --- | --- |
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
-//! | [`none`], [`pessimistic`] | the protocols |
+//! | [`none`], [`pessimistic`], [`causal`], [`coordinated`] | the protocols |
 //! | [`registry`] | their names |
-//! | [`received`], [`sender_log`], [`replay`] | what logging protocols share |
+//! | [`received`], [`sender_log`], [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
-//! | `dispatcher`, `scheduler` | the launcher's decisions |
+//! | `dispatcher`, `scheduler`, `waves` | the launcher's decisions |
 //!
 //! Input goes in by method calls, commands come out as data; time and randomness are passed in.
 #![forbid(unsafe_code)]
 
+pub mod causal;
+pub mod coordinated;
 pub mod dispatcher;
 pub mod event_log;
 pub mod image_catalogue;
+pub mod log_memory;
 pub mod none;
 pub mod pessimistic;
 pub mod protocol;
 pub mod received;
+pub mod recorder;
 pub mod registry;
 pub mod replay;
 pub mod scheduler;
 pub mod sender_log;
+pub mod shipper;
+pub mod waves;

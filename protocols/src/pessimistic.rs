@@ -7,8 +7,9 @@
 //! Determinants are gathered and shipped in batches: at the latest when something wants to leave or
 //! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
 
-use crate::protocol::{Answer, Command, Decision, Hooks, Pin, Protocol, SendVerdict};
-use crate::replay::Replay;
+use crate::protocol::{Answer, Command, Decision, Hooks, Pin, Protocol, SendVerdict, Service};
+use crate::recorder::Recorder;
+use crate::shipper::Shipper;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn, event_log::RECORDS_MAX};
 use std::collections::VecDeque;
 
@@ -16,20 +17,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Pessimistic {
     hooks: Hooks,
-    /// Made, in order; the first has number `unstable_first`. Kept until durable.
-    kept: VecDeque<Determinant>,
-    /// Number of the first kept event.
-    kept_first: EventNo,
-    /// Number of the last event that was handed to the logger's connection.
-    shipped: EventNo,
-    /// Last own event.
-    last: EventNo,
-    /// Written by the logger up to here.
-    written: EventNo,
-    /// Negative answers since the last outcome event.
-    fails: u32,
-    replay: Replay,
-    was_replaying: bool,
+    recorder: Recorder,
+    shipper: Shipper,
     commands: VecDeque<Command>,
 }
 
@@ -45,54 +34,34 @@ impl Pessimistic {
                 outcomes: true,
                 clock,
                 sends: true,
-                arrivals: false,
-                piggyback: false,
+                logger: true,
+                ..Hooks::default()
             },
-            kept: VecDeque::new(),
-            kept_first: EventNo(1),
-            shipped: EventNo(0),
-            last: EventNo(0),
-            written: EventNo(0),
-            fails: 0,
-            replay: Replay::default(),
-            was_replaying: false,
+            recorder: Recorder::default(),
+            shipper: Shipper::default(),
             commands: VecDeque::new(),
         }
     }
 
     fn record(&mut self, determinant: Determinant) {
-        self.last = self.last.next();
-        self.kept.push_back(determinant);
-        if self.last.0 - self.shipped.0 >= RECORDS_MAX as u64 / 4 {
+        self.shipper.push(determinant);
+        if self.shipper.waiting() >= RECORDS_MAX as u64 / 4 {
             self.ship();
         }
     }
 
-    fn take_fails(&mut self) -> u32 {
-        std::mem::take(&mut self.fails)
-    }
-
     fn ship(&mut self) {
-        while self.shipped < self.last {
-            let from = (self.shipped.0 + 1 - self.kept_first.0) as usize;
-            let records: Vec<_> = self.kept.range(from..).take(RECORDS_MAX).copied().collect();
-            let first = self.shipped.next();
-            self.shipped = EventNo(self.shipped.0 + records.len() as u64);
-            self.commands.push_back(Command::Log { first, records });
-        }
+        self.shipper.ship(&mut self.commands);
     }
 
-    /// Negative answers that a message would reveal become an event of their own.
     fn settle_fails(&mut self) {
-        if self.fails > 0 {
-            let fails = self.take_fails();
-            self.record(Determinant::Failed { fails });
+        if let Some(failed) = self.recorder.settle() {
+            self.record(failed);
         }
     }
 
     fn after_replay_step(&mut self) {
-        if self.was_replaying && self.replay.is_over() {
-            self.was_replaying = false;
+        if self.recorder.ended() {
             self.commands.push_back(Command::FreeHeld);
         }
     }
@@ -106,85 +75,82 @@ impl Protocol for Pessimistic {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.settle_fails();
-        if self.written >= self.last {
+        let last = self.shipper.last();
+        if self.shipper.written() >= last {
             SendVerdict::Go
         } else {
             self.ship();
-            SendVerdict::After(self.last)
+            SendVerdict::After(last)
         }
     }
 
     fn pin(&mut self, post: u64) -> Pin {
-        self.replay.pin(post)
+        self.recorder.pin(post)
     }
 
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        if self.replay.matched(post) {
-            self.after_replay_step();
-        } else {
-            let fails = self.take_fails();
-            self.record(Determinant::Match { fails, post, source, ssn });
+        match self.recorder.matched(post, source, ssn) {
+            Some(determinant) => self.record(determinant),
+            None => self.after_replay_step(),
         }
     }
 
     fn decide(&mut self) -> Decision {
-        if !self.was_replaying {
-            return Decision::Live;
-        }
-        let decision = self.replay.decide().unwrap_or(Decision::Live);
+        let decision = self.recorder.decide();
         self.after_replay_step();
         decision
     }
 
     fn on_negative(&mut self) {
-        if self.fails == u32::MAX {
-            self.settle_fails();
+        if let Some(failed) = self.recorder.negative() {
+            self.record(failed);
         }
-        self.fails += 1;
     }
 
     fn on_answer(&mut self, answer: Answer) {
-        let fails = self.take_fails();
-        self.record(match answer {
-            Answer::Value(value) => Determinant::Outcome { fails, value },
-            Answer::Probed(source, ssn) => Determinant::Probed { fails, source, ssn },
-            Answer::Clock(bits) => Determinant::Clock { fails, bits },
-            Answer::Cancelled(post) => Determinant::Cancelled { fails, post },
-        });
+        let determinant = self.recorder.answered(answer);
+        self.record(determinant);
+    }
+
+    fn next_service(&self) -> Service {
+        self.recorder.next_service()
+    }
+
+    fn service_repeated(&mut self) {
+        self.recorder.served();
+        self.after_replay_step();
     }
 
     fn replaying(&self) -> bool {
-        self.was_replaying
+        self.recorder.replaying()
+    }
+
+    fn recorded(&self) -> u64 {
+        self.recorder.recorded()
     }
 
     fn repeating(&self) -> bool {
-        !self.replay.is_exhausted()
+        self.recorder.repeating()
     }
 
     fn gate(&self) -> EventNo {
-        self.last
+        self.shipper.last()
     }
 
     fn last_event(&self) -> EventNo {
-        self.last
+        self.shipper.last()
     }
 
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.written = self.written.max(EventNo(written.0.min(self.last.0)));
-        while self.kept_first <= durable && self.kept_first <= self.written {
-            self.kept.pop_front();
-            self.kept_first = self.kept_first.next();
-        }
+        self.shipper.acknowledged(written, durable);
     }
 
     fn stable(&self) -> EventNo {
-        self.written
+        self.shipper.written()
     }
 
     fn flush(&mut self) {
-        if self.shipped < self.last {
-            self.ship();
-        }
+        self.ship();
     }
 
     fn settle(&mut self) {
@@ -193,28 +159,13 @@ impl Protocol for Pessimistic {
     }
 
     fn on_logger_back(&mut self) {
-        self.commands.retain(|c| !matches!(c, Command::Log { .. }));
-        self.shipped = EventNo(self.kept_first.0 - 1);
-        self.ship();
+        self.shipper.logger_back(&mut self.commands);
     }
 
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
-        let end = EventNo(last.0 + recorded.len() as u64);
         self.commands.clear();
-        // What the image kept and what was recorded since is written, but perhaps not durable yet:
-        // kept like this life's own.
-        self.kept.truncate((last.0 + 1 - self.kept_first.0.min(last.0 + 1)) as usize);
-        if self.kept.is_empty() {
-            self.kept_first = last.next();
-        }
-        self.kept.extend(&recorded);
-        (self.last, self.written, self.shipped) = (end, end, end);
-        // Negative answers since the image's last outcome belong to the state of the image; those
-        // that were told afterwards are counted in the recorded events from zero, because an image
-        // is taken only after `settle`.
-        self.fails = 0;
-        self.replay = Replay::new(recorded);
-        self.was_replaying = true;
+        self.shipper.restart(last, &recorded);
+        self.recorder.begin(recorded);
         self.after_replay_step();
     }
 
@@ -223,7 +174,7 @@ impl Protocol for Pessimistic {
     }
 
     fn determinants(&self) -> u64 {
-        self.last.0
+        self.shipper.last().0
     }
 
     fn next_command(&mut self) -> Option<Command> {
@@ -242,7 +193,9 @@ mod tests {
         p.on_match(1, Rank(2), Ssn(1));
         p.on_negative();
         assert_eq!(p.on_send(Rank(1), Ssn(2)), SendVerdict::After(EventNo(2)));
-        let Some(Command::Log { first: EventNo(1), records }) = p.next_command() else { panic!() };
+        let Some(Command::Log { first: EventNo(1), records, .. }) = p.next_command() else {
+            panic!()
+        };
         assert_eq!(records.len(), 2);
         p.on_stable(EventNo(1), EventNo(0));
         assert_eq!(p.on_send(Rank(1), Ssn(3)), SendVerdict::After(EventNo(2)));
@@ -260,7 +213,7 @@ mod tests {
         while p.next_command().is_some() {}
         p.on_stable(EventNo(2), EventNo(1));
         p.on_logger_back();
-        let Some(Command::Log { first, records }) = p.next_command() else { panic!() };
+        let Some(Command::Log { first, records, .. }) = p.next_command() else { panic!() };
         assert_eq!((first, records.len()), (EventNo(2), 2));
     }
 
@@ -273,7 +226,7 @@ mod tests {
         p.on_stable(EventNo(3), EventNo(1));
         p.on_restart(EventNo(3), vec![Determinant::Outcome { fails: 0, value: 1 }]);
         p.on_logger_back();
-        let Some(Command::Log { first, records }) = p.next_command() else { panic!() };
+        let Some(Command::Log { first, records, .. }) = p.next_command() else { panic!() };
         assert_eq!((first, records.len()), (EventNo(2), 3));
         p.on_stable(EventNo(4), EventNo(4));
         p.on_logger_back();

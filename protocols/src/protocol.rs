@@ -7,7 +7,7 @@
 //! ([`crate::received`]), and replay ([`crate::replay`]). How each protocol of the family uses this
 //! contract is in ARCHITECTURE.md.
 
-use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank, Ssn};
+use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn, Wave};
 
 /// What the engine must tell the protocol. A hook that is not wanted costs one predicted branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,8 +26,13 @@ pub struct Hooks {
     pub sends: bool,
     /// Ask [`Protocol::on_arrival`] before a message is matched.
     pub arrivals: bool,
-    /// [`Protocol::piggyback`] adds bytes to every message.
+    /// Ask [`Protocol::piggyback`] before a message leaves.
     pub piggyback: bool,
+    /// Determinants go to an event logger.
+    pub logger: bool,
+    /// Coordinated waves: messages are counted on each channel, and a life that begins from an image
+    /// finds in the images of all ranks together everything that was under way.
+    pub channel_state: bool,
 }
 
 /// May this message leave?
@@ -37,8 +42,6 @@ pub enum SendVerdict {
     Go,
     /// When all own events up to this one are stable.
     After(EventNo),
-    /// Not before [`Command::Release`] (a blocking wave has closed the channel).
-    Hold,
 }
 
 /// What becomes of a message that arrived?
@@ -46,10 +49,6 @@ pub enum SendVerdict {
 pub enum ArrivalVerdict {
     /// Match it.
     Accept,
-    /// Match it, and keep a copy as state of its channel (a wave is open).
-    AcceptAndRecord,
-    /// Keep it back until [`Command::Release`].
-    Hold,
     /// It is from a state that was rolled back: drop it.
     Orphan,
 }
@@ -90,6 +89,81 @@ pub enum Answer {
     Clock(u64),
     /// This receive was cancelled.
     Cancelled(u64),
+    /// In this call a one-sided request was served, or (`None`) no other until something left.
+    Served(u64, Option<(Rank, Ssn)>),
+}
+
+/// Which one-sided request may be served next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// Any: nothing recorded is left.
+    Free,
+    /// None yet: other recorded events come first.
+    Held,
+    /// In this call this request; with `None` no other before this call.
+    Recorded(u64, Option<(Rank, Ssn)>),
+}
+
+/// Where a rank stands in a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The wave has reached it; its image is not taken yet.
+    Begun,
+    /// Its image is taken, or was given up: what follows on the channel is not in it.
+    Cut,
+}
+
+/// What one rank tells another about a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marker {
+    /// Which wave.
+    pub wave: Wave,
+    /// How far its sender is.
+    pub stage: Stage,
+    /// Messages that its sender had sent on this channel before it; filled in by the engine.
+    pub count: u64,
+}
+
+impl Marker {
+    /// Bytes on the wire.
+    pub const BYTES: usize = 17;
+
+    /// For the wire.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::BYTES] {
+        let mut out = [0; Self::BYTES];
+        out[0] = match self.stage {
+            Stage::Begun => 1,
+            Stage::Cut => 2,
+        };
+        out[1..9].copy_from_slice(&self.wave.0.to_le_bytes());
+        out[9..].copy_from_slice(&self.count.to_le_bytes());
+        out
+    }
+
+    /// From the wire; `None` for bytes that are no marker.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let stage = match bytes[0] {
+            1 => Stage::Begun,
+            2 => Stage::Cut,
+            _ => return None,
+        };
+        Some(Self { wave: Wave(word(1)), stage, count: word(9) })
+    }
+}
+
+/// May the image that is due be taken at this moment?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Yes.
+    Now,
+    /// Later: something is still to come.
+    NotYet,
+    /// It comes too late: the wave that it belongs to went on without it.
+    Never,
 }
 
 /// What a protocol wants done. Carried out in order.
@@ -99,7 +173,9 @@ pub enum Command {
     Log {
         /// Number of the first.
         first: EventNo,
-        /// The determinants.
+        /// Number of the last own event up to here, by which peers name it.
+        clock: EventNo,
+        /// The determinants; none: only ask what is stable.
         records: Vec<Determinant>,
     },
     /// Events before this number are no longer needed by any offered image.
@@ -114,14 +190,50 @@ pub enum Command {
         /// Encoded by the protocol.
         payload: Vec<u8>,
     },
+    /// The same, but before all messages that wait to leave: [`Protocol::piggyback`] counts on it.
+    SendFirst {
+        /// To whom.
+        to: Rank,
+        /// Encoded by the protocol.
+        payload: Vec<u8>,
+    },
+    /// Make a channel to this peer; [`Protocol::on_joined`] tells when messages flow.
+    Join {
+        /// To whom.
+        to: Rank,
+    },
     /// Receives that were [`Pin::Held`] may match, in the order in which they were posted.
     FreeHeld,
-    /// Messages that were held may go and arrive.
+    /// To every peer with whom a channel is open: this marker, before anything that waits to leave
+    /// and is not begun. The engine adds how many messages went before it.
+    Mark(Marker),
+    /// After the markers nothing leaves before [`Command::Release`].
+    HoldSends,
+    /// What comes from this peer from here on is kept back until [`Command::Release`].
+    HoldFrom(Rank),
+    /// What was held may go and arrive.
     Release,
-    /// Take an image of this rank now (a wave reached it).
-    TakeImage,
+    /// From here on a message that leaves is kept, so that an image has it.
+    KeepSent,
+    /// What was kept of sent messages is in an image, or of no use.
+    ForgetSent,
     /// Recovery is impossible; the text says what is lost and why.
     GiveUp(String),
+}
+
+/// What a protocol counts of its own, for reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events that were put before messages, and their bytes.
+    pub piggyback_events: u64,
+    /// Bytes of all that was put before messages.
+    pub piggyback_bytes: u64,
+    /// Events of this life that the logger told.
+    pub recovered_from_logger: u64,
+    /// Events of this life that only peers knew.
+    pub recovered_from_peers: u64,
+    /// Events of other ranks that are held because they are not known to be stable.
+    pub held_events: u64,
 }
 
 /// A fault-tolerance protocol.
@@ -129,16 +241,27 @@ pub trait Protocol {
     /// What it wants to be told; constant over its life.
     fn hooks(&self) -> Hooks;
 
-    /// A message of the program wants to leave.
+    /// A message of the program wants to leave. May be asked again about the same message.
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         SendVerdict::Go
     }
 
-    /// Appends what must travel with the message.
+    /// Whether there may be a piggyback for this peer: something was added since it was asked for
+    /// last.
+    fn has_piggyback(&self, _to: Rank) -> bool {
+        true
+    }
+
+    /// A message, or something else that reveals a match, is about to leave: appends what the peer
+    /// must know first; it goes as a frame of its own directly before. Asked when the frame really
+    /// leaves, so that one which is sent again carries what is known then.
     fn piggyback(&mut self, _to: Rank, _out: &mut Vec<u8>) {}
 
+    /// What a peer put before a message.
+    fn on_piggyback(&mut self, _from: Rank, _piggyback: &[u8]) {}
+
     /// A message arrived that is no duplicate.
-    fn on_arrival(&mut self, _from: Rank, _ssn: Ssn, _piggyback: &[u8]) -> ArrivalVerdict {
+    fn on_arrival(&mut self, _from: Rank, _ssn: Ssn) -> ArrivalVerdict {
         ArrivalVerdict::Accept
     }
 
@@ -162,6 +285,14 @@ pub trait Protocol {
 
     /// After [`Decision::Live`]: it answered this.
     fn on_answer(&mut self, _answer: Answer) {}
+
+    /// Which one-sided request may be served next?
+    fn next_service(&self) -> Service {
+        Service::Free
+    }
+
+    /// What [`Service::Recorded`] said was repeated.
+    fn service_repeated(&mut self) {}
 
     /// Something recorded is still to be repeated.
     fn replaying(&self) -> bool {
@@ -203,6 +334,29 @@ pub trait Protocol {
     /// The logger was lost and is there again: ship again what was not acknowledged.
     fn on_logger_back(&mut self) {}
 
+    /// The logger says up to which of their own event numbers the events of these ranks are stable.
+    fn on_stable_clocks(&mut self, _clocks: &[(Rank, EventNo)]) {}
+
+    /// A peer that is being recovered waits for us to answer it.
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
+    /// A new life of this rank begins after an image (or the start) whose last event was `last`;
+    /// these are the lives of all ranks now. [`Protocol::on_restart`] follows when the logger has
+    /// told the recorded events, or at once without a logger.
+    fn on_new_life(&mut self, _last: EventNo, _lives: &[Incarnation]) {}
+
+    /// How many determinants this life has to repeat.
+    fn recorded(&self) -> u64 {
+        0
+    }
+
+    /// What this life is to repeat is still being gathered from the peers.
+    fn gathering(&self) -> bool {
+        false
+    }
+
     /// A new life of this rank begins after an image (or the start) whose last event was `last`;
     /// these events follow it in the log.
     fn on_restart(&mut self, _last: EventNo, _recorded: Vec<Determinant>) {}
@@ -210,15 +364,58 @@ pub trait Protocol {
     /// A peer got a new life.
     fn on_peer_restart(&mut self, _peer: Rank, _incarnation: Incarnation) {}
 
+    /// Appends what the peer is to be told when a channel to it begins.
+    fn resume(&mut self, _peer: Rank, _out: &mut Vec<u8>) {}
+
+    /// Messages flow to this peer, which said this at the begin of the channel.
+    fn on_joined(&mut self, _peer: Rank, _said: &[u8]) {}
+
+    /// The channel to this peer is gone, with whatever was under way on it.
+    fn on_parted(&mut self, _peer: Rank) {}
+
     /// A frame of this protocol's own.
     fn on_frame(&mut self, _from: Rank, _payload: &[u8]) {}
 
     /// The oldest image that is still offered was taken after this event.
     fn on_oldest_image(&mut self, _events: EventNo) {}
 
+    /// What it has counted.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+
     /// Determinants made in this life and before.
     fn determinants(&self) -> u64 {
         0
+    }
+
+    /// This image was asked for; told again and again until it is taken.
+    fn on_image_due(&mut self, _image: ImageNo) {}
+
+    /// May it be taken now? `peers` are those with whom a channel is open, each with the number of
+    /// messages that we have of it.
+    fn image_ready(
+        &self,
+        _image: ImageNo,
+        _peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        Readiness::Now
+    }
+
+    /// Whether a rank whose image is due stands still until it is taken.
+    fn stands_still(&self) -> bool {
+        true
+    }
+
+    /// The image was taken and this life goes on; or it was refused, or never will be.
+    fn on_image_over(&mut self, _image: ImageNo) {}
+
+    /// All ranks begin new lives from images with this number; this one has.
+    fn on_return(&mut self, _image: ImageNo) {}
+
+    /// First word on a new channel; its count is 0.
+    fn greeting(&self) -> Option<Marker> {
+        None
     }
 
     /// What it wants done next.

@@ -3,15 +3,75 @@
 //! This is what the restart handshake tells ("the highest contiguous number plus the holes"), what
 //! drops duplicates, and what cuts the sender's log. Holes arise because a rendezvous may be
 //! pending while a later message is complete.
+//!
+//! A channel has two lanes of numbers: what the program sends is counted at its calls; replies to
+//! one-sided operations have the number that the *asking* rank gave the request ([`reply_ssn`]),
+//! because the moment at which they are made, and so their place among the program's sends, depends
+//! on timing.
 
 use ftmpi_wire::{Ssn, header::Received as Wire};
 use std::collections::BTreeSet;
 
-/// A set of message numbers, starting at 1, nearly contiguous.
+/// Set in the numbers of replies.
+const REPLY: u64 = 1 << 63;
+
+/// The number of the reply to the `request`-th request of a peer, counted from 1.
+#[must_use]
+pub const fn reply_ssn(request: u64) -> Ssn {
+    Ssn(REPLY | request)
+}
+
+/// Is this the number of a reply?
+#[must_use]
+pub const fn is_reply(ssn: Ssn) -> bool {
+    ssn.0 & REPLY != 0
+}
+
+/// A set of numbers, starting at 1, nearly contiguous.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Received {
+struct Lane {
     contiguous: u64,
     beyond: BTreeSet<u64>,
+}
+
+impl Lane {
+    #[inline]
+    fn contains(&self, n: u64) -> bool {
+        n <= self.contiguous || (!self.beyond.is_empty() && self.beyond.contains(&n))
+    }
+
+    #[inline]
+    fn insert(&mut self, n: u64) -> bool {
+        if n == self.contiguous + 1 && self.beyond.is_empty() {
+            self.contiguous = n;
+            return true;
+        }
+        self.insert_beyond(n)
+    }
+
+    #[cold]
+    fn insert_beyond(&mut self, n: u64) -> bool {
+        if self.contains(n) {
+            return false;
+        }
+        self.beyond.insert(n);
+        while self.beyond.remove(&(self.contiguous + 1)) {
+            self.contiguous += 1;
+        }
+        true
+    }
+
+    /// How many are there.
+    fn count(&self) -> u64 {
+        self.contiguous + self.beyond.len() as u64
+    }
+}
+
+/// The messages of one peer that are there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Received {
+    messages: Lane,
+    replies: Lane,
 }
 
 impl Received {
@@ -19,56 +79,78 @@ impl Received {
     #[inline]
     #[must_use]
     pub fn contains(&self, ssn: Ssn) -> bool {
-        ssn.0 <= self.contiguous || (!self.beyond.is_empty() && self.beyond.contains(&ssn.0))
+        if is_reply(ssn) {
+            self.replies.contains(ssn.0 & !REPLY)
+        } else {
+            self.messages.contains(ssn.0)
+        }
     }
 
     /// Adds a message; `false` if it was there already.
     #[inline]
     pub fn insert(&mut self, ssn: Ssn) -> bool {
-        if ssn.0 == self.contiguous + 1 && self.beyond.is_empty() {
-            self.contiguous = ssn.0;
-            return true;
+        if is_reply(ssn) {
+            self.replies.insert(ssn.0 & !REPLY)
+        } else {
+            self.messages.insert(ssn.0)
         }
-        self.insert_beyond(ssn)
     }
 
-    #[cold]
-    fn insert_beyond(&mut self, ssn: Ssn) -> bool {
-        if self.contains(ssn) {
-            return false;
-        }
-        self.beyond.insert(ssn.0);
-        while self.beyond.remove(&(self.contiguous + 1)) {
-            self.contiguous += 1;
-        }
-        true
-    }
-
-    /// Everything up to and including this number is there.
+    /// Every message up to and including this number is there.
     #[must_use]
     pub fn contiguous(&self) -> Ssn {
-        Ssn(self.contiguous)
+        Ssn(self.messages.contiguous)
     }
 
-    /// The greatest number that is there.
+    /// How many are there.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.messages.count() + self.replies.count()
+    }
+
+    /// The same for replies.
+    #[must_use]
+    pub fn contiguous_replies(&self) -> Ssn {
+        reply_ssn(self.replies.contiguous)
+    }
+
+    /// Is this message among those up to the contiguous number of its lane?
+    #[must_use]
+    pub fn covers(&self, ssn: Ssn) -> bool {
+        let end = if is_reply(ssn) { self.contiguous_replies() } else { self.contiguous() };
+        ssn <= end
+    }
+
+    /// Does either lane reach farther than that of `other`?
+    #[must_use]
+    pub fn exceeds(&self, other: &Self) -> bool {
+        self.messages.contiguous > other.messages.contiguous
+            || self.replies.contiguous > other.replies.contiguous
+    }
+
+    /// The greatest number of a message that is there.
     #[must_use]
     pub fn last(&self) -> Ssn {
-        Ssn(self.beyond.last().copied().unwrap_or(self.contiguous))
+        Ssn(self.messages.beyond.last().copied().unwrap_or(self.messages.contiguous))
     }
 
     /// For the wire.
     #[must_use]
     pub fn to_wire(&self) -> Wire {
+        let beyond = self.messages.beyond.iter().map(|&n| Ssn(n));
+        let replies = self.replies.beyond.iter().map(|&n| reply_ssn(n));
         Wire {
-            contiguous: Ssn(self.contiguous),
-            beyond: self.beyond.iter().map(|&n| Ssn(n)).collect(),
+            contiguous: self.contiguous(),
+            replies: self.contiguous_replies(),
+            beyond: beyond.chain(replies).collect(),
         }
     }
 
     /// From the wire; numbers that make no sense are dropped.
     #[must_use]
     pub fn from_wire(wire: &Wire) -> Self {
-        let mut set = Self { contiguous: wire.contiguous.0, beyond: BTreeSet::new() };
+        let lane = |ssn: Ssn| Lane { contiguous: ssn.0 & !REPLY, beyond: BTreeSet::new() };
+        let mut set = Self { messages: lane(wire.contiguous), replies: lane(wire.replies) };
         for ssn in &wire.beyond {
             set.insert(*ssn);
         }
@@ -83,16 +165,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_like_a_set(numbers in proptest::collection::vec(1u64..40, 0..80)) {
+        fn behaves_like_a_set(numbers in proptest::collection::vec((1u64..40, any::<bool>()), 0..120)) {
             let mut set = Received::default();
             let mut model = BTreeSet::new();
-            for n in numbers {
-                prop_assert_eq!(set.insert(Ssn(n)), model.insert(n));
+            let ssn = |n, reply: bool| if reply { reply_ssn(n) } else { Ssn(n) };
+            for (n, reply) in numbers {
+                prop_assert_eq!(set.insert(ssn(n, reply)), model.insert(ssn(n, reply)));
                 for probe in 1..45 {
-                    prop_assert_eq!(set.contains(Ssn(probe)), model.contains(&probe));
+                    for reply in [false, true] {
+                        let probe = ssn(probe, reply);
+                        prop_assert_eq!(set.contains(probe), model.contains(&probe));
+                    }
                 }
-                let first_hole = (1..).find(|k| !model.contains(k)).unwrap();
-                prop_assert_eq!(set.contiguous(), Ssn(first_hole - 1));
+                let hole = |reply| (1..).find(|&k| !model.contains(&ssn(k, reply))).unwrap();
+                prop_assert_eq!(set.contiguous(), Ssn(hole(false) - 1));
+                prop_assert_eq!(set.contiguous_replies(), reply_ssn(hole(true) - 1));
+                prop_assert!(!set.covers(ssn(hole(true), true)) && !set.exceeds(&set));
+                prop_assert_eq!(set.count(), model.len() as u64);
                 prop_assert_eq!(&Received::from_wire(&set.to_wire()), &set);
             }
         }

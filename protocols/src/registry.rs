@@ -1,17 +1,43 @@
 //! The protocols by name: adding one means one module and one line here.
 
+use crate::causal::{self, Causal, Piggyback};
+use crate::coordinated::{self, Coordinated};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
+use ftmpi_wire::{Incarnation, Rank};
 
-/// Makes the protocol that the configuration names; `None` if there is no such protocol.
+/// Makes the protocol that the configuration names, for rank `me` of a job in which the ranks have
+/// these lives; `None` if there is no such protocol or it has no such setting.
 #[must_use]
-pub fn make(config: &ProtocolConfig) -> Option<Box<dyn Protocol>> {
+pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<Box<dyn Protocol>> {
+    let (all, clock) = (config.events == Events::All, config.log_wtime);
     Some(match config.name.as_str() {
         "none" => Box::new(NoProtocol),
-        "pessimistic" => Box::new(Pessimistic::new(config.events == Events::All, config.log_wtime)),
+        "pessimistic" => Box::new(Pessimistic::new(all, clock)),
+        "causal" => Box::new(Causal::new(causal_settings(config)?, me, lives)),
+        "coordinated" => match config.setting(coordinated::WAVE) {
+            Some(coordinated::NONBLOCKING) => {
+                Box::new(Coordinated::new(coordinated::nonblocking::NonBlocking))
+            }
+            _ => Box::new(Coordinated::new(coordinated::blocking::Blocking)),
+        },
         _ => return None,
     })
 }
 
+fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
+    let piggyback = match config.setting("piggyback") {
+        Some(name) => Piggyback::named(name)?,
+        None => Piggyback::default(),
+    };
+    Some(causal::Settings {
+        all: config.events == Events::All,
+        clock: config.log_wtime,
+        piggyback,
+        logger: config.uses_logger(),
+        carry: config.setting("stable-vector") == Some("piggyback"),
+    })
+}
+
 /// All names, for help texts.
-pub const NAMES: &[&str] = &["none", "pessimistic"];
+pub const NAMES: &[&str] = &["none", "pessimistic", "causal", "coordinated"];

@@ -5,7 +5,7 @@
 //! had not matched when the last recorded event happened, so it must not take now what another
 //! receive, or a later state of the program, is to have.
 
-use crate::protocol::{Answer, Decision, NAMED, Pin};
+use crate::protocol::{Answer, Decision, NAMED, Pin, Service};
 use ftmpi_wire::{Determinant, Rank, Ssn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -43,6 +43,11 @@ impl Replay {
                 Determinant::Cancelled { fails, post } => {
                     replay.cancelled.insert(post);
                     (fails, Some(Answer::Cancelled(post)))
+                }
+                // Another rank's business, and not asked of it.
+                Determinant::Witness { .. } => continue,
+                Determinant::Served { fails, call, message } => {
+                    (fails, Some(Answer::Served(call, message)))
                 }
             };
             if fails > 0 || answer.is_some() {
@@ -84,6 +89,24 @@ impl Replay {
             return recorded;
         }
         self.matches.remove(&post).is_some()
+    }
+
+    /// Which one-sided request may be served next. Their order among other outcomes is fixed; matches
+    /// are looked up by the receive, so a service that follows them waits for none of them.
+    #[must_use]
+    pub fn next_service(&self) -> Service {
+        match self.outcomes.front() {
+            Some(&(0, Some(Answer::Served(call, message)))) => Service::Recorded(call, message),
+            None if self.matches.is_empty() => Service::Free,
+            _ => Service::Held,
+        }
+    }
+
+    /// The service that [`Replay::next_service`] named was repeated.
+    pub fn served(&mut self) {
+        if let Some((0, Some(Answer::Served(..)))) = self.outcomes.front() {
+            self.outcomes.pop_front();
+        }
     }
 
     /// The next call's answer, or `None` if no outcome is left.

@@ -1,41 +1,107 @@
-//! When each rank takes its next image, without coordination.
+//! When which rank takes its next image: the policies of `--ckpt-policy`.
+//!
+//! | policy | who, and when |
+//! | --- | --- |
+//! | periodic | every rank on its own, an interval after the end of its last image |
+//! | round-robin | one rank after the other, so that each has its turn within an interval |
+//! | random | one rank at a time, drawn (mpich-v-2006 §4.6: a good policy where nothing is known) |
+//! | payload | one rank at a time, the one whose image frees most of the others' logs |
+//! | young-daly | as periodic, by the interval that Young's formula gives for what was measured |
 //!
 //! Guarantees: at most one image of a rank is under way; the interval counts from the *end* of the
 //! last transfer, so a slow store never queues images behind each other; the first images are
 //! spread over one interval, and at most `at_once_max` ranks stream at the same time, so that the
-//! store is not hit by all ranks together. Time is passed in; nothing here waits.
+//! store is not hit by all ranks together. Time and randomness are passed in; nothing here waits.
+//!
+//! What a rank has received since its last image is what the others' logs hold for it, so `payload`
+//! needs no more than that one counter of each rank.
 
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
-/// Settings of the periodic policy.
+/// Who is next, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// Every rank on its own.
+    #[default]
+    Periodic,
+    /// One after the other.
+    RoundRobin,
+    /// One at a time, drawn from this seed.
+    Random(u64),
+    /// One at a time, the one whose image frees most.
+    Payload,
+    /// As periodic; the interval follows from the cost of images and the rate of failures.
+    YoungDaly,
+}
+
+impl Policy {
+    /// One rank at a time is chosen.
+    fn chooses(self) -> bool {
+        matches!(self, Self::RoundRobin | Self::Random(_) | Self::Payload)
+    }
+}
+
+/// Settings of the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// From the end of one image's transfer to the beginning of the next (seconds of wall clock).
     pub interval: Duration,
     /// Images in transfer at the same time, over the whole job.
     pub at_once_max: usize,
+    /// Who is next.
+    pub policy: Policy,
 }
 
-/// The periodic scheduler.
+/// The scheduler.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
     due: Vec<Duration>,
     /// Since when an image is under way.
     under_way: Vec<Option<Duration>>,
+    /// When the next wave is due, where images are taken in waves.
+    wave_due: Duration,
+    /// When the next rank is chosen, where one is chosen.
+    choice_due: Duration,
+    /// Who was chosen last.
+    last: Rank,
+    /// What each rank has received, in all and at its last image.
+    received: Vec<[u64; 2]>,
+    random: u64,
+    /// Time that ranks stood still for images, and how often.
+    pauses: (Duration, u32),
+    failures: u32,
 }
 
 /// A rank that has not delivered after this long (it may be stopped) no longer holds up the others.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Young's formula is not asked for less or more than this.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
+const INTERVAL_MAX: Duration = Duration::from_secs(3600);
 
 impl Scheduler {
     /// A scheduler for `size` ranks whose job starts at time zero: rank `r` is first due after
     /// `(r + 1) / size` of the interval.
     #[must_use]
     pub fn new(settings: Settings, size: u32) -> Self {
-        let due = (0..size).map(|rank| settings.interval * (rank + 1) / size.max(1)).collect();
-        Self { settings, due, under_way: vec![None; size as usize] }
+        let share = settings.interval / size.max(1);
+        let random = match settings.policy {
+            Policy::Random(seed) => seed | 1,
+            _ => 1,
+        };
+        Self {
+            settings,
+            due: (0..size).map(|rank| settings.interval * (rank + 1) / size.max(1)).collect(),
+            under_way: vec![None; size as usize],
+            wave_due: settings.interval,
+            choice_due: share,
+            last: Rank(size.saturating_sub(1)),
+            received: vec![[0; 2]; size as usize],
+            random,
+            pauses: (Duration::ZERO, 0),
+            failures: 0,
+        }
     }
 
     /// The ranks that should begin an image now, most overdue first; each counts as under way from
@@ -44,24 +110,98 @@ impl Scheduler {
         let busy = self.under_way.iter().flatten().filter(|since| now < **since + PATIENCE).count();
         let mut ranks: Vec<Rank> = (0..self.due.len() as u32)
             .map(Rank)
-            .filter(|rank| {
-                self.under_way[rank.index()].is_none()
-                    && self.due[rank.index()] <= now
-                    && ready(*rank)
-            })
+            .filter(|rank| self.under_way[rank.index()].is_none() && ready(*rank))
             .collect();
-        ranks.sort_by_key(|rank| (self.due[rank.index()], *rank));
-        ranks.truncate(self.settings.at_once_max.saturating_sub(busy));
+        if self.settings.policy.chooses() {
+            ranks = self.choose(now, busy, &ranks).into_iter().collect();
+        } else {
+            ranks.retain(|rank| self.due[rank.index()] <= now);
+            ranks.sort_by_key(|rank| (self.due[rank.index()], *rank));
+            ranks.truncate(self.settings.at_once_max.saturating_sub(busy));
+        }
         for rank in &ranks {
             self.under_way[rank.index()] = Some(now);
         }
         ranks
     }
 
+    fn choose(&mut self, now: Duration, busy: usize, ranks: &[Rank]) -> Option<Rank> {
+        if now < self.choice_due || busy > 0 || ranks.is_empty() {
+            return None;
+        }
+        let size = self.due.len() as u32;
+        let chosen = match self.settings.policy {
+            Policy::Payload => {
+                // Among equals the one that waits longest.
+                let age = |rank: Rank| (rank.0 + size - self.last.0 - 1) % size;
+                ranks.iter().copied().max_by_key(|rank| (self.frees(*rank), size - age(*rank)))?
+            }
+            Policy::Random(_) => {
+                self.random ^= self.random << 13;
+                self.random ^= self.random >> 7;
+                self.random ^= self.random << 17;
+                ranks[(self.random >> 11) as usize % ranks.len()]
+            }
+            _ => {
+                let after = ranks.iter().copied().find(|rank| *rank > self.last);
+                after.unwrap_or(ranks[0])
+            }
+        };
+        self.last = chosen;
+        Some(chosen)
+    }
+
+    /// Bytes that an image of this rank lets the others' logs forget.
+    fn frees(&self, rank: Rank) -> u64 {
+        let [now, at_image] = self.received[rank.index()];
+        now.saturating_sub(at_image)
+    }
+
     /// The transfer of this rank's image is over, well or badly, or its life ended.
     pub fn ended(&mut self, now: Duration, rank: Rank) {
         self.under_way[rank.index()] = None;
-        self.due[rank.index()] = now + self.settings.interval;
+        let interval = self.interval(now);
+        self.due[rank.index()] = now + interval;
+        self.choice_due = now + interval / self.due.len().max(1) as u32;
+    }
+
+    /// This rank's image is durable.
+    pub fn committed(&mut self, rank: Rank) {
+        let [received, at_image] = &mut self.received[rank.index()];
+        *at_image = *received;
+    }
+
+    /// What this rank has received in all.
+    pub fn received(&mut self, rank: Rank, bytes: u64) {
+        if let Some([received, at_image]) = self.received.get_mut(rank.index()) {
+            *received = bytes;
+            // A later life counts from its image on.
+            *at_image = bytes.min(*at_image);
+        }
+    }
+
+    /// A rank stood still so long for an image.
+    pub fn paused(&mut self, pause: Duration) {
+        self.pauses = (self.pauses.0 + pause, self.pauses.1 + 1);
+    }
+
+    /// Something failed that images are there for.
+    pub fn failed(&mut self) {
+        self.failures += 1;
+    }
+
+    /// The time between images: as set, or √(2 · cost of an image · time between failures), with one
+    /// failure more than was seen, so that a job without any takes ever fewer images.
+    #[must_use]
+    pub fn interval(&self, now: Duration) -> Duration {
+        let (paused, count) = self.pauses;
+        if self.settings.policy != Policy::YoungDaly || count == 0 {
+            return self.settings.interval;
+        }
+        let cost = paused.as_secs_f64() / f64::from(count);
+        let between = now.as_secs_f64() / f64::from(self.failures + 1);
+        let best = Duration::try_from_secs_f64((2.0 * cost * between).sqrt());
+        best.unwrap_or(INTERVAL_MAX).clamp(INTERVAL_MIN, INTERVAL_MAX)
     }
 
     /// Every rank's next image is due at once: logs are to be cut.
@@ -69,6 +209,25 @@ impl Scheduler {
         for due in &mut self.due {
             *due = now.min(*due);
         }
+        self.wave_due = now.min(self.wave_due);
+        self.choice_due = now.min(self.choice_due);
+    }
+
+    /// Should a wave begin now?
+    #[must_use]
+    pub fn wave_is_due(&self, now: Duration) -> bool {
+        now >= self.wave_due
+    }
+
+    /// The wave is over, well or badly: the interval counts from here.
+    pub fn wave_ended(&mut self, now: Duration) {
+        self.wave_due = now + self.interval(now);
+    }
+
+    /// This rank's next image is due at once.
+    pub fn hasten_one(&mut self, now: Duration, rank: Rank) {
+        let due = &mut self.due[rank.index()];
+        *due = now.min(*due);
     }
 
     /// Whether an image of this rank is under way.
@@ -84,9 +243,13 @@ mod tests {
 
     const S: Duration = Duration::from_secs(1);
 
+    fn scheduler(policy: Policy, size: u32) -> Scheduler {
+        Scheduler::new(Settings { interval: 4 * S, at_once_max: 8, policy }, size)
+    }
+
     #[test]
     fn first_images_are_spread_and_the_interval_counts_from_the_end() {
-        let mut scheduler = Scheduler::new(Settings { interval: 4 * S, at_once_max: 8 }, 4);
+        let mut scheduler = scheduler(Policy::Periodic, 4);
         assert_eq!(scheduler.take_due(S / 2, |_| true), vec![]);
         assert_eq!(scheduler.take_due(S, |_| true), vec![Rank(0)]);
         assert_eq!(scheduler.take_due(2 * S, |_| true), vec![Rank(1)]);
@@ -98,11 +261,80 @@ mod tests {
 
     #[test]
     fn no_more_than_allowed_at_once_and_the_longest_waiting_first() {
-        let mut scheduler = Scheduler::new(Settings { interval: S, at_once_max: 2 }, 4);
+        let settings = Settings { interval: S, at_once_max: 2, policy: Policy::Periodic };
+        let mut scheduler = Scheduler::new(settings, 4);
         assert_eq!(scheduler.take_due(9 * S, |rank| rank != Rank(0)), vec![Rank(1), Rank(2)]);
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
         scheduler.ended(9 * S, Rank(1));
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![Rank(0)]);
         assert_eq!(scheduler.take_due(9 * S + PATIENCE, |_| true), vec![Rank(3), Rank(1)]);
+    }
+
+    /// Who is chosen when each image takes half a second.
+    fn chosen(scheduler: &mut Scheduler, count: usize, ready: impl Fn(Rank) -> bool) -> Vec<u32> {
+        let mut order = Vec::new();
+        let mut now = Duration::ZERO;
+        while order.len() < count {
+            now += S / 4;
+            for rank in scheduler.take_due(now, &ready) {
+                order.push(rank.0);
+                assert!(scheduler.take_due(now + 3 * S, &ready).is_empty(), "one at a time");
+                scheduler.committed(rank);
+                scheduler.ended(now + S / 2, rank);
+            }
+        }
+        order
+    }
+
+    #[test]
+    fn round_robin_gives_everybody_a_turn_and_passes_over_who_cannot() {
+        assert_eq!(
+            chosen(&mut scheduler(Policy::RoundRobin, 3), 7, |_| true),
+            [0, 1, 2, 0, 1, 2, 0]
+        );
+        let order = chosen(&mut scheduler(Policy::RoundRobin, 3), 4, |rank| rank != Rank(1));
+        assert_eq!(order, [0, 2, 0, 2]);
+    }
+
+    #[test]
+    fn random_draws_everybody_and_the_same_from_the_same_seed() {
+        let draw = |seed| chosen(&mut scheduler(Policy::Random(seed), 4), 60, |_| true);
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+        for rank in 0..4 {
+            let count = draw(7).into_iter().filter(|drawn| *drawn == rank).count();
+            assert!((5..30).contains(&count), "rank {rank} was drawn {count} times of 60");
+        }
+    }
+
+    #[test]
+    fn payload_takes_who_has_received_most_since_its_image() {
+        let mut scheduler = scheduler(Policy::Payload, 3);
+        scheduler.received(Rank(1), 500);
+        scheduler.received(Rank(2), 900);
+        scheduler.received(Rank(0), 100);
+        assert_eq!(chosen(&mut scheduler, 3, |_| true), [2, 1, 0]);
+        scheduler.received(Rank(2), 950);
+        scheduler.received(Rank(1), 501);
+        // A new life from an image counts from what it had then.
+        scheduler.received(Rank(0), 0);
+        scheduler.received(Rank(0), 30);
+        scheduler.choice_due = Duration::ZERO;
+        assert_eq!(chosen(&mut scheduler, 2, |_| true), [2, 0]);
+    }
+
+    #[test]
+    fn the_interval_of_young_follows_cost_and_failures() {
+        let mut scheduler = scheduler(Policy::YoungDaly, 2);
+        assert_eq!(scheduler.interval(500 * S), 4 * S, "nothing is measured yet");
+        scheduler.paused(S);
+        scheduler.paused(3 * S);
+        // √(2 · 2 s · 10 000 s)
+        assert_eq!(scheduler.interval(10_000 * S), 200 * S);
+        (0..3).for_each(|_| scheduler.failed());
+        assert_eq!(scheduler.interval(10_000 * S), 100 * S);
+        assert_eq!(scheduler.interval(Duration::ZERO), INTERVAL_MIN);
+        scheduler.wave_ended(10_000 * S);
+        assert!(!scheduler.wave_is_due(10_099 * S) && scheduler.wave_is_due(10_100 * S));
     }
 }

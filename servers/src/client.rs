@@ -8,7 +8,7 @@
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed};
 use ftmpi_wire::hello::Purpose;
-use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Stored};
+use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Shelf, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
 use std::io;
@@ -21,7 +21,7 @@ pub const PIECE_BYTES: usize = 256 << 10;
 /// A host that answers nothing, not even its kernel, for this long is given up.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
 /// Bytes of a server's state at the most.
-const STATUS_BYTES_MAX: u64 = 1 << 20;
+const STATUS_BYTES_MAX: u64 = 64 << 20;
 
 /// Why a request to a server failed.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +152,17 @@ impl ImageStore {
         }
     }
 
+    /// Tells which images are kept beside the next one.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn keep(&mut self, rank: Rank, images: [ImageNo; 2]) -> Result<(), ClientError> {
+        match self.ask(&Request::Keep { rank, images }).await? {
+            Answer::Done => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
     /// Begins an image whose bytes the caller pushes; see [`Put`].
     ///
     /// # Errors
@@ -167,13 +178,13 @@ impl ImageStore {
         Ok(Put { store: self })
     }
 
-    /// The images of this rank that are offered, oldest first.
+    /// What is there of this rank.
     ///
     /// # Errors
     /// The connection broke.
-    pub async fn list(&mut self, rank: Rank) -> Result<Vec<Stored>, ClientError> {
+    pub async fn list(&mut self, rank: Rank) -> Result<Shelf, ClientError> {
         match self.ask(&Request::List { rank }).await? {
-            Answer::Images(images) => Ok(images),
+            Answer::Shelf(shelf) => Ok(shelf),
             other => Err(self.unexpected(other)),
         }
     }
@@ -310,6 +321,39 @@ impl Put<'_> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns when all these event loggers have everything on stable storage that was written before.
+///
+/// # Errors
+/// One of them cannot, or does not answer within `within`; its words.
+pub async fn durable(
+    loggers: &[std::net::SocketAddr],
+    key: &JobKey,
+    within: Duration,
+) -> Result<(), String> {
+    // Beside each other: the slowest one counts.
+    let mut asking = tokio::task::JoinSet::new();
+    for address in loggers.iter().copied() {
+        let key = key.clone();
+        asking.spawn(async move {
+            let since = std::time::Instant::now();
+            loop {
+                match auth::connect(address, &key, &Purpose::Durable, within).await {
+                    Ok(_) => return Ok(()),
+                    // It may be restarting.
+                    Err(e) if e.problem.is_transient() && since.elapsed() < within => {
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                    Err(e) => return Err(format!("event logger {e}")),
+                }
+            }
+        });
+    }
+    while let Some(answer) = asking.join_next().await {
+        answer.unwrap_or_else(|error| Err(error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// The state of an event logger or checkpoint server, as JSON; also a health check.

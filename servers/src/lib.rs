@@ -2,15 +2,22 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`checked`], [`files`] | small whole files, and the ways in which storage is changed |
 //! | [`client`] | what an agent asks of the servers |
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
 //! | [`image_store`] | the checkpoint server and its files |
+//! | [`note`] | what an image's container says beside the image |
 //! | [`shell`] | what both servers have in common |
 //! | [`net`] | socket settings |
 
+pub mod checked;
 pub mod client;
 pub mod event_logger;
 pub mod event_store;
+#[cfg(test)]
+mod faults;
+pub mod files;
 pub mod image_store;
 pub mod net;
+pub mod note;
 pub mod shell;

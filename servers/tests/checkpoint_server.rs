@@ -98,7 +98,7 @@ fn keeps_the_two_newest_over_a_kill_and_gives_them_back() {
     block_on(async {
         let mut store = connect(&server).await;
         let numbers: Vec<u64> =
-            store.list(R).await.unwrap().iter().map(|stored| stored.image.0).collect();
+            store.list(R).await.unwrap().images.iter().map(|stored| stored.image.0).collect();
         assert_eq!(numbers, [2, 3]);
         assert_eq!(get(&mut store).await, Some((3, images[3].clone())));
         let mut older = Vec::new();

@@ -434,7 +434,8 @@ fn how_many_events_per_second() {
             let mut bytes = Vec::new();
             for n in (first..first + total).step_by(per_frame as usize) {
                 let records = events(n + 1..=n + per_frame);
-                Frame::Append { first: EventNo(n + 1), records }.encode(&mut bytes);
+                Frame::Append { first: EventNo(n + 1), clock: EventNo(0), records }
+                    .encode(&mut bytes);
             }
             let cpu = || {
                 let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();

@@ -1,12 +1,13 @@
 //! From seeds to simulations, and what a right one is.
 
+use crate::choice::Choice;
 use crate::mutants::Mutant;
 use crate::programs::Program;
 use crate::world::{Outcome, Setup, World};
 
-/// The setup that belongs to a seed.
+/// The setup that belongs to a seed; `choice`: with this protocol instead of the seed's own.
 #[must_use]
-pub fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
+pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: bool) -> Setup {
     // Neighbouring seeds differ in everything.
     let mut rest = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     rest = (rest ^ (rest >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,19 +19,35 @@ pub fn setup(seed: u64, mutant: Option<Mutant>, trace: bool) -> Setup {
     };
     let program = Program::ALL[draw(Program::ALL.len() as u64) as usize];
     let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
-    Setup {
+    let choices = match (choice, mutant) {
+        (Some(choice), _) => vec![choice],
+        (None, Some(mutant)) => mutant.choices(),
+        (None, None) => Choice::ALL.to_vec(),
+    };
+    // Programs and protocols go through all their pairs.
+    let choice = choices[(seed / 3) as usize % choices.len()];
+    let together = seed % 7 == 6;
+    let setup = Setup {
+        choice,
+        // A crash of all counts as one of each.
+        together,
         seed,
         ranks: [3, 2, 4, 5, 3, 8, 2, 6][draw(8) as usize],
         program,
         all_events: draw(2) == 1,
-        crashes,
+        crashes: if together { crashes * 4 } else { crashes },
         slow_logger: draw(3) == 2,
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
         breaks: [0, 0, 2, 6][draw(4) as usize],
         mutant,
         trace,
+    };
+    if choice.in_waves() {
+        // No logger.
+        return Setup { slow_logger: false, logger_deaths: 0, power_loss: false, ..setup };
     }
+    setup
 }
 
 /// Runs one simulation and judges it.
@@ -61,5 +78,5 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
 /// The first of these seeds that catches this bug, and how.
 #[must_use]
 pub fn catch(mutant: Mutant, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
-    seeds.find_map(|seed| Some((seed, check(&setup(seed, Some(mutant), false)).err()?)))
+    seeds.find_map(|seed| Some((seed, check(&setup(seed, None, Some(mutant), false)).err()?)))
 }

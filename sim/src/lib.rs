@@ -15,7 +15,9 @@
 //!
 //! ```text
 //! cargo run --release -p ftmpi-sim -- --first 1 --seeds 100000
+//! cargo run --release -p ftmpi-sim -- --protocol manetho-alone --seeds 100000
 //! cargo run --release -p ftmpi-sim -- --first 1234 --seeds 1 --trace
+//! cargo run --release -p ftmpi-sim -- --first 1234 --seeds 1 --svg run.svg
 //! cargo run --release -p ftmpi-sim -- --mutants --seeds 3000
 //! cargo run --release -p ftmpi-sim -- --mutant hole-forgotten --seeds 3000
 //! ```
@@ -24,10 +26,12 @@
 
 pub mod arena;
 pub mod campaign;
+pub mod choice;
 pub mod fiber;
 pub mod link;
 pub mod logger;
 pub mod mutants;
+pub mod picture;
 pub mod programs;
 pub mod world;
 

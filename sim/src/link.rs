@@ -4,7 +4,7 @@
 use crate::fiber::{Pause, Stop};
 use crate::mutants::Mutant;
 use crate::world::{Item, News, with};
-use ftmpi_core::engine::{Captured, Frame, Link, Push, Sink, Token};
+use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{Kind, Received};
@@ -177,6 +177,7 @@ impl Link for SimLink {
                 // The copy is made in the rank's own memory.
                 News::Log(_, frame) => sink.log_frame(frame.clone()),
                 News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
+                News::ImageFailed(image) => sink.image_failed(*image),
                 // The end of an earlier life's channel, which is closed by now.
                 News::Item(from, life, _)
                     if self.lives.iter().any(|(rank, known)| rank == from && known > life)
@@ -191,6 +192,43 @@ impl Link for SimLink {
         came
     }
 
+    fn take_exact(
+        &mut self,
+        from: Rank,
+        context: u16,
+        tag: i32,
+        into: UserPtr,
+        capacity: usize,
+        fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        let exact = |header: &Header| {
+            header.kind == Kind::Eager
+                && header.flags == 0
+                && (header.context, header.tag) == (context, tag)
+                && header.len as usize <= capacity
+                && fresh(header.ssn)
+        };
+        let known = self.lives.iter().find(|(rank, _)| *rank == from).map(|(_, life)| *life);
+        let next = with(|world| match world.first_news(self.me) {
+            Some(News::Item(rank, life, Item::Frame { header, .. })) => {
+                *rank == from && Some(*life) == known && exact(header)
+            }
+            _ => false,
+        });
+        if !next || self.mutant.is_some() {
+            return Exact::Other;
+        }
+        let news = with(|world| world.next_news(self.me));
+        let Some(News::Item(_, _, Item::Frame { header, payload })) = &news else {
+            unreachable!("just seen")
+        };
+        into.write(payload);
+        let header = *header;
+        crate::arena::outside(|| drop(news));
+        self.point("read");
+        Exact::Took(header)
+    }
+
     fn log(&mut self, frame: &event_log::Frame) {
         with(|world| world.log(self.me, frame.clone()));
         self.point("log-sent");
@@ -200,8 +238,15 @@ impl Link for SimLink {
         match message {
             FromRank::OpenEventLog => with(|world| world.open_logger(self.me)),
             FromRank::CaughtUp { replayed } => with(|world| world.caught_up(self.me, replayed)),
+            FromRank::ChannelLost { peer, incarnation } => {
+                with(|world| world.channel_lost(self.me, peer.index(), incarnation));
+            }
             _ => {}
         }
+    }
+
+    fn refuse(&mut self, _image: ImageNo, _why: &str) {
+        with(|world| world.refuse_image(self.me));
     }
 
     fn rest(&mut self) {
@@ -237,6 +282,10 @@ impl Link for SimLink {
     }
 
     fn capture(&mut self, _image: ImageNo) -> Captured {
+        if with(|world| world.refuses_image()) {
+            with(|world| world.refuse_image(self.me));
+            return Captured::Refused;
+        }
         self.stop.pause(Pause::Image);
         // Who we are now is not in our memory: the image was taken before this line.
         if with(|world| world.was_restored(self.me)) {

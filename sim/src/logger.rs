@@ -190,6 +190,9 @@ impl Logger {
                 inputs.push_back(Input::Compared { conn, outcome: Ok(same) });
             }
             Output::Ack { conn, written, durable } => {
+                let mut news = Vec::new();
+                self.machine.stable_news(conn, &mut news);
+                frames.extend(news.into_iter().map(|frame| (conn, Some(frame))));
                 frames.push((conn, Some(Frame::Ack { written, durable })));
             }
             Output::Stream { conn, rank, from, next } => {

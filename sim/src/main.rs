@@ -2,7 +2,9 @@
 
 use clap::{Parser, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
+use ftmpi_sim::choice::Choice;
 use ftmpi_sim::mutants::Mutant;
+use ftmpi_sim::picture;
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +18,21 @@ struct Arguments {
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     first: u64,
+    /// Only this protocol.
+    #[arg(long)]
+    protocol: Option<Choice>,
     /// Print what happens (with --seeds 1).
     #[arg(long)]
     trace: bool,
+    /// Draw what happens as a space-time diagram (with --seeds 1).
+    #[arg(long, value_name = "FILE")]
+    svg: Option<std::path::PathBuf>,
+    /// The picture begins at this time.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// The picture ends at this time.
+    #[arg(long, default_value_t = u64::MAX)]
+    to: u64,
     /// Go on after a failure, and stop after this many.
     #[arg(long, default_value_t = 1)]
     failures: u64,
@@ -86,15 +100,28 @@ fn main() -> ExitCode {
     }
     let mut longest = 0;
     let (mut crashes, mut restored, mut images, mut replayed, mut failures) = (0, 0, 0, 0, 0);
+    let mut waves = 0;
     for seed in arguments.first..arguments.first + arguments.seeds {
         SEED.store(seed, Ordering::Relaxed);
-        let setup = setup(seed, arguments.mutant, arguments.trace);
-        match check(&setup) {
+        let setup = setup(seed, arguments.protocol, arguments.mutant, arguments.trace);
+        if arguments.svg.is_some() {
+            picture::begin();
+        }
+        let checked = check(&setup);
+        if let (Some(file), Some(drawn)) =
+            (&arguments.svg, picture::end(arguments.from, arguments.to))
+            && let Err(error) = svg::save(file, &drawn)
+        {
+            eprintln!("{}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+        match checked {
             Ok(outcome) => {
                 crashes += outcome.crashes;
                 longest = longest.max(outcome.events);
                 restored += outcome.restored;
                 images += outcome.images;
+                waves += outcome.waves;
                 replayed += outcome.replayed;
             }
             Err(why) => {
@@ -109,7 +136,7 @@ fn main() -> ExitCode {
     }
     let seeds = arguments.seeds;
     println!(
-        "{seeds} seeds: {crashes} crashes, {images} images, {restored} lives from images, \
+        "{seeds} seeds: {crashes} crashes, {images} images, {waves} waves, {restored} lives from images, \
          {replayed} events replayed; longest run {longest} events; {failures} failures"
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -1,10 +1,13 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 
-use ftmpi_protocols::pessimistic::Pessimistic;
+mod waves;
+
+use crate::choice::Choice;
 use ftmpi_protocols::protocol::{
-    Answer, Command, Decision, Hooks, NAMED, Pin, Protocol, SendVerdict,
+    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, NAMED, Pin, Protocol, SendVerdict,
 };
-use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
+use ftmpi_protocols::shipper::{Cursor, VOID};
+use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank, Ssn};
 use std::collections::BTreeMap;
 
 /// A bug.
@@ -50,24 +53,81 @@ pub enum Mutant {
     HoleForgotten,
     /// Frames of an earlier life of their sender are taken.
     IncarnationNotChecked,
+    /// A blocking wave goes on sending between marker and image: its marker comes too early.
+    ChannelNotClosed,
+    /// What leaves between marker and image of a non-blocking wave is not kept.
+    ChannelStateForgotten,
+    /// A message of a later wave is delivered before the image.
+    LateMessageTaken,
+    /// An image does not wait for the markers.
+    MarkersNotAwaited,
+    /// A wave counts when one image of it is durable.
+    IncompleteWave,
+    /// The images of the last complete wave are removed for those of an incomplete one.
+    OldWaveRemoved,
     /// A rank leaves when its program is over, though peers may need its log.
     LeavesEarly,
+    /// Some piggybacks are not sent.
+    PiggybackForgotten,
+    /// What a peer was known to have is believed of its next life as well.
+    KnowledgeNotReset,
+    /// A new life does not ask its peers for its events.
+    PeersNotAsked,
+    /// Events of a rank are believed to be needed no more, or stable, one too early.
+    SettledTooFar,
+    /// Events of others are not put into the log before those that depend on them.
+    WitnessForgotten,
+    /// The stable clocks that the logger tells are believed to be one higher.
+    StableTooFar,
 }
 
 impl Mutant {
+    /// A bug of coordinated waves.
+    fn of_waves(self) -> bool {
+        matches!(
+            self,
+            Self::ChannelNotClosed
+                | Self::ChannelStateForgotten
+                | Self::LateMessageTaken
+                | Self::MarkersNotAwaited
+                | Self::IncompleteWave
+                | Self::OldWaveRemoved
+        )
+    }
+
     /// All of them.
     #[must_use]
     pub fn all() -> &'static [Self] {
         <Self as clap::ValueEnum>::value_variants()
     }
+
+    /// The protocols in which it is a bug.
+    #[must_use]
+    pub fn choices(self) -> Vec<Choice> {
+        match self {
+            Self::PiggybackForgotten
+            | Self::KnowledgeNotReset
+            | Self::PeersNotAsked
+            | Self::SettledTooFar => {
+                Choice::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
+            }
+            Self::WitnessForgotten | Self::StableTooFar => {
+                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]
+            }
+            Self::ChannelNotClosed => vec![Choice::Blocking],
+            Self::ChannelStateForgotten => vec![Choice::Nonblocking],
+            mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],
+            _ => vec![Choice::Pessimistic],
+        }
+    }
 }
 
 /// The protocol under test, with a bug if one is wanted.
 #[must_use]
-pub fn protocol(all_events: bool, mutant: Option<Mutant>) -> Box<dyn Protocol> {
-    let inner = Pessimistic::new(all_events, true);
+pub fn protocol(inner: Box<dyn Protocol>, mutant: Option<Mutant>) -> Box<dyn Protocol> {
     match mutant {
-        None => Box::new(inner),
+        None => inner,
+        Some(mutant) if mutant.of_waves() => waves::protocol(inner, mutant),
         Some(mutant) => {
             Box::new(Mutated { inner, mutant, matched: None, sent: BTreeMap::new(), logged: 0 })
         }
@@ -75,7 +135,7 @@ pub fn protocol(all_events: bool, mutant: Option<Mutant>) -> Box<dyn Protocol> {
 }
 
 struct Mutated {
-    inner: Pessimistic,
+    inner: Box<dyn Protocol>,
     mutant: Mutant,
     /// The last match, if nothing happened since.
     matched: Option<(Rank, Ssn)>,
@@ -165,13 +225,86 @@ impl Protocol for Mutated {
         self.inner.on_restart(last, recorded);
     }
     fn on_oldest_image(&mut self, events: EventNo) {
-        self.inner.on_oldest_image(events);
+        let early = u64::from(self.mutant == Mutant::SettledTooFar);
+        self.inner.on_oldest_image(EventNo(events.0 + early));
+    }
+    fn has_piggyback(&self, to: Rank) -> bool {
+        self.inner.has_piggyback(to)
+    }
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        self.inner.piggyback(to, out);
+        if self.mutant == Mutant::PiggybackForgotten && !out.is_empty() {
+            self.logged += 1;
+            if self.logged.is_multiple_of(4) {
+                out.clear();
+            }
+        }
+    }
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        self.inner.on_piggyback(from, piggyback);
+    }
+    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
+        self.inner.on_arrival(from, ssn)
+    }
+    fn recorded(&self) -> u64 {
+        self.inner.recorded()
+    }
+    fn gathering(&self) -> bool {
+        self.mutant != Mutant::PeersNotAsked && self.inner.gathering()
+    }
+    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
+        let far = u64::from(self.mutant == Mutant::StableTooFar);
+        let clocks: Vec<_> = clocks.iter().map(|&(r, n)| (r, EventNo(n.0 + far))).collect();
+        self.inner.on_stable_clocks(&clocks);
+    }
+    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.inner.on_new_life(last, lives);
+    }
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.inner.on_peer_restart(peer, incarnation);
+    }
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        self.inner.resume(peer, out);
+    }
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        if self.mutant == Mutant::KnowledgeNotReset {
+            // As if it still knew all that is known here.
+            let mut all = Vec::new();
+            self.inner.resume(peer, &mut all);
+            all[0] = 1;
+            return self.inner.on_joined(peer, &all);
+        }
+        self.inner.on_joined(peer, said);
+    }
+    fn on_parted(&mut self, peer: Rank) {
+        self.inner.on_parted(peer);
+    }
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.inner.on_frame(from, payload);
+    }
+    fn is_awaited(&self) -> bool {
+        self.inner.is_awaited()
+    }
+    fn counts(&self) -> Counts {
+        self.inner.counts()
     }
     fn determinants(&self) -> u64 {
         self.inner.determinants()
     }
     fn next_command(&mut self) -> Option<Command> {
-        let command = self.inner.next_command();
+        let mut command = self.inner.next_command();
+        if self.mutant == Mutant::WitnessForgotten
+            && let Some(Command::Log { records, .. }) = &mut command
+        {
+            let mut cursor = Cursor::default();
+            for record in records {
+                let foreign = cursor.foreign > 0;
+                cursor.pass(record);
+                if foreign {
+                    *record = VOID;
+                }
+            }
+        }
         if self.mutant == Mutant::DeterminantNotSent
             && let Some(Command::Log { .. }) = command
         {

@@ -1,6 +1,7 @@
 //! A few hundred simulations, and the proof that they would see a bug. Many more: the binary.
 
 use ftmpi_sim::campaign::{catch, check, setup};
+use ftmpi_sim::choice::Choice;
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::programs::Program;
 use ftmpi_sim::world::quiet_panics;
@@ -10,8 +11,9 @@ const SEEDS: u64 = 3000;
 
 fn all_right(seeds: std::ops::Range<u64>) {
     quiet_panics();
-    let failed: Vec<_> =
-        seeds.filter_map(|seed| Some((seed, check(&setup(seed, None, false)).err()?))).collect();
+    let failed: Vec<_> = seeds
+        .filter_map(|seed| Some((seed, check(&setup(seed, None, None, false)).err()?)))
+        .collect();
     assert!(failed.is_empty(), "replay with ftmpi-sim --first SEED --seeds 1 --trace: {failed:?}");
 }
 
@@ -26,8 +28,19 @@ fn more_simulations_are_right() {
 }
 
 #[test]
+fn waves_are_complete_and_returned_to() {
+    for choice in [Choice::Blocking, Choice::Nonblocking] {
+        let outcomes =
+            (1..40).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+        let (waves, restored) =
+            outcomes.fold((0, 0), |(w, r), outcome| (w + outcome.waves, r + outcome.restored));
+        assert!(waves > 40 && restored > 40, "{waves} waves, {restored} lives from them");
+    }
+}
+
+#[test]
 fn the_seeds_cover_every_program_and_fault() {
-    let setups: Vec<_> = (1..200).map(|seed| setup(seed, None, false)).collect();
+    let setups: Vec<_> = (1..200).map(|seed| setup(seed, None, None, false)).collect();
     for program in Program::ALL {
         let count = setups.iter().filter(|s| s.program == program && s.crashes > 0).count();
         assert!(count > 4, "{program:?} with crashes");
@@ -39,7 +52,7 @@ fn the_seeds_cover_every_program_and_fault() {
 #[test]
 fn a_seed_replays_exactly() {
     for seed in [3, 8, 21] {
-        let setup = setup(seed, None, false);
+        let setup = setup(seed, None, None, false);
         assert_eq!(check(&setup), check(&setup), "seed {seed}");
     }
 }

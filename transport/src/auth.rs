@@ -88,6 +88,9 @@ pub enum Problem {
     /// The callee says that this incarnation is not (or no longer) the living one.
     #[error("it regards this incarnation as dead")]
     Stale,
+    /// The callee cannot serve now, and says why.
+    #[error("{0}")]
+    Hindered(String),
     /// The callee refuses, and says why.
     #[error("it refuses: {0}")]
     Refused(String),
@@ -97,7 +100,7 @@ impl Problem {
     /// Whether trying again later can help: nobody is there yet, or it was too slow.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Io(_) | Self::HungUp | Self::TimedOut(_))
+        matches!(self, Self::Io(_) | Self::HungUp | Self::TimedOut(_) | Self::Hindered(_))
     }
 }
 
@@ -171,6 +174,7 @@ where
     match decode(&welcome, "welcome")? {
         Welcome::Yes => Ok(()),
         Welcome::Stale => Err(Problem::Stale),
+        Welcome::Later(why) => Err(Problem::Hindered(why)),
         Welcome::No(why) => Err(Problem::Refused(why)),
     }
 }
@@ -220,15 +224,17 @@ impl Responder {
     where
         S: AsyncWrite + Unpin,
     {
-        let welcome = match welcome {
-            Welcome::No(mut why) => {
-                let mut end = why.len().min(WELCOME_BYTES_MAX - 64);
-                while !why.is_char_boundary(end) {
-                    end -= 1;
-                }
-                why.truncate(end);
-                Welcome::No(why)
+        let short = |mut why: String| {
+            let mut end = why.len().min(WELCOME_BYTES_MAX - 64);
+            while !why.is_char_boundary(end) {
+                end -= 1;
             }
+            why.truncate(end);
+            why
+        };
+        let welcome = match welcome {
+            Welcome::No(why) => Welcome::No(short(why)),
+            Welcome::Later(why) => Welcome::Later(short(why)),
             other => other,
         };
         let bytes = postcard::to_stdvec(&welcome).map_err(|_| Problem::Malformed("welcome"))?;

@@ -8,5 +8,6 @@
 pub mod auth;
 #[cfg(feature = "setup")]
 pub mod framed;
+mod pace;
 pub mod shm;
 pub mod tcp;

@@ -11,7 +11,9 @@
 //! an inline frame is published after the rest of it, and a frame in chunks ends with its channel.
 //! A hostile writer is bounded: offsets and lengths are checked against the segment.
 
-use ftmpi_wire::Header;
+use crate::pace::Pace;
+use ftmpi_wire::header::Kind;
+use ftmpi_wire::{Header, Ssn};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -22,6 +24,8 @@ const LINES: u64 = 256;
 const BULK: u64 = 256 << 10;
 /// Bytes of a chunk at the most.
 const CHUNK: u64 = 16 << 10;
+/// Bytes of a message's first chunk.
+const CHUNK_FIRST: u64 = 4 << 10;
 /// Payload in the first line.
 const HEAD_BYTES: usize = 32;
 /// Payload in each further line.
@@ -52,6 +56,17 @@ pub trait Receiver {
     fn end(&mut self, header: &Header, token: Self::Token);
 }
 
+/// What [`Channel::take_exact`] found.
+#[derive(Debug, Clone, Copy)]
+pub enum Exact {
+    /// Nothing has come.
+    Nothing,
+    /// Something else is next.
+    Other,
+    /// The message.
+    Took(Header),
+}
+
 /// One direction, seen from either end.
 #[derive(Clone, Copy)]
 struct Direction {
@@ -59,6 +74,7 @@ struct Direction {
 }
 
 impl Direction {
+    #[inline]
     fn word(self, offset: usize) -> &'static AtomicU64 {
         debug_assert!(offset.is_multiple_of(8) && offset < DIRECTION);
         // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
@@ -67,31 +83,37 @@ impl Direction {
         unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
     }
 
+    #[inline]
     fn line(self, position: u64) -> *mut u8 {
         // SAFETY: the position is taken modulo the ring, so the line lies in the segment.
         unsafe { self.base.add(CONTROL + (position % LINES) as usize * LINE) }
     }
 
+    #[inline]
     fn tag(self, position: u64) -> &'static AtomicU64 {
         self.word(CONTROL + (position % LINES) as usize * LINE)
     }
 
+    #[inline]
     fn bulk(self, position: u64) -> *mut u8 {
         // SAFETY: the position is taken modulo the bulk area.
         unsafe { self.base.add(CONTROL + LINES as usize * LINE + (position % BULK) as usize) }
     }
 
     /// Written by the reader: lines, bytes of bulk.
+    #[inline]
     fn consumed_lines(self) -> &'static AtomicU64 {
         self.word(0)
     }
 
+    #[inline]
     fn consumed_bulk(self) -> &'static AtomicU64 {
         self.word(8)
     }
 
     /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
     /// whether the writer must ring its doorbell.
+    #[inline]
     fn sleeping(self) -> &'static AtomicU32 {
         // SAFETY: as in `word`; offset 128 is aligned and inside the control page.
         unsafe { &*self.base.add(128).cast::<AtomicU32>() }
@@ -123,6 +145,7 @@ pub struct Channel<T> {
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
+    pace: Pace,
     incoming: Option<Incoming<T>>,
 }
 
@@ -175,6 +198,7 @@ impl<T: Copy> Channel<T> {
             told_bulk: 0,
             told_anything: false,
             stalled: false,
+            pace: Pace::default(),
             incoming: None,
         })
     }
@@ -268,21 +292,27 @@ impl<T: Copy> Channel<T> {
         }
         while *sent < header.len {
             let to_end = BULK - self.written_bulk % BULK;
-            let chunk = CHUNK.min(header.len - *sent).min(to_end);
+            // Small ones first, so that the reader begins early.
+            let chunk = CHUNK.min(CHUNK_FIRST + *sent).min(header.len - *sent).min(to_end);
             if !self.room(1) || !self.room_bulk(chunk) {
                 return false;
             }
+            let begin = ticks();
             // SAFETY: `room_bulk` gave the chunk to us, it does not cross the end of the area, and
             // the source range lies in the payload.
             unsafe {
-                std::ptr::copy_nonoverlapping(
-                    payload.add(*sent as usize),
-                    self.out.bulk(self.written_bulk),
-                    chunk as usize,
-                );
+                let (from, to) = (payload.add(*sent as usize), self.out.bulk(self.written_bulk));
+                if self.pace.past_caches() {
+                    ftmpi_copy::stream(from, to, chunk as usize);
+                } else {
+                    ftmpi_copy::copy_apart(from, to, chunk as usize);
+                }
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(1).write(self.written_bulk);
                 line.add(2).write(chunk);
+            }
+            if chunk >= CHUNK_FIRST {
+                self.pace.took(ticks().wrapping_sub(begin) * CHUNK / chunk);
             }
             self.publish(self.written, KIND_CHUNK);
             self.written += 1;
@@ -380,6 +410,59 @@ impl<T: Copy> Channel<T> {
         true
     }
 
+    /// If the next frame is whole in its lines, has this context and tag, no flags, and a number that
+    /// is `fresh`, and fits: puts its payload to `at`.
+    ///
+    /// # Safety
+    /// `at` is writable for `capacity` bytes.
+    #[inline]
+    pub unsafe fn take_exact(
+        &mut self,
+        context: u16,
+        tag: i32,
+        at: *mut u8,
+        capacity: usize,
+        fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        let word = self.into.tag(self.read).load(Ordering::Acquire);
+        if word as u32 != (self.read as u32).wrapping_add(1) {
+            return Exact::Nothing;
+        }
+        if word >> 32 != KIND_INLINE {
+            return Exact::Other;
+        }
+        let line = self.into.line(self.read);
+        // SAFETY: the line is published and ours until we tell that it is consumed.
+        let words = unsafe {
+            let line = line.cast::<u64>();
+            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
+        };
+        let Ok(header) = Header::from_words(words) else { return Exact::Other };
+        let len = header.len as usize;
+        if header.kind != Kind::Eager
+            || header.flags != 0
+            || header.context != context
+            || header.tag != tag
+            || len > INLINE_MAX.min(capacity)
+            || !fresh(header.ssn)
+        {
+            return Exact::Other;
+        }
+        // SAFETY: the payload begins in the head's line, and fits.
+        unsafe { copy_small(line.add(32), at, len.min(HEAD_BYTES)) };
+        self.read += 1;
+        if len > HEAD_BYTES {
+            // SAFETY: as above, for the rest.
+            self.read += unsafe { self.copy_tails(at, len, len) };
+        }
+        if self.read - self.told >= TELL_LINES {
+            self.told = self.read;
+            self.told_anything = true;
+            self.into.consumed_lines().store(self.read, Ordering::Release);
+        }
+        Exact::Took(header)
+    }
+
     /// Is there anything to take?
     #[inline]
     pub fn is_ready(&self) -> bool {
@@ -428,23 +511,35 @@ impl<T: Copy> Channel<T> {
         // SAFETY: `at` has room for `capacity` bytes; the payload begins in the head's line.
         unsafe { copy_small(line.add(32), at, fits.min(HEAD_BYTES)) };
         if len > HEAD_BYTES {
-            let tails = (len - HEAD_BYTES).div_ceil(TAIL_BYTES);
-            for tail in 0..tails {
-                let from = HEAD_BYTES + tail * TAIL_BYTES;
-                if from < fits {
-                    // SAFETY: as above; the tails were written before the head was published.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(
-                            self.into.line(self.read + tail as u64).add(8),
-                            at.add(from),
-                            TAIL_BYTES.min(fits - from),
-                        );
-                    }
-                }
-            }
-            self.read += tails as u64;
+            // SAFETY: as above.
+            self.read += unsafe { self.copy_tails(at, len, fits) };
         }
         receiver.end(&header, token);
+    }
+
+    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it `fits`;
+    /// the number of these lines.
+    ///
+    /// # Safety
+    /// `at` is writable for `fits` bytes; the head has been read.
+    #[inline]
+    unsafe fn copy_tails(&self, at: *mut u8, len: usize, fits: usize) -> u64 {
+        let tails = (len - HEAD_BYTES).div_ceil(TAIL_BYTES);
+        for tail in 0..tails {
+            let from = HEAD_BYTES + tail * TAIL_BYTES;
+            if from < fits {
+                // SAFETY: the tails were written before the head was published; the rest as the
+                // caller promises.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        self.into.line(self.read + tail as u64).add(8),
+                        at.add(from),
+                        TAIL_BYTES.min(fits - from),
+                    );
+                }
+            }
+        }
+        tails as u64
     }
 
     #[inline(never)]
@@ -465,7 +560,7 @@ impl<T: Copy> Channel<T> {
             // SAFETY: the chunk lies in the bulk area (checked) and was written before its line;
             // the landing has room for `capacity` bytes.
             unsafe {
-                std::ptr::copy_nonoverlapping(
+                ftmpi_copy::copy_apart(
                     self.into.bulk(position),
                     incoming.at.add(from),
                     (chunk as usize).min(incoming.capacity - from),
@@ -497,6 +592,18 @@ impl<T: Copy> Channel<T> {
     pub fn base(&self) -> *mut u8 {
         self.out.base.min(self.into.base)
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: reads the time-stamp counter.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    // Copies past the caches are not implemented there: both ways are the same.
+    0
 }
 
 /// Copies up to 32 bytes without a call.
@@ -533,7 +640,6 @@ unsafe fn copy_small(from: *const u8, to: *mut u8, len: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ftmpi_wire::{Ssn, header::Kind};
 
     struct Collect {
         buffer: Vec<u8>,
@@ -644,6 +750,42 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn an_exact_message_is_taken_and_no_other() {
+        let (mut a, mut b) = pair();
+        let into = std::cell::UnsafeCell::new([0xEE_u8; 1000]);
+        // SAFETY: the buffer has that length, and nothing else refers to it meanwhile.
+        let take = |b: &mut Channel<u32>, tag, capacity| unsafe {
+            b.take_exact(1, tag, into.get().cast(), capacity, |ssn| ssn != Ssn(99))
+        };
+        assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+        for (ssn, size) in (1..).zip([0, 8, 32, 33, 88, 89, INLINE_MAX].repeat(300)) {
+            let payload: Vec<u8> = (0..size).map(|i| (i as u64 + ssn) as u8).collect();
+            let ssn = if ssn % 50 == 0 { 99 } else { ssn };
+            assert!(send(&mut a, ssn, &payload, &mut false, &mut 0));
+            assert!(matches!(take(&mut b, 5, 1000), Exact::Other));
+            if ssn == 99 || (size > 0 && matches!(take(&mut b, -5, size - 1), Exact::Took(_))) {
+                assert_eq!(ssn, 99);
+                assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
+                let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+                assert!(b.poll(&mut sink));
+                assert_eq!(sink.got[0].1, payload);
+                continue;
+            }
+            match take(&mut b, -5, size) {
+                Exact::Took(header) => assert_eq!(header.ssn, Ssn(ssn)),
+                other => panic!("{other:?}"),
+            }
+            // SAFETY: nothing writes it meanwhile.
+            assert_eq!(unsafe { &*into.get() }[..size], payload[..]);
+            assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+            let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+            assert!(!b.poll(&mut sink));
+        }
+        assert!(send(&mut a, 5000, &[7; 5000], &mut false, &mut 0));
+        assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
     }
 
     #[test]

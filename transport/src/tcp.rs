@@ -243,7 +243,7 @@ impl<T: Copy> Channel<T> {
         if count > 0 && from < incoming.capacity {
             // SAFETY: the landing has room for `capacity` bytes.
             unsafe {
-                std::ptr::copy_nonoverlapping(
+                ftmpi_copy::copy_apart(
                     held.as_ptr(),
                     incoming.at.add(from),
                     count.min(incoming.capacity - from),

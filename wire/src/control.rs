@@ -93,6 +93,8 @@ pub enum FromRank {
         peer: Rank,
         /// In which life.
         incarnation: Incarnation,
+        /// How often a connection between these two lives was lost before, as far as we know.
+        round: u32,
     },
     /// I want a connection to my event logger; answered by [`ToRank::EventLog`]. Asked again when
     /// the connection is lost; the agent retries until the logger answers.
@@ -122,6 +124,8 @@ pub enum FromRank {
         /// Determinants and messages that were replayed.
         replayed: u64,
     },
+    /// Answer to [`ToRank::Settle`].
+    Settled,
     /// `MPI_Finalize` was called; answered by [`ToRank::AllFinalized`].
     Finalizing,
     /// The program ends with this code; answered by [`ToRank::AllExiting`].
@@ -140,6 +144,13 @@ pub enum FromRank {
     LogFull {
         /// Bytes of payload held.
         bytes: u64,
+    },
+    /// The channel to this life of a peer broke, and the protocol cannot repair it alone.
+    ChannelLost {
+        /// With whom.
+        peer: Rank,
+        /// In which life.
+        incarnation: Incarnation,
     },
     /// A line for the user (a warning of the library).
     Say {
@@ -193,6 +204,9 @@ pub enum ToRank {
         /// Its number.
         image: ImageNo,
     },
+    /// Make everything stable that has happened in this life until now, and say so
+    /// ([`FromRank::Settled`]). The agent sends the boot library's signal after this message.
+    Settle,
     /// Every rank has called `MPI_Finalize`.
     AllFinalized,
     /// Every rank has ended its program: nobody needs anybody's log any more.
@@ -213,7 +227,10 @@ pub enum ChannelKind {
         first: bool,
     },
     /// A socket.
-    Tcp,
+    Tcp {
+        /// Which round of the two lives it belongs to: what is of an earlier one is over.
+        round: u32,
+    },
 }
 
 /// What a rank must know of its job.
@@ -223,6 +240,9 @@ pub struct JobView {
     pub size: u32,
     /// Host of each rank (index into `hosts`).
     pub host_of: Vec<u32>,
+    /// Host of each rank as the program is told: as it was at its first start, in every life, or a
+    /// replay would answer otherwise than the first life did.
+    pub node_of: Vec<u32>,
     /// Names of the hosts.
     pub hosts: Vec<String>,
     /// Life of each rank at this moment.
@@ -246,6 +266,9 @@ pub struct JobView {
     /// Bytes of payload that a rank's sender log may hold before it asks for images and waits for
     /// them; 0: a share of the host's memory.
     pub log_limit: u64,
+    /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
+    /// double resolves nanoseconds.
+    pub epoch: u64,
 }
 
 /// An image that is offered.
@@ -279,6 +302,21 @@ pub struct ProtocolConfig {
     pub settings: Vec<(String, String)>,
 }
 
+impl ProtocolConfig {
+    /// The value of a setting, if it was given.
+    #[must_use]
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether determinants go to an event logger.
+    #[must_use]
+    pub fn uses_logger(&self) -> bool {
+        !matches!(self.name.as_str(), "none" | "coordinated")
+            && self.setting("event-logger") != Some("off")
+    }
+}
+
 /// `--events`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Events {
@@ -303,6 +341,17 @@ pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
 /// Bytes that are no such message.
 pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, crate::DecodeError> {
     postcard::from_bytes(bytes)
+        .map_err(|_| crate::DecodeError::new("control message", "not a known message"))
+}
+
+/// Decodes a message that more follows; what follows it.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_front<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+) -> Result<(T, &'a [u8]), crate::DecodeError> {
+    postcard::take_from_bytes(bytes)
         .map_err(|_| crate::DecodeError::new("control message", "not a known message"))
 }
 

@@ -6,7 +6,7 @@
 //! program order. Both share one sequence of [`EventNo`](crate::EventNo)s, so that "stable up to n"
 //! is one number.
 
-use crate::{DecodeError, Rank, Ssn};
+use crate::{DecodeError, EventNo, Rank, Ssn};
 
 /// One non-deterministic event of a rank. 32 bytes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,26 @@ pub enum Determinant {
         /// The n-th wildcard receive, or the n-th of the others with the highest bit set.
         post: u64,
     },
+    /// Only in a log: the next `count` records are no events of this rank, but those of `creator`
+    /// from number `first` on, on which the events behind them depend (causal logging).
+    Witness {
+        /// Whose events follow.
+        creator: Rank,
+        /// How many.
+        count: u32,
+        /// Number of the first.
+        first: EventNo,
+    },
+    /// In its `call`-th call since it has windows the rank served a one-sided request; or, without a
+    /// message, had served nothing more when something left it.
+    Served {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// Which call.
+        call: u64,
+        /// Sender and number of the request.
+        message: Option<(Rank, Ssn)>,
+    },
 }
 
 impl Determinant {
@@ -76,6 +96,11 @@ impl Determinant {
             Self::Failed { fails } => (4, fails, 0, 0, 0),
             Self::Clock { fails, bits } => (5, fails, 0, bits, 0),
             Self::Cancelled { fails, post } => (6, fails, 0, post, 0),
+            Self::Witness { creator, count, first } => (7, count, creator.0, first.0, 0),
+            Self::Served { fails, call, message: Some((source, ssn)) } => {
+                (8, fails, source.0, call, ssn.0)
+            }
+            Self::Served { fails, call, message: None } => (8, fails, u32::MAX, call, 0),
         };
         let mut out = [0; Self::BYTES];
         out[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -104,6 +129,9 @@ impl Determinant {
             4 => Self::Failed { fails },
             5 => Self::Clock { fails, bits: a },
             6 => Self::Cancelled { fails, post: a },
+            7 => Self::Witness { creator: source, count: fails, first: EventNo(a) },
+            8 if source.0 == u32::MAX => Self::Served { fails, call: a, message: None },
+            8 => Self::Served { fails, call: a, message: Some((source, Ssn(b))) },
             _ => return Err(DecodeError::new("determinant", "unknown kind")),
         })
     }

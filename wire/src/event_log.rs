@@ -1,9 +1,10 @@
 //! Frames between a rank and an event logger, after the [`hello`](crate::hello).
 //!
 //! A frame is `[u32 body length][u32 crc32c of the body][body]`, little-endian; a body is
-//! `[u8 kind][7 zero bytes][u64 a][u64 b][records]`.
+//! `[u8 kind][7 zero bytes][u64 a][u64 b][records]`. Records are determinants, or pairs of rank and
+//! event number in [`Frame::Stable`].
 
-use crate::{DecodeError, Determinant, EventNo};
+use crate::{DecodeError, Determinant, EventNo, Rank};
 
 /// Bytes before the body.
 pub const PREFIX_BYTES: usize = 8;
@@ -17,10 +18,14 @@ pub const BODY_BYTES_MAX: usize = BODY_BYTES_MIN + RECORDS_MAX * Determinant::BY
 /// What is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// Rank: store these; the first has number `first`. Numbers are contiguous over frames.
+    /// Rank: store these; the first has number `first`. Numbers are contiguous over frames. Without
+    /// records it asks for an acknowledgement.
     Append {
         /// Number of the first record.
         first: EventNo,
+        /// The rank's own event number after these records, by which its peers name its events.
+        /// Where logs hold nothing but own events it is the number of the last record.
+        clock: EventNo,
         /// The determinants.
         records: Vec<Determinant>,
     },
@@ -55,7 +60,20 @@ pub enum Frame {
     },
     /// Logger: this incarnation is not (or no longer) the living one; the connection ends.
     Refused,
+    /// Rank: with every acknowledgement tell me what is stable of others.
+    Watch,
+    /// Logger: own event numbers up to which the events of these ranks are stored; only what has
+    /// changed.
+    Stable {
+        /// Rank and number.
+        clocks: Vec<(Rank, EventNo)>,
+    },
 }
+
+/// Bytes of one entry of [`Frame::Stable`].
+const CLOCK_BYTES: usize = 16;
+/// Entries of a [`Frame::Stable`] at the most: the sender splits.
+pub const CLOCKS_MAX: usize = RECORDS_MAX * Determinant::BYTES / CLOCK_BYTES;
 
 impl Frame {
     /// Appends the whole frame, prefix included.
@@ -65,13 +83,15 @@ impl Frame {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let none: &[Determinant] = &[];
         let (kind, a, b, records) = match self {
-            Self::Append { first, records } => (1u8, first.0, 0, records.as_slice()),
+            Self::Append { first, clock, records } => (1u8, first.0, clock.0, records.as_slice()),
             Self::Prune { below } => (2, below.0, 0, none),
             Self::Fetch { from } => (3, from.0, 0, none),
             Self::Ack { written, durable } => (4, written.0, durable.0, none),
             Self::Events { first, records } => (5, first.0, 0, records.as_slice()),
             Self::End { next } => (6, next.0, 0, none),
             Self::Refused => (7, 0, 0, none),
+            Self::Watch => (8, 0, 0, none),
+            Self::Stable { .. } => (9, 0, 0, none),
         };
         assert!(records.len() <= RECORDS_MAX, "a frame holds at most {RECORDS_MAX} determinants");
         let start = out.len();
@@ -81,6 +101,13 @@ impl Frame {
         out.extend_from_slice(&b.to_le_bytes());
         for record in records {
             out.extend_from_slice(&record.encode());
+        }
+        if let Self::Stable { clocks } = self {
+            assert!(clocks.len() <= CLOCKS_MAX, "a frame tells at most {CLOCKS_MAX} clocks");
+            for (rank, clock) in clocks {
+                out.extend_from_slice(&u64::from(rank.0).to_le_bytes());
+                out.extend_from_slice(&clock.0.to_le_bytes());
+            }
         }
         let body = &out[start + PREFIX_BYTES..];
         let (len, crc) = (body.len() as u32, crc32c::crc32c(body));
@@ -117,17 +144,33 @@ impl Frame {
             tail.chunks_exact(Determinant::BYTES).map(Determinant::decode).collect()
         };
         let frame = match body[0] {
-            1 => Self::Append { first: EventNo(a), records: records()? },
+            1 => Self::Append { first: EventNo(a), clock: EventNo(b), records: records()? },
             2 => Self::Prune { below: EventNo(a) },
             3 => Self::Fetch { from: EventNo(a) },
             4 => Self::Ack { written: EventNo(a), durable: EventNo(b) },
             5 => Self::Events { first: EventNo(a), records: records()? },
             6 => Self::End { next: EventNo(a) },
             7 => Self::Refused,
+            8 => Self::Watch,
+            9 => Self::Stable { clocks: clocks(&body[BODY_BYTES_MIN..])? },
             _ => return Err(DecodeError::new(WHAT, "unknown kind")),
         };
         Ok(Some((frame, PREFIX_BYTES + len)))
     }
+}
+
+fn clocks(tail: &[u8]) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
+    if !tail.len().is_multiple_of(CLOCK_BYTES) {
+        return Err(DecodeError::new("event-log frame", "not a whole number of clocks"));
+    }
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+    tail.chunks_exact(CLOCK_BYTES)
+        .map(|entry| {
+            let rank = u32::try_from(word(&entry[..8]))
+                .map_err(|_| DecodeError::new("event-log frame", "no number of a rank"))?;
+            Ok((Rank(rank), EventNo(word(&entry[8..]))))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -141,13 +184,17 @@ mod tests {
         let frames = [
             Frame::Append {
                 first: EventNo(7),
+                clock: EventNo(5),
                 records: vec![
                     Determinant::Match { fails: 0, post: 3, source: Rank(2), ssn: Ssn(9) },
                     Determinant::Clock { fails: 4, bits: 0.5f64.to_bits() },
+                    Determinant::Witness { creator: Rank(3), count: 2, first: EventNo(9) },
                 ],
             },
             Frame::Ack { written: EventNo(8), durable: EventNo(6) },
             Frame::Refused,
+            Frame::Watch,
+            Frame::Stable { clocks: vec![(Rank(4), EventNo(1 << 40)), (Rank(0), EventNo(1))] },
         ];
         let mut bytes = Vec::new();
         frames.iter().for_each(|f| f.encode(&mut bytes));

@@ -23,12 +23,13 @@ pub enum Kind {
     LogCut = 7,
     /// Frames of one protocol among its ranks (markers, dependency vectors…).
     Protocol = 8,
+    /// What must be known before the next frame of this channel is looked at: the determinants that
+    /// a causal protocol sends along with a message.
+    Piggyback = 9,
 }
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
 pub const FLAG_SYNC: u8 = 1;
-/// Flag: the payload begins with a piggyback of the protocol, its length in the first four bytes.
-pub const FLAG_PIGGYBACK: u8 = 2;
 
 /// The envelope. Source and destination are implied by the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +83,7 @@ impl Header {
             6 => Kind::Resume,
             7 => Kind::LogCut,
             8 => Kind::Protocol,
+            9 => Kind::Piggyback,
             _ => return Err(DecodeError::new("message header", "unknown kind of frame")),
         };
         if words[1] > Self::LEN_MAX {
@@ -110,7 +112,9 @@ pub struct Rendezvous {
 pub struct Received {
     /// All messages up to this one have been received.
     pub contiguous: Ssn,
-    /// Received although an earlier one is still missing, ascending.
+    /// The same for replies to one-sided operations, which are counted apart.
+    pub replies: Ssn,
+    /// Received although an earlier one is still missing; replies have the highest bit set.
     pub beyond: Vec<Ssn>,
 }
 
@@ -121,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=8) {
+        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=9) {
             let words = [u64::from(kind) | u64::from(flags) << 8 | u64::from(context) << 16 | (tag as u32 as u64) << 32, len, ssn];
             prop_assert_eq!(Header::from_words(words).unwrap().to_words(), words);
         }

@@ -5,7 +5,7 @@ use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate; both sides must agree.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;
@@ -28,6 +28,8 @@ pub enum Purpose {
         to: Rank,
         /// The incarnation that the asker knows of.
         to_incarnation: Incarnation,
+        /// How often the two lives have lost their connection, as far as the asker knows.
+        round: u32,
     },
     /// To an event logger: determinants of one rank follow.
     Events {
@@ -38,6 +40,8 @@ pub enum Purpose {
     },
     /// To a checkpoint server: requests of [`image_store`](crate::image_store) follow.
     Images,
+    /// To an event logger: answer *yes* when everything that was written before is on stable storage.
+    Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
 }
@@ -49,6 +53,8 @@ pub enum Welcome {
     Yes,
     /// That incarnation is dead, or not the one that lives now.
     Stale,
+    /// Not now, and why: what stands in the way may go away.
+    Later(String),
     /// No, and why.
     No(String),
 }

@@ -20,6 +20,14 @@ pub enum Request {
         /// The living incarnation.
         incarnation: Incarnation,
     },
+    /// The images of this rank are taken in waves: from the next image on that image and these (0:
+    /// none) are kept, instead of the newest two, and the start of the program is always offered.
+    Keep {
+        /// Whose.
+        rank: Rank,
+        /// Images of complete waves.
+        images: [ImageNo; 2],
+    },
     /// An image begins; [`Request::Data`] frames and one [`Request::Commit`] or
     /// [`Request::Abandon`] follow on this connection.
     Put {
@@ -36,7 +44,7 @@ pub enum Request {
     Commit,
     /// Forget what was put.
     Abandon,
-    /// Which images of this rank are there?
+    /// What is there of this rank?
     List {
         /// Whose.
         rank: Rank,
@@ -73,8 +81,8 @@ pub enum Answer {
     },
     /// It cannot be done; the text says why and what to do.
     Refused(String),
-    /// The images that are offered, oldest first.
-    Images(Vec<Stored>),
+    /// What is there of that rank.
+    Shelf(Shelf),
     /// This image follows in [`Answer::Data`] frames, ended by [`Answer::End`].
     Image(Stored),
     /// Bytes of the container, in order.
@@ -94,4 +102,47 @@ pub struct Stored {
     pub incarnation: Incarnation,
     /// Bytes of the container.
     pub bytes: u64,
+    /// Where the program's streams stood.
+    pub counts: Counts,
+}
+
+/// Where the program stood outside of its memory when an image was taken: whoever continues it must
+/// know, though all other processes of the job are gone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Bytes of standard output and error that it had written.
+    pub written: [u64; 2],
+    /// Bytes of standard input that it had consumed.
+    pub consumed: u64,
+}
+
+/// What stands beside the chunks of an image's container (as JSON, so that tools of other versions
+/// can read it).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Note {
+    /// See there.
+    pub counts: Counts,
+    /// When it was taken: milliseconds since 1970.
+    pub taken_ms: u64,
+    /// Where.
+    pub host: String,
+    /// The program's file.
+    pub program: String,
+    /// How long the rank stood still, in nanoseconds.
+    pub pause_ns: u64,
+}
+
+/// All about the images of one rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shelf {
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// The start of the program is still offered: logs were never cut.
+    pub start_offered: bool,
+    /// The highest number that was ever used.
+    pub highest: ImageNo,
+    /// The images that are offered, oldest first.
+    pub images: Vec<Stored>,
 }

@@ -18,6 +18,7 @@ macro_rules! number {
 
         impl $name {
             /// The number after this one.
+            #[inline]
             #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -55,6 +56,7 @@ number!(
 
 impl Rank {
     /// As an index into a table of ranks.
+    #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -49,6 +49,32 @@ pub mod word {
     pub const REPLAYED: usize = 75;
     /// Rank: payload bytes delivered to the program.
     pub const BYTES_RECEIVED: usize = 76;
+    /// Rank: bytes that the protocol put before messages, headers included.
+    pub const PIGGYBACK_BYTES: usize = 77;
+    /// Rank: events among them.
+    pub const PIGGYBACK_EVENTS: usize = 78;
+    /// Rank: nanoseconds that choosing and encoding them took.
+    pub const PIGGYBACK_BUILD_NS: usize = 79;
+    /// Rank: nanoseconds that taking over those of peers took.
+    pub const PIGGYBACK_MERGE_NS: usize = 80;
+    /// Rank: events of other ranks and its own that it holds because they are not known stable.
+    pub const HELD_EVENTS: usize = 81;
+    /// Rank: batches of determinants whose way to the logger and back was measured.
+    pub const LOGGER_ROUND_TRIPS: usize = 82;
+    /// Rank: nanoseconds that these took.
+    pub const LOGGER_ROUND_TRIP_NS: usize = 83;
+    /// Rank: events that this life had from the logger.
+    pub const RECOVERED_FROM_LOGGER: usize = 84;
+    /// Rank: events that this life had from its peers.
+    pub const RECOVERED_FROM_PEERS: usize = 85;
+    /// Rank: nanoseconds until this life had them all.
+    pub const RECOVERY_NS: usize = 86;
+    /// Rank: payload bytes that images have as state of outgoing channels.
+    pub const CHANNEL_STATE_BYTES: usize = 87;
+    /// Rank: nanoseconds from the order of an image to its begin, while others were waited for.
+    pub const WAVE_WAIT_NS: usize = 88;
+    /// Rank: frames that came behind a marker and waited for the image.
+    pub const HELD_FRAMES: usize = 89;
 }
 
 /// What a rank is doing.

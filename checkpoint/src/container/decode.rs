@@ -1,9 +1,11 @@
 //! Container in, raw bytes (or only the verdict) out.
 
 use super::{
-    CHUNK_BYTES_MAX, ContainerError, FLAG_LZ4, FLAG_STORED, FLAG_TRAILER, HEADER_BYTES, ImageId,
-    PREFIX_BYTES, STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at,
+    CHUNK_BYTES_MAX, ContainerError, FLAG_LZ4, FLAG_NOTE, FLAG_STORED, FLAG_TRAILER, HEADER_BYTES,
+    ImageId, NOTE_BYTES_MAX, PREFIX_BYTES, STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES,
+    read_header, u32_at, u64_at,
 };
+use std::io::{self, Read, Seek, SeekFrom};
 
 #[derive(Debug)]
 enum State {
@@ -20,6 +22,7 @@ struct Reader {
     piece: Vec<u8>,
     id: Option<ImageId>,
     sums: Sums,
+    note: Vec<u8>,
     bytes: u64,
     failed: Option<ContainerError>,
 }
@@ -31,6 +34,7 @@ impl Reader {
             piece: Vec::new(),
             id: None,
             sums: Sums::new(0),
+            note: Vec::new(),
             bytes: 0,
             failed: None,
         }
@@ -102,10 +106,20 @@ impl Reader {
                 let possible = match flags {
                     FLAG_STORED => raw_len > 0 && stored_len == raw_len as usize,
                     FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
+                    FLAG_NOTE => {
+                        raw_len == 0
+                            && (1..=NOTE_BYTES_MAX).contains(&stored_len)
+                            && self.note.is_empty()
+                    }
                     FLAG_TRAILER => raw_len == 0 && stored_len == TRAILER_BODY_BYTES,
                     _ => false,
                 };
-                if !possible || raw_len as usize > CHUNK_BYTES_MAX || stored_len > STORED_BYTES_MAX
+                // Nothing but the trailer stands behind the note.
+                let ordered = self.note.is_empty() || flags == FLAG_TRAILER;
+                if !possible
+                    || !ordered
+                    || raw_len as usize > CHUNK_BYTES_MAX
+                    || stored_len > STORED_BYTES_MAX
                 {
                     return Err(ContainerError::BadChunk { chunk: index });
                 }
@@ -120,6 +134,10 @@ impl Reader {
                         return Err(ContainerError::Trailer { chunks: index });
                     }
                     self.state = State::Done;
+                } else if flags == FLAG_NOTE {
+                    self.note = piece.to_vec();
+                    self.sums.note(piece.len(), crc);
+                    self.state = State::Prefix;
                 } else {
                     chunk(index, raw_len, flags, piece)?;
                     self.sums.count(raw_len, crc);
@@ -195,6 +213,12 @@ impl Decoder {
         self.reader.id
     }
 
+    /// The note, once it came; empty if there is none.
+    #[must_use]
+    pub fn note(&self) -> &[u8] {
+        &self.reader.note
+    }
+
     /// Whether the trailer came: nothing is missing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -243,6 +267,12 @@ impl Verifier {
         self.reader.id
     }
 
+    /// The note, once it came; empty if there is none.
+    #[must_use]
+    pub fn note(&self) -> &[u8] {
+        &self.reader.note
+    }
+
     /// Whether the trailer came: nothing is missing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -256,4 +286,43 @@ impl Verifier {
     pub fn finish(self) -> Result<Summary, ContainerError> {
         self.reader.finish()
     }
+}
+
+/// Reads the note of a whole container without reading the rest; empty if it has none.
+///
+/// What it says is right only as far as its own checksum; whether the image is, [`Verifier`] tells.
+///
+/// # Errors
+/// It cannot be read, or is no container with an intact end.
+pub fn note_of(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
+    let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let mut header = [0; HEADER_BYTES];
+    file.rewind()?;
+    file.read_exact(&mut header)?;
+    let (_, seed) = read_header(&header).map_err(|e| bad(&e.to_string()))?;
+    let end_bytes = PREFIX_BYTES + TRAILER_BODY_BYTES;
+    let mut end = vec![0; end_bytes];
+    file.seek(SeekFrom::End(-(end_bytes as i64)))?;
+    file.read_exact(&mut end)?;
+    let body = &end[PREFIX_BYTES..];
+    let mut sums = Sums::new(seed);
+    sums.chunks = u64_at(body, 0);
+    if u32_at(&end, 8) != FLAG_TRAILER || sums.chunk(0, FLAG_TRAILER, body) != u32_at(&end, 12) {
+        return Err(bad("its end is damaged or missing"));
+    }
+    let len = u32_at(body, 20) as usize;
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    if len > NOTE_BYTES_MAX {
+        return Err(bad("its note is impossibly long"));
+    }
+    file.seek(SeekFrom::End(-((end_bytes + PREFIX_BYTES + len) as i64)))?;
+    let mut note = vec![0; PREFIX_BYTES + len];
+    file.read_exact(&mut note)?;
+    let stored = note.split_off(PREFIX_BYTES);
+    if u32_at(&note, 8) != FLAG_NOTE || sums.chunk(0, FLAG_NOTE, &stored) != u32_at(&note, 12) {
+        return Err(bad("its note is damaged"));
+    }
+    Ok(stored)
 }

@@ -1,8 +1,8 @@
 //! Raw bytes in, container out.
 
 use super::{
-    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_STORED, FLAG_TRAILER, ImageId, PREFIX_BYTES, Summary, Sums,
-    TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
+    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_NOTE, FLAG_STORED, FLAG_TRAILER, ImageId, NOTE_BYTES_MAX,
+    PREFIX_BYTES, Summary, Sums, TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
 };
 
 /// How chunks are made small.
@@ -65,11 +65,27 @@ impl Encoder {
 
     /// The raw stream is whole: appends the rest and the trailer.
     #[must_use]
-    pub fn finish(mut self, out: &mut Vec<u8>) -> Summary {
+    pub fn finish(self, out: &mut Vec<u8>) -> Summary {
+        self.finish_with(&[], out)
+    }
+
+    /// The raw stream is whole: appends the rest, a note (if it is not empty) and the trailer.
+    ///
+    /// # Panics
+    /// With a note of more than [`NOTE_BYTES_MAX`] bytes.
+    #[must_use]
+    pub fn finish_with(mut self, note: &[u8], out: &mut Vec<u8>) -> Summary {
+        assert!(note.len() <= NOTE_BYTES_MAX, "a note has at most {NOTE_BYTES_MAX} bytes");
         let before = out.len();
         self.emit_header(out);
         if !self.pending.is_empty() {
             self.emit_pending(out);
+        }
+        if !note.is_empty() {
+            let crc = self.sums.chunk(0, FLAG_NOTE, note);
+            out.extend_from_slice(&prefix(0, note.len() as u32, FLAG_NOTE, crc));
+            out.extend_from_slice(note);
+            self.sums.note(note.len(), crc);
         }
         let body = self.sums.trailer_body();
         let crc = self.sums.chunk(0, FLAG_TRAILER, &body);

@@ -2,14 +2,16 @@
 //!
 //! Any byte stream, cut into chunks of at most [`CHUNK_BYTES_MAX`] raw bytes, each compressed or
 //! stored and checksummed, between a header that says whose it is and a trailer that says how much
-//! it was.
+//! it was. Behind the chunks may stand a *note*: what must be known of the image without reading it
+//! (opaque here).
 //!
 //! ```text
 //! header  (40)  magic "FTMPIIMG" | version u32 | rank u32 | incarnation u32 | 0 u32 | image u64
 //!               | 0 u32 | crc32c u32
 //! chunk   (16+) raw_len u32 | stored_len u32 | flags u32 | crc32c u32 | stored bytes
+//! note    (16+) 0 u32 | note_len u32 | NOTE u32 | crc32c u32 | note
 //! trailer (40)  0 u32 | 24 u32 | TRAILER u32 | crc32c u32 | chunks u64 | raw bytes u64
-//!               | crc32c of all chunk checksums u32 | 0 u32
+//!               | crc32c of all checksums u32 | note_len u32 (0: there is no note)
 //! ```
 //! All little-endian. A chunk's checksum covers its position, its lengths and flags, and its stored
 //! bytes; the header's checksum begins every chunk's, so chunks of two images cannot be mixed.
@@ -20,7 +22,7 @@
 mod decode;
 mod encode;
 
-pub use decode::{Decoder, Verifier};
+pub use decode::{Decoder, Verifier, note_of};
 pub use encode::{Compression, Encoder};
 
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -31,7 +33,9 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// First bytes of every container.
 pub const MAGIC: [u8; 8] = *b"FTMPIIMG";
 /// Version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// Bytes of a note at the most.
+pub const NOTE_BYTES_MAX: usize = 64 << 10;
 
 const HEADER_BYTES: usize = 40;
 const PREFIX_BYTES: usize = 16;
@@ -41,6 +45,7 @@ const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX;
 
 const FLAG_STORED: u32 = 0;
 const FLAG_LZ4: u32 = 1;
+const FLAG_NOTE: u32 = 0x4554_4f4e;
 const FLAG_TRAILER: u32 = 0x5452_4c52;
 
 /// Whose image it is.
@@ -125,11 +130,12 @@ struct Sums {
     chunks: u64,
     raw_bytes: u64,
     all: u32,
+    note_bytes: u32,
 }
 
 impl Sums {
     fn new(seed: u32) -> Self {
-        Self { seed, chunks: 0, raw_bytes: 0, all: seed }
+        Self { seed, chunks: 0, raw_bytes: 0, all: seed, note_bytes: 0 }
     }
 
     /// Checksum of the chunk that comes next.
@@ -148,11 +154,18 @@ impl Sums {
         self.all = crc32c::crc32c_append(self.all, &crc.to_le_bytes());
     }
 
+    /// The note stands behind all chunks.
+    fn note(&mut self, bytes: usize, crc: u32) {
+        self.note_bytes = bytes as u32;
+        self.all = crc32c::crc32c_append(self.all, &crc.to_le_bytes());
+    }
+
     fn trailer_body(&self) -> [u8; TRAILER_BODY_BYTES] {
         let mut body = [0u8; TRAILER_BODY_BYTES];
         body[0..8].copy_from_slice(&self.chunks.to_le_bytes());
         body[8..16].copy_from_slice(&self.raw_bytes.to_le_bytes());
         body[16..20].copy_from_slice(&self.all.to_le_bytes());
+        body[20..24].copy_from_slice(&self.note_bytes.to_le_bytes());
         body
     }
 }

@@ -15,6 +15,14 @@ fn encode(raw: &[u8], step: usize, compression: Compression) -> (Vec<u8>, Summar
     (out, summary)
 }
 
+fn encode_noted(raw: &[u8], note: &[u8]) -> (Vec<u8>, Summary) {
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(id(), Compression::Lz4);
+    encoder.push(raw, &mut out);
+    let summary = encoder.finish_with(note, &mut out);
+    (out, summary)
+}
+
 fn decode(bytes: &[u8], step: usize) -> Result<(Vec<u8>, Summary), ContainerError> {
     let mut out = Vec::new();
     let mut decoder = Decoder::new();
@@ -80,6 +88,26 @@ fn chunks_of_two_images_do_not_mix() {
 }
 
 #[test]
+fn a_note_is_found_without_reading_the_rest() {
+    let raw = raw(3 * CHUNK_BYTES_MAX / 2, 4);
+    for note in [&b""[..], b"n", &[7; NOTE_BYTES_MAX]] {
+        let (bytes, wrote) = encode_noted(&raw, note);
+        assert_eq!(verify(&bytes), Ok(wrote));
+        assert!(decode(&bytes, 50_000).unwrap().0 == raw, "the note is no part of the stream");
+        let mut verifier = Verifier::new();
+        verifier.push(&bytes).unwrap();
+        assert_eq!(verifier.note(), note);
+        assert_eq!(note_of(std::io::Cursor::new(&bytes)).unwrap(), note);
+        assert!(note_of(std::io::Cursor::new(&bytes[..bytes.len() - 1])).is_err());
+    }
+    // Only the trailer may stand behind it, and only once may it be there.
+    let (bytes, _) = encode_noted(b"", b"abc");
+    let note = bytes[HEADER_BYTES..HEADER_BYTES + PREFIX_BYTES + 3].to_vec();
+    let twice = [&bytes[..HEADER_BYTES], &note, &note].concat();
+    assert_eq!(verify(&twice), Err(ContainerError::BadChunk { chunk: 0 }));
+}
+
+#[test]
 fn an_error_stays() {
     let (mut bytes, _) = encode(&raw(100, 1), 100, Compression::Stored);
     bytes[HEADER_BYTES + PREFIX_BYTES] ^= 1;
@@ -124,6 +152,17 @@ proptest! {
     }
 
     #[test]
+    fn a_flipped_bit_of_a_note_is_seen(len in 0usize..300, at: prop::sample::Index, bit in 0u8..8) {
+        let (mut bytes, _) = encode_noted(&raw(len, 3), b"some note of an image");
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        prop_assert!(verify(&bytes).is_err());
+        prop_assert!(decode(&bytes, 4096).is_err());
+        let found = note_of(std::io::Cursor::new(&bytes));
+        prop_assert!(found.is_err() || found.unwrap() == b"some note of an image");
+    }
+
+    #[test]
     fn appended_bytes_are_seen(seed: u64, extra in 1usize..50) {
         let (mut bytes, _) = encode(&raw(300, seed), 300, Compression::Lz4);
         bytes.resize(bytes.len() + extra, 0);
@@ -136,5 +175,6 @@ proptest! {
         input.extend_from_slice(&bytes);
         prop_assert!(verify(&input).is_err());
         prop_assert!(decode(&input, 7).is_err());
+        prop_assert!(note_of(std::io::Cursor::new(&input)).is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! The raw image: what the boot library's image child writes, and what a new process restores.
 //!
 //! A sequence of records, each a [`RecordHeader`] and `len` bytes:
-//! FACTS, DESCRIPTORS, FILES, MAPS, STRINGS (in this order, once each), then any number of PAGES
-//! with ascending addresses, then END. Instead of any of them REFUSED may come, and is the last: the
-//! child found that this process cannot be imaged, and says why.
+//! FACTS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS (in this order, once each), then any
+//! number of CONTENTS (what is in files without a name and in pipes), then any number of PAGES with
+//! ascending addresses, then END. Instead of any of them REFUSED may come, and is the last: the child
+//! found that this process cannot be imaged, and says why.
 //!
 //! All structures are `#[repr(C)]`, little-endian, x86-64 only ([`Facts::arch`]), and hold numbers
 //! only, so that the boot library can write and read them in place, without allocation. Everything
@@ -13,14 +14,16 @@
 //! [`Watcher`] follows a stream without keeping it and tells whether it is whole; the bytes of a
 //! stream are protected by the container around it.
 
+mod inspect;
 mod watcher;
 
+pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
 pub use watcher::{StreamError, Watcher};
 
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 2;
+pub const STREAM_VERSION: u32 = 3;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
@@ -34,6 +37,16 @@ pub mod limit {
     pub const MAPS: usize = 65_536;
     /// Bytes of all paths.
     pub const STRINGS: usize = 8 << 20;
+    /// Threads.
+    pub const THREADS: usize = 4096;
+    /// Timers of `timer_create`.
+    pub const TIMERS: usize = 1024;
+    /// Waiting signals.
+    pub const SIGNALS: usize = 4096;
+    /// Pieces of contents.
+    pub const CONTENTS: usize = 8192;
+    /// Bytes of contents of one descriptor.
+    pub const CONTENT_BYTES: u64 = 256 << 20;
     /// Bytes of a refusal.
     pub const REFUSAL: usize = 512;
 }
@@ -50,12 +63,20 @@ pub mod kind {
     pub const MAPS: u32 = 4;
     /// Bytes that [`super::Text`] refers to; each text is followed by a zero byte.
     pub const STRINGS: u32 = 5;
+    /// [`super::Thread`]s, the main thread first.
+    pub const THREADS: u32 = 6;
+    /// [`super::Timer`]s.
+    pub const TIMERS: u32 = 7;
+    /// [`super::Signal`]s.
+    pub const SIGNALS: u32 = 8;
+    /// Bytes of the file or pipe behind a descriptor; `at` is [`super::content_at`].
+    pub const CONTENTS: u32 = 9;
     /// Contents of memory from address `at`.
-    pub const PAGES: u32 = 6;
+    pub const PAGES: u32 = 10;
     /// One [`super::Totals`].
-    pub const END: u32 = 7;
+    pub const END: u32 = 11;
     /// One line of text: no image.
-    pub const REFUSED: u32 = 8;
+    pub const REFUSED: u32 = 12;
 }
 
 /// Before each record.
@@ -68,7 +89,7 @@ pub struct RecordHeader {
     pub kind: u32,
     /// Position of the record in the stream, from 0.
     pub sequence: u64,
-    /// PAGES: the address; otherwise 0.
+    /// PAGES: the address; CONTENTS: [`content_at`]; otherwise 0.
     pub at: u64,
     /// Bytes that follow.
     pub len: u64,
@@ -137,7 +158,7 @@ pub struct Facts {
     pub rank: u32,
     /// In which life.
     pub incarnation: u32,
-    /// Process and main thread id then.
+    /// Process id then, and that of the main thread.
     pub pid: i32,
     /// `umask`.
     pub umask: u32,
@@ -159,34 +180,18 @@ pub struct Facts {
     pub window_len: u64,
     /// Must be equal.
     pub processor: Processor,
-    /// Thread pointer.
-    pub fs_base: u64,
-    /// The other segment base.
-    pub gs_base: u64,
-    /// Where the C library keeps the thread's id (0: unknown).
-    pub tid_address: u64,
-    /// List of robust mutexes.
-    pub robust_head: u64,
-    /// Its length argument.
-    pub robust_len: u64,
-    /// Registered restartable-sequence area (0: none).
-    pub rseq_address: u64,
-    /// Its length argument.
-    pub rseq_len: u64,
-    /// Stack pointer to resume with.
-    pub resume_sp: u64,
-    /// Instruction to resume at.
-    pub resume_ip: u64,
-    /// Blocked signals.
-    pub signal_mask: u64,
-    /// Pending signals.
-    pub signals_pending: u64,
-    /// Alternative signal stack: address.
-    pub altstack_sp: u64,
-    /// Its flags.
-    pub altstack_flags: u64,
-    /// Its size.
-    pub altstack_len: u64,
+    /// Where the boot library puts the process together again, on the hole's stack.
+    pub reborn_ip: u64,
+    /// Soft limits of the process ([`LIMITS`] of them), and those that it was started with.
+    pub limits: [u64; LIMITS],
+    /// See above.
+    pub limits_at_start: [u64; LIMITS],
+    /// Processors that the process was given at its start.
+    pub affinity_at_start: [u64; AFFINITY_WORDS],
+    /// `nice` at its start.
+    pub nice_at_start: i32,
+    /// 0.
+    pub reserved: i32,
     /// Real, virtual, profiling.
     pub timers: [IntervalTimer; 3],
     /// Actions of signals 1 to 64.
@@ -203,6 +208,93 @@ pub struct Facts {
     pub maps: u32,
     /// Bytes of STRINGS.
     pub strings_len: u32,
+    /// Numbers of what follows: threads, timers, pieces of contents.
+    pub threads: u32,
+    /// See above.
+    pub posix_timers: u32,
+    /// See above.
+    pub contents: u32,
+    /// See above: waiting signals.
+    pub signals: u32,
+}
+
+/// Kinds of limits on resources that Linux has.
+pub const LIMITS: usize = 16;
+/// Words of a set of processors.
+pub const AFFINITY_WORDS: usize = 16;
+
+/// What the kernel knows about a thread.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Thread {
+    /// Its id then.
+    pub tid: i32,
+    /// `nice`.
+    pub nice: i32,
+    /// Stack pointer and instruction to resume with.
+    pub resume: [u64; 2],
+    /// Thread pointer.
+    pub fs_base: u64,
+    /// The other segment base.
+    pub gs_base: u64,
+    /// Where the C library keeps the thread's id (0: unknown).
+    pub tid_address: u64,
+    /// List of robust mutexes.
+    pub robust_head: u64,
+    /// Its length argument.
+    pub robust_len: u64,
+    /// Registered restartable-sequence area (0: none).
+    pub rseq_address: u64,
+    /// Its length argument.
+    pub rseq_len: u64,
+    /// Alternative signal stack: address, flags, size.
+    pub altstack: [u64; 3],
+    /// The boot library's notes about the thread: its counter and the locks that it holds.
+    pub notes: u64,
+    /// Name, ended by a zero.
+    pub name: [u8; 16],
+    /// Processors that it may run on.
+    pub affinity: [u64; AFFINITY_WORDS],
+}
+
+/// A timer of `timer_create`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timer {
+    /// The kernel's number of it.
+    pub id: i32,
+    /// `SIGEV_*`.
+    pub notify: i32,
+    /// The signal.
+    pub signal: i32,
+    /// The thread that gets it, with `SIGEV_THREAD_ID`.
+    pub tid: i32,
+    /// What comes with the signal.
+    pub value: u64,
+    /// The clock.
+    pub clock: i32,
+    /// 0.
+    pub reserved: i32,
+    /// Seconds and nanoseconds of the interval, and until it fires.
+    pub words: [i64; 4],
+}
+
+/// A signal that waits.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Signal {
+    /// For which thread; 0: for any.
+    pub tid: i32,
+    /// Which.
+    pub number: i32,
+    /// What comes with it (`siginfo_t`).
+    pub info: [u64; 16],
+}
+
+/// Address of contents: which entry of the table of descriptors, and where in the file.
+#[must_use]
+pub const fn content_at(entry: usize, offset: u64) -> u64 {
+    (entry as u64) << 48 | offset & ((1 << 48) - 1)
 }
 
 /// How a descriptor comes back.
@@ -218,6 +310,15 @@ pub mod descriptor {
     pub const REOPEN_CUT: u32 = 3;
     /// The same open file as standard stream `other`, as the launcher gave it.
     pub const STREAM: u32 = 4;
+    /// A file without a name (deleted, `O_TMPFILE`, `memfd`): made anew from its contents.
+    pub const RECREATE: u32 = 5;
+    /// The reading end of a pipe whose other end is descriptor `other`, both the program's: made
+    /// anew with what was in it.
+    pub const PIPE: u32 = 6;
+    /// An `eventfd`; `offset` is its counter, `size` 1 if it is a semaphore.
+    pub const EVENTFD: u32 = 7;
+    /// The writing end of a [`PIPE`], which makes both.
+    pub const PIPE_END: u32 = 8;
 }
 
 /// One open descriptor of the program.
@@ -240,7 +341,7 @@ pub struct Descriptor {
     pub path: Text,
     /// Offset.
     pub offset: u64,
-    /// Size of the file.
+    /// Size of the file, capacity of the pipe.
     pub size: u64,
     /// Device and inode then.
     pub device: u64,
@@ -264,8 +365,8 @@ pub struct File {
     pub inode: u64,
     /// 1: privately mapped somewhere, so its contents matter.
     pub hashed: u32,
-    /// 0.
-    pub reserved: u32,
+    /// A file without a name: its descriptor and one more; the path leads there, too. Otherwise 0.
+    pub nameless: u32,
 }
 
 /// Of a larger file only so many bytes (and the size) are compared.

@@ -1,7 +1,8 @@
 //! Is a raw stream whole? Follows it without keeping it; hostile bytes are refused, never a panic.
 
 use super::{
-    Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Totals, kind, limit,
+    Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Signal, Thread,
+    Timer, Totals, kind, limit,
 };
 use core::mem::size_of;
 
@@ -165,8 +166,10 @@ impl Watcher {
         }
         let expected = match kind {
             kind::REFUSED => true,
-            kind::FACTS..=kind::STRINGS => u64::from(kind) == sequence + 1,
-            kind::PAGES | kind::END => sequence >= u64::from(kind::STRINGS),
+            kind::FACTS..=kind::SIGNALS => u64::from(kind) == sequence + 1,
+            // Before the pages.
+            kind::CONTENTS => sequence >= u64::from(kind::SIGNALS) && self.page_floor == 0,
+            kind::PAGES | kind::END => sequence >= u64::from(kind::SIGNALS),
             _ => false,
         };
         let fits = match kind {
@@ -175,6 +178,10 @@ impl Watcher {
             kind::FILES => is_table::<File>(len, limit::FILES),
             kind::MAPS => is_table::<Map>(len, limit::MAPS),
             kind::STRINGS => len <= limit::STRINGS as u64,
+            kind::THREADS => len > 0 && is_table::<Thread>(len, limit::THREADS),
+            kind::TIMERS => is_table::<Timer>(len, limit::TIMERS),
+            kind::SIGNALS => is_table::<Signal>(len, limit::SIGNALS),
+            kind::CONTENTS => len > 0 && len <= limit::CONTENT_BYTES,
             kind::PAGES => len > 0 && len.is_multiple_of(4096) && at.is_multiple_of(4096),
             kind::END => len == size_of::<Totals>() as u64,
             kind::REFUSED => len > 0 && len <= limit::REFUSAL as u64,

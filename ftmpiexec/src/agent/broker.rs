@@ -3,10 +3,12 @@
 //!
 //! Guarantees: a channel joins exactly the two lives that its wish named; wishes for a life that
 //! has not said hello wait, wishes for a dead one are dropped; two wishes that cross make one
-//! shared segment; nothing is left in the file system.
+//! shared segment; every socket carries the round that it was asked for in, so that both sides
+//! agree which of them are over; nothing is left in the file system.
 
 use super::page::sealed_memfd;
 use super::{Agent, Directory, Event};
+use crate::orders::{FromAgent, Report};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::shm::SEGMENT_BYTES;
 use ftmpi_wire::control::{ChannelKind, ToRank};
@@ -36,7 +38,7 @@ pub struct Broker {
     /// Pairs (smaller rank first) that have their segment.
     joined: HashSet<(Peer, Peer)>,
     /// Connections under way.
-    connecting: HashSet<(Peer, Peer)>,
+    connecting: HashSet<(Peer, Peer, u32)>,
     /// Callers from elsewhere, for ranks that have not said hello.
     callers: Vec<(Instant, Authenticated)>,
 }
@@ -47,7 +49,7 @@ impl Broker {
         let about = |pair: &(Peer, Peer)| pair.0.0 == rank || pair.1.0 == rank;
         self.joined.retain(|pair| !about(pair));
         self.waiting.retain(|(from, _)| from.0 != rank);
-        self.connecting.retain(|pair| !about(pair));
+        self.connecting.retain(|&(from, to, _)| !about(&(from, to)));
     }
 }
 
@@ -57,7 +59,7 @@ fn ordered(a: Peer, b: Peer) -> (Peer, Peer) {
 
 impl Agent {
     /// A rank of this host wants a channel.
-    pub(super) fn open(&mut self, from: Peer, to: Peer) {
+    pub(super) fn open(&mut self, from: Peer, to: Peer, round: u32) {
         let (known, host) = {
             let directory = self.directory.borrow();
             let index = to.0.index();
@@ -69,9 +71,10 @@ impl Agent {
         }
         let force_tcp = self.job.as_ref().is_some_and(|job| job.view.force_tcp);
         if host != self.host || force_tcp {
-            if self.broker.connecting.insert((from, to)) {
+            if self.broker.connecting.insert((from, to, round)) {
                 let directory = self.directory.subscribe();
-                tokio::spawn(connect(from, to, self.key.clone(), directory, self.events.clone()));
+                let (key, events) = (self.key.clone(), self.events.clone());
+                tokio::spawn(connect(from, to, round, key, directory, events));
             }
             return;
         }
@@ -90,7 +93,8 @@ impl Agent {
         let waiting = std::mem::take(&mut self.broker.waiting);
         for (from, to) in waiting {
             if to == (rank, incarnation) {
-                self.open(from, to);
+                // Within a host: there are no rounds.
+                self.open(from, to, 0);
             } else {
                 self.broker.waiting.push((from, to));
             }
@@ -133,16 +137,16 @@ impl Agent {
     }
 
     /// A socket to another rank is there.
-    pub(super) fn hand_over_socket(&mut self, rank: Peer, peer: Peer, socket: OwnedFd) {
-        self.broker.connecting.remove(&(rank, peer));
+    pub(super) fn hand_over_socket(&mut self, rank: Peer, peer: Peer, round: u32, socket: OwnedFd) {
+        self.broker.connecting.remove(&(rank, peer, round));
         let stale = self.directory.borrow().incarnations.get(peer.0.index()) != Some(&peer.1);
         if stale {
             return;
         }
         if let Some(life) = self.life(rank.0, rank.1).filter(|life| life.is_talking()) {
-            let message =
-                ToRank::Channel { peer: peer.0, incarnation: peer.1, kind: ChannelKind::Tcp };
-            let kick = peer.1 > Incarnation(0) || rank.1 > Incarnation(0);
+            let kind = ChannelKind::Tcp { round };
+            let message = ToRank::Channel { peer: peer.0, incarnation: peer.1, kind };
+            let kick = peer.1 > Incarnation(0) || rank.1 > Incarnation(0) || round > 0;
             life.send(&message, vec![socket], kick);
         }
     }
@@ -155,7 +159,8 @@ impl Agent {
 
     pub(super) fn look_at_waiting_callers(&mut self) {
         for (since, caller) in std::mem::take(&mut self.broker.callers) {
-            let Purpose::Channel { from, from_incarnation, to, to_incarnation } = caller.purpose
+            let Purpose::Channel { from, from_incarnation, to, to_incarnation, round } =
+                caller.purpose
             else {
                 let why = "this is an agent: only channels are made here".into();
                 refuse(caller, Welcome::No(why));
@@ -179,7 +184,7 @@ impl Agent {
             let there = self.life(to, to_incarnation).is_some_and(|life| life.is_talking());
             if there && from_incarnation == known_from {
                 let (rank, peer) = ((to, to_incarnation), (from, from_incarnation));
-                tokio::spawn(welcome(caller, rank, peer, self.events.clone()));
+                tokio::spawn(welcome(caller, rank, peer, round, self.events.clone()));
             } else if since.elapsed() < WAIT_LIMIT {
                 self.broker.callers.push((since, caller));
             } else {
@@ -193,9 +198,12 @@ impl Agent {
         let directory = self.directory.subscribe();
         let (key, events) = (self.key.clone(), self.events.clone());
         let link = self.link.clone();
+        let report = move |report| {
+            let _ = link.send(FromAgent::Rank { rank, incarnation, report });
+        };
         tokio::spawn(async move {
             let mut pause = RETRY_FIRST;
-            let mut told = false;
+            let mut told: Option<String> = None;
             loop {
                 let (address, lives) = {
                     let directory = directory.borrow();
@@ -210,24 +218,34 @@ impl Agent {
                     continue;
                 };
                 let purpose = Purpose::Events { rank, incarnation };
-                match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
+                let why = match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                     Ok(stream) => {
+                        if told.is_some() {
+                            report(Report::LoggerBack);
+                        }
                         if let Some(socket) = raw(stream) {
                             let _ =
                                 events.send(Event::LoggerConnected { rank, incarnation, socket });
                         }
                         return;
                     }
-                    Err(e) if matches!(e.problem, Problem::Stale) => return,
-                    Err(e) => {
-                        if !told && (!e.problem.is_transient() || pause == RETRY_MOST) {
-                            told = true;
-                            let _ = link.send(crate::orders::FromAgent::Say(format!(
-                                "rank {rank} waits for its event logger: {}: {}",
-                                e.peer, e.problem
-                            )));
+                    Err(e) => match e.problem {
+                        Problem::Stale => return,
+                        // Its own words, which the next question would not change.
+                        Problem::Refused(why) => {
+                            return report(Report::LoggerTrouble { why, for_good: true });
                         }
-                    }
+                        Problem::Hindered(why) => Some(why),
+                        // A logger that died is there again before this.
+                        problem if pause == RETRY_MOST || !problem.is_transient() => {
+                            Some(format!("{}: {problem}", e.peer))
+                        }
+                        _ => None,
+                    },
+                };
+                if let Some(why) = why.filter(|why| told.as_ref() != Some(why)) {
+                    told = Some(why.clone());
+                    report(Report::LoggerTrouble { why, for_good: false });
                 }
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(RETRY_MOST);
@@ -262,6 +280,7 @@ async fn welcome(
     mut caller: Authenticated,
     rank: Peer,
     peer: Peer,
+    round: u32,
     events: mpsc::UnboundedSender<Event>,
 ) {
     if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_ok()
@@ -269,7 +288,8 @@ async fn welcome(
     {
         let (rank, incarnation) = rank;
         let (peer, peer_incarnation) = peer;
-        let _ = events.send(Event::Accepted { rank, incarnation, peer, peer_incarnation, socket });
+        let event = Event::Accepted { rank, incarnation, peer, peer_incarnation, round, socket };
+        let _ = events.send(event);
     }
 }
 
@@ -277,12 +297,18 @@ async fn welcome(
 async fn connect(
     from: Peer,
     to: Peer,
+    round: u32,
     key: JobKey,
     directory: watch::Receiver<Directory>,
     events: mpsc::UnboundedSender<Event>,
 ) {
-    let purpose =
-        Purpose::Channel { from: from.0, from_incarnation: from.1, to: to.0, to_incarnation: to.1 };
+    let purpose = Purpose::Channel {
+        from: from.0,
+        from_incarnation: from.1,
+        to: to.0,
+        to_incarnation: to.1,
+        round,
+    };
     let mut pause = RETRY_FIRST;
     loop {
         let address = {
@@ -308,6 +334,7 @@ async fn connect(
                     incarnation,
                     peer,
                     peer_incarnation,
+                    round,
                     socket,
                 });
                 return;

@@ -1,17 +1,20 @@
 //! Images on their way: from a rank's copy-on-write child to the checkpoint server, and back into
 //! a new process.
 //!
-//! Guarantees: an image is committed only if its raw stream was whole; its number and its counts of
-//! output belong together; compression and decompression run beside the agent's loop, with bounded
+//! Guarantees: an image is committed only if its raw stream was whole, and only after every event that
+//! had been written when it was taken is durable: whatever it depends on, own events or those of
+//! others, was written before (see `servers::event_store`); its counts of output are part of it; compression and decompression run beside the agent's loop, with bounded
 //! memory; a server that is being restarted is waited for.
 
 use super::{Agent, Directory, Event};
 use crate::orders::{Image, Report, Start};
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
 use ftmpi_checkpoint::stream::Watcher;
-use ftmpi_servers::client::{ClientError, Committed, ImageStore};
+use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
+use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
+use ftmpi_wire::image_store::{Counts, Note};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -28,6 +31,8 @@ const PIPE_BYTES: usize = 1 << 20;
 const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 const CAPTURE_PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(100);
+/// Events that an image depends on are durable after this time, or it is given up.
+const DURABLE_LIMIT: Duration = Duration::from_secs(40);
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// An image that a rank was asked for.
@@ -35,26 +40,26 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 pub struct TakingImage {
     image: ImageNo,
     asked: Instant,
-    begun: Option<Begun>,
-    stored: Option<Committed>,
+    /// Takes what the rank tells of it to the transfer, which writes it into the image.
+    begun: Option<oneshot::Sender<Begun>>,
 }
 
 /// What the rank told when it was taken.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Begun {
     /// Its number.
     pub image: ImageNo,
-    /// Bytes of output and error written.
-    pub written: [u64; 2],
-    /// Bytes of input consumed.
-    pub consumed: u64,
+    /// Where its streams stood.
+    pub counts: Counts,
+    /// How long it stood still.
+    pub pause_ns: u64,
 }
 
 /// How the transfer ended.
 #[derive(Debug)]
 pub struct Done {
     image: ImageNo,
-    outcome: Result<Committed, String>,
+    outcome: Result<(Committed, Counts), String>,
 }
 
 /// An image that streams into a new process.
@@ -78,9 +83,16 @@ pub struct Restore {
 }
 
 impl Agent {
-    pub(super) fn take_image(&mut self, rank: Rank, incarnation: Incarnation, image: ImageNo) {
+    pub(super) fn take_image(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+        keep: Option<[ImageNo; 2]>,
+    ) {
         let server = self.directory.subscribe();
         let (key, events) = (self.key.clone(), self.events.clone());
+        let host = self.host_name();
         let Some(life) = self.life_mut(rank, incarnation) else { return };
         let (ours, theirs) = match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
             Ok(pipe) => pipe,
@@ -90,11 +102,13 @@ impl Agent {
             }
         };
         let _ = rustix::pipe::fcntl_setpipe_size(&ours, PIPE_BYTES);
-        life.image = Some(TakingImage { image, asked: Instant::now(), begun: None, stored: None });
+        let (begun, told) = oneshot::channel();
+        life.image = Some(TakingImage { image, asked: Instant::now(), begun: Some(begun) });
         life.send(&ToRank::TakeImage { image }, vec![theirs], true);
         let id = ImageId { rank, incarnation, image };
+        let about = About { told, host, program: life.program() };
         tokio::spawn(async move {
-            let outcome = store(id, ours, &key, &server).await;
+            let outcome = store(id, keep, ours, about, &key, &server).await;
             let done = Done { image, outcome };
             let _ = events.send(Event::ImageDone { rank, incarnation, done });
         });
@@ -103,9 +117,9 @@ impl Agent {
     pub(super) fn image_begun(&mut self, rank: Rank, incarnation: Incarnation, begun: Begun) {
         if let Some(life) = self.life_mut(rank, incarnation)
             && let Some(taking) = life.image.as_mut().filter(|taking| taking.image == begun.image)
+            && let Some(tell) = taking.begun.take()
         {
-            taking.begun = Some(begun);
-            self.image_complete(rank, incarnation);
+            let _ = tell.send(begun);
         }
     }
 
@@ -125,37 +139,18 @@ impl Agent {
 
     pub(super) fn image_done(&mut self, rank: Rank, incarnation: Incarnation, done: Done) {
         let Some(life) = self.life_mut(rank, incarnation) else { return };
-        let Some(taking) = life.image.as_mut().filter(|taking| taking.image == done.image) else {
-            return;
-        };
-        match done.outcome {
-            Ok(committed) => {
-                taking.stored = Some(committed);
-                self.image_complete(rank, incarnation);
+        let Some(taking) = life.image.take_if(|taking| taking.image == done.image) else { return };
+        let report = match done.outcome {
+            Ok((committed, counts)) => {
+                let Counts { written, consumed } = counts;
+                let Committed { image, bytes, oldest } = committed;
+                life.written_of.push((image, written));
+                let image = Image { image, bytes, written, consumed };
+                let took_ns = taking.asked.elapsed().as_nanos() as u64;
+                Report::ImageCommitted { image, oldest, took_ns }
             }
-            Err(why) => {
-                life.image = None;
-                self.report(rank, incarnation, Report::ImageFailed { image: done.image, why });
-            }
-        }
-    }
-
-    /// The rank's word about an image and the server's receipt may come in either order.
-    fn image_complete(&mut self, rank: Rank, incarnation: Incarnation) {
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
-        let Some(TakingImage { asked, begun: Some(begun), stored: Some(stored), .. }) = life.image
-        else {
-            return;
+            Err(why) => Report::ImageFailed { image: done.image, why },
         };
-        life.image = None;
-        let image = Image {
-            image: begun.image,
-            bytes: stored.bytes,
-            written: begun.written,
-            consumed: begun.consumed,
-        };
-        let took_ns = asked.elapsed().as_nanos() as u64;
-        let report = Report::ImageCommitted { image, oldest: stored.oldest, took_ns };
         self.report(rank, incarnation, report);
     }
 }
@@ -179,24 +174,47 @@ async fn connect(
     }
 }
 
+/// What goes into an image's note.
+#[derive(Debug)]
+struct About {
+    /// What the rank tells.
+    told: oneshot::Receiver<Begun>,
+    host: String,
+    program: String,
+}
+
 /// Carries one image to the server.
 async fn store(
     id: ImageId,
+    keep: Option<[ImageNo; 2]>,
     pipe: OwnedFd,
+    about: About,
     key: &JobKey,
     directory: &watch::Receiver<Directory>,
-) -> Result<Committed, String> {
+) -> Result<(Committed, Counts), String> {
     // Begins at once: the rank's child must not wait for the connection.
     let (pieces, mut queue) = mpsc::channel(PIECES);
-    let packing = tokio::task::spawn_blocking(move || pack(id, File::from(pipe), &pieces));
+    let packing = tokio::task::spawn_blocking(move || pack(id, File::from(pipe), about, &pieces));
     let mut server = connect(id.rank, key, directory, CAPTURE_PATIENCE).await?;
     let text = |e: ClientError| e.to_string();
+    if let Some(images) = keep {
+        server.keep(id.rank, images).await.map_err(text)?;
+    }
     let mut put = server.begin(id.rank, id.incarnation, id.image).await.map_err(text)?;
     while let Some(piece) = queue.recv().await {
         put.data(piece).await.map_err(text)?;
     }
     match packing.await {
-        Ok(Ok(())) => put.commit().await.map_err(text),
+        Ok(Ok(counts)) => {
+            let mut loggers = directory.borrow().event_loggers.clone();
+            loggers.sort_unstable();
+            loggers.dedup();
+            if let Err(why) = client::durable(&loggers, key, DURABLE_LIMIT).await {
+                put.abandon().await.map_err(text)?;
+                return Err(why);
+            }
+            Ok((put.commit().await.map_err(text)?, counts))
+        }
         Ok(Err(why)) => {
             put.abandon().await.map_err(text)?;
             Err(why)
@@ -206,7 +224,12 @@ async fn store(
 }
 
 /// Raw stream in, container out; an error if the stream was not a whole image.
-fn pack(id: ImageId, mut pipe: File, pieces: &mpsc::Sender<Vec<u8>>) -> Result<(), String> {
+fn pack(
+    id: ImageId,
+    mut pipe: File,
+    about: About,
+    pieces: &mpsc::Sender<Vec<u8>>,
+) -> Result<Counts, String> {
     let mut encoder = Encoder::new(id, Compression::default());
     let mut watcher = Watcher::new();
     let mut raw = vec![0; PIECE_BYTES];
@@ -232,8 +255,22 @@ fn pack(id: ImageId, mut pipe: File, pieces: &mpsc::Sender<Vec<u8>>) -> Result<(
         }
     }
     watcher.finish().map_err(|e| e.to_string())?;
-    let _ = encoder.finish(&mut out);
-    give(&mut out, 1)
+    // Its word and its stream come on different ways. A whole stream that no word follows has lost
+    // its rank in this very moment.
+    let About { told, host, program } = about;
+    let begun =
+        told.blocking_recv().map_err(|_| "its rank died before it told of it".to_owned())?;
+    let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let note = Note {
+        counts: begun.counts,
+        taken_ms: taken.map_or(0, |since| since.as_millis() as u64),
+        host,
+        program,
+        pause_ns: begun.pause_ns,
+    };
+    let _ = encoder.finish_with(&note::encode(&note), &mut out);
+    give(&mut out, 1)?;
+    Ok(begun.counts)
 }
 
 /// Declares the new life and finds the newest image for it.

@@ -1,14 +1,15 @@
 //! One life of one rank: from the process's start to its last byte of output.
 
 use super::control::{Control, Datagram};
+use super::held::Hold;
 use super::images::{self, Restore, TakingImage};
-use super::output::{self, Forwarded, OutputPipe};
+use super::output::{self, OutputPipe};
 use super::page::Page;
 use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
 use super::{Agent, Event, executed, processes};
-use crate::orders::{Executed, How, ProcessId, Report, Start};
+use crate::orders::{Commitment, Executed, How, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
@@ -20,8 +21,13 @@ use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
 
+/// Between two requests to make text final.
+const SETTLE_PAUSE: Duration = Duration::from_millis(20);
+/// How long a rank may take to do so before it is woken again.
+const SETTLE_PATIENCE: Duration = Duration::from_millis(250);
 /// How long a process may live on after it closed its control socket unasked.
 const CONTROL_GRACE: Duration = Duration::from_millis(500);
 /// Closed sockets of processes that have nothing more to say about MPI are no failure.
@@ -47,6 +53,12 @@ pub struct Life {
     pub input: Option<mpsc::UnboundedSender<Vec<u8>>>,
     pub image: Option<TakingImage>,
     pub start: Start,
+    /// Text that is not final yet, if such text is held.
+    pub hold: Option<Arc<Hold>>,
+    /// The places of its output up to which it was asked to make everything final.
+    settling: Option<[u64; 2]>,
+    /// What had been written when its images were taken that are stored and not yet committed.
+    pub written_of: Vec<(ImageNo, [u64; 2])>,
     outbox: mpsc::UnboundedSender<Outgoing>,
     kick: Arc<OnceLock<Kick>>,
     child: Option<Child>,
@@ -103,6 +115,11 @@ impl Life {
         executed::find(self.rank_pid?, self.process.pid, &self.file)
     }
 
+    /// The program's file, for whoever looks at its images.
+    pub fn program(&self) -> String {
+        self.file.display().to_string()
+    }
+
     /// It told that its program ends.
     pub fn is_exiting(&mut self) {
         self.exiting = true;
@@ -121,6 +138,8 @@ impl Agent {
             // The launcher knows that it is dead, or would not start another; make sure.
             self.bury(old);
         }
+        // It says them again, or something better.
+        self.last_words.remove(&start.rank);
         if start.incarnation == Incarnation(0)
             || self.directory.borrow().checkpoint_servers.is_empty()
         {
@@ -201,14 +220,24 @@ impl Agent {
         for (stream, printed) in forwarded.iter().zip(start.printed) {
             stream.fetch_max(printed, Ordering::SeqCst);
         }
+        let hold = job.commitment.map(|_| {
+            let (link, window) = (self.link.clone(), self.window.clone());
+            Arc::new(Hold::new(rank, forwarded.clone(), link, window))
+        });
         let pipes =
             [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
         let mut exited = Vec::new();
         for (stream, pipe) in pipes.into_iter().flatten().enumerate() {
-            exited.push(
-                self.follow(pipe, stream as u8, rank, incarnation, &page, &forwarded)
-                    .map_err(system)?,
-            );
+            exited.push(self.follow(OutputPipe {
+                pipe: nonblocking(pipe).map_err(system)?,
+                stream: stream as u8,
+                rank,
+                page: page.clone(),
+                forwarded: forwarded.clone(),
+                hold: hold.clone(),
+                incarnation,
+                events: self.events.clone(),
+            }));
         }
 
         let kick = Arc::new(OnceLock::new());
@@ -225,6 +254,9 @@ impl Agent {
             input,
             image: None,
             start,
+            hold,
+            settling: None,
+            written_of: Vec::new(),
             outbox,
             kick,
             child: Some(child),
@@ -241,19 +273,8 @@ impl Agent {
         })
     }
 
-    fn follow(
-        &self,
-        pipe: OwnedFd,
-        stream: u8,
-        rank: Rank,
-        incarnation: Incarnation,
-        page: &Arc<Page>,
-        forwarded: &Forwarded,
-    ) -> std::io::Result<oneshot::Sender<()>> {
-        rustix::io::ioctl_fionbio(&pipe, true)?;
-        let pipe = watched(pipe)?;
-        let (page, forwarded) = (page.clone(), forwarded.clone());
-        let reader = OutputPipe { pipe, stream, rank, page, forwarded };
+    fn follow(&self, reader: OutputPipe) -> oneshot::Sender<()> {
+        let (rank, incarnation) = (reader.rank, reader.incarnation);
         let (tell_exit, exit) = oneshot::channel();
         let (tell_drained, drained) = oneshot::channel();
         tokio::spawn(reader.forward(self.link.clone(), self.window.clone(), exit, tell_drained));
@@ -263,7 +284,69 @@ impl Agent {
             let _ = drained.await;
             let _ = events.send(Event::Drained { rank, incarnation });
         });
-        Ok(tell_exit)
+        tell_exit
+    }
+
+    // ---- text that is not final -----------------------------------------------------------------
+
+    /// Asks a rank whose text is held to make it final: all that it did before is to be stable.
+    pub(super) fn settle(&mut self, rank: Rank, incarnation: Incarnation) {
+        let by_events =
+            self.job.as_ref().is_some_and(|job| job.commitment == Some(Commitment::Events));
+        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.is_talking()) else {
+            return;
+        };
+        if by_events
+            && life.settling.is_none()
+            && life.hold.as_ref().is_some_and(|hold| !hold.is_empty())
+        {
+            let read = [word::STDOUT_READ, word::STDERR_READ].map(|index| life.page.get(index));
+            life.settling = Some(read);
+            life.send(&ToRank::Settle, Vec::new(), true);
+            self.look_again(rank, incarnation);
+        }
+    }
+
+    fn look_again(&self, rank: Rank, incarnation: Incarnation) {
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(SETTLE_PATIENCE).await;
+            let _ = events.send(Event::Unsettled { rank, incarnation });
+        });
+    }
+
+    /// A program that took the request in the middle of a call, and then computes, would answer
+    /// at its next call: it is woken again. (The request itself is sent once, so that an answer
+    /// can only be to that.)
+    pub(super) fn unsettled(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.settling.is_some())
+        else {
+            return;
+        };
+        if let Some(kick) = life.kick.get() {
+            kick.send(boot_abi::SIGNAL);
+        }
+        self.look_again(rank, incarnation);
+    }
+
+    /// It has done so.
+    pub(super) fn settled(&mut self, rank: Rank, incarnation: Incarnation) {
+        let events = self.events.clone();
+        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        if let (Some(ends), Some(hold)) = (life.settling.take(), &life.hold) {
+            hold.release(ends);
+            // A program that prints all the time is not interrupted all the time.
+            tokio::spawn(async move {
+                tokio::time::sleep(SETTLE_PAUSE).await;
+                let _ = events.send(Event::Held { rank, incarnation });
+            });
+        }
+    }
+
+    /// The job ends: what was held is all that there will ever be.
+    pub(super) fn say_last_words(&mut self) {
+        let living = self.lives.values().filter_map(|life| life.hold.as_ref());
+        living.chain(self.last_words.values()).for_each(|hold| hold.release_all());
     }
 
     // ---- the end ------------------------------------------------------------------------------
@@ -358,6 +441,13 @@ impl Agent {
             }
             return self.start(start);
         }
+        if let Some(hold) = life.hold {
+            if matches!(ending, How::Code(_)) || life.released {
+                hold.release_all();
+            } else {
+                self.last_words.insert(rank, hold);
+            }
+        }
         let seen_ns = at.elapsed().as_nanos() as u64;
         self.report(rank, life.incarnation, Report::Ended { ending, seen_ns });
     }
@@ -384,6 +474,11 @@ impl Agent {
         }
         processes::kill_descendants();
     }
+}
+
+fn nonblocking(pipe: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    rustix::io::ioctl_fionbio(&pipe, true)?;
+    watched(pipe)
 }
 
 fn unusable(code: i32) -> Option<&'static str> {

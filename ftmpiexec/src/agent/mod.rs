@@ -8,6 +8,7 @@
 mod broker;
 mod control;
 mod executed;
+mod held;
 mod images;
 mod lives;
 mod output;
@@ -30,11 +31,13 @@ use ftmpi_transport::auth::{self, Authenticated, JobKey, Listener};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
 use ftmpi_wire::{Incarnation, Rank};
+use held::Hold;
 use lives::Life;
 use output::{Forwarded, Window};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -57,6 +60,10 @@ pub enum Event {
     Exited { rank: Rank, incarnation: Incarnation },
     /// Its output has been read to the end.
     Drained { rank: Rank, incarnation: Incarnation },
+    /// Text of a rank is held until it is final: see that it becomes so.
+    Held { rank: Rank, incarnation: Incarnation },
+    /// Time to see whether it did.
+    Unsettled { rank: Rank, incarnation: Incarnation },
     /// Something to tell the launcher about a life, if it still lives.
     Report { rank: Rank, incarnation: Incarnation, report: Report },
     /// A channel that a rank asked for is connected.
@@ -65,6 +72,7 @@ pub enum Event {
         incarnation: Incarnation,
         peer: Rank,
         peer_incarnation: Incarnation,
+        round: u32,
         socket: OwnedFd,
     },
     /// Another agent's rank asks for a channel.
@@ -75,6 +83,7 @@ pub enum Event {
         incarnation: Incarnation,
         peer: Rank,
         peer_incarnation: Incarnation,
+        round: u32,
         socket: OwnedFd,
     },
     /// A connection to the event logger.
@@ -107,6 +116,9 @@ pub struct Agent {
     job: Option<Job>,
     lives: BTreeMap<Rank, Life>,
     forwarded: BTreeMap<Rank, Forwarded>,
+    /// What lives that were killed had said and was not final: their last words, if no other life
+    /// comes after them.
+    last_words: BTreeMap<Rank, Arc<Hold>>,
     broker: Broker,
     directory: watch::Sender<Directory>,
     window: Window,
@@ -163,6 +175,7 @@ async fn run_agent() -> anyhow::Result<()> {
         job: None,
         lives: BTreeMap::new(),
         forwarded: BTreeMap::new(),
+        last_words: BTreeMap::new(),
         broker: Broker::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
@@ -189,6 +202,7 @@ async fn run_agent() -> anyhow::Result<()> {
         }
     };
     agent.kill_everything();
+    agent.say_last_words();
     drop(agent);
     if let (false, Some(directory)) = (told_to_stop, &summons.temporary) {
         remove_after(directory).await;
@@ -293,14 +307,17 @@ impl Agent {
             Event::ControlGrace { rank, incarnation } => self.control_grace(rank, incarnation),
             Event::Exited { rank, incarnation } => self.exited(rank, incarnation),
             Event::Drained { rank, incarnation } => self.drained(rank, incarnation),
+            Event::Held { rank, incarnation } => self.settle(rank, incarnation),
+            Event::Unsettled { rank, incarnation } => self.unsettled(rank, incarnation),
             Event::Report { rank, incarnation, report } => {
                 if self.life(rank, incarnation).is_some() {
                     self.report(rank, incarnation, report);
                 }
             }
-            Event::Connected { rank, incarnation, peer, peer_incarnation, socket }
-            | Event::Accepted { rank, incarnation, peer, peer_incarnation, socket } => {
-                self.hand_over_socket((rank, incarnation), (peer, peer_incarnation), socket);
+            Event::Connected { rank, incarnation, peer, peer_incarnation, round, socket }
+            | Event::Accepted { rank, incarnation, peer, peer_incarnation, round, socket } => {
+                let (rank, peer) = ((rank, incarnation), (peer, peer_incarnation));
+                self.hand_over_socket(rank, peer, round, socket);
             }
             Event::Incoming(caller) => self.incoming(*caller),
             Event::LoggerConnected { rank, incarnation, socket } => {
@@ -360,6 +377,12 @@ impl Agent {
 
     fn life_mut(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Life> {
         self.lives.get_mut(&rank).filter(|life| life.incarnation == incarnation)
+    }
+
+    /// How the job calls this host.
+    fn host_name(&self) -> String {
+        let hosts = self.job.as_ref().map(|job| &job.view.hosts);
+        hosts.and_then(|hosts| hosts.get(self.host as usize)).cloned().unwrap_or_default()
     }
 
     fn report(&self, rank: Rank, incarnation: Incarnation, report: Report) {

@@ -6,6 +6,7 @@
 //! that cannot print holds back the rank's output and nothing else.
 
 use super::Event;
+use super::held::Hold;
 use super::page::Page;
 use super::watched::watched;
 use crate::orders::{FromAgent, OUTPUT_WINDOW_BYTES, Report};
@@ -34,6 +35,11 @@ impl Window {
         Self(Arc::new(Semaphore::new(OUTPUT_WINDOW_BYTES)))
     }
 
+    /// So many bytes are on their way.
+    pub fn sent(&self, bytes: usize) {
+        self.0.forget_permits(bytes);
+    }
+
     /// The launcher has printed so many bytes; it cannot print more than it was sent.
     pub fn printed(&self, bytes: u32) {
         let missing = OUTPUT_WINDOW_BYTES.saturating_sub(self.0.available_permits());
@@ -54,6 +60,12 @@ pub struct OutputPipe {
     pub page: Arc<Page>,
     /// What has left already.
     pub forwarded: Forwarded,
+    /// Text is held here until it is final, if it is to be held.
+    pub hold: Option<Arc<Hold>>,
+    /// In which life.
+    pub incarnation: Incarnation,
+    /// Who asks the rank to make it final.
+    pub events: mpsc::UnboundedSender<Event>,
 }
 
 enum Got {
@@ -122,17 +134,31 @@ impl OutputPipe {
         let mut drained = Some(drained);
         let mut gone = false;
         loop {
+            if let Some(hold) = self.hold.as_ref().filter(|_| !gone) {
+                tokio::select! {
+                    () = hold.has_room(self.stream) => {}
+                    _ = &mut exited => gone = true,
+                }
+            }
             let Ok(permit) = window.0.acquire_many(CHUNK_BYTES as u32).await else { return };
             match self.read() {
-                Got::Bytes(offset, bytes) => {
-                    if let Some((offset, bytes)) = self.fresh(offset, bytes) {
-                        // Given back when the launcher has printed them.
-                        drop(permit);
-                        window.0.forget_permits(bytes.len());
-                        let (rank, stream) = (self.rank, self.stream);
-                        let _ = link.send(FromAgent::Output { rank, stream, offset, bytes });
+                Got::Bytes(offset, bytes) => match &self.hold {
+                    Some(hold) => {
+                        if hold.push(self.stream, offset, bytes) {
+                            let (rank, incarnation) = (self.rank, self.incarnation);
+                            let _ = self.events.send(Event::Held { rank, incarnation });
+                        }
                     }
-                }
+                    None => {
+                        if let Some((offset, bytes)) = self.fresh(offset, bytes) {
+                            // Given back when the launcher has printed them.
+                            drop(permit);
+                            window.sent(bytes.len());
+                            let (rank, stream) = (self.rank, self.stream);
+                            let _ = link.send(FromAgent::Output { rank, stream, offset, bytes });
+                        }
+                    }
+                },
                 Got::End => return,
                 Got::Nothing => {
                     drop(permit);

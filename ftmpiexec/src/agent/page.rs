@@ -79,6 +79,19 @@ impl Page {
             duplicates: self.get(word::DUPLICATES),
             resent: self.get(word::RESENT),
             replayed: self.get(word::REPLAYED),
+            piggyback_bytes: self.get(word::PIGGYBACK_BYTES),
+            piggyback_events: self.get(word::PIGGYBACK_EVENTS),
+            piggyback_build_ns: self.get(word::PIGGYBACK_BUILD_NS),
+            piggyback_merge_ns: self.get(word::PIGGYBACK_MERGE_NS),
+            held_events: self.get(word::HELD_EVENTS),
+            logger_round_trips: self.get(word::LOGGER_ROUND_TRIPS),
+            logger_round_trip_ns: self.get(word::LOGGER_ROUND_TRIP_NS),
+            recovered_from_logger: self.get(word::RECOVERED_FROM_LOGGER),
+            recovered_from_peers: self.get(word::RECOVERED_FROM_PEERS),
+            recovery_ns: self.get(word::RECOVERY_NS),
+            channel_state_bytes: self.get(word::CHANNEL_STATE_BYTES),
+            wave_wait_ns: self.get(word::WAVE_WAIT_NS),
+            held_frames: self.get(word::HELD_FRAMES),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::control::Datagram;
 use super::{Agent, images};
 use crate::orders::{Report, Telling};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
+use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 
 impl Agent {
@@ -30,13 +31,15 @@ impl Agent {
                 life.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
                 self.report(rank, incarnation, Report::Hello { pid, resumed, no_image, executed });
                 self.rank_is_there(rank, incarnation);
+                self.settle(rank, incarnation);
             }
-            FromRank::Open { peer, incarnation: peer_incarnation } => {
-                self.open((rank, incarnation), (peer, peer_incarnation));
+            FromRank::Open { peer, incarnation: peer_incarnation, round } => {
+                self.open((rank, incarnation), (peer, peer_incarnation), round);
             }
             FromRank::OpenEventLog => self.open_event_log(rank, incarnation),
             FromRank::ImageBegun { image, written, consumed, pause_ns, .. } => {
-                let begun = images::Begun { image, written, consumed };
+                let counts = Counts { written, consumed };
+                let begun = images::Begun { image, counts, pause_ns };
                 self.report(rank, incarnation, Report::ImageTaken { image, pause_ns });
                 self.image_begun(rank, incarnation, begun);
             }
@@ -46,9 +49,13 @@ impl Agent {
             FromRank::CaughtUp { replayed } => {
                 self.report(rank, incarnation, Report::CaughtUp { replayed });
             }
+            FromRank::ChannelLost { peer, incarnation: peer_incarnation } => {
+                self.report(rank, incarnation, Report::ChannelLost { peer, peer_incarnation });
+            }
             FromRank::LogFull { bytes } => {
                 self.report(rank, incarnation, Report::LogFull { bytes });
             }
+            FromRank::Settled => self.settled(rank, incarnation),
             FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
             FromRank::Exiting { code } => {
                 if let Some(life) = self.life_mut(rank, incarnation) {
@@ -116,8 +123,13 @@ impl Agent {
             return;
         };
         match what {
-            Telling::TakeImage(image) => self.take_image(rank, incarnation, image),
+            Telling::TakeImage { image, keep } => self.take_image(rank, incarnation, image, keep),
             Telling::ImageCommitted { image, oldest } => {
+                let written = life.written_of.iter().find(|(number, _)| *number == image);
+                if let (Some((_, written)), Some(hold)) = (written, &life.hold) {
+                    hold.release(*written);
+                }
+                life.written_of.retain(|(number, _)| *number > image);
                 life.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
             }
             Telling::ImageFailed(image) => {

@@ -1,10 +1,11 @@
 //! Hosts, their slots, and the servers that they carry.
 
 use ftmpi_wire::Rank;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Which ranks a server serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServerDuty {
     /// All that no other line claims.
     Rest,
@@ -20,7 +21,7 @@ impl ServerDuty {
 }
 
 /// One host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Its name.
     pub name: String,

@@ -4,12 +4,15 @@ mod locality;
 mod machinefile;
 mod normalize;
 mod plan;
+mod protocol;
 
 pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::{Plan, Starter};
 
-use clap::{Args, Parser, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -23,6 +26,8 @@ Examples:
   ftmpiexec -n 1 ./master : -n 3 ./worker        two programs in one job (MPMD)
   ftmpiexec -n 4 --inject kill:rank=2,at=3s --report run.json ./prog
                                                  kill rank 2 after 3 s and write what happened
+  ftmpiexec -n 4 --job-dir job ./prog            can be continued after the death of everything:
+  ftmpiexec --restart job                        same program and options, unless others are given
   ftmpiexec --doctor ./prog                      look for what could stand in the way
 
 Machine file (-f), one host a line:
@@ -33,11 +38,19 @@ for example
   store:0  event-logger=0-3,6  checkpoint-server   (no ranks; RANKS: which ones it serves)
 Servers that no line names run where ftmpiexec runs.
 
+Protocols (--protocol): pessimistic: no message leaves before the events that it depends on are in
+the event logger · causal: nobody waits, such events travel with the messages until they are there;
+--piggyback vcausal (quickest to choose; default), manetho or logon (choose fewest);
+--event-logger off: no server, but whoever restarts asks all other ranks for its events
+
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
-Points: init, log-sent, log-acknowledged, ring-read, rendezvous, image, replay, finalize-begin,
-finalize, finalize-end, exit
+Points: init, log-sent, log-acknowledged, ring-read, rendezvous, wave, image, replay (it begins),
+replay-step (an answer is repeated), finalize-begin, finalize, finalize-end, exit
+
+SIGTERM (with --job-dir or --grace) and SIGUSR1 take a last image of every rank, keep the job directory,
+say how to go on, and end with code 75. SIGINT (Ctrl-C), and SIGTERM without these options, end the job.
 
 Exit code: the program's (the first rank whose code is not 0); 127: no such program; 126: it cannot
 be run; 128 + signal: it was killed and could not be brought back.";
@@ -69,6 +82,12 @@ pub struct Cli {
     /// Put the rank's number before each line of its output
     #[arg(short = 'l', long, alias = "l")]
     pub prepend_rank: bool,
+    /// Standard output of each rank into a file; %r is its number, %h its host
+    #[arg(long, value_name = "PATTERN")]
+    pub outfile_pattern: Option<String>,
+    /// Standard error likewise
+    #[arg(long, value_name = "PATTERN")]
+    pub errfile_pattern: Option<String>,
     /// How other hosts are reached; `fork` starts all agents here (for tests)
     #[arg(long, value_enum, default_value = "ssh", value_name = "HOW", alias = "bootstrap")]
     pub launcher: LauncherKind,
@@ -79,18 +98,35 @@ pub struct Cli {
     #[arg(long, value_name = "PATH")]
     pub remote_path: Option<PathBuf>,
 
-    /// Fault tolerance: `pessimistic` (logs messages, restarts only what failed) or `none`
+    /// Fault tolerance: `pessimistic` and `causal` (log messages, restart only what failed; see
+    /// below), `coordinated` (images of all ranks in waves, all return to the last one) or `none`
     #[arg(long, value_name = "NAME", default_value = "pessimistic")]
     pub protocol: String,
+    /// causal: how the events that travel with messages are chosen
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub piggyback: Option<PiggybackChoice>,
+    /// causal: without an event logger ranks hold one another's events
+    #[arg(long, value_enum, value_name = "ON/OFF")]
+    pub event_logger: Option<Switch>,
+    /// Waves of `coordinated`: `blocking` empties the channels and holds messages until the images
+    /// are taken (default); `nonblocking` keeps what is under way and lets the program go on
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub wave: Option<WaveChoice>,
     /// Which receptions are logged
     #[arg(long, value_enum, default_value = "nondeterministic", value_name = "WHICH")]
     pub events: EventsChoice,
     /// Whether MPI_Wtime is logged, so that a replay sees the same times
     #[arg(long, value_enum, default_value = "log", value_name = "HOW")]
     pub wtime: WtimeChoice,
-    /// Time from the end of one image's transfer to the next image of the same rank
+    /// Time from the end of one image's transfer to the next image of the same rank; between waves,
+    /// with `coordinated`
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub ckpt_interval: std::time::Duration,
+    /// Whose image is next, where ranks take theirs one by one: `periodic` (each on its own),
+    /// `round-robin`, `random`, `payload` (whose image frees most of the logs); `young-daly`:
+    /// the interval follows from the measured cost of images and rate of failures, also of waves
+    #[arg(long, value_enum, default_value = "periodic", value_name = "POLICY")]
+    pub ckpt_policy: PolicyChoice,
     /// Images of processes: `off` replays from the start of the program instead
     #[arg(long, value_enum, default_value = "on", value_name = "ON/OFF")]
     pub ckpt: Switch,
@@ -98,6 +134,13 @@ pub struct Cli {
     /// below the current one, removed after success]
     #[arg(long, value_name = "DIR")]
     pub job_dir: Option<PathBuf>,
+    /// Go on with the job in this directory after all its processes are gone: same program, arguments
+    /// and options; hosts and most options may be given anew
+    #[arg(long, value_name = "DIR", conflicts_with = "job_dir")]
+    pub restart: Option<PathBuf>,
+    /// Time for the last images of all ranks after SIGTERM or SIGUSR1 [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub grace: Option<std::time::Duration>,
     /// Write what happened as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -107,6 +150,10 @@ pub struct Cli {
     /// Restarts of ranks in the whole job before it is given up
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_restarts: u32,
+    /// How long ranks wait for an event logger whose disk is full or whose host is gone, before the
+    /// job ends (it can be continued then)
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_time)]
+    pub storage_patience: std::time::Duration,
     /// MiB that the sender log of a rank may hold before images are taken early to cut it;
     /// 0: a quarter of the host's memory, shared among its ranks
     #[arg(long, value_name = "MIB", default_value_t = 0)]
@@ -114,9 +161,10 @@ pub struct Cli {
     /// Inject a fault (see below)
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
-    /// `raw`: output as it comes; `lines`: whole lines only, so that ranks never mix within one
-    #[arg(long, value_enum, default_value = "raw", value_name = "HOW")]
-    pub output: OutputChoice,
+    /// `raw`: output as it comes; `lines`: whole lines only, so that ranks never mix within one;
+    /// `committed`: only what no failure can make untrue any more; `lines,committed`: both
+    #[arg(long, value_enum, default_value = "raw", value_name = "HOW", value_delimiter = ',')]
+    pub output: Vec<OutputChoice>,
     /// Check what could stand in the way, and say what to do
     #[arg(long)]
     pub doctor: bool,
@@ -170,9 +218,31 @@ pub enum LauncherKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PiggybackChoice {
+    Vcausal,
+    Manetho,
+    Logon,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EventsChoice {
     All,
     Nondeterministic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PolicyChoice {
+    Periodic,
+    RoundRobin,
+    Random,
+    Payload,
+    YoungDaly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WaveChoice {
+    Blocking,
+    Nonblocking,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -197,22 +267,73 @@ pub enum Switch {
 pub enum OutputChoice {
     Raw,
     Lines,
+    Committed,
+}
+
+/// A command line.
+#[derive(Debug)]
+pub struct CommandLine {
+    /// What is said once.
+    pub cli: Cli,
+    /// The `:`-separated parts.
+    pub parts: Vec<Part>,
+    /// The options of the first part, as they were given, without the program.
+    pub options: Vec<String>,
+    /// Names of the fields that were given, not left at their defaults.
+    given: HashSet<String>,
+}
+
+impl CommandLine {
+    /// Whether this option was given.
+    pub fn gave(&self, field: &str) -> bool {
+        self.given.contains(field)
+    }
+
+    /// The options of an earlier command line, where this one says nothing else.
+    pub fn over(&self, mut earlier: Cli) -> Cli {
+        let later = &self.cli;
+        macro_rules! take {
+            ($($field:ident),*) => {
+                $(if self.gave(stringify!($field)) {
+                    earlier.$field = later.$field.clone();
+                })*
+            };
+        }
+        if self.gave("hosts") || self.gave("machinefile") {
+            (earlier.hosts, earlier.machinefile, earlier.ppn) = (None, None, None);
+        }
+        take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
+        take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
+        take!(storage_patience);
+        // Faults belong to one run.
+        earlier.inject = later.inject.clone();
+        earlier
+    }
 }
 
 /// Reads the command line; prints help or an error and ends the process where clap would.
 ///
 /// # Errors
 /// A command line that is well-formed but makes no sense, in one line.
-pub fn parse(arguments: Vec<String>) -> anyhow::Result<(Cli, Vec<Part>)> {
+pub fn parse(arguments: Vec<String>) -> anyhow::Result<CommandLine> {
     let mut groups = normalize::split_parts(arguments).into_iter();
     let first = normalize::options::<Cli>(groups.next().unwrap_or_default());
-    let cli = Cli::parse_from(first);
+    let matches = Cli::command().get_matches_from(&first);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = matches
+        .ids()
+        .map(clap::Id::as_str)
+        .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+        .map(str::to_owned)
+        .collect();
+    let program = cli.part.command.len();
+    let options = first.get(1..first.len() - program).unwrap_or_default().to_vec();
     let mut parts = vec![cli.part.clone()];
     for group in groups {
         let arguments = std::iter::once("ftmpiexec".to_owned()).chain(group).collect();
         parts.push(LaterPart::parse_from(normalize::options::<LaterPart>(arguments)).part);
     }
-    Ok((cli, parts))
+    Ok(CommandLine { cli, parts, options, given })
 }
 
 /// `30s`, `500ms`, `2m`, `1h`, or a number of seconds.
@@ -240,7 +361,31 @@ mod tests {
     use super::*;
 
     fn parse_line(line: &str) -> (Cli, Vec<Part>) {
+        let line = command_line(line);
+        (line.cli, line.parts)
+    }
+
+    fn command_line(line: &str) -> CommandLine {
         parse(line.split_whitespace().map(str::to_owned).collect()).unwrap()
+    }
+
+    #[test]
+    fn a_continued_job_keeps_its_options_unless_others_are_given() {
+        let line = "ftmpiexec -n 2 -hosts a,b -ppn 2 --ckpt-interval 9s -l --inject kill:rank=1,at=1s \
+                    ./prog -hosts x";
+        let first = command_line(line);
+        assert_eq!(first.options.last().map(String::as_str), Some("kill:rank=1,at=1s"));
+        let stored = std::iter::once("ftmpiexec".to_owned()).chain(first.options);
+        let merged =
+            |line: &str| command_line(line).over(parse(stored.clone().collect()).unwrap().cli);
+        let same = merged("ftmpiexec --restart d");
+        assert_eq!((same.hosts.as_deref(), same.ppn), (Some("a,b"), Some(2)));
+        assert_eq!((same.ckpt_interval.as_secs(), same.prepend_rank), (9, true));
+        assert!(same.inject.is_empty(), "a fault is not repeated");
+        let other = merged("ftmpiexec --restart d -f hosts --ckpt-interval 30s");
+        assert_eq!((other.hosts.as_deref(), other.ppn), (None, None));
+        assert_eq!(other.machinefile, Some("hosts".into()));
+        assert_eq!(other.ckpt_interval.as_secs(), 30);
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
-    Cli, EventsChoice, LauncherKind, OutputChoice, Part, Switch, TransportChoice, WtimeChoice,
+    Cli, CommandLine, LauncherKind, OutputChoice, Part, PolicyChoice, Switch, TransportChoice,
 };
 use crate::inject::Fault;
-use crate::orders::Program;
+use crate::job_dir::plan_file::{Past, Saved};
+use crate::job_dir::progress::Progress;
+use crate::orders::{Commitment, Program};
 use anyhow::{Context, bail};
-use ftmpi_wire::control::{Events, ProtocolConfig};
+use ftmpi_protocols::scheduler::Policy;
+use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,8 +40,12 @@ pub struct Plan {
     pub protocol: ProtocolConfig,
     /// Whether a failed rank can be restarted.
     pub fault_tolerant: bool,
+    /// All ranks return to the last wave of images after a failure.
+    pub coordinated: bool,
     /// When images are taken.
     pub ckpt_interval: Option<Duration>,
+    /// Whose image is next.
+    pub ckpt_policy: Policy,
     /// Given by the user, or none.
     pub job_dir: Option<PathBuf>,
     /// Where the report goes.
@@ -49,12 +56,18 @@ pub struct Plan {
     pub log_limit: u64,
     /// In the whole job.
     pub max_restarts: u32,
+    /// How long ranks wait for an event logger that cannot serve them.
+    pub storage_patience: Duration,
     /// Faults to inject.
     pub faults: Vec<Fault>,
     /// Rank numbers before lines.
     pub prepend_rank: bool,
     /// Whole lines only.
     pub whole_lines: bool,
+    /// Text is held until it is final; by what.
+    pub commitment: Option<Commitment>,
+    /// Files for output and error of the ranks.
+    pub file_patterns: [Option<String>; 2],
     /// How other hosts are reached.
     pub starter: Starter,
     /// Names of the hosts whose agents are not started here.
@@ -63,7 +76,18 @@ pub struct Plan {
     pub remote_path: PathBuf,
     /// Say more.
     pub verbose: bool,
+    /// The options as given, for the plan of the job.
+    pub options: Vec<String>,
+    /// The job that is to be continued, if it is not a new one.
+    pub continued: Option<Box<Past>>,
+    /// For the last images after SIGTERM or SIGUSR1.
+    pub grace: Duration,
+    /// SIGTERM asks for them; else it ends the job.
+    pub grace_at_sigterm: bool,
 }
+
+/// What `--grace` is when it is not given.
+const GRACE: Duration = Duration::from_secs(60);
 
 /// Ranks of one job at the most: what a job view may hold in one datagram.
 const RANKS_MAX: usize = 16_384;
@@ -74,52 +98,137 @@ impl Plan {
         self.remote.contains(host)
     }
 
+    /// Whether anything is started on another machine.
+    pub fn is_anything_remote(&self) -> bool {
+        !self.remote.is_empty()
+    }
+
     /// Checks a command line and completes it.
     ///
     /// # Errors
     /// What makes no sense, in one line.
-    pub fn new(cli: &Cli, parts: &[Part]) -> anyhow::Result<Self> {
-        let mut machines = match (&cli.hosts, &cli.machinefile) {
-            (Some(_), Some(_)) => bail!("-hosts and -f cannot be used together"),
-            (Some(list), None) => {
-                machinefile::parse_list(list).map_err(|e| anyhow::anyhow!("-hosts: {e}"))?
-            }
-            (None, Some(file)) => {
-                let text = std::fs::read_to_string(file)
-                    .with_context(|| format!("machine file {}", file.display()))?;
-                machinefile::parse_file(&text)
-                    .map_err(|e| anyhow::anyhow!("machine file {}: {e}", file.display()))?
-            }
-            (None, None) => {
-                machinefile::parse_list("localhost").map_err(|e| anyhow::anyhow!("{e}"))?
-            }
+    pub fn of(line: &CommandLine) -> anyhow::Result<Self> {
+        match &line.cli.restart {
+            Some(directory) => Self::continued(line, directory.clone()),
+            None => Self::new(&line.cli, &line.parts, line.options.clone()),
+        }
+    }
+
+    /// The plan of a new job.
+    ///
+    /// # Errors
+    /// What makes no sense, in one line.
+    pub fn new(cli: &Cli, parts: &[Part], options: Vec<String>) -> anyhow::Result<Self> {
+        let machines = match machines(cli)? {
+            Some(machines) => machines,
+            None => machinefile::parse_list("localhost").map_err(|e| anyhow::anyhow!("{e}"))?,
         };
+        let programs = programs(cli, parts)?;
+        let program_of = parts
+            .iter()
+            .enumerate()
+            .flat_map(|(number, part)| (0..part.ranks).map(move |_| number as u32))
+            .collect();
+        Ok(Self { options, ..Self::build(cli, machines, programs, program_of)? })
+    }
+
+    /// The plan of a job that an earlier launcher began: what its images depend on as it was then,
+    /// the rest as it was or as this command line says.
+    fn continued(line: &CommandLine, directory: PathBuf) -> anyhow::Result<Self> {
+        if line.parts.iter().any(|part| !part.command.is_empty()) {
+            bail!("--restart goes on with the job's own program and arguments: give none");
+        }
+        let directory = directory
+            .canonicalize()
+            .with_context(|| format!("--restart {}", directory.display()))?;
+        let mut saved = Saved::read(&directory)?;
+        if Progress::ended_well(&directory) {
+            bail!(
+                "the job in {} has ended with exit code 0: there is nothing to go on with",
+                directory.display()
+            );
+        }
+        let ranks = saved.program_of.len();
+        if line.gave("ranks") && line.cli.part.ranks as usize != ranks {
+            bail!("--restart: the job has {ranks} ranks, which cannot be changed (-n)");
+        }
+        for fixed in
+            ["env", "genv", "wdir", "protocol", "piggyback", "event_logger", "events", "wtime"]
+        {
+            if line.gave(fixed) {
+                bail!(
+                    "--restart: --{} is part of the job and of its images and cannot be changed",
+                    fixed.replace('_', "-")
+                );
+            }
+        }
+        let stored = std::iter::once("ftmpiexec".to_owned()).chain(saved.options.iter().cloned());
+        let earlier = super::parse(stored.collect())?.cli;
+        let cli = line.over(earlier);
+        let machines = match machines(&line.cli)? {
+            Some(machines) => {
+                saved.move_servers(&machines)?;
+                machines
+            }
+            None => saved.machines.clone(),
+        };
+        let mut plan =
+            Self::build(&cli, machines, saved.programs.clone(), saved.program_of.clone())?;
+        if !line.gave("report") {
+            plan.report = plan.report.map(|file| saved.directory.join(file));
+        }
+        if plan.protocol.name == "none" {
+            bail!("--restart: the protocol none keeps nothing from which a job could go on");
+        }
+        if plan.coordinated {
+            bail!(
+                "--restart: a job under the protocol coordinated cannot be continued yet: its ranks \
+                 must go back to one wave, and that is not chosen from old images; start it anew"
+            );
+        }
+        let servers = saved.servers.iter().filter_map(|server| server.host.clone());
+        plan.note_remote(servers);
+        plan.protocol = saved.protocol.clone();
+        plan.options = saved.options.clone();
+        plan.job_dir = Some(directory.clone());
+        plan.grace_at_sigterm = true;
+        plan.continued = Some(Box::new(Past { directory, saved }));
+        Ok(plan)
+    }
+
+    fn note_remote(&mut self, hosts: impl Iterator<Item = String>) {
+        if self.starter != Starter::Fork {
+            self.remote.extend(hosts.filter(|name| !locality::is_here(name)));
+        }
+    }
+
+    fn build(
+        cli: &Cli,
+        machines: Vec<Machine>,
+        programs: Vec<Program>,
+        program_of: Vec<u32>,
+    ) -> anyhow::Result<Self> {
         if machines.is_empty() {
             bail!("-hosts names no host");
         }
-        machines = merge(machines);
-        let programs = programs(cli, parts)?;
-        let ranks: usize = parts.iter().map(|part| part.ranks as usize).sum();
+        let machines = merge(machines);
+        let ranks = program_of.len();
         if ranks == 0 {
             bail!("-n must be at least 1");
         }
         if ranks > RANKS_MAX {
             bail!("{ranks} ranks are more than this version starts ({RANKS_MAX})");
         }
-        let program_of = parts
-            .iter()
-            .enumerate()
-            .flat_map(|(number, part)| (0..part.ranks).map(move |_| number as u32))
-            .collect();
         let placement = place(&machines, ranks, cli.ppn)?;
-        if !ftmpi_protocols::registry::NAMES.contains(&cli.protocol.as_str()) {
-            bail!(
-                "--protocol {}: there is {}",
-                cli.protocol,
-                ftmpi_protocols::registry::NAMES.join(" and ")
-            );
+        let mut protocol = super::protocol::config(cli)?;
+        if protocol.name == "causal"
+            && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1
+        {
+            // Each logger knows of its own ranks only.
+            protocol.settings.push(("stable-vector".into(), "piggyback".into()));
         }
         let fault_tolerant = cli.protocol != "none";
+        let coordinated = cli.protocol == "coordinated";
         if cli.ckpt_interval < Duration::from_millis(10) {
             bail!("--ckpt-interval must be at least 10ms");
         }
@@ -143,44 +252,96 @@ impl Plan {
                     .to_vec(),
             ),
         };
-        let remote = match starter {
-            Starter::Fork => HashSet::new(),
-            Starter::Remote(_) => {
-                let names = machines.iter().map(|machine| machine.name.clone());
-                names.filter(|name| !locality::is_here(name)).collect()
-            }
-        };
+        let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe().context("where is this program?")?;
-        Ok(Self {
+        let mut plan = Self {
             machines,
             placement,
             programs,
             program_of,
-            protocol: ProtocolConfig {
-                name: cli.protocol.clone(),
-                events: match cli.events {
-                    EventsChoice::All => Events::All,
-                    EventsChoice::Nondeterministic => Events::Nondeterministic,
-                },
-                log_wtime: cli.wtime == WtimeChoice::Log,
-                settings: Vec::new(),
-            },
+            protocol,
             fault_tolerant,
+            coordinated,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
+            ckpt_policy: policy(cli)?,
             job_dir: cli.job_dir.clone(),
             report: cli.report.clone(),
             force_tcp: cli.transport == TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             max_restarts: cli.max_restarts,
+            storage_patience: cli.storage_patience,
             faults,
             prepend_rank: cli.prepend_rank,
-            whole_lines: cli.output == OutputChoice::Lines,
+            whole_lines: cli.output.contains(&OutputChoice::Lines),
+            commitment: commitment(cli, fault_tolerant)?,
+            file_patterns: [cli.outfile_pattern.clone(), cli.errfile_pattern.clone()],
             starter,
-            remote,
+            remote: HashSet::new(),
             remote_path: cli.remote_path.clone().unwrap_or(own),
             verbose: cli.verbose,
-        })
+            options: Vec::new(),
+            continued: None,
+            grace: cli.grace.unwrap_or(GRACE),
+            grace_at_sigterm: cli.grace.is_some() || cli.job_dir.is_some(),
+        };
+        plan.note_remote(names.into_iter());
+        Ok(plan)
     }
+}
+
+/// What makes text final, if it is to be held until then.
+fn commitment(cli: &Cli, fault_tolerant: bool) -> anyhow::Result<Option<Commitment>> {
+    if !fault_tolerant || !cli.output.contains(&OutputChoice::Committed) {
+        return Ok(None);
+    }
+    if cli.protocol == "pessimistic" {
+        return Ok(Some(Commitment::Events));
+    }
+    if cli.ckpt == Switch::Off {
+        bail!(
+            "--output committed: under the protocol {} only an image makes text final, and images \
+             are off",
+            cli.protocol
+        );
+    }
+    Ok(Some(Commitment::Images))
+}
+
+/// Whose image is next.
+fn policy(cli: &Cli) -> anyhow::Result<Policy> {
+    let policy = match cli.ckpt_policy {
+        PolicyChoice::Periodic => Policy::Periodic,
+        PolicyChoice::RoundRobin => Policy::RoundRobin,
+        PolicyChoice::Random => Policy::Random(u64::from(std::process::id())),
+        PolicyChoice::Payload => Policy::Payload,
+        PolicyChoice::YoungDaly => Policy::YoungDaly,
+    };
+    let of_waves = matches!(policy, Policy::Periodic | Policy::YoungDaly);
+    if cli.protocol == "coordinated" && !of_waves {
+        bail!(
+            "--ckpt-policy chooses among ranks, and under --protocol coordinated all take their \
+             images together: use periodic or young-daly"
+        );
+    }
+    Ok(policy)
+}
+
+/// The hosts that the command line names, if it does.
+fn machines(cli: &Cli) -> anyhow::Result<Option<Vec<Machine>>> {
+    Ok(match (&cli.hosts, &cli.machinefile) {
+        (Some(_), Some(_)) => bail!("-hosts and -f cannot be used together"),
+        (Some(list), None) => {
+            Some(machinefile::parse_list(list).map_err(|e| anyhow::anyhow!("-hosts: {e}"))?)
+        }
+        (None, Some(file)) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("machine file {}", file.display()))?;
+            let machines = machinefile::parse_file(&text)
+                .map_err(|e| anyhow::anyhow!("machine file {}: {e}", file.display()))?;
+            Some(machines)
+        }
+        (None, None) => None,
+    })
 }
 
 /// A host that is named twice gives the sum of its slots.

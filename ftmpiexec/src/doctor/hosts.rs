@@ -21,7 +21,7 @@ pub fn look(cli: &Cli, parts: &[Part]) -> Vec<Finding> {
             part.command.push("true".into());
         }
     }
-    let plan = match Plan::new(cli, &parts) {
+    let plan = match Plan::new(cli, &parts, Vec::new()) {
         Ok(plan) => plan,
         Err(e) => return vec![Finding::bad(WHAT, format!("{e:#}"))],
     };

@@ -12,7 +12,7 @@ use ftmpi_wire::Rank;
 use std::time::Duration;
 
 /// The point at which a replayed rank stands before each recorded event.
-pub const REPLAY_POINT: &str = "replay";
+pub const REPLAY_POINTS: [&str; 2] = ["replay", "replay-step"];
 
 /// One `--inject`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,9 @@ pub enum Fault {
 }
 
 /// A kind of server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum ServerKind {
     /// Event logger.
     EventLogger,
@@ -92,6 +94,8 @@ pub const POINTS: &[&str] = &[
     "rendezvous",
     "image",
     "replay",
+    "replay-step",
+    "wave",
     "finalize-begin",
     "finalize",
     "finalize-end",

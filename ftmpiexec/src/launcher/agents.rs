@@ -1,7 +1,8 @@
 //! Agents as the launcher sees them: started here or over ssh, called back, lost, started again.
 
 use super::{Authenticated, Event, Launcher, ProcessId, started_at};
-use crate::cli::{Starter, own_address_towards};
+use crate::cli::{Machine, Plan, Starter, own_address_towards};
+use crate::job_dir::progress::RankProgress;
 use crate::orders::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
@@ -61,6 +62,33 @@ impl AgentState {
         self.link = None;
         if let Some(kill) = self.kill.take() {
             let _ = kill.send(());
+        }
+    }
+}
+
+/// Processes of an earlier run that may have outlived it are killed by the agents of their hosts before
+/// anything starts there.
+pub fn give_leftovers(
+    agents: &mut [AgentState],
+    plan: &Plan,
+    machines_then: &[Machine],
+    ranks: &[RankProgress],
+) {
+    for (rank, known) in ranks.iter().enumerate() {
+        let Some((process, then)) = known.process.zip(machines_then.get(known.host as usize))
+        else {
+            continue;
+        };
+        let same = |now: &&Machine| now.name == then.name;
+        let here = |now: &Machine| !plan.is_remote(&now.name);
+        let place = match plan.machines.iter().find(same) {
+            Some(found) => plan.machines.iter().position(|now| now.name == found.name),
+            // On this machine, under another name.
+            None if !plan.is_remote(&then.name) => plan.machines.iter().position(here),
+            None => None,
+        };
+        if let Some(place) = place {
+            agents[place].processes.insert(Rank(rank as u32), process);
         }
     }
 }

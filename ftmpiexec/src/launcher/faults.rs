@@ -1,7 +1,7 @@
 //! Carries out the faults that the user asked for.
 
 use super::Launcher;
-use crate::inject::{Due, Fault, REPLAY_POINT};
+use crate::inject::{Due, Fault, REPLAY_POINTS};
 use crate::orders::ToAgent;
 use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::control::InjectPoint;
@@ -46,7 +46,7 @@ impl Launcher {
             && (phase == Phase::Replaying as u64 || phase == Phase::Starting as u64);
         let fired: Vec<usize> = self
             .points(rank)
-            .filter(|(_, point, _)| (point.point == REPLAY_POINT) == replaying)
+            .filter(|(_, point, _)| REPLAY_POINTS.contains(&point.point.as_str()) == replaying)
             .map(|(index, _, _)| index)
             .collect();
         self.fired.extend(fired.into_iter().map(|index| (index, rank)));

@@ -1,11 +1,14 @@
 //! Standard input for rank 0, kept for its later lives.
 //!
 //! Guarantees: each life is fed from the byte at which its image stands; nothing is read from the
-//! user before the program can take it; with fault tolerance what was read is kept in an unnamed
-//! file, without it nothing is kept.
+//! user before the program can take it; with fault tolerance what was read is kept in a file of the
+//! job's directory, without it nothing is kept.
+//!
+//! A continued job is fed what was read before, then what the new launcher reads. A regular file as
+//! standard input is taken for the same file again and continued where reading had stopped.
 
 use super::Event;
-use super::job_dir::JobDir;
+use crate::job_dir::JobDir;
 use ftmpi_wire::Incarnation;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -32,6 +35,8 @@ pub struct StandardInput {
     /// Bytes read from the user.
     read: u64,
     ended: bool,
+    /// The job is continued.
+    again: bool,
     /// The life that is fed, and how far.
     life: Option<Incarnation>,
     sent: u64,
@@ -44,19 +49,25 @@ pub struct StandardInput {
 }
 
 impl StandardInput {
-    /// Nothing is read yet.
+    /// Nothing is read yet; `ended`: the job is continued, and whether its input was at its end.
     pub fn new(
         job_dir: Option<&JobDir>,
+        ended: Option<bool>,
         events: async_mpsc::UnboundedSender<Event>,
     ) -> io::Result<Self> {
         let store = match job_dir {
-            Some(directory) => Store::File(tempfile::tempfile_in(directory.path())?),
+            Some(directory) => Store::File(directory.input()?),
             None => Store::Memory(VecDeque::new()),
+        };
+        let read = match &store {
+            Store::File(file) => file.metadata()?.len(),
+            Store::Memory(_) => 0,
         };
         Ok(Self {
             store,
-            read: 0,
-            ended: false,
+            read,
+            ended: ended.unwrap_or(false),
+            again: ended.is_some(),
             life: None,
             sent: 0,
             end_sent: false,
@@ -70,6 +81,10 @@ impl StandardInput {
     /// Rank 0 begins a life and has so much of its input behind it.
     pub fn begin_life(&mut self, incarnation: Incarnation, consumed: u64) {
         self.life = Some(incarnation);
+        if self.again && consumed > self.read {
+            // What an image had behind it was lost with the power; nobody asks for it any more.
+            self.read = consumed;
+        }
         self.sent = consumed.min(self.read);
         self.end_sent = false;
         self.unconfirmed = 0;
@@ -141,6 +156,9 @@ impl StandardInput {
             self.ended = true;
             return;
         }
+        if self.again && self.read > 0 && rustix::fs::fstat(&stdin).is_ok_and(is_regular) {
+            let _ = rustix::fs::seek(&stdin, rustix::fs::SeekFrom::Start(self.read));
+        }
         let (ask, asked) = std::sync::mpsc::sync_channel(1);
         let events = self.events.clone();
         // A thread, for a read of the terminal cannot be given up; it ends with the process.
@@ -164,6 +182,10 @@ impl StandardInput {
     }
 }
 
+fn is_regular(about: rustix::fs::Stat) -> bool {
+    rustix::fs::FileType::from_raw_mode(about.st_mode).is_file()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +193,7 @@ mod tests {
     #[test]
     fn a_later_life_is_fed_from_where_its_image_stands() {
         let (events, _inbox) = async_mpsc::unbounded_channel();
-        let mut input = StandardInput::new(None, events).unwrap();
+        let mut input = StandardInput::new(None, None, events).unwrap();
         input.store = Store::File(tempfile::tempfile().unwrap());
         input.arrived(b"hello world").unwrap();
         input.arrived(b"").unwrap();

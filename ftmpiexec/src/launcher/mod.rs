@@ -5,17 +5,21 @@
 //! printed once; two signals at most are needed to make everything go away.
 
 mod agents;
+mod control;
 mod faults;
 mod input;
-mod job_dir;
+mod past;
 mod servers;
 
 use crate::agent::program::{self, ProgramError};
 use crate::agent::started_at;
 use crate::cli::Plan;
 use crate::inject::FaultClock;
+use crate::job_dir::JobDir;
+use crate::job_dir::plan_file::Saved;
+use crate::job_dir::progress::Progress;
 use crate::orders::{Executed, FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
-use crate::output::{Printer, Style};
+use crate::output::{Files, Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
 pub use agents::shell_word;
@@ -27,7 +31,6 @@ use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::control::JobView;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
-use job_dir::JobDir;
 use servers::Servers;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -62,9 +65,21 @@ enum Event {
     /// Time to start a server again.
     ServerAgain { index: usize },
     /// Text was printed; `false`: nobody reads it any more.
-    Printed { host: u32, launch: u64, bytes: u32, read: bool },
+    Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
+    /// The servers told what an earlier run had stored.
+    Past(Result<Vec<past::Found>, String>),
     /// Standard input; empty at its end.
     Input(Vec<u8>),
+    /// Somebody asks for images now.
+    ImagesWanted(mpsc::UnboundedSender<String>),
+}
+
+/// So much of a rank's stream is out.
+#[derive(Debug, Clone, Copy)]
+struct Printed {
+    rank: Rank,
+    stream: u8,
+    bytes: u64,
 }
 
 struct Launcher {
@@ -76,6 +91,12 @@ struct Launcher {
     agents: Vec<AgentState>,
     servers: Servers,
     job_dir: Option<JobDir>,
+    /// What a later launcher must know.
+    saved: Saved,
+    saved_changed: bool,
+    progress: Option<Progress>,
+    past_asked: bool,
+    past_known: bool,
     printer: Printer,
     recorder: Recorder,
     input: StandardInput,
@@ -92,6 +113,10 @@ struct Launcher {
     events: mpsc::UnboundedSender<Event>,
     outcome: Option<(i32, Option<String>, bool)>,
     interrupted: bool,
+    /// Last images are being taken.
+    suspending: bool,
+    /// Who waits for images.
+    asking: Vec<control::Asking>,
 }
 
 /// Runs a job; the exit code.
@@ -111,40 +136,77 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         return Ok(e.exit_code());
     }
     let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
-    let printer = Printer::start(style);
+    let printer = Printer::start(style, output_files(&plan)?);
     let mut signals = Signals::new()?;
     let key = JobKey::generate();
-    let elsewhere = plan.machines.iter().any(|machine| plan.is_remote(&machine.name));
+    let elsewhere = plan.is_anything_remote();
     let bind = if elsewhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
     let listen = listener.local_addr()?;
-    let job_dir = if plan.fault_tolerant { Some(JobDir::create(&plan, &printer)?) } else { None };
+    let job_dir = if plan.fault_tolerant { Some(JobDir::take(&plan, &printer)?) } else { None };
     let (events, mut inbox) = mpsc::unbounded_channel();
     let size = plan.placement.len();
+    let job = job(&plan)?;
+    let servers = Servers::new(&plan, job_dir.as_ref(), elsewhere)?;
+    let mut saved = match &plan.continued {
+        Some(past) => past.saved.clone(),
+        None => Saved::new(&plan, job.local_rank_of.clone(), job.stack_limit),
+    };
+    saved.servers = servers.describe();
+    let progress = job_dir.as_ref().map(|directory| directory.progress(size)).transpose()?;
+    let mut agents: Vec<AgentState> = plan.machines.iter().map(|_| AgentState::default()).collect();
+    if let (Some(past), Some(progress)) = (&plan.continued, &progress) {
+        agents::give_leftovers(&mut agents, &plan, &past.saved.machines, progress.ranks());
+    }
+    if let Some(directory) = &job_dir {
+        saved.runs += u32::from(plan.continued.is_some());
+        saved.machines.clone_from(&plan.machines);
+        directory.save(&saved)?;
+    }
+    let known = progress.as_ref().filter(|_| plan.continued.is_some());
+    let printed = known.map_or_else(
+        || vec![[0; 2]; size],
+        |progress| progress.ranks().iter().map(|rank| rank.printed).collect(),
+    );
+    let input_ended = known.map(Progress::input_ended);
     let mut launcher = Launcher {
         dispatcher: Dispatcher::new(dispatcher_settings(&plan)),
-        agents: plan.machines.iter().map(|_| AgentState::default()).collect(),
-        servers: Servers::new(&plan, job_dir.as_ref(), elsewhere)?,
+        agents,
+        servers,
         recorder: Recorder::new(&plan),
-        input: StandardInput::new(job_dir.as_ref(), events.clone())?,
-        printed: vec![[0; 2]; size],
-        executed: HashMap::new(),
+        input: StandardInput::new(job_dir.as_ref(), input_ended, events.clone())?,
+        printed,
+        executed: saved.executed.iter().cloned().collect(),
         faults: FaultClock::new(&plan.faults, size as u32),
         fired: HashSet::new(),
         no_image_told: HashSet::new(),
-        job: job(&plan)?,
+        job,
         begin: Instant::now(),
         running_since: None,
         begun: false,
         outcome: None,
         interrupted: false,
+        suspending: false,
+        asking: Vec::new(),
         plan,
         key,
         listen,
         job_dir,
+        saved,
+        saved_changed: false,
+        progress,
+        past_asked: false,
+        past_known: false,
         printer,
         events,
     };
+    if let Some(directory) = &launcher.job_dir
+        && let Err(e) = control::listen(directory.path(), launcher.events.clone())
+    {
+        launcher
+            .printer
+            .say(format!("nobody can ask this job for images: no socket in its directory: {e}"));
+    }
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
     let mut tick = tokio::time::interval(TICK);
@@ -182,6 +244,16 @@ fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
     Ok(())
 }
 
+fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
+    let host = |host: &u32| plan.machines[*host as usize].name.as_str();
+    let hosts: Vec<&str> = plan.placement.iter().map(host).collect();
+    let [out, err] = plan.file_patterns.each_ref().map(Option::as_deref);
+    Ok([
+        Files::create("-outfile-pattern", out, &hosts)?,
+        Files::create("-errfile-pattern", err, &hosts)?,
+    ])
+}
+
 fn dispatcher_settings(plan: &Plan) -> Settings {
     Settings {
         hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
@@ -190,9 +262,12 @@ fn dispatcher_settings(plan: &Plan) -> Settings {
         fault_tolerant: plan.fault_tolerant,
         restarts_max: plan.max_restarts,
         same_death_max: SAME_DEATH_MAX,
+        coordinated: plan.coordinated,
+        storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {
             interval,
             at_once_max: 2 * plan.machines.len().max(1),
+            policy: plan.ckpt_policy,
         }),
     }
 }
@@ -210,10 +285,16 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
             *next - 1
         })
         .collect();
+    let past = plan.continued.as_ref().map(|past| &past.saved);
+    // Whatever an image may depend on is as it was at the first start.
+    let node_of = past.map_or_else(|| plan.placement.clone(), |past| past.node_of.clone());
+    let local_rank_of = past.map_or(local_rank_of, |past| past.local_rank_of.clone());
+    let stack_limit = past.map_or((stack.soft, stack.hard), |past| past.stack_limit);
     Ok(Job {
         view: JobView {
             size: size as u32,
             host_of: plan.placement.clone(),
+            node_of,
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
             incarnations: vec![Incarnation(0); size],
             app_number: 0,
@@ -225,12 +306,14 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
             force_tcp: plan.force_tcp,
             images: plan.ckpt_interval.is_some(),
             log_limit: plan.log_limit,
+            epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         },
         programs: plan.programs.clone(),
         program_of: plan.program_of.clone(),
         local_rank_of,
+        commitment: plan.commitment,
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
-        stack_limit: (stack.soft, stack.hard),
+        stack_limit,
     })
 }
 
@@ -238,6 +321,7 @@ struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    user: Signal,
 }
 
 impl Signals {
@@ -246,6 +330,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
+            user: signal(SignalKind::user_defined1())?,
         })
     }
 
@@ -254,6 +339,7 @@ impl Signals {
             _ = self.interrupt.recv() => libc::SIGINT,
             _ = self.terminate.recv() => libc::SIGTERM,
             _ = self.hangup.recv() => libc::SIGHUP,
+            _ = self.user.recv() => libc::SIGUSR1,
         }
     }
 }
@@ -275,6 +361,9 @@ impl Launcher {
             if !self.servers.all_up() {
                 return;
             }
+            if self.plan.continued.is_some() && !self.past_known {
+                return self.ask_for_past();
+            }
             self.begun = true;
         }
         while let Some(command) = self.dispatcher.next_command() {
@@ -283,6 +372,9 @@ impl Launcher {
                 Command::Announce { rank, incarnation, host } => {
                     self.job.view.incarnations[rank.index()] = incarnation;
                     self.job.view.host_of[rank.index()] = host;
+                    if let Some(progress) = &mut self.progress {
+                        progress.lives(rank, incarnation);
+                    }
                     self.to_all(&ToAgent::Announce { rank, incarnation, host });
                 }
                 Command::Start { rank, incarnation, host, images, or_beginning } => {
@@ -298,8 +390,25 @@ impl Launcher {
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
-                Command::TakeImage { rank, incarnation, image } => {
-                    self.tell(rank, incarnation, Telling::TakeImage(image));
+                Command::TakeImage { rank, incarnation, image, keep } => {
+                    self.tell(rank, incarnation, Telling::TakeImage { image, keep });
+                }
+                Command::Kill { rank, incarnation } => {
+                    // No point of fault injection did this.
+                    self.recorder.killed(rank, incarnation, self.begin.elapsed());
+                    let (host, _) = self.dispatcher.location(rank);
+                    self.to_agent(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
+                }
+                Command::WaveOver(over) => {
+                    self.recorder.wave_over(&over);
+                    if self.plan.verbose {
+                        let (wave, seconds) = (over.wave, over.took.as_secs_f64());
+                        let megabytes = over.bytes as f64 / 1e6;
+                        let what = if over.complete.is_some() { "complete" } else { "void" };
+                        self.printer.say(format!(
+                            "wave {wave} is {what} after {seconds:.2} s, {megabytes:.1} MB"
+                        ));
+                    }
                 }
                 Command::ImageCommitted { rank, incarnation, image, oldest } => {
                     self.tell(rank, incarnation, Telling::ImageCommitted { image, oldest });
@@ -346,9 +455,14 @@ impl Launcher {
             Event::ServerAgain { index } => {
                 self.servers.start(index, &self.key, &self.events);
             }
-            Event::Printed { host, launch, bytes, read } => {
+            Event::Past(past) => self.past_is_known(past),
+            Event::ImagesWanted(tell) => self.images_wanted(tell),
+            Event::Printed { host, launch, bytes, read, upto } => {
                 if self.agents[host as usize].is_launch(launch) {
                     self.to_agent(host, ToAgent::OutputPrinted(bytes));
+                }
+                if let Some(progress) = self.progress.as_mut().filter(|_| read) {
+                    progress.printed(upto.rank, upto.stream, upto.bytes);
                 }
                 if !read {
                     // As a program that writes into a closed pipe.
@@ -359,6 +473,9 @@ impl Launcher {
             Event::Input(bytes) => {
                 if let Err(e) = self.input.arrived(&bytes) {
                     self.printer.say(format!("standard input cannot be kept: {e}"));
+                }
+                if let Some(progress) = self.progress.as_mut().filter(|_| bytes.is_empty()) {
+                    progress.input_has_ended();
                 }
                 self.pump_input();
             }
@@ -395,8 +512,10 @@ impl Launcher {
         *printed = (*printed).max(offset + u64::from(window));
         let launch = self.agents[host as usize].launch;
         let events = self.events.clone();
-        self.printer.rank(rank.0, stream, bytes, move |read| {
-            let _ = events.send(Event::Printed { host, launch, bytes: window, read });
+        let end = offset + u64::from(window);
+        self.printer.rank(rank.0, stream, bytes, move |read, held| {
+            let upto = Printed { rank, stream, bytes: end.saturating_sub(held as u64) };
+            let _ = events.send(Event::Printed { host, launch, bytes: window, read, upto });
         });
     }
 
@@ -405,6 +524,9 @@ impl Launcher {
         let input = match report {
             Report::Spawned { process, consumed } => {
                 self.agents[host as usize].processes.insert(rank, process);
+                if let Some(progress) = &mut self.progress {
+                    progress.runs(rank, host, process);
+                }
                 self.recorder.spawned(rank, incarnation, process.pid, now);
                 if self.plan.verbose {
                     let name = &self.plan.machines[host as usize].name;
@@ -426,6 +548,9 @@ impl Launcher {
             }
             Report::Hello { pid, resumed, no_image, executed } => {
                 if let Some(executed) = executed {
+                    self.saved.executed.retain(|(other, _)| *other != rank);
+                    self.saved.executed.push((rank, (*executed).clone()));
+                    self.saved_changed = true;
                     self.executed.insert(rank, *executed);
                 }
                 self.recorder.hello(rank, incarnation, pid, now);
@@ -436,6 +561,9 @@ impl Launcher {
                 Input::Hello { rank, incarnation, resumed, can_image }
             }
             Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
+            Report::ChannelLost { peer, peer_incarnation } => {
+                Input::ChannelLost { rank, incarnation, peer, peer_incarnation }
+            }
             Report::LogFull { bytes } => {
                 if self.plan.verbose {
                     let megabytes = bytes as f64 / 1e6;
@@ -445,10 +573,17 @@ impl Launcher {
                 }
                 Input::LogFull
             }
+            Report::LoggerTrouble { why, for_good } => {
+                Input::LoggerTrouble { rank, incarnation, why, for_good }
+            }
+            Report::LoggerBack => Input::LoggerBack { rank, incarnation },
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },
-            Report::ImageTaken { pause_ns, .. } => return self.recorder.image_taken(pause_ns),
+            Report::ImageTaken { pause_ns, .. } => {
+                self.recorder.image_taken(pause_ns);
+                Input::Paused { pause: Duration::from_nanos(pause_ns) }
+            }
             Report::ImageCommitted { image, oldest, took_ns } => {
                 self.recorder.image_committed(image.bytes, took_ns);
                 if self.plan.verbose {
@@ -459,14 +594,17 @@ impl Launcher {
                         took_ns as f64 / 1e9
                     ));
                 }
+                self.answer_who_asks(Some((rank, Ok((image.image, image.bytes)))));
                 Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
             }
             Report::ImageFailed { image, why } => {
                 self.recorder.image_failed();
+                self.answer_who_asks(Some((rank, Err(&why))));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
             Report::Counters(counters) => {
-                return self.recorder.counters(rank, incarnation, counters);
+                self.recorder.counters(rank, incarnation, counters);
+                Input::Received { rank, bytes: counters.bytes_received }
             }
             Report::InputTaken(bytes) => {
                 if rank == Rank(0) {
@@ -518,6 +656,12 @@ impl Launcher {
 
     fn tick(&mut self) {
         self.tell_dispatcher(Input::Tick);
+        if std::mem::take(&mut self.saved_changed)
+            && let Some(directory) = &self.job_dir
+            && let Err(e) = directory.save(&self.saved)
+        {
+            self.printer.say(format!("{e:#}; the job goes on, but cannot be continued later"));
+        }
         if let Some(since) = self.running_since {
             for due in self.faults.take_due(since.elapsed()) {
                 self.inject(due);
@@ -537,6 +681,17 @@ impl Launcher {
                 self.agent_gone(host, launch, "its agent has been silent for 10 s");
             }
         }
+        if let Some(progress) = &mut self.progress {
+            if let Some(file) = progress.take_unsynced() {
+                tokio::task::spawn_blocking(move || file.sync_data());
+            }
+            if let Some(e) = progress.take_trouble() {
+                self.printer.say(format!(
+                    "how far the job has come cannot be stored: {e}; the job goes on, but if this \
+                     launcher dies, a later one may repeat output (told once)"
+                ));
+            }
+        }
         let failures = self.dispatcher.failures();
         let back = failures.iter().filter(|failure| failure.caught_up_at.is_some()).count();
         self.printer.status(format!(
@@ -550,7 +705,20 @@ impl Launcher {
         ));
     }
 
+    /// Batch systems send SIGTERM or SIGUSR1 before the time of a job is over: last images, and an end
+    /// from which a later launcher goes on. A second one of them is meant seriously.
     fn interrupt(&mut self, signal: i32) {
+        let asks = match signal {
+            libc::SIGUSR1 => true,
+            libc::SIGTERM => self.plan.grace_at_sigterm,
+            _ => false,
+        };
+        // A job under `coordinated` could not be continued: there is no use in a last image of it.
+        let continuable = self.plan.ckpt_interval.is_some() && !self.plan.coordinated;
+        if asks && self.begun && continuable && !self.suspending {
+            self.suspending = true;
+            return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });
+        }
         self.interrupted = true;
         self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
     }
@@ -600,7 +768,7 @@ impl Launcher {
         for agent in &mut self.agents {
             agent.kill_hard();
         }
-        self.servers.stop().await;
+        self.servers.stop(keep).await;
         if let Some(text) = text {
             self.printer.say(text);
         }
@@ -612,13 +780,20 @@ impl Launcher {
                 code = if code == 0 { 1 } else { code };
             }
         }
+        if let Some(progress) = self.progress.as_mut().filter(|_| code == 0 && !keep) {
+            progress.has_ended(code);
+            if let Some(file) = progress.take_unsynced() {
+                let _ = file.sync_data();
+            }
+        }
         if let Some(directory) = self.job_dir.take() {
+            control::close(directory.path());
             if directory.temporary().is_some() && !keep {
                 self.servers.remove_remote_directories(directory.path()).await;
             }
             directory.finish(keep, &self.printer);
         }
-        self.printer.finish();
-        Ok(code)
+        let kept = self.printer.finish();
+        Ok(if kept || code != 0 { code } else { 1 })
     }
 }

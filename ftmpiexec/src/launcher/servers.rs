@@ -2,13 +2,15 @@
 //! again on the same address and directory when they die.
 
 use super::agents::shell_word;
-use super::job_dir::JobDir;
 use super::{Event, Launcher};
 use crate::cli::{Machine, Plan, ServerDuty, Starter};
 use crate::inject::{Fault, ServerKind};
+use crate::job_dir::JobDir;
+use crate::job_dir::plan_file::SavedServer;
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Rank;
+use rustix::process::Pid;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -24,14 +26,43 @@ const FAILURES_MAX: u32 = 10;
 const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 /// From the kill of a server to its end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// A server that was asked to end may need this long for its last sync.
+const ASK_LIMIT: Duration = Duration::from_secs(4);
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// A server that ran this long starts with a clean record.
 const GOOD_RUN: Duration = Duration::from_secs(10);
 
+/// What a server says whose directory another one has not left yet.
+const IN_USE: &str = "is in use by another server";
+/// A server of an earlier run on another host may need this long to see that its launcher is gone.
+const IN_USE_PATIENCE: Duration = Duration::from_secs(90);
+
+/// How a server is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// As if it had died.
+    Kill,
+    /// It may make durable what it has.
+    Ask,
+}
+
+/// The next start of a server that ended.
+#[derive(Debug)]
+enum Again {
+    /// It died.
+    After(Duration),
+    /// The one before it has not left yet.
+    Quietly(Duration),
+}
+
 #[derive(Debug)]
 struct Server {
     kind: ServerKind,
-    /// Where it runs; none: beside the launcher.
+    /// Its number among those of its kind.
+    number: usize,
+    /// The host that it was placed on; none: the launcher's.
+    place: Option<String>,
+    /// Where it is started by ssh; none: beside the launcher.
     host: Option<String>,
     directory: PathBuf,
     /// Where it listens, once known; it comes back there.
@@ -39,8 +70,10 @@ struct Server {
     up: bool,
     launch: u64,
     started: Instant,
+    /// The first start.
+    begun: Instant,
     failures: u32,
-    kill: Option<oneshot::Sender<()>>,
+    kill: Option<oneshot::Sender<Manner>>,
     runs: Option<JoinHandle<()>>,
     serves: Vec<Rank>,
 }
@@ -66,9 +99,18 @@ impl Servers {
         let mut servers = Vec::new();
         if let Some(job_dir) = job_dir {
             let images = plan.ckpt_interval.is_some();
-            let kinds = [ServerKind::EventLogger, ServerKind::CheckpointServer];
-            for kind in kinds.into_iter().filter(|k| images || *k == ServerKind::EventLogger) {
-                servers.extend(of_kind(kind, plan, job_dir, size)?);
+            let wanted = [
+                (ServerKind::EventLogger, plan.protocol.uses_logger()),
+                (ServerKind::CheckpointServer, images),
+            ];
+            let before = plan.continued.as_ref().map_or(&[][..], |past| &past.saved.servers);
+            for (kind, wanted) in wanted {
+                let known: Vec<&SavedServer> = before.iter().filter(|s| s.kind == kind).collect();
+                if !known.is_empty() {
+                    servers.extend(known.into_iter().map(|known| again(known, plan, job_dir)));
+                } else if wanted {
+                    servers.extend(of_kind(kind, plan, job_dir, size)?);
+                }
             }
         }
         Ok(Self {
@@ -86,6 +128,17 @@ impl Servers {
             }),
             size,
         })
+    }
+
+    /// For the plan of the job.
+    pub fn describe(&self) -> Vec<SavedServer> {
+        let describe = |server: &Server| SavedServer {
+            kind: server.kind,
+            number: server.number,
+            host: server.place.clone(),
+            serves: server.serves.clone(),
+        };
+        self.servers.iter().map(describe).collect()
     }
 
     /// Starts them all.
@@ -235,17 +288,18 @@ impl Servers {
     pub fn kill(&mut self, kind: ServerKind) {
         for server in self.servers.iter_mut().filter(|server| server.kind == kind) {
             if let Some(kill) = server.kill.take() {
-                let _ = kill.send(());
+                let _ = kill.send(Manner::Kill);
             }
         }
     }
 
-    /// The job is over: returns when they are gone and write no more.
-    pub async fn stop(&mut self) {
+    /// The job is over: returns when they are gone and write no more. `keep`: what they have is needed.
+    pub async fn stop(&mut self, keep: bool) {
+        let manner = if keep { Manner::Ask } else { Manner::Kill };
         for server in &mut self.servers {
             server.launch += 1;
             if let Some(kill) = server.kill.take() {
-                let _ = kill.send(());
+                let _ = kill.send(manner);
             }
         }
         for server in &mut self.servers {
@@ -278,7 +332,7 @@ impl Servers {
     }
 
     /// Takes note of an end; the pause before the next start, or why there is none.
-    fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Duration, String>> {
+    fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Again, String>> {
         let server = &mut self.servers[index];
         if server.launch != launch {
             return None;
@@ -290,17 +344,54 @@ impl Servers {
             Some(host) => format!("the {} on {host}", server.kind.name()),
             None => format!("the {}", server.kind.name()),
         };
+        if never_up && why.contains(IN_USE) && server.begun.elapsed() < IN_USE_PATIENCE {
+            return Some(Ok(Again::Quietly(RESTART_PAUSE)));
+        }
         if never_up {
             return Some(Err(format!("{name} cannot be started: {why}")));
         }
         if server.failures > FAILURES_MAX {
             return Some(Err(format!("{name} cannot be kept alive: {why}")));
         }
-        Some(Ok(RESTART_PAUSE * server.failures))
+        Some(Ok(Again::After(RESTART_PAUSE * server.failures)))
     }
 
     fn name(&self, index: usize) -> &'static str {
         self.servers[index].kind.name()
+    }
+}
+
+fn server(
+    kind: ServerKind,
+    number: usize,
+    place: Option<String>,
+    plan: &Plan,
+    job_dir: &JobDir,
+) -> Server {
+    Server {
+        kind,
+        number,
+        host: place.clone().filter(|name| plan.is_remote(name)),
+        place,
+        directory: job_dir.path().join(format!("{}-{number}", kind.name())),
+        address: None,
+        up: false,
+        launch: 0,
+        started: Instant::now(),
+        begun: Instant::now(),
+        failures: 0,
+        kill: None,
+        runs: None,
+        serves: Vec::new(),
+    }
+}
+
+/// A server of the earlier run.
+fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Server {
+    let place = known.host.clone();
+    Server {
+        serves: known.serves.clone(),
+        ..server(known.kind, known.number, place, plan, job_dir)
     }
 }
 
@@ -314,28 +405,13 @@ fn of_kind(
         ServerKind::EventLogger => machine.event_logger.clone(),
         ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
     };
-    let new = |host: Option<String>, number: usize| Server {
-        kind,
-        host,
-        directory: job_dir.path().join(format!("{}-{number}", kind.name())),
-        address: None,
-        up: false,
-        launch: 0,
-        started: Instant::now(),
-        failures: 0,
-        kill: None,
-        runs: None,
-        serves: Vec::new(),
-    };
+    let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
     let mut servers: Vec<(Server, ServerDuty)> = plan
         .machines
         .iter()
         .filter_map(|machine| Some((machine, duty(machine)?)))
         .enumerate()
-        .map(|(number, (machine, duty))| {
-            let host = plan.is_remote(&machine.name).then(|| machine.name.clone());
-            (new(host, number), duty)
-        })
+        .map(|(number, (machine, duty))| (new(Some(machine.name.clone()), number), duty))
         .collect();
     let claimed = |rank: Rank| servers.iter().position(|(_, duty)| duty.claims(rank));
     let claims: Vec<Option<usize>> = (0..size as u32).map(|rank| claimed(Rank(rank))).collect();
@@ -356,7 +432,7 @@ fn of_kind(
 async fn run_server(
     mut command: Command,
     key_line: Option<String>,
-    killed: oneshot::Receiver<()>,
+    killed: oneshot::Receiver<Manner>,
     index: usize,
     launch: u64,
     events: &mpsc::UnboundedSender<Event>,
@@ -397,7 +473,13 @@ async fn run_server(
     });
     let status = tokio::select! {
         status = child.wait() => status,
-        _ = killed => {
+        manner = killed => {
+            if manner == Ok(Manner::Ask)
+                && let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32))
+            {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                let _ = tokio::time::timeout(ASK_LIMIT, child.wait()).await;
+            }
             let _ = child.start_kill();
             child.wait().await
         }
@@ -414,10 +496,16 @@ impl Launcher {
     pub(super) fn server_ended(&mut self, index: usize, launch: u64, why: &str) {
         match self.servers.ended(index, launch, why) {
             None => {}
-            Some(Ok(pause)) => {
-                let name = self.servers.name(index);
-                self.printer.say(format!("the {name} died ({why}); starting it again"));
-                self.recorder.server_failed();
+            Some(Ok(again)) => {
+                let pause = match again {
+                    Again::Quietly(pause) => pause,
+                    Again::After(pause) => {
+                        let name = self.servers.name(index);
+                        self.printer.say(format!("the {name} died ({why}); starting it again"));
+                        self.recorder.server_failed();
+                        pause
+                    }
+                };
                 let events = self.events.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(pause).await;

@@ -28,6 +28,11 @@ impl Lines {
         out
     }
 
+    /// Bytes that wait for the rest of their line.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// What is left at the end, though it is no whole line.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut out = Vec::new();

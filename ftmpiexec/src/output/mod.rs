@@ -4,9 +4,11 @@
 //! that stands still holds back the ranks' output and nothing else of the job; our own lines come
 //! between the ranks' lines, not inside them.
 
+mod files;
 mod lines;
 pub mod status_line;
 
+pub use files::Files;
 use lines::Lines;
 use status_line::StatusLine;
 use std::collections::HashMap;
@@ -30,8 +32,9 @@ enum Work {
     End,
 }
 
-/// Given back when the text has been printed.
-type Token = Box<dyn FnOnce(bool) + Send>;
+/// Given back when the text has been printed: whether somebody reads it, and how many bytes of the
+/// stream are held back until their line is whole.
+type Token = Box<dyn FnOnce(bool, usize) + Send>;
 
 impl std::fmt::Debug for Printer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,24 +45,25 @@ impl std::fmt::Debug for Printer {
 /// The printing thread.
 pub struct Printer {
     work: mpsc::Sender<Work>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<bool>>,
 }
 
 impl Printer {
-    /// Starts it.
-    pub fn start(style: Style) -> Self {
+    /// Starts it. `files`: where output and error of the ranks go instead, if they do.
+    pub fn start(style: Style, files: [Files; 2]) -> Self {
         let (work, queue) = mpsc::channel();
-        let thread = std::thread::spawn(move || print(style, &queue));
+        let thread = std::thread::spawn(move || print(style, files, &queue));
         Self { work, thread: Some(thread) }
     }
 
-    /// Output of a rank; `printed` is called afterwards, with `false` if nobody reads it any more.
+    /// Output of a rank; `printed` is called afterwards, with `false` if nobody reads it any more,
+    /// and the number of bytes that are held back until their line is whole.
     pub fn rank(
         &self,
         rank: u32,
         stream: u8,
         bytes: Vec<u8>,
-        printed: impl FnOnce(bool) + Send + 'static,
+        printed: impl FnOnce(bool, usize) + Send + 'static,
     ) {
         let _ = self.work.send(Work::Rank { rank, stream, bytes, printed: Box::new(printed) });
     }
@@ -74,59 +78,78 @@ impl Printer {
         let _ = self.work.send(Work::Status(line));
     }
 
-    /// Prints what is left.
-    pub fn finish(mut self) {
+    /// Prints what is left; `false`: some text of a rank could not be kept.
+    pub fn finish(mut self) -> bool {
         let _ = self.work.send(Work::End);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.thread.take().is_none_or(|thread| thread.join().unwrap_or(false))
     }
 }
 
-fn print(style: Style, queue: &mpsc::Receiver<Work>) {
-    let mut status = StatusLine::new(std::io::stderr().is_terminal());
+/// What is known of the text that was printed.
+struct Paper {
+    status: StatusLine,
+    files: [Files; 2],
+}
+
+fn print(style: Style, files: [Files; 2], queue: &mpsc::Receiver<Work>) -> bool {
+    let mut paper = Paper { status: StatusLine::new(std::io::stderr().is_terminal()), files };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
     let by_lines = style.prepend_rank || style.whole_lines;
     while let Ok(work) = queue.recv() {
         match work {
             Work::Rank { rank, stream, bytes, printed } => {
                 let whole;
+                let mut held = 0;
                 let text = if by_lines {
                     let lines = lines.entry((rank, stream)).or_insert_with(|| {
                         Lines::new(style.prepend_rank.then(|| format!("[{rank}] ")))
                     });
                     whole = lines.push(&bytes);
+                    held = lines.held();
                     whole.as_slice()
                 } else {
                     bytes.as_slice()
                 };
-                printed(write(stream, text, &mut status));
+                printed(paper.write(rank, stream, text), held);
             }
-            Work::Say(line) => {
-                status.hide();
-                let _ = writeln!(std::io::stderr().lock(), "ftmpiexec: {line}");
-            }
-            Work::Status(line) => status.show(&line),
+            Work::Say(line) => paper.say(&line),
+            Work::Status(line) => paper.status.show(&line),
             Work::End => break,
         }
     }
-    for ((_, stream), lines) in &mut lines {
-        write(*stream, &lines.rest(), &mut status);
+    for ((rank, stream), lines) in &mut lines {
+        paper.write(*rank, *stream, &lines.rest());
     }
-    status.hide();
+    paper.status.hide();
+    !paper.files.iter().any(Files::are_broken)
 }
 
-fn write(stream: u8, text: &[u8], status: &mut StatusLine) -> bool {
-    if text.is_empty() {
-        return true;
+impl Paper {
+    fn say(&mut self, line: &str) {
+        self.status.hide();
+        let _ = writeln!(std::io::stderr().lock(), "ftmpiexec: {line}");
     }
-    status.hide();
-    let result = if stream == 0 {
-        let mut out = std::io::stdout().lock();
-        out.write_all(text).and_then(|()| out.flush())
-    } else {
-        std::io::stderr().lock().write_all(text)
-    };
-    status.wrote(text);
-    result.is_ok()
+
+    /// `false`: nobody reads it any more.
+    fn write(&mut self, rank: u32, stream: u8, text: &[u8]) -> bool {
+        if text.is_empty() {
+            return true;
+        }
+        let files = &mut self.files[usize::from(stream.min(1))];
+        if files.are_used() {
+            if let Err(line) = files.write(rank, text) {
+                self.say(&line);
+            }
+            return true;
+        }
+        self.status.hide();
+        let result = if stream == 0 {
+            let mut out = std::io::stdout().lock();
+            out.write_all(text).and_then(|()| out.flush())
+        } else {
+            std::io::stderr().lock().write_all(text)
+        };
+        self.status.wrote(text);
+        result.is_ok()
+    }
 }

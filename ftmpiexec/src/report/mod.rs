@@ -7,6 +7,7 @@
 use crate::cli::Plan;
 use crate::orders::Counters;
 use ftmpi_protocols::dispatcher::Dispatcher;
+use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{Incarnation, Rank};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,7 +24,11 @@ pub struct RunReport {
     exit_code: i32,
     failures: Vec<FailureReport>,
     checkpoints: Checkpoints,
+    waves: WavesReport,
     messages: Messages,
+    piggyback: Piggyback,
+    event_logger: EventLogger,
+    recovered: Vec<Recovered>,
     logs: Logs,
     servers_restarted: u32,
     pids: Vec<Vec<Life>>,
@@ -56,6 +61,23 @@ struct Checkpoints {
     duration_ms_max: f64,
 }
 
+/// Coordinated waves.
+#[derive(Debug, Default, Serialize)]
+struct WavesReport {
+    complete: u64,
+    /// Some rank had no image in them.
+    void: u64,
+    /// From the order to the last receipt.
+    duration_ms_mean: f64,
+    duration_ms_max: f64,
+    /// From the order of an image to its begin, of all ranks: markers and what was under way.
+    wait_ms: f64,
+    /// Payload that images have as state of channels.
+    channel_state_bytes: u64,
+    /// Frames of ranks that were ahead, which waited for an image.
+    held_frames: u64,
+}
+
 #[derive(Debug, Default, Serialize)]
 struct Messages {
     sent: u64,
@@ -67,6 +89,35 @@ struct Messages {
     gate_wait_ms: f64,
     duplicates_dropped: u64,
     resent: u64,
+}
+
+/// What a causal protocol put before messages.
+#[derive(Debug, Default, Serialize)]
+struct Piggyback {
+    events: u64,
+    /// Headers included.
+    bytes: u64,
+    build_ms: f64,
+    merge_ms: f64,
+    /// Events that ranks held when the job ended because they were not known to be stable.
+    held_events: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct EventLogger {
+    /// Batches whose way there and back was measured.
+    round_trips: u64,
+    round_trip_ms_mean: f64,
+}
+
+/// Where the last life of a restarted rank had its events from.
+#[derive(Debug, Serialize)]
+struct Recovered {
+    rank: u32,
+    from_logger: u64,
+    from_peers: u64,
+    /// Until it had them all.
+    ms: f64,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -99,6 +150,9 @@ pub struct Recorder {
     detect: BTreeMap<(Rank, Incarnation), Duration>,
     pauses: Vec<u64>,
     durations: Vec<u64>,
+    waves: Vec<u64>,
+    waves_void: u64,
+    coordinated: bool,
     image_bytes: u64,
     images_failed: u64,
     servers_failed: u32,
@@ -130,6 +184,9 @@ impl Recorder {
             detect: BTreeMap::new(),
             pauses: Vec::new(),
             durations: Vec::new(),
+            waves: Vec::new(),
+            waves_void: 0,
+            coordinated: plan.coordinated,
             image_bytes: 0,
             images_failed: 0,
             servers_failed: 0,
@@ -205,6 +262,14 @@ impl Recorder {
         self.durations.push(took_ns);
     }
 
+    /// A wave is over.
+    pub fn wave_over(&mut self, over: &Over) {
+        match over.complete {
+            Some(_) => self.waves.push(over.took.as_nanos() as u64),
+            None => self.waves_void += 1,
+        }
+    }
+
     /// It was lost.
     pub fn image_failed(&mut self) {
         self.images_failed += 1;
@@ -250,7 +315,7 @@ impl Recorder {
                     rank: failure.rank.0,
                     at_s: seconds(failure.at),
                     cause: failure.cause.clone(),
-                    recovery: "restart",
+                    recovery: if self.coordinated { "rollback" } else { "restart" },
                     image: failure.image.map(|image| image.0),
                     replayed: failure.replayed,
                     detect_ms: self.detect.get(&(failure.rank, dead)).copied().map(milliseconds),
@@ -281,6 +346,15 @@ impl Recorder {
                 duration_ms_mean: mean(&self.durations),
                 duration_ms_max: most(&self.durations),
             },
+            waves: WavesReport {
+                complete: self.waves.len() as u64,
+                void: self.waves_void,
+                duration_ms_mean: mean(&self.waves),
+                duration_ms_max: most(&self.waves),
+                wait_ms: milliseconds(Duration::from_nanos(sum(|c| c.wave_wait_ns))),
+                channel_state_bytes: sum(|c| c.channel_state_bytes),
+                held_frames: sum(|c| c.held_frames),
+            },
             messages: Messages {
                 sent: sum(|c| c.messages_sent),
                 payload_bytes: sum(|c| c.bytes_sent),
@@ -292,6 +366,31 @@ impl Recorder {
                 duplicates_dropped: sum(|c| c.duplicates),
                 resent: sum(|c| c.resent),
             },
+            piggyback: Piggyback {
+                events: sum(|c| c.piggyback_events),
+                bytes: sum(|c| c.piggyback_bytes),
+                build_ms: milliseconds(Duration::from_nanos(sum(|c| c.piggyback_build_ns))),
+                merge_ms: milliseconds(Duration::from_nanos(sum(|c| c.piggyback_merge_ns))),
+                held_events: sum(|c| c.held_events),
+            },
+            event_logger: EventLogger {
+                round_trips: sum(|c| c.logger_round_trips),
+                round_trip_ms_mean: milliseconds(Duration::from_nanos(
+                    sum(|c| c.logger_round_trip_ns) / sum(|c| c.logger_round_trips).max(1),
+                )),
+            },
+            recovered: self
+                .latest
+                .iter()
+                .enumerate()
+                .filter(|(_, counters)| counters.recovery_ns > 0)
+                .map(|(rank, counters)| Recovered {
+                    rank: rank as u32,
+                    from_logger: counters.recovered_from_logger,
+                    from_peers: counters.recovered_from_peers,
+                    ms: milliseconds(Duration::from_nanos(counters.recovery_ns)),
+                })
+                .collect(),
             logs: Logs { bytes: sum(|c| c.log_bytes), peak_bytes: self.log_peak.iter().sum() },
             servers_restarted: self.servers_failed,
             pids: self.lives.clone(),

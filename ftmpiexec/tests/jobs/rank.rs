@@ -144,7 +144,7 @@ fn ignore_the_signal() {
 /// Asks for a channel to everybody and checks the ones that come.
 fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
     for peer in (0..size).map(Rank).filter(|peer| *peer != own) {
-        say(&FromRank::Open { peer, incarnation: Incarnation(0) }, &[]);
+        say(&FromRank::Open { peer, incarnation: Incarnation(0), round: 0 }, &[]);
     }
     let mut joined = vec![false; size as usize];
     joined[own.index()] = true;
@@ -168,7 +168,8 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
                 }
                 assert_eq!(u32::from(byte[0]), peer.0 + 1);
             }
-            ChannelKind::Tcp => {
+            ChannelKind::Tcp { round } => {
+                assert_eq!(round, 0);
                 assert!(!same_host || force_tcp);
                 rustix::net::send(&descriptors[0], &[own.0 as u8], SendFlags::empty()).unwrap();
                 sockets.push((peer, descriptors));

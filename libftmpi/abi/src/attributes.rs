@@ -3,10 +3,12 @@
 //! Guarantees: functions of the program run while nothing of ours is borrowed, since they may call MPI again, also on the same object; a copy function that fails keeps
 //! the object from being duplicated; a delete function that fails keeps the attribute.
 
-use crate::calls::{self, enter, job, not_running, on_comm, on_job, raise_code};
+use crate::calls::{
+    self, enter, job, not_running, on_comm, on_job, on_win, raise_code, raise_on_win,
+};
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_SUCCESS, TAG_UB};
 use crate::errors;
-use crate::handle::{Comm, Datatype, Keyval};
+use crate::handle::{Comm, Datatype, Keyval, Win};
 use crate::memory::Out;
 use ftmpi_core::attribute::{
     Attributes, Call, Callbacks, KeyvalId, Keyvals, Kind, Language, Value,
@@ -44,6 +46,7 @@ impl Keyval {
 enum Object {
     Comm(Comm),
     Type(Datatype),
+    Win(Win),
 }
 
 impl Object {
@@ -51,6 +54,7 @@ impl Object {
         match self {
             Self::Comm(_) => Kind::Comm,
             Self::Type(_) => Kind::Type,
+            Self::Win(_) => Kind::Win,
         }
     }
 
@@ -59,6 +63,7 @@ impl Object {
         match self {
             Self::Comm(comm) => comm.0,
             Self::Type(datatype) => datatype.0,
+            Self::Win(win) => win.0,
         }
     }
 
@@ -68,6 +73,7 @@ impl Object {
         let (attributes, keyvals) = match self {
             Self::Comm(comm) => job.comm_attributes_mut(comm.id()?)?,
             Self::Type(datatype) => job.type_attributes_mut(datatype.id()?)?,
+            Self::Win(win) => job.win_attributes_mut(win.id()?)?,
         };
         Ok(body(attributes, keyvals))
     }
@@ -77,18 +83,19 @@ impl Object {
         match self {
             Self::Comm(comm) => calls::raise(call, comm, error),
             Self::Type(_) => calls::raise(call, Comm::WORLD, error),
+            Self::Win(win) => raise_on_win(call, win, error.class.number(), &error.text),
         }
     }
 
     /// A function of the program returned something else than `MPI_SUCCESS`.
     fn refused(self, call: &'static str, what: &str, code: c_int) -> c_int {
-        let comm = match self {
-            Self::Comm(comm) => comm,
-            Self::Type(_) => Comm::WORLD,
-        };
         let text = format!("the program's {what} function of an attribute returned {code}");
         let code = errors::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
-        raise_code(call, comm, code, &text)
+        match self {
+            Self::Comm(comm) => raise_code(call, comm, code, &text),
+            Self::Type(_) => raise_code(call, Comm::WORLD, code, &text),
+            Self::Win(win) => raise_on_win(call, win, code, &text),
+        }
     }
 }
 
@@ -199,6 +206,14 @@ pub fn delete_all(call: &'static str, comm: Comm) -> std::result::Result<(), c_i
     run_deletions(call, Object::Comm(comm))
 }
 
+/// The same for a window.
+pub fn win_delete_all(call: &'static str, win: Win) -> std::result::Result<(), c_int> {
+    if job().is_none() {
+        return Err(not_running(call));
+    }
+    run_deletions(call, Object::Win(win))
+}
+
 /// The same for a datatype.
 pub fn type_copies(call: &'static str, datatype: Datatype) -> std::result::Result<Kept, c_int> {
     if job().is_none() {
@@ -289,6 +304,7 @@ keys! {
     fn MPI_Comm_create_keyval, fn MPI_Comm_free_keyval, Comm;
     fn MPI_Keyval_create, fn MPI_Keyval_free, Comm;
     fn MPI_Type_create_keyval, fn MPI_Type_free_keyval, Type;
+    fn MPI_Win_create_keyval, fn MPI_Win_free_keyval, Win;
 }
 
 /// `MPI_Comm_set_attr` and its like: the old value is deleted first.
@@ -357,6 +373,13 @@ fn get(object: Object, keyval: Keyval, value: Out<*mut c_void>, flag: Out<c_int>
         value.put(address)?;
         return flag.put(1);
     }
+    if let (Object::Win(win), true) = (object, keyval.is_permanent()) {
+        let Some(address) = crate::windows::predefined(win, keyval)? else {
+            return Err(keyval.refuse());
+        };
+        value.put(address)?;
+        return flag.put(1);
+    }
     let id = keyval.id()?;
     let found = object.with(|attributes, keyvals| -> Result<Option<Value>> {
         keyvals.check(id, object.kind())?;
@@ -416,4 +439,24 @@ pub extern "C" fn MPI_Type_get_attr(
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_delete_attr(datatype: Datatype, keyval: Keyval) -> c_int {
     delete("MPI_Type_delete_attr", Object::Type(datatype), keyval)
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Win_set_attr(win: Win, keyval: Keyval, value: *mut c_void) -> c_int {
+    set("MPI_Win_set_attr", Object::Win(win), keyval, value)
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Win_get_attr(
+    win: Win,
+    keyval: Keyval,
+    value: Out<*mut c_void>,
+    flag: Out<c_int>,
+) -> c_int {
+    on_win("MPI_Win_get_attr", win, |_, _| get(Object::Win(win), keyval, value, flag))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Win_delete_attr(win: Win, keyval: Keyval) -> c_int {
+    delete("MPI_Win_delete_attr", Object::Win(win), keyval)
 }

@@ -7,9 +7,12 @@
 
 use crate::constants::MPI_SUCCESS;
 use crate::errors;
-use crate::handle::Comm;
+use crate::files::File;
+use crate::handle::{Comm, Win};
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
+use ftmpi_core::file::FileId;
 use ftmpi_core::mpi::{CommId, Errhandler, Language};
+use ftmpi_core::window::WinId;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -20,14 +23,31 @@ const BEFORE_INIT: u8 = 0;
 const RUNNING: u8 = 1;
 const FINALIZED: u8 = 2;
 
-/// There is one thread in the library; the atomic is only for tools that look from another one.
+/// Of the library. There is one thread in it; the atomic is only for tools that look from another one.
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE_INIT);
+/// Of the world model: a program may use sessions before, beside or instead of `MPI_Init`.
+static WORLD: AtomicU8 = AtomicU8::new(BEFORE_INIT);
 
+/// `MPI_Init` was called.
 pub fn is_initialized() -> bool {
-    PHASE.load(Ordering::Relaxed) != BEFORE_INIT
+    WORLD.load(Ordering::Relaxed) != BEFORE_INIT
 }
 
+/// `MPI_Finalize` was called.
 pub fn is_finalized() -> bool {
+    WORLD.load(Ordering::Relaxed) == FINALIZED
+}
+
+pub fn set_world_running() {
+    WORLD.store(RUNNING, Ordering::Relaxed);
+}
+
+pub fn set_world_finalized() {
+    WORLD.store(FINALIZED, Ordering::Relaxed);
+}
+
+/// The library can be used no more.
+pub fn has_ended() -> bool {
     PHASE.load(Ordering::Relaxed) == FINALIZED
 }
 
@@ -125,6 +145,78 @@ pub fn on_job(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> 
     }
 }
 
+/// Runs the body of a call on a window.
+#[inline(always)]
+pub fn on_win(
+    call: &'static str,
+    win: Win,
+    body: impl FnOnce(&mut Job, WinId) -> Result<()>,
+) -> c_int {
+    let Some(job) = job() else { return not_running(call) };
+    match win.id().and_then(|id| body(job, id)) {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => raise_on_win(call, win, error.class.number(), &error.text),
+    }
+}
+
+/// Runs the body of a call on a file.
+#[inline(always)]
+pub fn on_file(
+    call: &'static str,
+    file: File,
+    body: impl FnOnce(&mut Job, FileId) -> Result<()>,
+) -> c_int {
+    let Some(job) = job() else { return not_running(call) };
+    match file.id().and_then(|id| body(job, id)) {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => raise_on_file(call, file, error.class.number(), &error.text),
+    }
+}
+
+/// Brings an error to the error handler of a file; of none, to that of `MPI_FILE_NULL`.
+#[cold]
+pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) -> c_int {
+    errors::remember(code, text);
+    let Some(job) = job() else { die(call, None, code, text) };
+    match job.file_errhandler_of(file.id().ok()) {
+        Errhandler::Return => code,
+        Errhandler::Fatal | Errhandler::Abort => die(call, Some("a file".into()), code, text),
+        Errhandler::User { function, .. } => {
+            let (mut file, mut code_again) = (file, code);
+            // SAFETY: the program gave this address as an `MPI_File_errhandler_function`; both
+            // arguments live for the length of the call. Fortran's go through a C function.
+            let handler: unsafe extern "C" fn(*mut File, *mut c_int, ...) =
+                unsafe { std::mem::transmute(function) };
+            // SAFETY: as above.
+            unsafe { handler(&mut file, &mut code_again) };
+            code
+        }
+    }
+}
+
+/// Brings an error to the error handler of a window; of none, to the world's.
+#[cold]
+pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_int {
+    let known = win.id().ok().zip(job()).filter(|(id, job)| job.has_window(*id));
+    let Some((id, job)) = known else { return raise_code(call, Comm::WORLD, code, text) };
+    errors::remember(code, text);
+    match job.win_errhandler_of(id) {
+        Errhandler::Return => code,
+        Errhandler::Fatal | Errhandler::Abort => {
+            let name = job.win_get_name(id).map(String::from_utf8_lossy).unwrap_or_default();
+            let on = match &*name {
+                "" => format!("window {:#010x}", win.0),
+                name => name.to_owned(),
+            };
+            die(call, Some(on), code, text)
+        }
+        Errhandler::User { function, language } => {
+            run_handler(function, language, win.0, code);
+            code
+        }
+    }
+}
+
 /// Runs the body of a call on requests: its errors are raised on the communicator of the request that
 /// failed.
 #[inline(always)]
@@ -158,45 +250,85 @@ pub fn raise_code(call: &'static str, comm: Comm, code: c_int, text: &str) -> c_
     let Some(job) = job() else { die(call, None, code, text) };
     // An invalid communicator has no handler: the world's is asked.
     let on = comm.id().ok().filter(|&id| job.comm_size(id).is_ok()).unwrap_or(CommId::WORLD);
-    match job.errhandler_of(on) {
+    let handler = job.errhandler_of(on);
+    hand_over(call, handler, Comm::of(on).0, || comm.describe(), code, text)
+}
+
+/// Brings an error to an error handler that is not a communicator's. `handle` and `on` are the object
+/// that it belongs to, for the handler and for the user.
+#[cold]
+pub fn raise_to(
+    call: &'static str,
+    handler: Errhandler,
+    handle: u32,
+    on: &str,
+    error: &MpiError,
+) -> c_int {
+    raise_code_to(call, handler, handle, on, error.class.number(), &error.text)
+}
+
+/// The same for a code that may be one of the program's own.
+#[cold]
+pub fn raise_code_to(
+    call: &'static str,
+    handler: Errhandler,
+    handle: u32,
+    on: &str,
+    code: c_int,
+    text: &str,
+) -> c_int {
+    errors::remember(code, text);
+    hand_over(call, handler, handle, || on.into(), code, text)
+}
+
+fn hand_over(
+    call: &'static str,
+    handler: Errhandler,
+    handle: u32,
+    on: impl FnOnce() -> String,
+    code: c_int,
+    text: &str,
+) -> c_int {
+    match handler {
         Errhandler::Return => code,
-        Errhandler::Fatal | Errhandler::Abort => die(call, Some(comm), code, text),
+        Errhandler::Fatal | Errhandler::Abort => die(call, Some(on()), code, text),
         Errhandler::User { function, language } => {
-            run_handler(function, language, Comm::of(on), code);
+            run_handler(function, language, handle, code);
             code
         }
     }
 }
 
-fn run_handler(function: usize, language: Language, comm: Comm, code: c_int) {
-    let (mut comm, mut code) = (comm.0 as c_int, code);
+fn run_handler(function: usize, language: Language, handle: u32, code: c_int) {
+    let (mut handle, mut code) = (handle as c_int, code);
     match language {
         Language::C => {
-            // SAFETY: the program gave this address as an `MPI_Comm_errhandler_function`; both
+            // SAFETY: the program gave this address as an `MPI_Comm_errhandler_function`
+            // or its like for windows; both
             // arguments live for the length of the call.
-            let handler: unsafe extern "C" fn(*mut c_int, *mut c_int, ...) =
+            let function: unsafe extern "C" fn(*mut c_int, *mut c_int, ...) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { handler(&mut comm, &mut code) };
+            unsafe { function(&mut handle, &mut code) };
         }
         Language::Fortran => {
             // SAFETY: the program gave this address as a subroutine with two integer arguments, which
             // Fortran passes by reference.
-            let handler: unsafe extern "C" fn(*mut c_int, *mut c_int) =
+            let function: unsafe extern "C" fn(*mut c_int, *mut c_int) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { handler(&mut comm, &mut code) };
+            unsafe { function(&mut handle, &mut code) };
         }
     }
 }
 
 /// `MPI_ERRORS_ARE_FATAL`: one line for the user, then the job ends.
 #[cold]
-fn die(call: &str, comm: Option<Comm>, code: c_int, text: &str) -> ! {
+fn die(call: &str, on: Option<String>, code: c_int, text: &str) -> ! {
     let class =
         ErrorClass::from_number(code).map_or_else(|| format!("code {code}"), |c| c.name().into());
-    say(&match comm {
-        Some(comm) => format!("{call} on {} failed: {class}: {text}", comm.describe()),
+    say(&match on {
+        Some(on) => format!("{call} on {on} failed: {class}: {text}"),
         None => format!("{call} failed: {class}: {text}"),
     });
     ftmpi_runtime::abort(if code == 0 { 1 } else { code })
@@ -230,7 +362,7 @@ impl Comm {
 #[cold]
 #[inline(never)]
 pub fn not_running(call: &'static str) -> c_int {
-    let when = if is_finalized() { "after MPI_Finalize" } else { "before MPI_Init" };
+    let when = if has_ended() { "after MPI_Finalize" } else { "before MPI_Init" };
     die(call, None, ErrorClass::Other.number(), &format!("{call} was called {when}"))
 }
 

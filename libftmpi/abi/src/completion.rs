@@ -3,6 +3,7 @@
 use crate::calls::{anywhere, enter, on_requests};
 use crate::constants::MPI_UNDEFINED;
 use crate::decode::{self, Number, StatusOut, StatusesOut, length};
+use crate::generalized::{self, Places, settle};
 use crate::handle::Datatype;
 use crate::memory::{In, Out, OutArray};
 use crate::status::MpiStatus;
@@ -13,17 +14,18 @@ use std::ffi::c_int;
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Wait(request: Out<Request>, status: StatusOut) -> c_int {
-    on_requests("MPI_Wait", |job| {
+    let code = on_requests("MPI_Wait", |job| {
         let mut handle = request.get()?;
         let answer = job.wait(&mut handle);
         request.put(handle)?;
         told(job, answer, status)
-    })
+    });
+    settle("MPI_Wait", code, Places::One(status))
 }
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Test(request: Out<Request>, flag: Out<c_int>, status: StatusOut) -> c_int {
-    on_requests("MPI_Test", |job| {
+    let code = on_requests("MPI_Test", |job| {
         let mut handle = request.get()?;
         let answer = job.test(&mut handle);
         request.put(handle)?;
@@ -38,7 +40,8 @@ pub extern "C" fn MPI_Test(request: Out<Request>, flag: Out<c_int>, status: Stat
                 told(job, Err(error), status)
             }
         }
-    })
+    });
+    settle("MPI_Test", code, Places::One(status))
 }
 
 /// Stores the status of a completed request, which there is even if it failed.
@@ -66,10 +69,11 @@ pub extern "C" fn MPI_Waitall(
     requests: OutArray<Request>,
     statuses: StatusesOut,
 ) -> c_int {
-    on_requests("MPI_Waitall", |job| {
+    let code = on_requests("MPI_Waitall", |job| {
         let requests = requests.slice(length("count", count)?)?;
         job.waitall(requests, |i, status| statuses.put(i, status))
-    })
+    });
+    settle("MPI_Waitall", code, Places::Many(statuses))
 }
 
 #[entry(guard = enter)]
@@ -79,11 +83,12 @@ pub extern "C" fn MPI_Testall(
     flag: Out<c_int>,
     statuses: StatusesOut,
 ) -> c_int {
-    on_requests("MPI_Testall", |job| {
+    let code = on_requests("MPI_Testall", |job| {
         let requests = requests.slice(length("count", count)?)?;
         let all = job.testall(requests, |i, status| statuses.put(i, status))?;
         flag.put(c_int::from(all))
-    })
+    });
+    settle("MPI_Testall", code, Places::Many(statuses))
 }
 
 #[entry(guard = enter)]
@@ -93,48 +98,62 @@ pub extern "C" fn MPI_Waitany(
     index: Out<c_int>,
     status: StatusOut,
 ) -> c_int {
-    on_requests("MPI_Waitany", |job| {
+    let code = on_requests("MPI_Waitany", |job| {
         let requests = requests.slice(length("count", count)?)?;
         match job.waitany(requests)? {
             Some((i, done)) => {
                 status.put(&done);
-                index.put(i as c_int)
+                index.put(i as c_int)?;
+                job.verdict(done).map(|_| ())
             }
             None => {
                 status.put(&Status::EMPTY);
                 index.put(MPI_UNDEFINED)
             }
         }
-    })
+    });
+    settle("MPI_Waitany", code, Places::One(status))
 }
 
-#[entry(guard = enter)]
-pub extern "C" fn MPI_Testany(
-    count: c_int,
-    requests: OutArray<Request>,
-    index: Out<c_int>,
-    flag: Out<c_int>,
-    status: StatusOut,
-) -> c_int {
-    on_requests("MPI_Testany", |job| {
-        let requests = requests.slice(length("count", count)?)?;
-        match job.testany(requests)? {
-            TestAny::Done(i, done) => {
-                status.put(&done);
-                flag.put(1)?;
-                index.put(i as c_int)
-            }
-            TestAny::NoneActive => {
-                status.put(&Status::EMPTY);
-                flag.put(1)?;
-                index.put(MPI_UNDEFINED)
-            }
-            TestAny::Nothing => {
-                flag.put(0)?;
-                index.put(MPI_UNDEFINED)
-            }
+/// Telling of one of several requests, if one is complete.
+macro_rules! any {
+    ($(fn $name:ident, $method:ident;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $name(
+            count: c_int,
+            requests: OutArray<Request>,
+            index: Out<c_int>,
+            flag: Out<c_int>,
+            status: StatusOut,
+        ) -> c_int {
+            let code = on_requests(stringify!($name), |job| {
+                let requests = requests.slice(length("count", count)?)?;
+                match job.$method(requests)? {
+                    TestAny::Done(i, done) => {
+                        status.put(&done);
+                        flag.put(1)?;
+                        index.put(i as c_int)?;
+                        job.verdict(done).map(|_| ())
+                    }
+                    TestAny::NoneActive => {
+                        status.put(&Status::EMPTY);
+                        flag.put(1)?;
+                        index.put(MPI_UNDEFINED)
+                    }
+                    TestAny::Nothing => {
+                        flag.put(0)?;
+                        index.put(MPI_UNDEFINED)
+                    }
+                }
+            });
+            settle(stringify!($name), code, Places::One(status))
         }
-    })
+    )* };
+}
+
+any! {
+    fn MPI_Testany, testany;
+    fn MPI_Request_get_status_any, request_get_status_any;
 }
 
 macro_rules! some {
@@ -147,16 +166,23 @@ macro_rules! some {
             indices: OutArray<c_int>,
             statuses: StatusesOut,
         ) -> c_int {
-            on_requests(stringify!($name), |job| {
+            let code = on_requests(stringify!($name), |job| {
                 let n = length("incount", incount)?;
                 let requests = requests.slice(n)?;
                 let indices = indices.slice(n)?;
+                // Told one by one: with an error in a status the call fails, and they count all the same.
+                let mut told = 0;
                 let done = job.$method(requests, |nth, index, status| {
                     indices[nth] = index as c_int;
                     statuses.put(nth, status);
-                })?;
-                outcount.put(done.map_or(MPI_UNDEFINED, |n| n as c_int))
-            })
+                    told = nth + 1;
+                });
+                if done.is_err() && told > 0 {
+                    outcount.put(told as c_int)?;
+                }
+                outcount.put(done?.map_or(MPI_UNDEFINED, |n| n as c_int))
+            });
+            settle(stringify!($name), code, Places::Many(statuses))
         }
     )* };
 }
@@ -164,6 +190,7 @@ macro_rules! some {
 some! {
     fn MPI_Waitsome, waitsome;
     fn MPI_Testsome, testsome;
+    fn MPI_Request_get_status_some, request_get_status_some;
 }
 
 #[entry(guard = enter)]
@@ -172,27 +199,50 @@ pub extern "C" fn MPI_Request_get_status(
     flag: Out<c_int>,
     status: StatusOut,
 ) -> c_int {
-    on_requests("MPI_Request_get_status", |job| {
+    let code = on_requests("MPI_Request_get_status", |job| {
         let done = job.request_get_status(request)?;
         if let Some(done) = &done {
             status.put(done);
         }
         flag.put(c_int::from(done.is_some()))
-    })
+    });
+    settle("MPI_Request_get_status", code, Places::One(status))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Request_get_status_all(
+    count: c_int,
+    requests: In<Request>,
+    flag: Out<c_int>,
+    statuses: StatusesOut,
+) -> c_int {
+    let code = on_requests("MPI_Request_get_status_all", |job| {
+        let requests = requests.slice(length("count", count)?)?;
+        let all = job.request_get_status_all(requests, |i, status| statuses.put(i, status))?;
+        flag.put(c_int::from(all))
+    });
+    settle("MPI_Request_get_status_all", code, Places::Many(statuses))
 }
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Request_free(request: Out<Request>) -> c_int {
-    on_requests("MPI_Request_free", |job| {
+    let code = on_requests("MPI_Request_free", |job| {
         let mut handle = request.get()?;
         job.request_free(&mut handle)?;
         request.put(handle)
-    })
+    });
+    settle("MPI_Request_free", code, Places::None)
 }
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Cancel(request: Out<Request>) -> c_int {
-    on_requests("MPI_Cancel", |job| job.cancel(request.get()?))
+    let mut answer = None;
+    let code = on_requests("MPI_Cancel", |job| {
+        let request = request.get()?;
+        answer = generalized::cancel(job, request);
+        if answer.is_some() { Ok(()) } else { job.cancel(request) }
+    });
+    answer.map_or(code, |answer| answer())
 }
 
 #[entry(guard = enter)]

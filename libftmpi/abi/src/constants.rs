@@ -34,8 +34,28 @@ pub const MPI_CART: c_int = 2;
 pub const MPI_DIST_GRAPH: c_int = 3;
 
 pub const MPI_THREAD_SINGLE: c_int = 0;
+pub const MPI_THREAD_FUNNELED: c_int = 1;
 pub const MPI_THREAD_SERIALIZED: c_int = 2;
 pub const MPI_THREAD_MULTIPLE: c_int = 3;
+
+pub const MPI_MODE_CREATE: c_int = 1;
+pub const MPI_MODE_RDONLY: c_int = 2;
+pub const MPI_MODE_WRONLY: c_int = 4;
+pub const MPI_MODE_RDWR: c_int = 8;
+pub const MPI_MODE_DELETE_ON_CLOSE: c_int = 16;
+pub const MPI_MODE_UNIQUE_OPEN: c_int = 32;
+pub const MPI_MODE_EXCL: c_int = 64;
+pub const MPI_MODE_APPEND: c_int = 128;
+pub const MPI_MODE_SEQUENTIAL: c_int = 256;
+pub const MPI_SEEK_SET: c_int = 600;
+pub const MPI_SEEK_CUR: c_int = 602;
+pub const MPI_SEEK_END: c_int = 604;
+pub const MPI_DISPLACEMENT_CURRENT: i64 = -54278278;
+
+pub const MPI_LOCK_EXCLUSIVE: c_int = 234;
+pub const MPI_LOCK_SHARED: c_int = 235;
+pub const MPI_MODE_NOPRECEDE: c_int = 8192;
+pub const MPI_MODE_NOSUCCEED: c_int = 16384;
 
 pub const MPI_COMM_TYPE_SHARED: c_int = 1;
 pub const MPI_COMM_TYPE_HW_GUIDED: c_int = 2;

@@ -154,12 +154,28 @@ impl StatusOut {
     }
 }
 
+impl StatusOut {
+    /// Stores all integers (`MPI_ERROR` only if asked for), unless the program wants none.
+    pub fn set_if_wanted(self, status: MpiStatus, error: bool) {
+        if !is_ignored(self.0) {
+            // SAFETY: not "ignore"; the caller promised a writable status.
+            let place = unsafe { &mut *self.0 };
+            *place = MpiStatus { error: if error { status.error } else { place.error }, ..status };
+        }
+    }
+}
+
 /// Where a call stores several statuses; may be `MPI_STATUSES_IGNORE`.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct StatusesOut(*mut MpiStatus);
 
 impl StatusesOut {
+    /// The place of one of them.
+    pub fn at(self, index: usize) -> StatusOut {
+        if is_ignored(self.0) { StatusOut(self.0) } else { StatusOut(self.0.wrapping_add(index)) }
+    }
+
     /// Stores the status number `index` with its error.
     #[inline(always)]
     pub fn put(self, index: usize, status: &Status) {

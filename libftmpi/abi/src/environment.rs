@@ -4,8 +4,8 @@ use crate::calls::{
     self, anywhere, enter, is_finalized, is_initialized, job, not_running, on_comm, on_job, raise,
 };
 use crate::constants::{
-    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_MULTIPLE,
-    MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_FUNNELED,
+    MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
 };
 use crate::handle::{Comm, Info};
 use crate::memory::{BufMut, Out, OutText};
@@ -13,6 +13,7 @@ use crate::{attributes, errors};
 use ftmpi_core::bail;
 use ftmpi_core::error::Result;
 use ftmpi_entry::entry;
+use ftmpi_runtime::Threads;
 use std::ffi::{c_char, c_double, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -53,13 +54,9 @@ fn start(call: &'static str, required: c_int) -> c_int {
         if !(MPI_THREAD_SINGLE..=MPI_THREAD_MULTIPLE).contains(&required) {
             bail!(Arg, "{required} is no thread level");
         }
-        // One thread at a time may be in the library: more than "serialized" is not given.
-        let granted = required.min(MPI_THREAD_SERIALIZED);
-        ftmpi_runtime::init(granted)?;
-        LEVEL.store(granted, Ordering::Relaxed);
-        MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
-        calls::set_running();
-        attributes::set_universe_size(ftmpi_runtime::get().engine.size());
+        join(required)?;
+        calls::set_world_running();
+        ftmpi_runtime::finalize_at_exit(false);
         Ok(())
     }();
     match outcome {
@@ -68,9 +65,59 @@ fn start(call: &'static str, required: c_int) -> c_int {
     }
 }
 
+/// Joins the job, unless this process has done so: by `MPI_Init`, a session, or a call that the standard
+/// allows before both. A program that calls nothing else leaves the job when it ends.
+pub fn join(required: c_int) -> Result<()> {
+    if calls::has_ended() {
+        bail!(Other, "MPI has ended in this process and cannot be used again");
+    }
+    if calls::is_running() {
+        return Ok(());
+    }
+    let granted = match ftmpi_runtime::init(match required {
+        MPI_THREAD_SINGLE => Threads::Single,
+        MPI_THREAD_FUNNELED => Threads::Funneled,
+        MPI_THREAD_SERIALIZED => Threads::Serialized,
+        _ => Threads::Multiple,
+    })? {
+        Threads::Single => MPI_THREAD_SINGLE,
+        Threads::Funneled => MPI_THREAD_FUNNELED,
+        Threads::Serialized => MPI_THREAD_SERIALIZED,
+        Threads::Multiple => MPI_THREAD_MULTIPLE,
+    };
+    LEVEL.store(granted, Ordering::Relaxed);
+    MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
+    calls::set_running();
+    let job = ftmpi_runtime::get();
+    attributes::set_universe_size(job.engine.size());
+    // The same in every life: the environment is the job's.
+    job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
+    ftmpi_runtime::finalize_at_exit(true);
+    Ok(())
+}
+
+/// The last session, or the world model after them all, has ended.
+pub fn end() {
+    if let Some(job) = job().filter(|job| job.checks()) {
+        for what in job.left_open() {
+            calls::say(&format!("MPI_Finalize: {what}"));
+        }
+    }
+    ftmpi_runtime::finalize();
+    calls::set_finalized();
+}
+
+/// For calls that are allowed before `MPI_Init` and `MPI_Session_init`.
+pub fn joined(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<()>) -> c_int {
+    match join(MPI_THREAD_SERIALIZED) {
+        Ok(()) => on_job(call, body),
+        Err(_) => not_running(call),
+    }
+}
+
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Finalize() -> c_int {
-    if job().is_none() {
+    if job().is_none() || !is_initialized() || is_finalized() {
         return not_running("MPI_Finalize");
     }
     // The attributes of MPI_COMM_SELF are deleted first, while MPI still works: libraries hook their own
@@ -78,8 +125,10 @@ pub extern "C" fn MPI_Finalize() -> c_int {
     if let Err(code) = attributes::delete_all("MPI_Finalize", Comm::SELF) {
         return code;
     }
-    ftmpi_runtime::finalize();
-    calls::set_finalized();
+    calls::set_world_finalized();
+    if job().is_some_and(|job| job.open_sessions() == 0) {
+        end();
+    }
     MPI_SUCCESS
 }
 
@@ -140,16 +189,22 @@ pub extern "C" fn MPI_Get_processor_name(
     name: OutText<MPI_MAX_PROCESSOR_NAME>,
     length: Out<c_int>,
 ) -> c_int {
-    on_job("MPI_Get_processor_name", |_| {
-        let mut buffer = [0u8; MPI_MAX_PROCESSOR_NAME];
-        // SAFETY: the buffer is ours and its length is passed; one byte stays zero.
-        let failed =
-            unsafe { libc::gethostname(buffer.as_mut_ptr().cast::<c_char>(), buffer.len() - 1) };
-        if failed != 0 {
-            bail!(Other, "the name of this host is not known: {}", std::io::Error::last_os_error());
-        }
-        let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
-        length.put(name.put(&String::from_utf8_lossy(&buffer[..end]))? as c_int)
+    on_job("MPI_Get_processor_name", |job| {
+        // The name of the host where the first life asked: a replay elsewhere must answer the same.
+        let known = job.processor_name(|| {
+            let mut buffer = [0u8; MPI_MAX_PROCESSOR_NAME];
+            // SAFETY: the buffer is ours and its length is passed; one byte stays zero.
+            let failed = unsafe {
+                libc::gethostname(buffer.as_mut_ptr().cast::<c_char>(), buffer.len() - 1)
+            };
+            if failed != 0 {
+                let why = std::io::Error::last_os_error();
+                bail!(Other, "the name of this host is not known: {why}");
+            }
+            let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+            Ok(buffer[..end].to_vec())
+        })?;
+        length.put(name.put(&String::from_utf8_lossy(known))? as c_int)
     })
 }
 
@@ -234,13 +289,4 @@ pub extern "C" fn MPI_Comm_call_errhandler(comm: Comm, code: c_int) -> c_int {
         calls::raise_code("MPI_Comm_call_errhandler", comm, code, &errors::text_of(code));
     }
     valid
-}
-
-/// Asks for the version of the *standard* ABI: this library has the interface of MPICH.
-#[entry]
-pub extern "C" fn MPI_Abi_get_version(major: Out<c_int>, minor: Out<c_int>) -> c_int {
-    anywhere("MPI_Abi_get_version", || {
-        major.put(-1)?;
-        minor.put(-1)
-    })
 }

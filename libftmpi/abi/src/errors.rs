@@ -195,8 +195,8 @@ impl Errhandler {
 }
 
 /// Creating, setting and asking for handlers, under the names of MPI-2 and of MPI-1.
-macro_rules! handlers {
-    ($(fn $create:ident, fn $set:ident, fn $get:ident;)*) => { $(
+macro_rules! creations {
+    ($(fn $create:ident;)*) => { $(
         #[entry(guard = enter)]
         pub extern "C" fn $create(function: *mut c_void, handler: Out<Errhandler>) -> c_int {
             on_job(stringify!($create), |job| {
@@ -206,7 +206,17 @@ macro_rules! handlers {
                 handler.put(Errhandler::of(job.errhandler_create(function as usize, Language::C)?))
             })
         }
+    )* };
+}
 
+creations! {
+    fn MPI_Comm_create_errhandler;
+    fn MPI_Errhandler_create;
+    fn MPI_Win_create_errhandler;
+}
+
+macro_rules! handlers {
+    ($(fn $set:ident, fn $get:ident;)*) => { $(
         #[entry(guard = enter)]
         pub extern "C" fn $set(comm: Comm, handler: Errhandler) -> c_int {
             on_comm(stringify!($set), comm, |job, comm| job.comm_set_errhandler(comm, handler.id()?))
@@ -222,8 +232,8 @@ macro_rules! handlers {
 }
 
 handlers! {
-    fn MPI_Comm_create_errhandler, fn MPI_Comm_set_errhandler, fn MPI_Comm_get_errhandler;
-    fn MPI_Errhandler_create, fn MPI_Errhandler_set, fn MPI_Errhandler_get;
+    fn MPI_Comm_set_errhandler, fn MPI_Comm_get_errhandler;
+    fn MPI_Errhandler_set, fn MPI_Errhandler_get;
 }
 
 #[entry(guard = enter)]

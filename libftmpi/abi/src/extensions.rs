@@ -1,10 +1,12 @@
 //! MPICH's own extensions: names that a program linked to MPICH may need in order to start.
 //!
 //! Guarantees: questions about optional hardware are answered ("no"); everything else says that it is
-//! not supported. None of these functions reads its arguments, so they are declared without.
+//! not supported, without reading its arguments, hence it is declared without.
 
-use crate::calls::{anywhere, unsupported};
+use crate::calls::{anywhere, enter, on_requests, unsupported};
+use crate::generalized::{Places, settle};
 use crate::memory::Out;
+use ftmpi_core::mpi::Request;
 use std::ffi::{c_int, c_void};
 
 macro_rules! unsupported {
@@ -102,6 +104,25 @@ hardware! {
     MPIX_Query_ze_support PMPIX_Query_ze_support;
 }
 
+/// Whether a request is complete, which stays as it is.
+macro_rules! is_complete {
+    ($($name:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub extern "C" fn $name(request: Request) -> c_int {
+            let _inside = enter();
+            let mut complete = false;
+            on_requests("MPIX_Request_is_complete", |job| {
+                complete = job.request_get_status(request)?.is_some();
+                Ok(())
+            });
+            settle("MPIX_Request_is_complete", c_int::from(complete), Places::None)
+        }
+    )* };
+}
+
+is_complete! { MPIX_Request_is_complete PMPIX_Request_is_complete }
+
 macro_rules! gpu_support {
     ($($name:ident)*) => { $(
         #[unsafe(no_mangle)]
@@ -120,6 +141,13 @@ pub struct Sentinel(*const c_void);
 
 // SAFETY: the pointer is never followed and never written; it is only compared.
 unsafe impl Sync for Sentinel {}
+
+impl Sentinel {
+    /// The value that stands for all handles.
+    pub fn address(&self) -> *const c_void {
+        self.0
+    }
+}
 
 static ALL_HANDLES: c_int = 0;
 

@@ -70,6 +70,8 @@ handles! {
     Info: kind 7, Info;
     /// `MPI_Win`
     Win: kind 8, Win;
+    /// `MPI_Session`
+    Session: kind 14, Session;
     /// An attribute key, an `int`.
     Keyval: kind 9, Keyval;
 }
@@ -113,6 +115,11 @@ impl Keyval {
     pub const UNIVERSE_SIZE: Self = Self(0x6440_0009);
     pub const LASTUSEDCODE: Self = Self(0x6440_000b);
     pub const APPNUM: Self = Self(0x6440_000d);
+    pub const WIN_BASE: Self = Self(0x6600_0001);
+    pub const WIN_SIZE: Self = Self(0x6600_0003);
+    pub const WIN_DISP_UNIT: Self = Self(0x6600_0005);
+    pub const WIN_CREATE_FLAVOR: Self = Self(0x6600_0007);
+    pub const WIN_MODEL: Self = Self(0x6600_0009);
 }
 
 #[cfg(test)]
@@ -134,6 +141,7 @@ mod tests {
         assert_eq!(Info::NULL.0, 0x1c00_0000);
         assert_eq!(Info::ENV.0, 0x5c00_0001);
         assert_eq!(Win::NULL.0, 0x2000_0000);
+        assert_eq!(Session::NULL.0, 0x3800_0000);
         assert_eq!(Keyval::NULL.0, 0x2400_0000);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::calls::{Job, enter, on_job};
 use crate::constants::MPI_MAX_INFO_KEY;
+use crate::environment::joined;
 use crate::handle::Info;
 use crate::memory::{Out, OutText, OutTextOf, Text};
 use ftmpi_core::error::Result;
@@ -35,7 +36,7 @@ impl Info {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_create(info: Out<Info>) -> c_int {
-    on_job("MPI_Info_create", |job| info.put(Info::of(job.infos.insert(core::Info::new())?)))
+    joined("MPI_Info_create", |job| info.put(Info::of(job.infos.insert(core::Info::new())?)))
 }
 
 #[entry(guard = enter)]
@@ -44,7 +45,7 @@ pub extern "C" fn MPI_Info_create_env(
     _argv: *mut *mut c_char,
     info: Out<Info>,
 ) -> c_int {
-    on_job("MPI_Info_create_env", |job| {
+    joined("MPI_Info_create_env", |job| {
         let copy = job.infos.get(InfoId::ENV)?.clone();
         info.put(Info::of(job.infos.insert(copy)?))
     })
@@ -52,7 +53,7 @@ pub extern "C" fn MPI_Info_create_env(
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
-    on_job("MPI_Info_dup", |job| {
+    joined("MPI_Info_dup", |job| {
         let copy = info.look(job)?.clone();
         newinfo.put(Info::of(job.infos.insert(copy)?))
     })
@@ -60,7 +61,7 @@ pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
-    on_job("MPI_Info_free", |job| {
+    joined("MPI_Info_free", |job| {
         job.infos.free(info.get()?.id()?)?;
         info.put(Info::NULL)
     })
@@ -68,7 +69,7 @@ pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
-    on_job("MPI_Info_set", |job| {
+    joined("MPI_Info_set", |job| {
         let (key, value) = (key.get("key")?, value.get("value")?);
         job.infos.get_mut(info.id()?)?.set(key.as_bytes(), value.as_bytes())
     })

@@ -11,7 +11,10 @@
 // Names and meaning of exported functions are the MPI standard's: it documents them.
 #![allow(missing_docs)]
 
+mod abi_queries;
+mod allocator;
 mod attributes;
+mod buffers;
 mod calls;
 mod collectives;
 mod communicators;
@@ -22,25 +25,33 @@ mod decode;
 mod environment;
 mod errors;
 mod extensions;
+mod file_access;
+mod files;
 mod fortran;
+mod generalized;
 mod groups;
 mod handle;
 mod info;
 mod memory;
+mod one_sided;
 mod operations;
+mod partitioned;
 mod point_to_point;
+mod processes;
+mod sessions;
 mod status;
+mod tool_events;
+mod tools;
 mod topologies;
 mod type_constructors;
 mod type_queries;
+mod windows;
 
 pub use calls::unsupported;
 use std::ffi::c_int;
 
-/// The library's own allocator, straight on `mmap`: the runtime's signal handler may interrupt the
-/// program's `malloc` and must still be able to allocate.
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator(dlmalloc::GlobalDlmalloc);
 
 /// Functions of the standard without a body here.
 mod stubs {

@@ -1,12 +1,12 @@
 //! Sends, receives, probes.
 
-use crate::calls::{enter, on_comm, on_job, on_requests};
+use crate::calls::{enter, on_comm, on_requests};
 use crate::decode::{self, Number, StatusOut};
 use crate::handle::{Comm, Datatype};
 use crate::memory::{Buf, BufMut, Out};
 use ftmpi_core::mpi::{Message, Request, SendKind};
 use ftmpi_entry::entry;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// A send of one kind in its three forms, each for `int` and for `MPI_Count`.
 macro_rules! sends {
@@ -278,28 +278,4 @@ pub extern "C" fn MPI_Improbe(
             None => message.put(Message::NULL),
         }
     })
-}
-
-/// Attaching and detaching the buffer of `MPI_Bsend`.
-macro_rules! buffers {
-    ($(fn $attach:ident, fn $detach:ident, $count:ty;)*) => { $(
-        #[entry(guard = enter)]
-        pub extern "C" fn $attach(buffer: BufMut, size: $count) -> c_int {
-            on_job(stringify!($attach), |job| job.buffer_attach(decode::at(buffer), size.n()))
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $detach(buffer: Out<*mut c_void>, size: Out<$count>) -> c_int {
-            on_job(stringify!($detach), |job| {
-                let (address, bytes) = job.buffer_detach()?;
-                buffer.put(address.as_ptr())?;
-                size.put(crate::decode::fit(bytes)?)
-            })
-        }
-    )* };
-}
-
-buffers! {
-    fn MPI_Buffer_attach, fn MPI_Buffer_detach, c_int;
-    fn MPI_Buffer_attach_c, fn MPI_Buffer_detach_c, i64;
 }

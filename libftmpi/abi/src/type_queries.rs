@@ -290,6 +290,80 @@ packs! {
     fn MPI_Pack_c, fn MPI_Unpack_c, fn MPI_Pack_size_c, i64;
 }
 
+/// The only data representation that packing knows.
+fn external32(datarep: Text) -> Result<()> {
+    let name = datarep.get("datarep")?;
+    if name != "external32" {
+        bail!(Arg, "there is no data representation {name:?} for packing: it is \"external32\"");
+    }
+    Ok(())
+}
+
+/// Packing in `external32`, for `int` and for `MPI_Count`.
+macro_rules! external_packs {
+    ($(fn $pack:ident, fn $unpack:ident, fn $size:ident, $count:ty, $place:ty;)*) => { $(
+        #[entry(guard = enter)]
+        pub extern "C" fn $pack(
+            datarep: Text, inbuf: Buf, incount: $count, datatype: Datatype, outbuf: BufMut,
+            outsize: $place, position: Out<$place>,
+        ) -> c_int {
+            on_job(stringify!($pack), |job| {
+                external32(datarep)?;
+                let t = datatype.look(job)?;
+                committed(&t)?;
+                let count = length("incount", incount)? as u64;
+                packed_size(&t, incount.n())?;
+                let needed = t.external_size(count)?;
+                let (at, room) = rest(position.get()? as i64, outsize as i64)?;
+                if needed > room as u64 {
+                    bail!(Truncate, "{needed} bytes do not fit the {room} that are left of the buffer");
+                }
+                let bytes = t.to_external(count, &t.packed(decode::at(inbuf), count))?;
+                decode::at(outbuf).offset(at as i64).write(&bytes);
+                position.put((at + bytes.len()) as $place)
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $unpack(
+            datarep: Text, inbuf: Buf, insize: $place, position: Out<$place>, outbuf: BufMut,
+            outcount: $count, datatype: Datatype,
+        ) -> c_int {
+            on_job(stringify!($unpack), |job| {
+                external32(datarep)?;
+                let t = datatype.look(job)?;
+                committed(&t)?;
+                let count = length("outcount", outcount)? as u64;
+                let needed = t.external_size(count)?;
+                let (at, left) = rest(position.get()? as i64, insize as i64)?;
+                if needed > left as u64 {
+                    bail!(Truncate, "{needed} bytes are wanted, {left} are left in the buffer");
+                }
+                let mut bytes = Vec::new();
+                decode::at(inbuf).offset(at as i64).append_to(needed as usize, &mut bytes);
+                t.unpack(decode::at(outbuf), count, 0, &t.from_external(count, &bytes)?);
+                position.put((at as u64 + needed) as $place)
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $size(
+            datarep: Text, incount: $count, datatype: Datatype, size: Out<$place>,
+        ) -> c_int {
+            on_job(stringify!($size), |job| {
+                external32(datarep)?;
+                let count = length("incount", incount)? as u64;
+                size.put(datatype.look(job)?.external_size(count)? as $place)
+            })
+        }
+    )* };
+}
+
+external_packs! {
+    fn MPI_Pack_external, fn MPI_Unpack_external, fn MPI_Pack_external_size, c_int, isize;
+    fn MPI_Pack_external_c, fn MPI_Unpack_external_c, fn MPI_Pack_external_size_c, i64, i64;
+}
+
 /// Finds the predefined pair of a value and an index.
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_get_value_index(

@@ -1,16 +1,18 @@
 //! Takes an image: looks at the process, makes a copy-on-write child that streams it, goes on.
 //!
 //! The process stands still only for this: a look at its descriptors and mappings, copies of shared
-//! memory, and `clone`. Everything runs on the hole's stack; the program's stack gets a few words
+//! memory and of files without a name, and `clone`. All other threads stand still, too. Everything runs on the hole's stack; the program's stack gets a few words
 //! below its own, which hold what `setjmp` would save. The same words are found again in the
 //! restored process, where [`ftmpi_boot_switch`] returns once more, with 1.
 
-use crate::hole::{COPIES_BASE, COPIES_LEN, Hole, STACK_TOP};
-use crate::line::{Refused, refuse};
+use crate::contents::{self, Copies};
+use crate::hole::{Hole, STACK_TOP};
+use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
-use crate::{child, descriptors, facts, life, maps, procfs, sys};
+use crate::{child, descriptors, facts, life, maps, procfs, sys, threads, waiting};
 use core::arch::global_asm;
-use core::ffi::c_int;
+use core::cell::UnsafeCell;
+use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
 
@@ -18,7 +20,8 @@ use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
 //
 // Saves what a function must preserve (rbx, rbp, r12–r15, mxcsr, x87 control word) on the present
 // stack, tells in `resume` the stack pointer and the address to come back to, calls the function on
-// the other stack and gives its result; or comes back there in a restored process, and gives 1.
+// the other stack (or on this one, if that is 0) and gives its result; or comes back there in a
+// restored process, and gives 1.
 global_asm!(
     ".text",
     ".p2align 4",
@@ -39,7 +42,8 @@ global_asm!(
     "lea rax, [rip + 2f]",
     "mov [rdi + 8], rax",
     "mov rbx, rsp",
-    "mov rsp, rcx",
+    "test rcx, rcx",
+    "cmovnz rsp, rcx",
     "mov rdi, rdx",
     "call rsi",
     "mov rsp, rbx",
@@ -63,10 +67,10 @@ global_asm!(
 
 // SAFETY: the signatures are those of the C side.
 unsafe extern "C" {
-    fn ftmpi_boot_switch(
+    pub fn ftmpi_boot_switch(
         resume: *mut [u64; 2],
-        function: extern "C" fn(*mut Job) -> isize,
-        argument: *mut Job,
+        function: extern "C" fn(*mut c_void) -> isize,
+        argument: *mut c_void,
         stack_top: usize,
     ) -> c_int;
 }
@@ -74,12 +78,47 @@ unsafe extern "C" {
 /// The image child, if it was not collected yet.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
+/// Why there was no image: written by the thread that wanted one.
+struct Why(UnsafeCell<Line>);
+
+// SAFETY: `capture` and `why_refused` are called by one thread at a time (boot_abi).
+unsafe impl Sync for Why {}
+
+static WHY: Why = Why(UnsafeCell::new(Line::new()));
+
+fn note_why(text: &[u8]) {
+    // SAFETY: see `Why`.
+    let why = unsafe { &mut *WHY.0.get() };
+    why.set(format_args!("{}", crate::line::Shown(text)));
+}
+
+/// See [`ftmpi_checkpoint::boot_abi::BootTable::why_refused`].
+///
+/// # Safety
+/// `text` is valid for `len` bytes, or null.
+pub unsafe extern "C" fn why_refused(text: *mut c_char, len: usize) {
+    // SAFETY: see `Why`; the text by the caller.
+    unsafe { put((*WHY.0.get()).bytes(), text, len) };
+}
+
+/// # Safety
+/// `text` is valid for `len` bytes, or null.
+unsafe fn put(line: &[u8], text: *mut c_char, len: usize) {
+    if !text.is_null() && len > 0 {
+        let take = line.len().min(len - 1);
+        // SAFETY: by the caller; the terminating zero fits too.
+        unsafe {
+            core::ptr::copy_nonoverlapping(line.as_ptr(), text.cast(), take);
+            *text.add(take) = 0;
+        }
+    }
+}
+
 /// What the part on the hole's stack gets and gives.
 #[repr(C)]
 struct Job {
     fd: i32,
     image_no: u64,
-    mask: u64,
     resume: [u64; 2],
     /// 0: only ask whether it could be done.
     take: u32,
@@ -100,7 +139,8 @@ pub unsafe extern "C" fn capture(
     }
     // SAFETY: valid by the caller.
     let asked = unsafe { *request };
-    if let Err(errno) = admit() {
+    if let Err((errno, why)) = admit() {
+        note_why(why.as_bytes());
         return -errno;
     }
     let begun = sys::now_ns();
@@ -108,18 +148,20 @@ pub unsafe extern "C" fn capture(
     let mut job = Job {
         fd: asked.fd,
         image_no: asked.image_no,
-        mask,
         resume: [0; 2],
         take: 1,
         estimate: 0,
         child: 0,
     };
-    // SAFETY: the stack is the hole's and unused: all signals are blocked, and this is the only
-    // thread (`admit`). The call returns once in this life, and once in each restored one.
-    let result = unsafe { ftmpi_boot_switch(&raw mut job.resume, take, &raw mut job, STACK_TOP) };
+    // SAFETY: the stack is the hole's and unused: signals are blocked, and one thread at a time takes
+    // images. The call returns once in this life, and once in each restored one.
+    let result =
+        unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
+    // SAFETY: the hole is there (`admit`).
+    let hole = unsafe { Hole::take() };
     let mut outcome = CaptureOutcome { image_no: job.image_no, ..CaptureOutcome::default() };
     if result == 1 {
-        life::begin_again();
+        threads::all_are_there(&hole);
         CHILD.store(0, Ordering::Relaxed);
         outcome.restored = 1;
     } else if result == 0 {
@@ -127,10 +169,12 @@ pub unsafe extern "C" fn capture(
         outcome.estimate_bytes = job.estimate;
         outcome.child_pid = job.child;
         outcome.pause_ns = sys::now_ns() - begun;
+    } else {
+        note_why(hole.line().bytes());
     }
     // SAFETY: valid by the caller; in the restored process the same memory was restored.
     unsafe { *out = outcome };
-    sys::set_signal_mask(job.mask);
+    sys::set_signal_mask(mask);
     result
 }
 
@@ -157,64 +201,46 @@ pub extern "C" fn reap() -> c_int {
 /// # Safety
 /// `text` is valid for `len` bytes, or null.
 pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -> c_int {
-    let tell = |line: &[u8]| {
-        if !text.is_null() && len > 0 {
-            let take = line.len().min(len - 1);
-            // SAFETY: by the caller; the terminating zero fits too.
-            unsafe {
-                core::ptr::copy_nonoverlapping(line.as_ptr(), text.cast(), take);
-                *text.add(take) = 0;
-            }
-        }
-    };
-    if let Err(errno) = life::admit() {
-        tell(life::why_not_admitted(errno).as_bytes());
+    if let Err((errno, why)) = admit() {
+        // SAFETY: by the caller.
+        unsafe { put(why.as_bytes(), text, len) };
         return errno;
     }
-    if reap() == 1 {
-        tell(b"the image before this one is still being written");
-        return libc::EBUSY;
-    }
     let mask = sys::set_signal_mask(!0);
-    let mut job = Job { fd: -1, image_no: 0, mask, resume: [0; 2], take: 0, estimate: 0, child: 0 };
+    let mut job = Job { fd: -1, image_no: 0, resume: [0; 2], take: 0, estimate: 0, child: 0 };
     // SAFETY: as in `capture`.
-    let result = unsafe { ftmpi_boot_switch(&raw mut job.resume, take, &raw mut job, STACK_TOP) };
-    if result < 0 {
-        // SAFETY: the hole is there (`admit`), and nobody else uses it.
-        tell(unsafe { Hole::take() }.line().bytes());
-    } else {
-        tell(b"");
-    }
+    let result =
+        unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
+    // SAFETY: the hole is there (`admit`), and nobody else uses it.
+    let hole = unsafe { Hole::take() };
+    let line = if result < 0 { hole.line().bytes() } else { b"" };
+    // SAFETY: by the caller.
+    unsafe { put(line, text, len) };
     sys::set_signal_mask(mask);
     -result
 }
 
-fn admit() -> Result<(), i32> {
-    life::admit()?;
-    if reap() == 1 { Err(libc::EBUSY) } else { Ok(()) }
+fn admit() -> Result<(), (i32, &'static str)> {
+    life::admit().map_err(|errno| (errno, life::why_not_admitted(errno)))?;
+    if reap() == 1 {
+        return Err((libc::EBUSY, "the image before this one is still being written"));
+    }
+    Ok(())
 }
 
 /// On the hole's stack.
-extern "C" fn take(job: *mut Job) -> isize {
+extern "C" fn take(job: *mut c_void) -> isize {
     // SAFETY: `capture` holds it, waiting.
-    let job = unsafe { &mut *job };
+    let job = unsafe { &mut *job.cast::<Job>() };
     // SAFETY: the only user (see `capture`).
     let hole = unsafe { Hole::take() };
-    let result = look(&hole, job)
-        .and_then(|look| if job.take == 0 { Ok(()) } else { make_child(&hole, job, look) });
-    match result {
+    match attempt(&hole, job) {
         Ok(()) => 0,
         Err(Refused(errno)) => -(errno as isize),
     }
 }
 
-/// What the child needs to know.
-struct Look {
-    strings: Strings,
-    survey: maps::Survey,
-}
-
-fn look(hole: &Hole, job: &mut Job) -> Result<Look, Refused> {
+fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
     if !facts::layout_is_fixed() {
         return Err(refuse!(
             hole,
@@ -223,32 +249,72 @@ fn look(hole: &Hole, job: &mut Job) -> Result<Look, Refused> {
              image of it could be restored"
         ));
     }
-    refuse_company(hole)?;
-    let survey = maps::survey(hole)?;
-    let mut strings = Strings::new(hole);
+    refuse_children(hole)?;
+    if threads::count() > 1
+        && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
+            descriptors::gather(hole, &mut Strings::new(hole), job.fd)
+    {
+        // Before anything is disturbed. (Other errors may come from threads that go on.)
+        return Err(refused);
+    }
+    let (count, mine) = threads::stop(hole)?;
+    let mut copies = Copies::new();
+    let result = look(hole, job, count, mine, &mut copies).and_then(|look| {
+        if job.take == 0 { Ok(()) } else { make_child(hole, job, look, &mut copies) }
+    });
+    // What was taken out to be looked at.
+    let signals = waiting::known(hole, &hole.parking().signals);
+    waiting::send_again(signals, sys::gettid());
+    waiting::send_again(signals, 0);
+    threads::release(hole);
+    result
+}
+
+/// What the child needs to know.
+struct Look {
+    strings: Strings,
+    survey: maps::Survey,
+}
+
+fn look(
+    hole: &Hole,
+    job: &mut Job,
+    count: usize,
+    mine: usize,
+    copies: &mut Copies,
+) -> Result<Look, Refused> {
     let facts = hole.facts();
+    let mut strings = Strings::new(hole);
+    facts.descriptors = descriptors::gather(hole, &mut strings, job.fd)?;
+    let survey = maps::survey(hole)?;
     facts.image_no = job.image_no;
     (facts.rank, facts.incarnation) = life::name();
-    facts.signal_mask = job.mask;
-    [facts.resume_sp, facts.resume_ip] = job.resume;
+    facts.reborn_ip = life::reborn as *const () as u64;
+    facts.threads = count as u32;
+    let thread = &mut hole.threads()[mine];
+    threads::describe(thread);
+    thread.resume = job.resume;
     facts::gather(hole, &mut strings, &survey.layout)?;
-    facts.descriptors = descriptors::gather(hole, &mut strings, job.fd)?;
+    facts.signals = waiting::known(hole, &hole.parking().signals).len() as u32;
+    if hole.parking().too_many.load(Ordering::SeqCst) != 0 {
+        return Err(refuse!(hole, libc::EAGAIN, "too many signals wait for the program"));
+    }
+    for timer in &hole.timers()[..facts.posix_timers as usize] {
+        let other = timer.notify & libc::SIGEV_THREAD_ID != 0 && timer.tid != sys::gettid();
+        if other && waiting::has_more(hole, facts.signals, timer.tid) {
+            return Err(refuse!(hole, libc::EAGAIN, "a timer of the program fired just now"));
+        }
+    }
+    let table = &hole.descriptors()[..facts.descriptors as usize];
+    facts.contents = if job.take == 0 { 0 } else { contents::copy(hole, &strings, table, copies)? };
     job.estimate = procfs::anonymous_bytes()
-        + hole.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>();
+        + hole.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>()
+        + hole.pieces()[..facts.contents as usize].iter().map(|p| p.len as u64).sum::<u64>();
     Ok(Look { strings, survey })
 }
 
-/// Threads, children and timers that an image cannot contain.
-fn refuse_company(hole: &Hole) -> Result<(), Refused> {
-    // A directory has one link from its parent, one from itself, and one from each directory in it.
-    let threads = sys::stat(c"/proc/self/task").map_or(0, |stat| stat.st_nlink.saturating_sub(2));
-    if threads != 1 {
-        return Err(refuse!(
-            hole,
-            libc::EOPNOTSUPP,
-            "the program has {threads} threads; images are taken of programs with one"
-        ));
-    }
+/// Children that an image cannot contain.
+fn refuse_children(hole: &Hole) -> Result<(), Refused> {
     // SAFETY: struct siginfo has 128 bytes.
     let mut info = [0u64; 16];
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -262,18 +328,11 @@ fn refuse_company(hole: &Hole) -> Result<(), Refused> {
             "the program has started other processes that have not ended yet"
         ));
     }
-    if !procfs::is_empty(c"/proc/self/timers") {
-        return Err(refuse!(
-            hole,
-            libc::EOPNOTSUPP,
-            "the program uses POSIX timers (timer_create), which an image cannot contain"
-        ));
-    }
     Ok(())
 }
 
-fn make_child(hole: &Hole, job: &mut Job, look: Look) -> Result<(), Refused> {
-    copy_shared(hole, look.survey.copies)?;
+fn make_child(hole: &Hole, job: &mut Job, look: Look, copies: &mut Copies) -> Result<(), Refused> {
+    copy_shared(hole, look.survey.copies, copies)?;
     let parent = sys::getpid();
     // Flags 0: copy-on-write like fork, but no signal at its end, so that the program's wait() never
     // sees it; and not through the C library, which would write the child's id into the thread
@@ -283,8 +342,6 @@ fn make_child(hole: &Hole, job: &mut Job, look: Look) -> Result<(), Refused> {
     if child == Ok(0) {
         child::run(hole, job.fd, parent, look.strings, &look.survey);
     }
-    // SAFETY: only copies lie there.
-    let _ = unsafe { sys::unmap(COPIES_BASE, COPIES_LEN) };
     let child = child.map_err(|errno| {
         refuse!(hole, errno, "no process for the image: {}", sys::error_text(errno))
     })?;
@@ -293,39 +350,20 @@ fn make_child(hole: &Hole, job: &mut Job, look: Look) -> Result<(), Refused> {
 }
 
 /// Copies shared memory: the child would see what the program goes on to write.
-fn copy_shared(hole: &Hole, count: usize) -> Result<(), Refused> {
+fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Refused> {
     if count == 0 {
         return Ok(());
     }
     let failed =
         |errno| refuse!(hole, errno, "shared memory cannot be copied: {}", sys::error_text(errno));
     let memory = sys::open(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
-    let mut to = COPIES_BASE;
-    let mut result = Ok(());
-    for copy in &mut hole.copies()[..count] {
+    let result = hole.copies()[..count].iter_mut().try_for_each(|copy| {
         let len = copy.end - copy.start;
-        if len > COPIES_BASE + COPIES_LEN - to {
-            result = Err(libc::ENOMEM);
-            break;
-        }
-        let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-        let prot = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
-        result = unsafe { sys::map_anonymous(to, len, prot, flags) }
-            .map(|_| ())
-            .and_then(|()| copy_resident(hole, memory, copy.start, len, to));
-        if result.is_err() {
-            break;
-        }
-        copy.copy = to;
-        to += len;
-    }
+        copy.copy = copies.room(len)?;
+        copy_resident(hole, memory, copy.start, len, copy.copy)
+    });
     sys::close(memory);
-    result.map_err(|errno| {
-        // SAFETY: only copies lie there.
-        let _ = unsafe { sys::unmap(COPIES_BASE, COPIES_LEN) };
-        failed(errno)
-    })
+    result.map_err(failed)
 }
 
 /// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by

@@ -26,7 +26,8 @@ pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &maps::S
     }
     sys::close_range(fd as u32 + 1, u32::MAX);
     let mut stream = Stream { fd, sequence: 0, page_bytes: 0, broken: false };
-    let result = write(hole, &mut stream, strings, survey);
+    let result = descriptors::refuse_shared(hole, &strings, parent)
+        .and_then(|()| write(hole, &mut stream, strings, survey));
     if stream.broken {
         sys::exit(2);
     }
@@ -97,6 +98,12 @@ fn write(
     stream.table(kind::FILES, &hole.files()[..found.files]);
     stream.table(kind::MAPS, &hole.maps()[..found.maps]);
     stream.record(kind::STRINGS, 0, &hole.strings()[..strings.len()]);
+    stream.table(kind::THREADS, &hole.threads()[..facts.threads as usize]);
+    stream.table(kind::TIMERS, &hole.timers()[..facts.posix_timers as usize]);
+    stream.table(kind::SIGNALS, &hole.signals()[..facts.signals as usize]);
+    for piece in &hole.pieces()[..facts.contents as usize] {
+        stream.record_from(kind::CONTENTS, piece.at, piece.copy, piece.len);
+    }
     let mut scanner = Scanner::new();
     for entry in &hole.maps()[..found.maps] {
         if stream.broken {
@@ -140,10 +147,25 @@ fn pages_of(
                 unsafe { sys::protect(entry.start as usize, len as usize, prot) }?;
                 readable = true;
             }
-            let at = entry.start + (from - source);
-            stream.record_from(kind::PAGES, at, from as usize, (to - from) as usize);
-            stream.page_bytes += to - from;
-            if stream.broken { Err(libc::EPIPE) } else { Ok(()) }
+            // What has nothing beneath it is zero again in a new process.
+            let sparse = entry.file == map::NO_FILE;
+            let mut begin = from;
+            while begin < to {
+                if sparse {
+                    begin += zero_bytes(begin, to);
+                }
+                let end = if sparse { next_zeros(begin, to) } else { to };
+                if end > begin {
+                    let at = entry.start + (begin - source);
+                    stream.record_from(kind::PAGES, at, begin as usize, (end - begin) as usize);
+                    stream.page_bytes += end - begin;
+                }
+                begin = end;
+                if stream.broken {
+                    return Err(libc::EPIPE);
+                }
+            }
+            Ok(())
         })
         .or_else(|errno| {
             if stream.broken {
@@ -157,6 +179,38 @@ fn pages_of(
                 sys::error_text(errno)
             ))
         })
+}
+
+const PAGE: u64 = 4096;
+
+/// Bytes of pages from `start` on, up to `end`, in which all is zero.
+fn zero_bytes(start: u64, end: u64) -> u64 {
+    let mut at = start;
+    while at < end {
+        // SAFETY: a page of this process's own copy, readable (see `pages_of`), written by nobody.
+        let words = unsafe { &*(at as *const [u64; 512]) };
+        // Most pages show it at their begin.
+        if words[0] | words[64] != 0 || words.iter().fold(0, |all, word| all | word) != 0 {
+            break;
+        }
+        at += PAGE;
+    }
+    at - start
+}
+
+/// Where the next zeros begin that are worth a record of their own, or `end`.
+fn next_zeros(start: u64, end: u64) -> u64 {
+    const WORTH: u64 = 16 * PAGE;
+    let mut at = start;
+    while at < end {
+        let stop = (at + WORTH).min(end);
+        let zeros = zero_bytes(at, stop);
+        if at + zeros == stop {
+            break;
+        }
+        at += zeros + PAGE;
+    }
+    at
 }
 
 /// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by

@@ -2,12 +2,14 @@
 //!
 //! Descriptors from [`FIRST_LIBRARY`] on are the library's and are never part of an image. Standard
 //! streams stay those that the launcher gave to the new process, unless the program had replaced
-//! them. Regular files, directories and a few harmless devices are opened again by path; everything
-//! else (sockets, pipes…) makes an image impossible, with one line that names it.
+//! them. Regular files, directories and a few harmless devices are opened again by path. Files without
+//! a name and pipes to oneself are made again with their contents ([`crate::contents`]), event counters
+//! with their value. Everything else (sockets, pipes to others…) makes an image impossible, with one
+//! line that names it.
 
 use crate::hole::Hole;
 use crate::line::{Refused, Shown, refuse};
-use crate::procfs::{decimal, numbered};
+use crate::procfs::{self, Lines, numbered, numbered_at};
 use crate::strings::Strings;
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -58,41 +60,73 @@ fn given(fd: usize) -> Stream {
 /// Fills the hole's table of descriptors, in ascending order; gives their number.
 pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, Refused> {
     let table = hole.descriptors();
+    let mut numbers = 0usize;
+    let mut too_many = false;
+    procfs::each_number(c"/proc/self/fd", hole.text(), |fd| {
+        let fd = fd as i32;
+        if fd == image_fd || fd >= FIRST_LIBRARY {
+            return;
+        }
+        match table.get_mut(numbers) {
+            Some(entry) => *entry = Descriptor { fd, ..Descriptor::default() },
+            None => too_many = true,
+        }
+        numbers += 1;
+    })
+    .map_err(|errno| {
+        refuse!(hole, errno, "/proc/self/fd cannot be read: {}", sys::error_text(errno))
+    })?;
+    if too_many {
+        return Err(refuse!(hole, libc::EMFILE, "more than {} open files", limit::DESCRIPTORS));
+    }
     let mut count = 0usize;
-    let folder = sys::open(c"/proc/self/fd", libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
-        .map_err(|errno| refuse!(hole, errno, "/proc is not there: images need it"))?;
-    let result = (|| {
-        loop {
-            let buffer = hole.text();
-            // SAFETY: the buffer is valid for writing.
-            let len = unsafe {
-                sys::call!(libc::SYS_getdents64, folder, buffer.as_mut_ptr(), buffer.len())
+    for at in 0..numbers {
+        let fd = table[at].fd;
+        // The listing's own descriptor is among them, and closed.
+        if sys::fcntl(fd, libc::F_GETFD, 0) == Err(libc::EBADF) {
+            continue;
+        }
+        table[count] = one(hole, strings, fd, &table[..count])?;
+        count += 1;
+    }
+    pair_pipes(hole, strings, &mut table[..count])?;
+    Ok(count as u32)
+}
+
+/// Pipes whose both ends are the program's are part of the image; others make it impossible.
+fn pair_pipes(hole: &Hole, strings: &Strings, table: &mut [Descriptor]) -> Result<(), Refused> {
+    for at in 0..table.len() {
+        let entry = table[at];
+        if !matches!(entry.how, how::PIPE | how::PIPE_END) {
+            continue;
+        }
+        let mut others = table.iter().filter(|other| {
+            (other.device, other.inode) == (entry.device, entry.inode)
+                && other.fd != entry.fd
+                && matches!(other.how, how::PIPE | how::PIPE_END)
+        });
+        let (fd, shown) = (entry.fd, Shown(strings.get(entry.path)));
+        match (others.next(), others.next()) {
+            (Some(other), None) if other.how != entry.how => table[at].other = other.fd,
+            (None, _) => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "descriptor {fd} of the program is a pipe ({shown}) whose other end is not the \
+                     program's, which an image cannot contain"
+                ));
             }
-            .map_err(|errno| refuse!(hole, errno, "/proc/self/fd cannot be read"))?;
-            if len == 0 {
-                return Ok(());
-            }
-            let mut at = 0;
-            while at + 19 < len {
-                // struct linux_dirent64: inode, offset, length (u16 at 16), type, name (at 19).
-                let step = usize::from(u16::from_le_bytes([buffer[at + 16], buffer[at + 17]]));
-                let name = &buffer[at + 19..(at + step.max(20)).min(len)];
-                at += step.max(20);
-                let Some((fd, _)) = decimal(name) else { continue };
-                let fd = fd as i32;
-                if fd == folder || fd == image_fd || fd >= FIRST_LIBRARY {
-                    continue;
-                }
-                if count == limit::DESCRIPTORS {
-                    return Err(refuse!(hole, libc::EMFILE, "more than {count} open files"));
-                }
-                table[count] = one(hole, strings, fd, &table[..count])?;
-                count += 1;
+            _ => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "descriptor {fd} of the program is a pipe ({shown}) that was opened several \
+                     times, which an image cannot contain"
+                ));
             }
         }
-    })();
-    sys::close(folder);
-    result.map(|()| count as u32)
+    }
+    Ok(())
 }
 
 fn one(
@@ -141,12 +175,59 @@ fn one(
         return Ok(entry);
     }
     let shown = Shown(strings.get(path));
-    match kind {
-        libc::S_IFREG if stat.st_nlink == 0 => Err(refuse!(
+    let refused = |what: &str| {
+        refuse!(
             hole,
-            libc::ENOENT,
-            "descriptor {fd} is a file without a name ({shown}): it could not be opened again"
-        )),
+            libc::EOPNOTSUPP,
+            "descriptor {fd} of the program is {what} ({shown}), which an image cannot contain"
+        )
+    };
+    match kind {
+        libc::S_IFREG if stat.st_nlink == 0 => {
+            entry.how = how::RECREATE;
+            entry.path = path;
+            entry.offset = sys::seek(fd, 0, libc::SEEK_CUR).unwrap_or(0);
+            if fd <= 2 {
+                return Err(refused("a file without a name in place of a standard stream"));
+            }
+            if stat.st_blocks as u64 * 512 > limit::CONTENT_BYTES {
+                return Err(refuse!(
+                    hole,
+                    libc::EFBIG,
+                    "descriptor {fd} of the program is a file without a name ({shown}) of {} MiB: \
+                     up to {} MiB can be part of an image",
+                    stat.st_blocks >> 11,
+                    limit::CONTENT_BYTES >> 20
+                ));
+            }
+            let memfd = strings.get(path).starts_with(b"/memfd:");
+            if !(is_exclusive(fd) || memfd && is_exclusive_memfd(fd)) {
+                return Err(refused("a file without a name that others may have open, too"));
+            }
+            Ok(entry)
+        }
+        libc::S_IFIFO if strings.get(path).starts_with(b"pipe:[") => {
+            entry.path = path;
+            entry.size = sys::fcntl(fd, libc::F_GETPIPE_SZ, 0).map_err(failed)? as u64;
+            entry.how = match entry.open_flags as i32 & libc::O_ACCMODE {
+                libc::O_RDONLY => how::PIPE,
+                libc::O_WRONLY => how::PIPE_END,
+                _ => return Err(refused("a pipe for both directions")),
+            };
+            if fd <= 2 {
+                return Err(refused("a pipe in place of a standard stream"));
+            }
+            if entry.open_flags as i32 & libc::O_DIRECT != 0 {
+                return Err(refused("a pipe of packets"));
+            }
+            Ok(entry)
+        }
+        _ if strings.get(path) == b"anon_inode:[eventfd]" => {
+            entry.how = how::EVENTFD;
+            (entry.offset, entry.size) =
+                eventfd(hole, fd).ok_or_else(|| refused("an event counter on an old kernel"))?;
+            Ok(entry)
+        }
         libc::S_IFREG | libc::S_IFDIR => {
             entry.how = how::REOPEN;
             entry.path = path;
@@ -166,13 +247,26 @@ fn one(
                 libc::S_IFBLK => "a block device",
                 _ => "a kernel object",
             };
-            Err(refuse!(
-                hole,
-                libc::EOPNOTSUPP,
-                "descriptor {fd} of the program is {what} ({shown}), which an image cannot contain"
-            ))
+            Err(refused(what))
         }
     }
+}
+
+/// Counter of an eventfd, and whether it is a semaphore; `None` if the kernel does not tell.
+fn eventfd(hole: &Hole, fd: i32) -> Option<(u64, u64)> {
+    let mut name = [0; 64];
+    let path = numbered_at("fdinfo", fd as u32, "", &mut name);
+    let mut lines = Lines::open(path, hole.text()).ok()?;
+    let (mut counter, mut semaphore) = (None, None);
+    while let Ok(Some(line)) = lines.next() {
+        let value = |prefix: &[u8]| {
+            let start = line.strip_prefix(prefix)?.iter().position(|b| *b != b' ')?;
+            procfs::hex(&line[prefix.len() + start..]).map(|(value, _)| value)
+        };
+        counter = counter.or(value(b"eventfd-count:"));
+        semaphore = semaphore.or(value(b"eventfd-semaphore:"));
+    }
+    Some((counter?, semaphore?))
 }
 
 fn is_harmless(path: &[u8]) -> bool {
@@ -218,6 +312,75 @@ fn is_exclusive(fd: i32) -> bool {
     granted
 }
 
+/// The kernel does not count the first opening of a `memfd`: a second one must be alone then.
+fn is_exclusive_memfd(fd: i32) -> bool {
+    let mut name = [0; 64];
+    let path = numbered("fd", fd as u32, &mut name);
+    let Ok(again) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC) else { return false };
+    let exclusive = is_exclusive(again);
+    sys::close(again);
+    exclusive
+}
+
+/// In the image child: files without a name must not be open in other processes either, which have
+/// them by inheritance or were sent them. (What processes of other users have open cannot be seen.)
+pub fn refuse_shared(hole: &Hole, strings: &Strings, parent: i32) -> Result<(), Refused> {
+    let table = &hole.descriptors()[..hole.facts().descriptors as usize];
+    if table.iter().all(|entry| entry.how != how::RECREATE) {
+        return Ok(());
+    }
+    let me = sys::getpid();
+    let mut result = Ok(());
+    let (text, content) = (hole.text(), hole.content());
+    let listed = procfs::each_number(c"/proc", text, |process| {
+        if process == me as u64 || process == parent as u64 || result.is_err() {
+            return;
+        }
+        let mut folder = [0; 64];
+        let folder = procfs::path(&mut folder, format_args!("/proc/{process}/fd"));
+        // Gone meanwhile, or somebody else's.
+        let _ = procfs::each_number(folder, content, |fd| {
+            let (mut name, mut link) = ([0; 64], [0u8; 4096]);
+            let name = procfs::path(&mut name, format_args!("/proc/{process}/fd/{fd}"));
+            let len = sys::readlink(name, &mut link).unwrap_or(0);
+            let mut candidates = table
+                .iter()
+                .filter(|e| e.how == how::RECREATE && strings.get(e.path) == &link[..len]);
+            let shared = candidates.find(|entry| {
+                sys::stat(name).is_ok_and(|s| (s.st_dev, s.st_ino) == (entry.device, entry.inode))
+            });
+            if let Some(entry) = shared {
+                result = Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "descriptor {} of the program is a file without a name ({}) that process \
+                     {process} has open, too, which an image cannot contain",
+                    entry.fd,
+                    Shown(strings.get(entry.path))
+                ));
+            }
+        });
+    });
+    listed.map_err(|errno| refuse!(hole, errno, "/proc: {}", sys::error_text(errno)))?;
+    result
+}
+
+/// When the image was taken nobody else had it open. The image child of a life that was killed may
+/// not have ended yet.
+fn is_soon_exclusive(fd: i32) -> bool {
+    const PATIENCE_NS: u64 = 5_000_000_000;
+    let begun = sys::now_ns();
+    while !is_exclusive(fd) {
+        if sys::now_ns() - begun > PATIENCE_NS {
+            return false;
+        }
+        let pause = [0u64, 2_000_000];
+        // SAFETY: the time is valid.
+        let _ = unsafe { sys::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
+    }
+    true
+}
+
 /// Makes the descriptors what they were; called in the restored process. Everything below
 /// [`FIRST_LIBRARY`] except standard streams was closed before.
 pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refused> {
@@ -234,6 +397,8 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         how::KEEP => Ok(()),
         how::DUPLICATE => copy(hole, entry, entry.other),
         how::STREAM => copy(hole, entry, *streams.get(entry.other as usize).unwrap_or(&-1)),
+        how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
+        how::EVENTFD => make_eventfd(hole, entry),
         _ => reopen(hole, entry, strings),
     });
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
@@ -244,6 +409,46 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         sys::close(fd);
     }
     result
+}
+
+/// Made again by [`crate::contents`]; what is left are position and flags.
+fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+    let fd = entry.fd;
+    let result = (|| {
+        if entry.how == how::RECREATE {
+            sys::seek(fd, entry.offset, libc::SEEK_SET)?;
+        } else {
+            sys::fcntl(fd, libc::F_SETFL, entry.open_flags as usize)?;
+        }
+        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
+    })();
+    result.map(|_| ()).map_err(|errno| {
+        refuse!(hole, errno, "descriptor {fd} cannot be made again: {}", sys::error_text(errno))
+    })
+}
+
+fn make_eventfd(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+    let fd = entry.fd;
+    let result = (|| {
+        let semaphore = if entry.size != 0 { libc::EFD_SEMAPHORE } else { 0 };
+        let flags = semaphore | libc::EFD_NONBLOCK;
+        // SAFETY: no memory involved.
+        let made = unsafe { sys::call!(libc::SYS_eventfd2, 0, flags) }? as i32;
+        if made != fd {
+            // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
+            let moved = unsafe { sys::call!(libc::SYS_dup3, made, fd, 0) };
+            sys::close(made);
+            moved?;
+        }
+        if entry.offset > 0 {
+            sys::write_all(fd, &entry.offset.to_ne_bytes())?;
+        }
+        sys::fcntl(fd, libc::F_SETFL, entry.open_flags as usize)?;
+        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
+    })();
+    result.map(|_| ()).map_err(|errno| {
+        refuse!(hole, errno, "descriptor {fd} cannot be made again: {}", sys::error_text(errno))
+    })
 }
 
 fn copy(hole: &Hole, entry: &Descriptor, from: i32) -> Result<(), Refused> {
@@ -287,7 +492,7 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings) -> Result<(), Refu
     if (stat.st_mode ^ entry.mode) & libc::S_IFMT != 0 {
         return Err(refuse!(hole, libc::EINVAL, "{shown} is now another kind of file"));
     }
-    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && is_exclusive(fd) {
+    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && is_soon_exclusive(fd) {
         // SAFETY: no memory involved.
         unsafe { sys::call!(libc::SYS_ftruncate, fd, entry.size) }.map_err(failed)?;
     }

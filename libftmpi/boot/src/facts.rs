@@ -5,10 +5,13 @@ use crate::line::{Refused, refuse};
 use crate::procfs::{self, Entry};
 use crate::strings::Strings;
 use crate::sys;
+use crate::{threads, timers, waiting};
 use core::arch::asm;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::stream::{
-    ARCH_X86_64, Facts, Hash, IntervalTimer, Processor, STREAM_VERSION, SignalAction, Text,
+    AFFINITY_WORDS, ARCH_X86_64, Facts, Hash, IntervalTimer, LIMITS, Processor, STREAM_VERSION,
+    SignalAction, Text,
 };
 
 // SAFETY: the signatures are those of the C side.
@@ -113,18 +116,29 @@ pub fn fs_base() -> u64 {
     segment_base(0x1003)
 }
 
-/// Where the C library keeps the main thread's id; found at start, 0 if unknown.
-static TID_ADDRESS: AtomicU64 = AtomicU64::new(0);
+/// The other segment base.
+pub fn gs_base() -> u64 {
+    segment_base(0x1004)
+}
 
-/// Finds where the C library keeps the thread's id: the address to be cleared at exit, or, where the
-/// kernel does not tell it, the one place in the thread block with that number.
-pub fn find_tid_address() {
+/// Where in a thread's block the C library keeps the thread's id; found at start, 0 if unknown.
+static TID_OFFSET: AtomicU64 = AtomicU64::new(0);
+
+/// The address that the kernel clears when the calling thread ends; 0 if it does not tell.
+fn told_tid_address() -> u64 {
     const PR_GET_TID_ADDRESS: usize = 40;
     let mut address = 0u64;
     // SAFETY: writes one word.
     let told = unsafe { sys::call!(libc::SYS_prctl, PR_GET_TID_ADDRESS, &raw mut address) };
-    if told.is_err() || address == 0 {
-        let block = fs_base();
+    if told.is_ok() { address } else { 0 }
+}
+
+/// Finds where the C library keeps a thread's id: the address to be cleared at exit, or, where the
+/// kernel does not tell it, the one place in the main thread's block with that number.
+pub fn find_tid_address() {
+    let block = fs_base();
+    let mut address = told_tid_address();
+    if address == 0 {
         let tid = sys::gettid();
         address = (512..1024)
             .step_by(4)
@@ -132,9 +146,35 @@ pub fn find_tid_address() {
             // SAFETY: the C library's thread block is larger than 2000 bytes in all versions that
             // can be meant here.
             .find(|&at| unsafe { *(at as *const i32) } == tid)
-            .unwrap_or(0);
+            .unwrap_or(block);
     }
-    TID_ADDRESS.store(address, Ordering::Relaxed);
+    TID_OFFSET.store(address.wrapping_sub(block), Ordering::Relaxed);
+}
+
+/// Where the C library keeps the id of the calling thread, whose block is this; 0: unknown.
+pub fn tid_address(block: u64) -> u64 {
+    match (told_tid_address(), TID_OFFSET.load(Ordering::Relaxed)) {
+        (0, 0) => 0,
+        (0, offset) => block.wrapping_add(offset),
+        (address, _) => address,
+    }
+}
+
+/// What the process was started with, in this life: limits, processors, priority.
+static LIMITS_AT_START: [AtomicU64; LIMITS] = [const { AtomicU64::new(0) }; LIMITS];
+static AFFINITY_AT_START: [AtomicU64; AFFINITY_WORDS] =
+    [const { AtomicU64::new(0) }; AFFINITY_WORDS];
+static NICE_AT_START: AtomicI32 = AtomicI32::new(0);
+
+/// Remembers that.
+pub fn remember_start() {
+    for (which, slot) in LIMITS_AT_START.iter().enumerate() {
+        slot.store(soft_limit(which as u32), Ordering::Relaxed);
+    }
+    for (slot, word) in AFFINITY_AT_START.iter().zip(threads::affinity()) {
+        slot.store(word, Ordering::Relaxed);
+    }
+    NICE_AT_START.store(threads::nice(), Ordering::Relaxed);
 }
 
 /// Address and length of the restartable-sequence area that the C library registered.
@@ -144,12 +184,30 @@ pub fn rseq() -> (u64, u64) {
     if size == 0 {
         return (0, 0);
     }
+    let address = fs_base().wrapping_add_signed(offset as i64);
+    // SAFETY: the C library put the area into every thread's block. Its second word is the processor,
+    // or negative if the kernel was never told of it.
+    if unsafe { *(address as *const i32).add(1) } < 0 {
+        return (0, 0);
+    }
     // The C library registers 32 bytes where it says 20 (what the kernel had at first).
-    (fs_base().wrapping_add_signed(offset as i64), u64::from(size).next_multiple_of(32))
+    (address, u64::from(size).next_multiple_of(32))
+}
+
+/// Tells the kernel where the calling thread's area is (the restorer does it for the main thread).
+pub fn register_rseq(address: u64, len: u64) -> Result<(), sys::Errno> {
+    const SIGNATURE: usize = 0x5305_3053;
+    // struct rseq: cpu_id_start, cpu_id, rseq_cs (8 bytes), …: no critical section is open.
+    // SAFETY: the area is part of the thread's block.
+    unsafe {
+        *(address as *mut u64).add(1) = 0;
+        sys::call!(libc::SYS_rseq, address, len, 0, SIGNATURE)?;
+    }
+    Ok(())
 }
 
 /// Facts that only the process itself knows (not its image child): in the order in which they must
-/// be asked. All signals are blocked.
+/// be asked. All signals are blocked, all other threads stand still.
 pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(), Refused> {
     let facts = hole.facts();
     let failed = |what: &str, errno| {
@@ -171,35 +229,35 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
     facts.vdso_end = layout.vdso_end;
     facts.vdso_hash = layout.vdso_hash();
     facts.stack_end = layout.stack_end;
-    facts.stack_limit = stack_limit();
+    // Not the present one: a program may change it, and its end is where it was at the start.
+    facts.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize].load(Ordering::Relaxed);
+    for (which, slot) in LIMITS_AT_START.iter().enumerate() {
+        facts.limits[which] = soft_limit(which as u32);
+        facts.limits_at_start[which] = slot.load(Ordering::Relaxed);
+    }
+    for (word, slot) in facts.affinity_at_start.iter_mut().zip(&AFFINITY_AT_START) {
+        *word = slot.load(Ordering::Relaxed);
+    }
+    facts.nice_at_start = NICE_AT_START.load(Ordering::Relaxed);
     facts.window_len = crate::life::window_len();
     facts.processor = processor();
-    facts.fs_base = fs_base();
-    facts.gs_base = segment_base(0x1004);
-    facts.tid_address = TID_ADDRESS.load(Ordering::Relaxed);
-    let (mut head, mut len) = (0u64, 0u64);
-    // SAFETY: both words are valid for writing; 0 is this thread.
-    let _ = unsafe { sys::call!(libc::SYS_get_robust_list, 0, &raw mut head, &raw mut len) };
-    (facts.robust_head, facts.robust_len) = (head, len);
-    (facts.rseq_address, facts.rseq_len) = rseq();
-    let mut altstack = [0u64; 3];
-    // SAFETY: struct sigaltstack is three words here (the flags are the lower half of the second).
-    let _ = unsafe { sys::call!(libc::SYS_sigaltstack, 0, altstack.as_mut_ptr()) };
-    facts.altstack_sp = altstack[0];
-    facts.altstack_flags = altstack[1] & 0xffff_ffff;
-    facts.altstack_len = altstack[2];
     // A timer that fires between the two looks would be there twice, or not at all: look again.
+    // (What was taken out does not wait any more.)
     for _ in 0..8 {
-        facts.signals_pending = sys::pending_signals();
+        let signals = &hole.parking().signals;
+        waiting::collect_own(hole, signals)
+            .and_then(|()| waiting::collect_shared(hole, signals))
+            .map_err(|errno| failed("what signals wait", errno))?;
         for (which, timer) in facts.timers.iter_mut().enumerate() {
             // SAFETY: struct itimerval is four words.
             let _ = unsafe { sys::call!(libc::SYS_getitimer, which, timer.words.as_mut_ptr()) };
         }
-        if sys::pending_signals() == facts.signals_pending {
+        facts.posix_timers = timers::gather(hole)?;
+        if sys::pending_signals() & !(1 << (SIGNAL - 1)) == 0 {
             break;
         }
     }
-    // SAFETY: no memory involved; put back at once, and there is no other thread.
+    // SAFETY: no memory involved; put back at once, and no other thread runs.
     unsafe {
         let old = sys::raw(libc::SYS_umask, [0o77, 0, 0, 0, 0, 0]);
         sys::raw(libc::SYS_umask, [old as usize, 0, 0, 0, 0, 0]);
@@ -267,7 +325,8 @@ pub fn check_fit(
     if facts.stack_end != here.stack_end {
         return Err(misfit("the stack ends elsewhere than in the image", LAYOUT));
     }
-    if facts.rseq_len != 0 && rseq().1 != facts.rseq_len {
+    let rseq_len = hole.threads()[0].rseq_len;
+    if rseq_len != 0 && rseq().1 != rseq_len {
         return Err(misfit("the C library is another one", "restart on a host like the first"));
     }
     Ok(())
@@ -282,9 +341,9 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         // SAFETY: handlers lie at the addresses where they lay; all signals are blocked.
         let _ = unsafe { sys::call!(libc::SYS_rt_sigaction, signal, &raw const *action, 0, 8) };
     }
-    let altstack = [facts.altstack_sp, facts.altstack_flags & !1, facts.altstack_len];
-    // SAFETY: the memory is the program's. Refused if we stand on it: then sigreturn sets it.
-    let _ = unsafe { sys::call!(libc::SYS_sigaltstack, altstack.as_ptr(), 0) };
+    let main = &hole.threads()[0];
+    threads::set_altstack(main);
+    threads::dress(main, facts);
     let cwd = strings.c_str(facts.cwd);
     // SAFETY: terminated path.
     unsafe { sys::call!(libc::SYS_chdir, cwd.as_ptr()) }.map_err(|errno| {
@@ -296,28 +355,40 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
     Ok(())
 }
 
+/// Soft limits that the program had changed; after everything that they could hinder.
+pub fn restore_limits(facts: &Facts) {
+    for which in 0..LIMITS {
+        if facts.limits[which] != facts.limits_at_start[which] {
+            let mut limit = [0u64; 2];
+            // SAFETY: valid for writing, then for reading; 0 is this process. A host that allows
+            // less is no obstacle.
+            unsafe {
+                let _ = sys::call!(libc::SYS_prlimit64, 0, which, 0, limit.as_mut_ptr());
+                limit[0] = facts.limits[which].min(limit[1]);
+                let _ = sys::call!(libc::SYS_prlimit64, 0, which, limit.as_ptr(), 0);
+            }
+        }
+    }
+}
+
 /// Last: timers and the signals that were waiting.
-pub fn restore_clockwork(facts: &Facts) {
-    let mut pending = facts.signals_pending;
+pub fn restore_clockwork(hole: &Hole, facts: &Facts) {
     for (which, timer) in facts.timers.iter().enumerate() {
         let mut words = timer.words;
         let [seconds, microseconds, left_seconds, left_microseconds] = &mut words;
         if *seconds | *microseconds != 0 && *left_seconds | *left_microseconds == 0 {
-            // It had fired, and the kernel begins the next period when the signal is taken, which is
-            // still pending: let it fire again instead.
+            // It had just fired, and the kernel begins the next period when the signal is taken,
+            // which was not done: let it fire again.
             *left_microseconds = 1;
-            pending &= !(1 << (libc::SIGALRM - 1));
         }
         if words != IntervalTimer::default().words {
             // SAFETY: struct itimerval is four words.
             let _ = unsafe { sys::call!(libc::SYS_setitimer, which, words.as_ptr(), 0) };
         }
     }
-    let pid = sys::getpid();
-    for signal in (1..=64).filter(|n| pending >> (n - 1) & 1 == 1) {
-        // SAFETY: no memory involved; the signal is blocked until the mask is put back.
-        let _ = unsafe { sys::call!(libc::SYS_tgkill, pid, pid, signal) };
-    }
+    let signals = &hole.signals()[..facts.signals as usize];
+    waiting::send_again(signals, facts.pid);
+    waiting::send_again(signals, 0);
 }
 
 /// Whether a text of the image is inside its STRINGS.

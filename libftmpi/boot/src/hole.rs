@@ -2,9 +2,11 @@
 //! never imaged, never replaced. Holds the copy of the restorer, the engine's stack and all buffers,
 //! so the engine allocates nothing and does not touch the program's stack.
 
+use crate::contents::Piece;
+use crate::threads::Parking;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN};
-use ftmpi_checkpoint::stream::{Descriptor, Facts, File, Map, limit};
+use ftmpi_checkpoint::stream::{Descriptor, Facts, File, Map, Signal, Thread, Timer, limit};
 
 /// Start of the range where copies of shared memory are made during a capture.
 pub const COPIES_BASE: usize = 0x180_0000_0000;
@@ -43,6 +45,14 @@ const STRINGS: usize = HOLE_BASE + 8 * MIB;
 /// Buffer for contents of files.
 const CONTENT: usize = HOLE_BASE + 17 * MIB;
 const CONTENT_LEN: usize = MIB;
+const THREADS: usize = HOLE_BASE + 18 * MIB;
+const PARKING: usize = HOLE_BASE + 20 * MIB;
+const TIMERS: usize = HOLE_BASE + 21 * MIB;
+const PIECES: usize = HOLE_BASE + 22 * MIB;
+/// The stack on which threads that are made again begin. The page below is inaccessible.
+const BIRTH_GUARD: usize = HOLE_BASE + 23 * MIB;
+pub const BIRTH_TOP: usize = BIRTH_GUARD + 256 * KIB;
+const SIGNALS: usize = HOLE_BASE + 24 * MIB;
 
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
@@ -53,7 +63,13 @@ const _: () = {
     assert!(FILES + limit::FILES * size_of::<File>() <= MAPS);
     assert!(MAPS + limit::MAPS * size_of::<Map>() <= STRINGS);
     assert!(STRINGS + limit::STRINGS < CONTENT);
-    assert!(CONTENT + CONTENT_LEN <= HOLE_BASE + HOLE_LEN);
+    assert!(CONTENT + CONTENT_LEN <= THREADS);
+    assert!(THREADS + limit::THREADS * size_of::<Thread>() <= PARKING);
+    assert!(PARKING + size_of::<Parking>() <= TIMERS);
+    assert!(TIMERS + limit::TIMERS * size_of::<Timer>() <= PIECES);
+    assert!(PIECES + limit::CONTENTS * size_of::<Piece>() <= BIRTH_GUARD);
+    assert!(BIRTH_TOP <= SIGNALS);
+    assert!(SIGNALS + limit::SIGNALS * size_of::<Signal>() <= HOLE_BASE + HOLE_LEN);
 };
 
 /// A copy of shared memory, made while the process stands still.
@@ -108,8 +124,9 @@ pub struct Control {
     pub line_state: [u8; 160],
 }
 
-/// The hole, as one thing to hold. There is only one user at a time: the main thread with all
-/// signals blocked, or the image child, or the constructor.
+/// The hole, as one thing to hold. There is only one user at a time: the thread that takes an image,
+/// with all signals blocked, or the image child, or the constructor, or the main thread of a restored
+/// process. ([`Parking`], and the entries of the table of threads, are shared.)
 #[derive(Debug)]
 pub struct Hole(());
 
@@ -126,7 +143,10 @@ pub fn reserve() -> Result<(), crate::sys::Errno> {
         return Err(libc::EEXIST);
     }
     // SAFETY: inside the new mapping, not in use yet.
-    unsafe { crate::sys::protect(STACK_GUARD, 4096, libc::PROT_NONE) }
+    unsafe {
+        crate::sys::protect(STACK_GUARD, 4096, libc::PROT_NONE)?;
+        crate::sys::protect(BIRTH_GUARD, 4096, libc::PROT_NONE)
+    }
 }
 
 impl Hole {
@@ -192,6 +212,34 @@ impl Hole {
     pub fn copies(&self) -> &'static mut [SharedCopy] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(COPIES as *mut SharedCopy, COPIES_MAX) }
+    }
+
+    /// Other threads write to their own entries.
+    pub fn threads(&self) -> &'static mut [Thread] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(THREADS as *mut Thread, limit::THREADS) }
+    }
+
+    /// Shared by all threads.
+    pub fn parking(&self) -> &'static Parking {
+        // SAFETY: atomics only; zero is a valid value.
+        unsafe { &*(PARKING as *const Parking) }
+    }
+
+    pub fn timers(&self) -> &'static mut [Timer] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(TIMERS as *mut Timer, limit::TIMERS) }
+    }
+
+    /// Each entry is written by the thread that got its number.
+    pub fn signals(&self) -> &'static mut [Signal] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(SIGNALS as *mut Signal, limit::SIGNALS) }
+    }
+
+    pub fn pieces(&self) -> &'static mut [Piece] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(PIECES as *mut Piece, limit::CONTENTS) }
     }
 
     pub fn line(&self) -> &'static mut crate::line::Line {

@@ -15,6 +15,10 @@
 //! | [`life`] | who we are; the exported table; what is put back after a restore |
 //! | [`signal`] | the agent's signal |
 //! | [`capture`], [`child`] | taking an image |
+//! | [`threads`] | stopping all threads, and making them again |
+//! | [`notes`], [`locks`] | locks that name their owner by thread id |
+//! | [`masks`] | keeps the signal open in every thread |
+//! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
 //! | [`maps`], [`facts`], [`descriptors`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c` | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
@@ -23,12 +27,16 @@
 
 mod capture;
 mod child;
+mod contents;
 mod descriptors;
 mod facts;
 mod hole;
 mod life;
 mod line;
+mod locks;
 mod maps;
+mod masks;
+mod notes;
 mod procfs;
 mod restore;
 mod signal;
@@ -36,3 +44,6 @@ mod sleep;
 mod start;
 mod strings;
 mod sys;
+mod threads;
+mod timers;
+mod waiting;

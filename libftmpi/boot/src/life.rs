@@ -2,13 +2,15 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, descriptors, facts, signal, sys};
+use crate::{capture, descriptors, facts, locks, signal, sys, threads, timers};
+use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{
     BootTable, EXIT_IMAGE_MISFIT, Hook, SIGNAL, VERSION, WINDOW_BASE, WINDOW_LEN,
 };
+use ftmpi_checkpoint::stream::Thread;
 use ftmpi_wire::control::RankEnv;
 
 /// The exported table. The constructor writes its data, alone; later only atomic fields change.
@@ -36,6 +38,7 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     capture: capture::capture,
     reap: capture::reap,
     can_capture: capture::can_capture,
+    why_refused: capture::why_refused,
 }));
 
 /// Why no image can ever be taken here, decided at start.
@@ -58,7 +61,12 @@ pub fn lives() -> u32 {
     LIVES.load(Ordering::Relaxed)
 }
 
-/// Whether this is the main thread of a rank that can be imaged; otherwise an error number.
+/// Whether this process was started as a rank.
+pub fn is_rank() -> bool {
+    STATE.load(Ordering::Relaxed) != State::NotARank as u32
+}
+
+/// Whether this is a rank that can be imaged; otherwise an error number.
 pub fn admit() -> Result<(), i32> {
     if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
         return Err(if STATE.load(Ordering::Relaxed) == State::NoHole as u32 {
@@ -67,13 +75,8 @@ pub fn admit() -> Result<(), i32> {
             libc::ESRCH
         });
     }
-    let pid = sys::getpid();
-    // Also false in a process that the program forked.
-    if pid == PID.load(Ordering::Relaxed) && pid == sys::gettid() {
-        Ok(())
-    } else {
-        Err(libc::EPERM)
-    }
+    // Not in a process that the program forked.
+    if sys::getpid() == PID.load(Ordering::Relaxed) { Ok(()) } else { Err(libc::EPERM) }
 }
 
 /// The line to an error of [`admit`].
@@ -83,7 +86,7 @@ pub fn why_not_admitted(errno: i32) -> &'static str {
             "the address range that images need is taken (a sanitizer, or a limit on address space)"
         }
         libc::ESRCH => "this process is not a rank",
-        _ => "only the main thread of a rank can be imaged",
+        _ => "a process that a rank has started is not the rank",
     }
 }
 
@@ -113,6 +116,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     STATE.store(state as u32, Ordering::Relaxed);
     descriptors::remember_streams([0, 1, 2].map(descriptors::stream));
     facts::find_tid_address();
+    facts::remember_start();
     find_linker_state();
 }
 
@@ -142,21 +146,38 @@ pub fn reserve_window() -> usize {
     0
 }
 
-/// The restored process, all signals blocked, just behind the jump: everything in memory is as it
-/// was; what the kernel keeps is put back here. Ends the process if something is gone.
-pub fn begin_again() {
+/// Where the restorer jumps to: the restored process, all signals blocked, on the hole's stack, as its
+/// main thread. Everything in memory is as it was; what the kernel keeps is put back here. Then the
+/// main thread goes on where it stood still.
+pub extern "C" fn reborn() -> ! {
     // SAFETY: the constructor of this life reserved it and is gone; we are alone.
     let hole = unsafe { Hole::take() };
+    begin_again(&hole);
+    let [stack, instruction] = hole.threads()[0].resume;
+    // SAFETY: what `ftmpi_boot_switch` wrote down, on a stack that was restored.
+    unsafe {
+        asm!(
+            "mov rsp, {stack}",
+            "jmp {instruction}",
+            stack = in(reg) stack,
+            instruction = in(reg) instruction,
+            options(noreturn)
+        );
+    }
+}
+
+/// Ends the process if something is gone.
+fn begin_again(hole: &Hole) {
     let facts = &*hole.facts();
-    let strings = Strings::loaded(&hole, facts.strings_len as usize);
+    let strings = Strings::loaded(hole, facts.strings_len as usize);
     // SAFETY: written by this life's constructor, in the hole.
     let control = unsafe { *hole.control() };
     sys::close(control.image_fd as i32);
-    let old_tid = facts.pid;
-    let result = facts::restore(&hole, facts, &strings)
-        .and_then(|()| descriptors::restore(&hole, facts, &strings));
+    facts::remember_start();
+    let result = facts::restore(hole, facts, &strings)
+        .and_then(|()| descriptors::restore(hole, facts, &strings));
     if result.is_err() {
-        crate::restore::fail(control.rank, &hole, EXIT_IMAGE_MISFIT);
+        crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
     }
     // SAFETY: only the constructor of the first life had it for writing.
     let table = unsafe { &*ftmpi_boot_table.0.get() };
@@ -166,8 +187,22 @@ pub fn begin_again() {
     LIVES.fetch_add(1, Ordering::Relaxed);
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
-    repair_linker_locks(old_tid, sys::gettid());
-    facts::restore_clockwork(facts);
+    let threads = &hole.threads()[..facts.threads as usize];
+    let result = threads::resurrect(hole, facts).and_then(|()| timers::restore(hole, facts));
+    if result.is_err() {
+        crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
+    }
+    // SAFETY: the notes are in the threads' own blocks, which were restored.
+    unsafe { locks::repair(threads) };
+    repair_linker_locks(threads);
+    facts::restore_limits(facts);
+    facts::restore_clockwork(hole, facts);
+}
+
+/// Which rank the process was started as, for a line about its restore.
+pub fn control_rank(hole: &Hole) -> u32 {
+    // SAFETY: written by this life's constructor, in the hole.
+    unsafe { (*hole.control()).rank }
 }
 
 /// The library's descriptors must not be inherited by what the program executes.
@@ -227,20 +262,26 @@ fn find_linker_state() {
     }
 }
 
-/// The dynamic linker's recursive locks name their owner by thread id. If the image was taken inside
-/// `dlopen`, they name the old one: they could never be unlocked again.
-fn repair_linker_locks(old: i32, new: i32) {
+/// The dynamic linker's recursive locks name their owner by thread id, and it locks them without
+/// passing by [`locks`]. If the image was taken inside `dlopen`, they name an old one: they could
+/// never be unlocked again.
+fn repair_linker_locks(threads: &[Thread]) {
     const RECURSIVE: u32 = 1;
     let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
-    if address == 0 || old == new {
+    if address == 0 {
         return;
     }
     // pthread_mutex_t in words of 4 bytes: lock, count, owner, users, kind.
     for at in (address..address + size.saturating_sub(40)).step_by(8) {
         // SAFETY: inside the linker's own variable, which is readable and writable.
         let mutex = unsafe { &mut *(at as *mut [u32; 5]) };
-        if mutex[4] == RECURSIVE && mutex[2] == old as u32 && mutex[0] != 0 && mutex[1] != 0 {
-            mutex[2] = new as u32;
+        if mutex[4] != RECURSIVE || mutex[0] == 0 || mutex[1] == 0 {
+            continue;
+        }
+        let owner = threads.iter().find(|thread| thread.tid as u32 == mutex[2]);
+        if let Some(thread) = owner.filter(|thread| thread.tid_address != 0) {
+            // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
+            mutex[2] = unsafe { *(thread.tid_address as *const u32) };
         }
     }
 }
@@ -255,11 +296,15 @@ impl Next {
     }
 
     /// The address of the next `name` behind this library; 0 if there is none.
+    #[inline(always)]
     pub fn find(&self, name: &core::ffi::CStr) -> usize {
         let known = self.0.load(Ordering::Relaxed);
-        if known != 0 {
-            return known;
-        }
+        if known != 0 { known } else { self.look_up(name) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, name: &core::ffi::CStr) -> usize {
         // SAFETY: the name is terminated.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
         self.0.store(found, Ordering::Relaxed);

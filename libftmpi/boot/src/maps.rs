@@ -24,6 +24,8 @@ pub enum Kind {
     PrivateFile,
     /// A file that others may see: mapped again.
     SharedFile,
+    /// A file without a name, shared; the program must have it open.
+    Nameless,
 }
 
 fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
@@ -59,8 +61,14 @@ pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
         return Ok(Kind::Anonymous);
     }
     let shown = Shown(name);
-    let what = if name.starts_with(b"/SYSV") || name.starts_with(b"/memfd:") {
+    let what = if name.starts_with(b"/SYSV") {
         "memory shared with others"
+    } else if name == b"/anon_hugepage (deleted)" {
+        "huge pages of a hugetlb pool"
+    } else if entry.shared && name.ends_with(b" (deleted)") {
+        return Ok(Kind::Nameless);
+    } else if name.starts_with(b"/memfd:") {
+        "memory of a memfd"
     } else if name.ends_with(b" (deleted)") {
         "a file that was deleted"
     } else if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") {
@@ -129,12 +137,31 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
                     SharedCopy { start: entry.start as usize, end: entry.end as usize, copy: 0 };
                 found.copies += 1;
             }
+            Kind::Nameless if descriptor_of(hole, &entry).is_none() => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program maps a file without a name ({}) that it has not open itself (or \
+                     others share it), which an image cannot contain",
+                    Shown(entry.name)
+                ));
+            }
             _ => {}
         }
         fingerprint.add(&entry);
     }
     found.fingerprint = fingerprint.0.value();
     Ok(found)
+}
+
+/// The descriptor whose contents are part of the image, and what is mapped.
+fn descriptor_of(hole: &Hole, entry: &Entry<'_>) -> Option<i32> {
+    let table = &hole.descriptors()[..hole.facts().descriptors as usize];
+    let found = table.iter().find(|d| {
+        d.how == ftmpi_checkpoint::stream::descriptor::RECREATE
+            && (d.device, d.inode) == (entry.device, entry.inode)
+    });
+    found.map(|d| d.fd)
 }
 
 /// What the image child finds.
@@ -171,8 +198,16 @@ pub fn inventory(hole: &Hole, strings: &mut Strings) -> Result<Inventory, Refuse
         if found.maps == limit::MAPS {
             return Err(refuse!(hole, libc::ENOMEM, "more than {} mappings", limit::MAPS));
         }
-        let has_file = matches!(kind, Kind::PrivateFile | Kind::SharedFile);
-        let file = if has_file {
+        let has_file = matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
+        let file = if kind == Kind::Nameless {
+            let fd = descriptor_of(hole, &entry).unwrap_or(-1);
+            let mut name = [0; 64];
+            let path = procfs::numbered("fd", fd as u32, &mut name).to_bytes();
+            let by_descriptor = Entry { name: path, ..entry };
+            let file = file_of(hole, strings, &mut found.files, &by_descriptor, false)?;
+            hole.files()[file as usize].nameless = fd as u32 + 1;
+            file
+        } else if has_file {
             file_of(hole, strings, &mut found.files, &entry, kind == Kind::PrivateFile)?
         } else {
             map::NO_FILE
@@ -264,7 +299,7 @@ fn file_of(
 
 /// Fills in size and hash of all files; in the image child.
 pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
-    for file in &mut hole.files()[..count] {
+    for file in hole.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
         let inode = file.inode;
         let shown = Shown(strings.get(file.path));
         let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
@@ -289,7 +324,7 @@ pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(),
 
 /// Compares the image's files with those of this machine; in the new process.
 pub fn check_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
-    for file in &hole.files()[..count] {
+    for file in hole.files()[..count].iter().filter(|file| file.nameless == 0) {
         let shown = Shown(strings.get(file.path));
         let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
             refuse!(hole, errno, "{shown}, which the image maps: {}", sys::error_text(errno))

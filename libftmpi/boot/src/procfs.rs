@@ -66,6 +66,7 @@ pub struct Entry<'a> {
     pub prot: u32,
     pub shared: bool,
     pub offset: u64,
+    pub device: u64,
     pub inode: u64,
     pub name: &'a [u8],
 }
@@ -77,8 +78,9 @@ pub fn entry(line: &[u8]) -> Option<Entry<'_>> {
     let rest = rest.strip_prefix(b" ")?;
     let (bits, rest) = rest.split_at_checked(4)?;
     let (offset, rest) = hex(rest.strip_prefix(b" ")?)?;
-    let (_, rest) = hex(rest.strip_prefix(b" ")?)?;
-    let (_, rest) = hex(rest.strip_prefix(b":")?)?;
+    let (major, rest) = hex(rest.strip_prefix(b" ")?)?;
+    let (minor, rest) = hex(rest.strip_prefix(b":")?)?;
+    let device = libc::makedev(major as u32, minor as u32);
     let (inode, mut name) = decimal(rest.strip_prefix(b" ")?)?;
     while let Some(shorter) = name.strip_prefix(b" ") {
         name = shorter;
@@ -91,7 +93,7 @@ pub fn entry(line: &[u8]) -> Option<Entry<'_>> {
             prot |= value as u32;
         }
     }
-    Some(Entry { start, end, prot, shared: bits[3] == b's', offset, inode, name })
+    Some(Entry { start, end, prot, shared: bits[3] == b's', offset, device, inode, name })
 }
 
 /// A hexadecimal number, and what follows it.
@@ -128,14 +130,6 @@ pub fn heap_start(buffer: &mut [u8]) -> Result<u64, Errno> {
     Ok(value)
 }
 
-/// Whether a file of `/proc` has any contents; one that does not exist has none.
-pub fn is_empty(path: &CStr) -> bool {
-    let Ok(fd) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC) else { return true };
-    let got = sys::read(fd, &mut [0u8; 16]);
-    sys::close(fd);
-    matches!(got, Ok(0) | Err(_))
-}
-
 /// Bytes of anonymous memory that are there: resident minus shared, from `/proc/self/statm`.
 pub fn anonymous_bytes() -> u64 {
     let mut text = [0u8; 128];
@@ -148,8 +142,54 @@ pub fn anonymous_bytes() -> u64 {
     resident.saturating_sub(fields.next().unwrap_or(0)) * 4096
 }
 
+/// Calls for every entry of a folder whose name is a number.
+pub fn each_number(
+    path: &CStr,
+    buffer: &mut [u8],
+    mut found: impl FnMut(u64),
+) -> Result<(), Errno> {
+    let folder = sys::open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)?;
+    let result = loop {
+        // SAFETY: the buffer is valid for writing.
+        let len =
+            unsafe { sys::call!(libc::SYS_getdents64, folder, buffer.as_mut_ptr(), buffer.len()) };
+        let len = match len {
+            Ok(0) => break Ok(()),
+            Ok(len) => len,
+            Err(errno) => break Err(errno),
+        };
+        let mut at = 0;
+        while at + 19 < len {
+            // struct linux_dirent64: inode, offset, length (u16 at 16), type, name (at 19).
+            let step = usize::from(u16::from_le_bytes([buffer[at + 16], buffer[at + 17]])).max(20);
+            let name = &buffer[at + 19..(at + step).min(len)];
+            at += step;
+            if let Some((number, _)) = decimal(name) {
+                found(number);
+            }
+        }
+    };
+    sys::close(folder);
+    result
+}
+
 /// A path of `/proc/self/<folder>/<number>`, terminated, in `buffer`.
 pub fn numbered<'a>(folder: &str, number: u32, buffer: &'a mut [u8; 64]) -> &'a CStr {
+    numbered_at(folder, number, "", buffer)
+}
+
+/// A path of `/proc/self/<folder>/<number><rest>`, terminated, in `buffer`.
+pub fn numbered_at<'a>(
+    folder: &str,
+    number: u32,
+    rest: &str,
+    buffer: &'a mut [u8; 64],
+) -> &'a CStr {
+    path(buffer, format_args!("/proc/self/{folder}/{number}{rest}"))
+}
+
+/// A short path, terminated, in `buffer`.
+pub fn path<'a>(buffer: &'a mut [u8; 64], text: core::fmt::Arguments<'_>) -> &'a CStr {
     use core::fmt::Write;
     struct Into<'b>(&'b mut [u8], usize);
     impl Write for Into<'_> {
@@ -162,6 +202,6 @@ pub fn numbered<'a>(folder: &str, number: u32, buffer: &'a mut [u8; 64]) -> &'a 
     }
     *buffer = [0; 64];
     // 63 bytes hold every such path; the last byte stays zero.
-    let _ = write!(Into(&mut buffer[..63], 0), "/proc/self/{folder}/{number}");
+    let _ = Into(&mut buffer[..63], 0).write_fmt(text);
     CStr::from_bytes_until_nul(buffer).unwrap_or(c"")
 }

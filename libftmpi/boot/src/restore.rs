@@ -7,13 +7,13 @@ use crate::hole::{CODE, CODE_LEN, Control, Hole, Keep, STACK_TOP};
 use crate::line::{Line, Refused, Shown, refuse};
 use crate::procfs::{self, Lines};
 use crate::strings::Strings;
-use crate::{maps, start, sys};
+use crate::{contents, maps, start, sys};
 use core::arch::asm;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
-    ARCH_X86_64, Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, kind,
-    limit, map,
+    ARCH_X86_64, Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Signal,
+    Thread, Timer, kind, limit, map,
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
@@ -60,6 +60,12 @@ pub unsafe fn run(
         Ok(control) => control,
         Err(Refused(_)) => fail(env.rank.0, hole, EXIT_IMAGE_MISFIT),
     };
+    // The program's descriptors are made now or later; none of this life's may be in their way.
+    sys::close_range(3, crate::descriptors::FIRST_LIBRARY as u32 - 1);
+    let facts = &*hole.facts();
+    if let Err((code, Refused(_))) = contents::restore(hole, facts) {
+        fail(env.rank.0, hole, code);
+    }
     // The kernel writes into this area whenever it preempts us: it must not be there when the memory
     // is gone.
     let (rseq_address, rseq_len) = facts::rseq();
@@ -78,8 +84,6 @@ pub unsafe fn run(
             );
         }
     }
-    // The program's descriptors come later; none of this life's may be in their way.
-    sys::close_range(3, crate::descriptors::FIRST_LIBRARY as u32 - 1);
     // SAFETY: the copy in the hole is the restorer's code, position-independent, with this entry;
     // the stack is the hole's and unused.
     unsafe {
@@ -122,21 +126,33 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
     if facts.rank != env.rank.0 {
         return Err(misfit(refuse!(hole, libc::ENOEXEC, "the image is of rank {}", facts.rank)));
     }
-    let counts = [facts.descriptors, facts.files, facts.maps, facts.strings_len];
-    let limits = [limit::DESCRIPTORS, limit::FILES, limit::MAPS, limit::STRINGS];
-    if counts.iter().zip(limits).any(|(count, limit)| *count as usize > limit) {
+    let counts = [
+        (facts.descriptors, limit::DESCRIPTORS),
+        (facts.files, limit::FILES),
+        (facts.maps, limit::MAPS),
+        (facts.strings_len, limit::STRINGS),
+        (facts.threads, limit::THREADS),
+        (facts.posix_timers, limit::TIMERS),
+        (facts.signals, limit::SIGNALS),
+        (facts.contents, limit::CONTENTS),
+    ];
+    if counts.iter().any(|(count, limit)| *count as usize > *limit) || facts.threads == 0 {
         return Err(damaged(refuse!(
             hole,
             libc::EINVAL,
             "the image is damaged: impossible numbers"
         )));
     }
-    let [descriptors, files, map_count, strings_len] = counts.map(|count| count as usize);
+    let [descriptors, files, map_count, strings_len, threads, timers, signals, _] =
+        counts.map(|(count, _)| count as usize);
     let facts: &Facts = facts;
     read_table::<Descriptor>(hole, kind::DESCRIPTORS, &mut hole.descriptors()[..descriptors])
         .and_then(|()| read_table::<File>(hole, kind::FILES, &mut hole.files()[..files]))
         .and_then(|()| read_table::<Map>(hole, kind::MAPS, &mut hole.maps()[..map_count]))
         .and_then(|()| read_table::<u8>(hole, kind::STRINGS, &mut hole.strings()[..strings_len]))
+        .and_then(|()| read_table::<Thread>(hole, kind::THREADS, &mut hole.threads()[..threads]))
+        .and_then(|()| read_table::<Timer>(hole, kind::TIMERS, &mut hole.timers()[..timers]))
+        .and_then(|()| read_table::<Signal>(hole, kind::SIGNALS, &mut hole.signals()[..signals]))
         .map_err(damaged)?;
     let strings = Strings::loaded(hole, strings_len);
     let mut layout = Layout::default();
@@ -159,7 +175,8 @@ fn see(hole: &Hole, layout: &mut Layout) -> Result<u64, i32> {
     Ok(heap_start)
 }
 
-fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refused> {
+/// The next record's header.
+pub fn read_header(hole: &Hole) -> Result<RecordHeader, Refused> {
     let broke = |what: &str| {
         refuse!(hole, libc::EIO, "the image is damaged ({what}): an older one is needed")
     };
@@ -174,6 +191,14 @@ fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refuse
     if header.magic != RECORD_MAGIC {
         return Err(broke("it is no image"));
     }
+    Ok(header)
+}
+
+fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refused> {
+    let broke = |what: &str| {
+        refuse!(hole, libc::EIO, "the image is damaged ({what}): an older one is needed")
+    };
+    let header = read_header(hole)?;
     if header.kind != wanted
         || header.sequence != u64::from(wanted - 1)
         || header.len != size_of_val(table) as u64
@@ -260,24 +285,26 @@ fn prepare(
     unsafe { sys::protect(CODE, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC) }
         .map_err(|errno| refuse!(hole, errno, "memory cannot be made executable here"))?;
     let facts = hole.facts();
+    let main = &hole.threads()[0];
     let mut control = Control {
         image_fd: i64::from(fds::IMAGE),
-        sequence: u64::from(kind::STRINGS),
+        sequence: u64::from(kind::SIGNALS) + u64::from(facts.contents),
         maps: hole.maps().as_ptr() as u64,
         map_count: u64::from(facts.maps),
         files: hole.files().as_ptr() as u64,
         strings: hole.strings().as_ptr() as u64,
         heap_start: facts.heap_start,
         heap_end: facts.heap_end,
-        fs_base: facts.fs_base,
-        gs_base: facts.gs_base,
-        tid_address: facts.tid_address,
-        robust_head: facts.robust_head,
-        robust_len: facts.robust_len,
-        rseq_address: facts.rseq_address,
-        rseq_len: facts.rseq_len,
-        resume_sp: facts.resume_sp,
-        resume_ip: facts.resume_ip,
+        fs_base: main.fs_base,
+        gs_base: main.gs_base,
+        tid_address: main.tid_address,
+        robust_head: main.robust_head,
+        robust_len: main.robust_len,
+        rseq_address: main.rseq_address,
+        rseq_len: main.rseq_len,
+        // As at the begin of a function that was called.
+        resume_sp: STACK_TOP as u64 - 8,
+        resume_ip: facts.reborn_ip,
         keep_count: 0,
         keep: [Keep::default(); 16],
         rank: env.rank.0,

@@ -7,7 +7,7 @@
  * storage, no jump tables, no vector registers (see build.rs, and the test that looks at the linked
  * library). That is why it is C and not Rust: these are promises of compiler flags.
  *
- * It works through the raw stream (ftmpi_checkpoint::stream) behind the STRINGS record. What it is
+ * It works through the raw stream (ftmpi_checkpoint::stream) behind the CONTENTS records. What it is
  * told was checked before; what it reads itself (PAGES, END) it checks here.
  */
 #include <stdint.h>
@@ -33,11 +33,11 @@ struct control {
 };
 struct map { u64 start, end, offset; u32 file, prot, flags, reserved; };
 struct text { u32 offset, len; };
-struct file { struct text path; u64 size, hash, device, inode; u32 hashed, reserved; };
+struct file { struct text path; u64 size, hash, device, inode; u32 hashed, nameless; };
 struct record { u32 magic, kind; u64 sequence, at, len; };
 struct totals { u64 records, page_bytes; };
 
-enum { RECORD_MAGIC = 0x4d544652, PAGES = 6, END = 7 };
+enum { RECORD_MAGIC = 0x4d544652, PAGES = 10, END = 11 };
 enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE = 32, DONT_DUMP = 64 };
 #define NO_FILE 0xffffffffu
 enum { DAMAGED = 117, MISFIT = 118 };
@@ -149,11 +149,15 @@ static HERE void map_one(const struct control *control, const struct map *map)
         u64 path = control->strings + file->path.offset;
         int writable = (map->flags & SHARED) && (map->flags & MAY_WRITE);
         enum { O_RDWR = 2, O_CLOEXEC = 02000000, AT_FDCWD = -100 };
+        if (map->flags & SHARED)
+            prot = map->prot;
+        /* By the program's own descriptor, which is there already: others would be counted. */
+        if (file->nameless
+            && (u64)call6(SYS_mmap, map->start, len, prot, flags, file->nameless - 1, map->offset) == map->start)
+            return;
         fd = call3(SYS_openat, (u64)(int64_t)AT_FDCWD, path, O_CLOEXEC | (writable ? O_RDWR : 0));
         if (fd < 0)
             fail(control->line_map, MISFIT);
-        if (map->flags & SHARED)
-            prot = map->prot;
     }
     if ((u64)call6(SYS_mmap, map->start, len, prot, flags, fd, map->offset) != map->start)
         fail(control->line_map, MISFIT);

@@ -1,13 +1,15 @@
-//! The signal by which the agent calls.
+//! The signal by which the agent calls the main thread, and by which a thread that takes an image
+//! stops the others ([`crate::threads`]).
 //!
 //! The handler runs on the program's stack (a signal stack of the program's own may be too small),
 //! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
 //! program lies in the signal frame: after a restore the handler returns into it.
 
-use crate::sys;
+use crate::hole::Hole;
+use crate::{life, notes, sys, threads};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{Hook, SIGNAL};
 
 global_asm!(
@@ -30,13 +32,6 @@ unsafe extern "C" {
 
 static HOOK: AtomicUsize = AtomicUsize::new(0);
 static REMEMBERED: AtomicI32 = AtomicI32::new(0);
-/// How often our signal, and no other, woke a system call.
-static INTERRUPTIONS: AtomicU32 = AtomicU32::new(0);
-
-pub fn interruptions() -> u32 {
-    INTERRUPTIONS.load(Ordering::Relaxed)
-}
-
 /// Makes the handler the signal's action.
 pub fn install() -> Result<(), sys::Errno> {
     const SA_RESTORER: u64 = 0x0400_0000;
@@ -64,6 +59,13 @@ pub fn set_hook(hook: Option<Hook>) -> c_int {
 
 extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     let (pid, tid) = (sys::getpid(), sys::gettid());
+    // Asked by the thread that takes an image?
+    // SAFETY: the hole is there; what is shared of it is used, and our own place in the table.
+    if life::admit().is_ok() && threads::park_if_asked(&unsafe { Hole::take() }, tid) {
+        // SAFETY: the kernel's frame, valid until we return.
+        unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
+        return;
+    }
     if pid != tid {
         // Another thread got it (sent to the process): pass it on.
         // SAFETY: no memory involved.
@@ -109,6 +111,6 @@ unsafe fn note_interruption(context: &libc::ucontext_t) {
     // SAFETY: the first word of the set is the kernel's.
     let blocked = unsafe { *mask.cast::<u64>() };
     if before == SYSCALL && sys::pending_signals() & !blocked & !(1 << (SIGNAL - 1)) == 0 {
-        INTERRUPTIONS.fetch_add(1, Ordering::Relaxed);
+        notes::mine().interruptions.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,8 @@
 //! other clocks (another host); a relative wait that measures by a clock then begins anew.
 
 use crate::life::{Next, lives};
-use crate::signal::interruptions;
+use crate::masks::without_ours;
+use crate::notes;
 use crate::sys::now_ns;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
@@ -17,13 +18,30 @@ fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-fn set_errno(value: c_int) {
+pub fn set_errno(value: c_int) {
     // SAFETY: the C library's own, valid in every thread.
     unsafe { *libc::__errno_location() = value };
 }
 
+/// How often our signal woke this thread.
+fn interruptions() -> u32 {
+    notes::mine().interruptions.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// A signal mask without our signal; null stays null.
+///
+/// # Safety
+/// `mask` is valid or null; the result lives as long as `room`.
+unsafe fn open_mask(mask: *const sigset_t, room: &mut Option<sigset_t>) -> *const sigset_t {
+    if mask.is_null() {
+        return mask;
+    }
+    // SAFETY: by the caller.
+    room.insert(unsafe { without_ours(mask) })
+}
+
 /// Calls until the result is not one that our signal caused.
-fn again(mut call: impl FnMut() -> c_int) -> c_int {
+pub fn again(mut call: impl FnMut() -> c_int) -> c_int {
     loop {
         let before = interruptions();
         let result = call();
@@ -222,6 +240,9 @@ pub unsafe extern "C" fn ppoll(
 ) -> c_int {
     let next =
         next!(c"ppoll", -1, fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t) -> c_int);
+    let mut room = None;
+    // SAFETY: by the caller.
+    let mask = unsafe { open_mask(mask, &mut room) };
     if timeout.is_null() {
         // SAFETY: by the caller.
         return again(|| unsafe { next(fds, count, timeout, mask) });
@@ -278,6 +299,9 @@ pub unsafe extern "C" fn pselect(
         -1,
         fn(c_int, *mut fd_set, *mut fd_set, *mut fd_set, *const timespec, *const sigset_t) -> c_int
     );
+    let mut room = None;
+    // SAFETY: by the caller.
+    let mask = unsafe { open_mask(mask, &mut room) };
     if timeout.is_null() {
         // SAFETY: by the caller.
         return again(|| unsafe { next(count, read, write, except, timeout, mask) });
@@ -333,6 +357,9 @@ pub unsafe extern "C" fn sigtimedwait(
 ) -> c_int {
     let next =
         next!(c"sigtimedwait", -1, fn(*const sigset_t, *mut c_void, *const timespec) -> c_int);
+    let mut room = None;
+    // SAFETY: by the caller.
+    let set = unsafe { open_mask(set, &mut room) };
     if timeout.is_null() {
         // SAFETY: by the caller.
         return again(|| unsafe { next(set, info, timeout) });
@@ -357,4 +384,63 @@ pub unsafe extern "C" fn sigtimedwait(
 pub unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut c_void) -> c_int {
     // SAFETY: by the caller.
     unsafe { sigtimedwait(set, info, core::ptr::null()) }
+}
+
+/// See `sem_timedwait(3)`: the time is absolute.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, until: *const timespec) -> c_int {
+    let next = next!(c"sem_timedwait", -1, fn(*mut c_void, *const timespec) -> c_int);
+    // SAFETY: by the caller.
+    again(|| unsafe { next(semaphore, until) })
+}
+
+/// See `sem_clockwait(3)`: the time is absolute.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sem_clockwait(
+    semaphore: *mut c_void,
+    clock: libc::clockid_t,
+    until: *const timespec,
+) -> c_int {
+    let next =
+        next!(c"sem_clockwait", -1, fn(*mut c_void, libc::clockid_t, *const timespec) -> c_int);
+    // SAFETY: by the caller.
+    again(|| unsafe { next(semaphore, clock, until) })
+}
+
+/// See `epoll_pwait(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout_ms: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    let next = next!(
+        c"epoll_pwait",
+        -1,
+        fn(c_int, *mut epoll_event, c_int, c_int, *const sigset_t) -> c_int
+    );
+    let mut room = None;
+    // SAFETY: by the caller.
+    let mask = unsafe { open_mask(mask, &mut room) };
+    let mut wait = Wait::new(timeout_ms.max(0) as u64 * 1_000_000);
+    let mut now = timeout_ms;
+    again(|| {
+        // SAFETY: by the caller.
+        let result = unsafe { next(epoll, events, most, now, mask) };
+        if timeout_ms > 0 {
+            now = wait.left().div_ceil(1_000_000) as c_int;
+        }
+        result
+    })
 }

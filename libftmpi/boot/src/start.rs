@@ -5,7 +5,7 @@
 //! image.
 
 use crate::line::Shown;
-use crate::{descriptors, hole, life, restore, signal, sys};
+use crate::{descriptors, hole, life, notes, restore, signal, sys};
 use core::ffi::{CStr, c_char, c_int};
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -31,7 +31,11 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
         // SAFETY: reserved above, and nobody else is there yet.
         unsafe { restore::run(&hole::Hole::take(), &env, streams, window_len as u64) };
     }
-    let state = if has_hole.is_ok() { life::State::Ready } else { life::State::NoHole };
+    let state = if has_hole.is_ok() && notes::layout_is_right() {
+        life::State::Ready
+    } else {
+        life::State::NoHole
+    };
     let window_len = life::reserve_window();
     life::begin(&env, window_len, state);
     let _ = signal::install();

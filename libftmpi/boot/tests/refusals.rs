@@ -15,20 +15,32 @@ const LONG: Duration = Duration::from_secs(60);
 fn each_obstacle_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile("refused.c", folder.path(), &["-pthread"]);
-    for (what, in_the_process, word) in [
-        ("t", true, "2 threads"),
+    let cases = [
+        ("t", true, "cannot be stopped"),
         ("p", true, "a pipe (pipe:["),
         ("s", true, "a socket (socket:["),
         ("e", true, "a kernel object (anon_inode:[eventpoll])"),
-        ("u", true, "a file without a name"),
+        ("u", true, "a file without a name that others may have open"),
+        ("U", true, "of 300 MiB: up to 256 MiB"),
         ("c", true, "other processes"),
         ("m", true, "/memfd:x"),
-        ("T", true, "timer_create"),
+        ("T", true, "processor time"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
-    ] {
-        let mut job = Job::new(program.clone(), &[what]);
-        job.folder = Some(folder.path().to_path_buf());
+    ];
+    // Side by side: they only wait.
+    std::thread::scope(|scope| {
+        for (what, in_the_process, word) in cases {
+            let (program, folder) = (&program, folder.path());
+            scope.spawn(move || one_obstacle(program, folder, what, in_the_process, word));
+        }
+    });
+}
+
+fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool, word: &str) {
+    {
+        let mut job = Job::new(program.to_path_buf(), &[what]);
+        job.folder = Some(folder.to_path_buf());
         let life = job.start(0, None);
         assert_eq!(life.report(LONG).unwrap().result, 2);
         std::thread::sleep(Duration::from_millis(100));

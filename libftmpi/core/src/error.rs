@@ -130,6 +130,9 @@ classes! {
     ProcAborted = 76, "MPI_ERR_PROC_ABORTED", "a process of the communication has aborted";
     ValueTooLarge = 77, "MPI_ERR_VALUE_TOO_LARGE", "value is too large to store";
     TNotSupported = 78, "MPI_T_ERR_NOT_SUPPORTED", "MPI_T: functionality is not supported";
+    TNotAccessible = 79, "MPI_T_ERR_NOT_ACCESSIBLE", "MPI_T: variable cannot be accessed now";
+    Errhandler = 80, "MPI_ERR_ERRHANDLER", "invalid error handler";
+    Abi = 81, "MPI_ERR_ABI", "the ABI cannot be asked for or changed so";
     ProcFailed = 101, "MPIX_ERR_PROC_FAILED", "a process of the communication has failed";
     ProcFailedPending = 102, "MPIX_ERR_PROC_FAILED_PENDING", "request is pending because a process has failed";
     Revoked = 103, "MPIX_ERR_REVOKED", "communication object has been revoked";

@@ -38,6 +38,7 @@ impl UserPtr {
     /// Memory of our own that a frame refers to. The engine keeps it alive, and where it is, until
     /// that frame is pushed.
     #[must_use]
+    #[inline]
     pub fn own(memory: &[u8]) -> Self {
         Self(memory.as_ptr().expose_provenance())
     }
@@ -45,50 +46,70 @@ impl UserPtr {
     /// Memory of our own that a payload lands in. The engine keeps it alive, and where it is, until
     /// that payload has landed.
     #[must_use]
+    #[inline]
     pub fn own_mut(memory: &mut [u8]) -> Self {
         Self(memory.as_mut_ptr().expose_provenance())
     }
 
     /// The address as a number.
     #[must_use]
+    #[inline]
     pub const fn address(self) -> usize {
         self.0
     }
 
     /// The address as a C pointer, to be handed back to the program.
     #[must_use]
+    #[inline]
     pub fn as_ptr(self) -> *mut c_void {
         ptr::with_exposed_provenance_mut(self.0)
     }
 
     /// Whether this is the null address.
     #[must_use]
+    #[inline]
     pub const fn is_null(self) -> bool {
         self.0 == 0
     }
 
     /// The address `bytes` further on; wraps, since displacements may be absolute.
     #[must_use]
+    #[inline]
     pub const fn offset(self, bytes: i64) -> Self {
         Self(self.0.wrapping_add(bytes as usize))
     }
 
+    #[inline]
     fn bytes(self) -> *mut u8 {
         ptr::with_exposed_provenance_mut(self.0)
     }
 
     /// Copies `out.len()` bytes from here into `out`.
+    #[inline]
     pub fn read(self, out: &mut [u8]) {
         // SAFETY: `out` is ours and exclusively borrowed; the source is covered by the promise of
         // `UserPtr::new`.
-        unsafe { ptr::copy(self.bytes(), out.as_mut_ptr(), out.len()) }
+        unsafe { ftmpi_copy::copy(self.bytes(), out.as_mut_ptr(), out.len()) }
+    }
+
+    /// Copies `out.len()` bytes from here into `out`, past the caches if there are many: for what is
+    /// kept and not looked at soon. The ranges must not overlap; `out` is memory of our own.
+    #[inline]
+    pub fn store_away(self, out: &mut [u8]) {
+        const MANY: usize = 2048;
+        if out.len() < MANY {
+            return self.read(out);
+        }
+        // SAFETY: as in `read`; a buffer of the program does not overlap with one of ours.
+        unsafe { ftmpi_copy::stream(self.bytes(), out.as_mut_ptr(), out.len()) }
     }
 
     /// Copies `data` to here.
+    #[inline]
     pub fn write(self, data: &[u8]) {
         // SAFETY: `data` is ours; the target is covered by the promise of `UserPtr::new`. `copy`
         // (not `copy_nonoverlapping`): `data` may itself lie in a buffer that was lent to us.
-        unsafe { ptr::copy(data.as_ptr(), self.bytes(), data.len()) }
+        unsafe { ftmpi_copy::copy(data.as_ptr(), self.bytes(), data.len()) }
     }
 
     /// Appends `len` bytes from here to `out`.
@@ -97,15 +118,16 @@ impl UserPtr {
         // SAFETY: `reserve` made room for `len` bytes; they are all written before the length is
         // raised. The source is covered by the promise of `UserPtr::new`.
         unsafe {
-            ptr::copy(self.bytes(), out.as_mut_ptr().add(out.len()), len);
+            ftmpi_copy::copy(self.bytes(), out.as_mut_ptr().add(out.len()), len);
             out.set_len(out.len() + len);
         }
     }
 
     /// Copies `len` bytes from here to `target`; the two may overlap.
+    #[inline]
     pub fn copy_to(self, target: UserPtr, len: usize) {
         // SAFETY: both sides are covered by the promise of `UserPtr::new`.
-        unsafe { ptr::copy(self.bytes(), target.bytes(), len) }
+        unsafe { ftmpi_copy::copy(self.bytes(), target.bytes(), len) }
     }
 
     /// Reads one plain value from here, aligned or not.

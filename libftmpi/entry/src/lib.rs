@@ -37,13 +37,18 @@ pub fn entry(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `mpi_x__` and `MPI_X` in capitals, whose body calls the symbols `MPI_…`, and the same with `pmpi`, whose
 /// body calls `PMPI_…`. So a profiling tool written in C sees the calls of Fortran programs, and one written
 /// in Fortran can call through. The crate provides the modules `crate::c::mpi` and `crate::c::pmpi`.
+///
+/// The specific names of the module `mpi_f08`, `mpi_x_f08_` and `pmpir_x_f08_` (behind `_c`: `mpi_x_f08_large_`),
+/// have the same body: handles and statuses are references to the same integers there. `#[fortran(mpif)]` leaves
+/// them out, for functions whose arguments differ.
 #[proc_macro_attribute]
-pub fn fortran(_: TokenStream, item: TokenStream) -> TokenStream {
+pub fn fortran(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as ItemFn);
-    expand_fortran(function).unwrap_or_else(|e| e.to_compile_error()).into()
+    let mpif_only = arguments.to_string() == "mpif";
+    expand_fortran(function, !mpif_only).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
-fn expand_fortran(function: ItemFn) -> syn::Result<Tokens> {
+fn expand_fortran(function: ItemFn, in_f08: bool) -> syn::Result<Tokens> {
     let (inputs, output, block) = (&function.sig.inputs, &function.sig.output, &function.block);
     let attributes = &function.attrs;
     let name = function.sig.ident.to_string();
@@ -78,7 +83,14 @@ fn expand_fortran(function: ItemFn) -> syn::Result<Tokens> {
                 unsafe { #block }
             }
         });
-        for symbol in [format!("{lower}_"), format!("{lower}__"), upper] {
+        let f08 = match stem.to_lowercase().strip_suffix("_c") {
+            Some(short) => format!("{short}_f08_large_"),
+            None => format!("{}_f08_", stem.to_lowercase()),
+        };
+        let f08 = format!("{}{f08}", if prefix == "mpi" { "mpi_" } else { "pmpir_" });
+        let mut symbols = vec![format!("{lower}_"), format!("{lower}__"), upper];
+        symbols.extend(in_f08.then_some(f08));
+        for symbol in symbols {
             let symbol = Ident::new(&symbol, Span::call_site());
             expansion.extend(quote! {
                 #[unsafe(no_mangle)]

@@ -27,6 +27,16 @@ unsafe fn MPI_Op_create(
 }
 
 #[fortran]
+unsafe fn MPI_Op_create_c(
+    user_fn: *mut c_void,
+    commute: *mut c_int,
+    op: *mut c_int,
+    ierror: *mut c_int,
+) {
+    set(ierror, c::Op_create_c(user_fn, (*commute != 0) as c_int, op));
+}
+
+#[fortran]
 unsafe fn MPI_Comm_create_errhandler(
     function: *mut c_void,
     errhandler: *mut c_int,

@@ -44,13 +44,13 @@ unsafe fn MPI_Aint_diff(minuend: *mut isize, subtrahend: *mut isize) -> isize {
 }
 
 // Fortran has no pointer to give back: the buffer's address is dropped.
-#[fortran]
+#[fortran(mpif)]
 unsafe fn MPI_Buffer_detach(_buffer: *mut c_void, size: *mut c_int, ierror: *mut c_int) {
     let mut address: *mut c_void = core::ptr::null_mut();
     set(ierror, c::Buffer_detach((&raw mut address).cast(), size));
 }
 
-#[fortran]
+#[fortran(mpif)]
 unsafe fn MPI_Comm_detach_buffer(
     comm: *mut c_int,
     _buffer: *mut c_void,
@@ -61,7 +61,7 @@ unsafe fn MPI_Comm_detach_buffer(
     set(ierror, c::Comm_detach_buffer(*comm, (&raw mut address).cast(), size));
 }
 
-#[fortran]
+#[fortran(mpif)]
 unsafe fn MPI_Session_detach_buffer(
     session: *mut c_int,
     _buffer: *mut c_void,

@@ -10,7 +10,9 @@
 
 mod attributes;
 mod callbacks;
+mod descriptor;
 mod environment;
+mod f08;
 mod legacy;
 mod marshal;
 mod spawn;
@@ -21,6 +23,17 @@ mod text;
 #[allow(missing_docs)]
 mod c {
     include!(concat!(env!("OUT_DIR"), "/declarations.rs"));
+}
+
+/// Procedures of the module `mpi_f08` whose choice buffers are array descriptors.
+#[allow(missing_docs, clippy::missing_safety_doc)]
+mod descriptors {
+    use core::ffi::{c_int, c_void};
+
+    use crate::descriptor::{self, Copied, Typed};
+    use crate::subroutines::*;
+
+    include!(concat!(env!("OUT_DIR"), "/descriptors.rs"));
 }
 
 /// The subroutines that follow from the kinds of their parameters.

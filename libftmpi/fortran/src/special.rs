@@ -41,6 +41,11 @@ const C_STATUS_IGNORE: *mut c_void = core::ptr::without_provenance_mut(1);
 unsafe extern "C" {
     static MPI_UNWEIGHTED: *mut c_int;
     static MPI_WEIGHTS_EMPTY: *mut c_int;
+    // Those of the module mpi_f08: known by their addresses, too.
+    static mut MPIR_F08_MPI_BOTTOM: c_int;
+    static mut MPIR_F08_MPI_IN_PLACE: c_int;
+    static mut MPIR_F08_MPI_STATUS_IGNORE_OBJ: [c_int; 5];
+    static mut MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [c_int; 5];
     #[cfg(not(test))]
     static mut MPI_F_STATUS_IGNORE: *mut c_int;
     #[cfg(not(test))]
@@ -76,16 +81,35 @@ pub fn buffer(p: *mut c_void) -> *mut c_void {
     }
 }
 
+/// A choice buffer of `mpi_f08` as `buffer` expects it.
+pub fn buffer_f08(p: *mut c_void) -> *mut c_void {
+    if p == (&raw mut MPIR_F08_MPI_BOTTOM).cast() {
+        element!(mpipriv1_, 0).cast()
+    } else if p == (&raw mut MPIR_F08_MPI_IN_PLACE).cast() {
+        element!(mpipriv1_, 1).cast()
+    } else {
+        p
+    }
+}
+
 /// A status for C.
 #[inline(always)]
 pub fn status(p: *mut c_int) -> *mut c_void {
-    if p == element!(mpipriv1_, 2) { C_STATUS_IGNORE } else { p.cast() }
+    if p == element!(mpipriv1_, 2) || p == (&raw mut MPIR_F08_MPI_STATUS_IGNORE_OBJ).cast() {
+        C_STATUS_IGNORE
+    } else {
+        p.cast()
+    }
 }
 
 /// An array of statuses for C. A program that gives the name for a single status is understood as well.
 #[inline(always)]
 pub fn statuses(p: *mut c_int) -> *mut c_void {
-    if p == element!(mpipriv2_, 0) { C_STATUS_IGNORE } else { status(p) }
+    if p == element!(mpipriv2_, 0) || p == (&raw mut MPIR_F08_MPI_STATUSES_IGNORE_OBJ).cast() {
+        C_STATUS_IGNORE
+    } else {
+        status(p)
+    }
 }
 
 /// An array of error codes for C.

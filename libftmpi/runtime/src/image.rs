@@ -21,15 +21,6 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
         world.tell_refused(image, "the image before it is still being written");
         return Captured::Refused;
     }
-    let mut text = [0u8; 256];
-    // SAFETY: the buffer is as long as we say.
-    if unsafe { (boot.0.can_capture)(text.as_mut_ptr().cast(), text.len()) } != 0 {
-        close(fd);
-        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-        let why = String::from_utf8_lossy(&text[..end]).into_owned();
-        world.tell_refused(image, &why);
-        return Captured::Refused;
-    }
     let written = [
         world.status.stream_position(1, word::STDOUT_BUSY, word::STDOUT_READ, false),
         world.status.stream_position(2, word::STDERR_BUSY, word::STDERR_READ, false),
@@ -37,8 +28,8 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
     let consumed = world.status.stream_position(0, word::STDIN_BUSY, word::STDIN_FED, true);
     let request = CaptureRequest { fd, reserved: 0, image_no: image.0 };
     let mut outcome = CaptureOutcome::default();
-    // SAFETY: both structures live over the call; we are on the main thread, outside of any
-    // half-done change of the engine.
+    // SAFETY: both structures live over the call; we are the one thread in the engine, outside of
+    // any half-done change.
     let result = unsafe { (boot.0.capture)(&request, &mut outcome) };
     match result {
         0 => {
@@ -60,9 +51,13 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
             let job = world.job.as_ref().expect("the agent answered");
             Captured::Restored(job.incarnations.clone())
         }
-        error => {
+        _ => {
             close(fd);
-            world.tell_refused(image, &format!("the system refuses (error {})", -error));
+            let mut text = [0u8; 512];
+            // SAFETY: the buffer is as long as we say.
+            unsafe { (boot.0.why_refused)(text.as_mut_ptr().cast(), text.len()) };
+            let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+            world.tell_refused(image, &String::from_utf8_lossy(&text[..end]));
             Captured::Refused
         }
     }

@@ -8,6 +8,8 @@
 //! | [`logger`] | frames with the event logger |
 //! | [`sleep`] | spin and sleep |
 //! | [`image`], [`boot`] | images, by the boot library |
+//! | [`disk`] | the program's files |
+//! | [`shared`] | memory of `MPI_Win_allocate_shared` |
 //! | [`status`] | the page shared with the agent |
 //!
 //! One thread touches all this: the program's, inside a call, or the signal handler on it while it
@@ -15,12 +17,17 @@
 
 pub mod boot;
 pub mod control;
+mod disk;
 mod image;
 pub mod life;
 pub mod logger;
+mod shared;
 pub mod sleep;
 pub mod status;
+mod threads;
 pub mod world;
 
-pub use life::{Job, abort, enter, finalize, get, init, leave};
+/// What a front shows of the job.
+pub use ftmpi_wire::control::{Events, JobView};
+pub use life::{Job, Threads, abort, enter, finalize, finalize_at_exit, get, init, leave};
 pub use world::World;

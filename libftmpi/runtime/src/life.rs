@@ -1,6 +1,7 @@
 //! From `MPI_Init` to the end of the process: one life of a rank.
 
 use crate::boot::Boot;
+use crate::threads;
 use crate::world::{URGENT, World, die};
 use ftmpi_core::engine::{Engine, Link};
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
@@ -10,14 +11,14 @@ use ftmpi_wire::control::{FromRank, RANK_ENV, RankEnv, fds};
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// MPI in this process.
 pub type Job = Mpi<World>;
 
 struct Slot(UnsafeCell<Option<Job>>);
-// SAFETY: only one thread at a time is inside MPI (the level of thread support that `MPI_Init`
-// grants), and the signal handler enters only when it is not (`DEPTH`).
+// SAFETY: only one thread at a time is inside MPI (below `MPI_THREAD_SERIALIZED` by the program's
+// word, else by the lock of `threads`), and the signal handler enters only when it is not (`DEPTH`).
 unsafe impl Sync for Slot {}
 
 static JOB: Slot = Slot(UnsafeCell::new(None));
@@ -27,6 +28,9 @@ static DEPTH: AtomicU32 = AtomicU32::new(0);
 /// Begin of a call.
 #[inline]
 pub fn enter() {
+    if threads::on() && !threads::is_mine() {
+        threads::take();
+    }
     DEPTH.store(DEPTH.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
@@ -37,17 +41,80 @@ pub fn leave() {
     if URGENT.load(Ordering::Relaxed) {
         attend();
     }
+    if TELL_ENDS.load(Ordering::Relaxed) {
+        call_ends();
+    }
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
     DEPTH.store(DEPTH.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    if threads::on() {
+        return leave_shared();
+    }
     // The signal may have come between the look and the store.
     if URGENT.load(Ordering::Relaxed) && DEPTH.load(Ordering::Relaxed) == 0 {
         on_signal();
     }
 }
 
+/// The end of a call where other threads may be waiting.
+#[cold]
+fn leave_shared() {
+    if DEPTH.load(Ordering::Relaxed) > 0 {
+        return;
+    }
+    // SAFETY: see `Slot`; we have the lock.
+    let job = unsafe { (*JOB.0.get()).as_ref() };
+    let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
+    threads::tell(doorbell);
+    threads::give();
+    // The signal may have come between the look and now.
+    if URGENT.load(Ordering::Relaxed) {
+        attend_if_free();
+    }
+}
+
+/// Does what is urgent, unless somebody is inside, who will.
+fn attend_if_free() {
+    if threads::try_take() {
+        threads::keep(true);
+        DEPTH.store(1, Ordering::Relaxed);
+        attend();
+        DEPTH.store(0, Ordering::Relaxed);
+        threads::keep(false);
+        threads::give();
+    }
+}
+
+/// The calling thread lets others in, in the middle of a call: how deep it is inside.
+pub(crate) fn step_out() -> u32 {
+    DEPTH.swap(0, Ordering::Relaxed)
+}
+
+/// It goes on.
+pub(crate) fn step_in(depth: u32) {
+    DEPTH.store(depth, Ordering::Relaxed);
+}
+
+/// The engine wants to know of the end of every call ([`Link::tell_ends_of_calls`]).
+pub(crate) static TELL_ENDS: AtomicBool = AtomicBool::new(false);
+
+/// A call of the program ends; one from a callback is part of another.
+#[cold]
+fn call_ends() {
+    if DEPTH.load(Ordering::Relaxed) != 1 {
+        return;
+    }
+    // SAFETY: see `Slot`: nobody else is inside.
+    if let Some(job) = unsafe { (*JOB.0.get()).as_mut() } {
+        job.engine.call_ends();
+    }
+}
+
 /// Called by the boot library's signal handler, on the main thread.
 extern "C" fn on_signal() {
     URGENT.store(true, Ordering::Relaxed);
+    if threads::on() {
+        return attend_if_free();
+    }
     if DEPTH.load(Ordering::Relaxed) > 0 {
         return;
     }
@@ -78,11 +145,17 @@ pub fn get() -> &'static mut Job {
     unsafe { (*JOB.0.get()).as_mut().expect("MPI_Init was called") }
 }
 
-/// `MPI_Init`: joins the job, or becomes a job of one.
+/// `MPI_Init`: joins the job, or becomes a job of one. Gives the level of thread support, which is at
+/// most what was wanted.
+///
+/// A protocol that repeats a rank's course from its log must find the same order of calls again; which
+/// of two threads comes first is decided anew each time. There `MPI_THREAD_MULTIPLE` is not granted.
+/// (`SERIALIZED` is: the program orders its calls itself, and must do so in the same way again, as
+/// barriers and single sections do.)
 ///
 /// # Errors
 /// It was called before.
-pub fn init(_threads: i32) -> Result<()> {
+pub fn init(wanted: Threads) -> Result<Threads> {
     // SAFETY: see `Slot`.
     let slot = unsafe { &mut *JOB.0.get() };
     if slot.is_some() {
@@ -105,14 +178,14 @@ pub fn init(_threads: i32) -> Result<()> {
         None => (vec![Incarnation(0)], None),
     };
     let protocol = match &config {
-        Some(config) => registry::make(config).ok_or_else(|| {
+        Some(config) => registry::make(config, world.me, &incarnations).ok_or_else(|| {
             MpiError::new(ErrorClass::Other, format!("there is no protocol {}", config.name))
         })?,
         None => Box::new(ftmpi_protocols::none::None),
     };
     let (me, again) = (world.me, world.incarnation > Incarnation(0));
     let status = world.status;
-    let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.host_of.clone());
+    let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
     let limit = log_limit(&world);
     let mut engine = Engine::new(world, me, &incarnations, protocol);
     engine.set_log_limit(limit);
@@ -126,9 +199,26 @@ pub fn init(_threads: i32) -> Result<()> {
         // SAFETY: registers a function of this library, which is never unloaded.
         unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     }
+    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
+    if granted >= Threads::Serialized {
+        threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+    }
     // What came before the hook was set.
     URGENT.store(true, Ordering::Relaxed);
-    Ok(())
+    Ok(granted)
+}
+
+/// Levels of thread support.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Threads {
+    /// One thread.
+    Single,
+    /// Only the main thread calls.
+    Funneled,
+    /// One thread calls at a time.
+    Serialized,
+    /// Any thread calls at any time.
+    Multiple,
 }
 
 /// What the sender log may hold: as the job says, or a quarter of the host's memory shared among its
@@ -175,6 +265,7 @@ pub fn finalize() {
     let engine = &mut get().engine;
     engine.link.point("finalize-begin");
     engine.drain();
+    engine.leave();
     if engine.link.job.is_some() {
         engine.link.status.phase(Phase::Finalizing);
         let mut told = None;
@@ -191,6 +282,14 @@ pub fn finalize() {
         engine.link.publish(&counters);
     }
     engine.link.point("finalize-end");
+}
+
+/// A process that used sessions only leaves the job when it ends.
+static FINALIZE_AT_EXIT: AtomicBool = AtomicBool::new(false);
+
+/// Whether the end of the process is to do what `MPI_Finalize` would.
+pub fn finalize_at_exit(yes: bool) {
+    FINALIZE_AT_EXIT.store(yes, Ordering::Relaxed);
 }
 
 /// `MPI_Abort`: ends the whole job.
@@ -222,6 +321,11 @@ pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
 
 /// The program ends: others may still need our log, so we stay until nobody does.
 extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
+    if FINALIZE_AT_EXIT.swap(false, Ordering::Relaxed) && code == 0 {
+        enter();
+        finalize();
+        leave();
+    }
     // SAFETY: see `Slot`; `exit` runs on the thread that was inside last, if any.
     let Some(job) = (unsafe { (*JOB.0.get()).as_mut() }) else { return };
     let engine = &mut job.engine;

@@ -1,7 +1,9 @@
 //! Waiting: spin, then sleep on a doorbell and the descriptors.
 //!
 //! Ranks may outnumber processors, and then a rank that spins takes the processor from the one that
-//! it waits for. So the time to spin depends on ranks per processor. Before it sleeps a rank raises
+//! it waits for. So the time to spin depends on ranks per processor; and where those of this host
+//! would fit but others use it too (another job, another "host" on the same machine), a rank that
+//! finds that it lost the processor while it spun spins half as long the next time. Before it sleeps a rank raises
 //! a flag in each of its rings and makes all processors see it (`membarrier`), then looks once more;
 //! a writer that sees the flag writes to the doorbell. The writer's check is thus a plain load.
 
@@ -18,8 +20,35 @@ pub struct Sleeper {
     epoll: i32,
     doorbell: i32,
     barrier: bool,
-    spins: u32,
-    rests: u32,
+    /// Ranks do not outnumber processors.
+    roomy: bool,
+    /// How long to spin, in ticks.
+    budget: u64,
+    /// Nothing has come since then; 0: not looked yet.
+    since: u64,
+    /// The last look.
+    last: u64,
+}
+
+/// A tick is about a third of a nanosecond.
+const BUDGET_MIN: u64 = 12_000;
+const BUDGET_MAX: u64 = 1_500_000;
+/// Where ranks outnumber processors, one that has spun its time gives way so long before it sleeps:
+/// the others, who are to answer, run at once, and nobody needs to be woken.
+const YIELDING: u64 = 3_000_000;
+/// Between two looks that lie further apart somebody else had the processor.
+const GAP: u64 = 150_000;
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: reads the time-stamp counter.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    static BEGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    BEGIN.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64 * 3
 }
 
 fn membarrier(command: i32) -> bool {
@@ -47,8 +76,10 @@ impl Sleeper {
             epoll: own(epoll),
             doorbell: own(doorbell),
             barrier: membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED),
-            spins: 0,
-            rests: 0,
+            roomy: true,
+            budget: BUDGET_MIN,
+            since: 0,
+            last: 0,
         };
         sleeper.set_crowd(processors, ranks);
         sleeper.watch(sleeper.doorbell, true);
@@ -57,7 +88,8 @@ impl Sleeper {
 
     /// Decides how long to spin.
     pub fn set_crowd(&mut self, processors: u32, ranks: u32) {
-        self.spins = if ranks > processors { 40 } else { 4000 };
+        self.roomy = ranks <= processors;
+        self.budget = if self.roomy { BUDGET_MAX } else { BUDGET_MIN };
     }
 
     /// The descriptor that others write to.
@@ -85,15 +117,31 @@ impl Sleeper {
     /// Something came: spin again.
     #[inline]
     pub fn busy(&mut self) {
-        self.rests = 0;
+        if self.since != 0 {
+            self.since = 0;
+            if self.roomy {
+                self.budget = (self.budget + self.budget / 16).min(BUDGET_MAX);
+            }
+        }
     }
 
     /// Nothing came. `true`: it is time to sleep.
     #[inline]
     pub fn tired(&mut self) -> bool {
-        self.rests += 1;
-        if self.rests < self.spins {
+        let now = ticks();
+        if self.since == 0 {
+            self.since = now;
+        } else if now.wrapping_sub(self.last) > GAP {
+            self.budget = (self.budget / 2).max(BUDGET_MIN);
+        }
+        self.last = now;
+        let waited = now.wrapping_sub(self.since);
+        if waited < self.budget {
             std::hint::spin_loop();
+            return false;
+        }
+        if !self.roomy && waited < YIELDING {
+            give_way();
             return false;
         }
         true
@@ -106,8 +154,34 @@ impl Sleeper {
         }
     }
 
+    /// For a sleep without this sleeper at hand, which others may replace meanwhile.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        Ticket { epoll: self.epoll, barrier: self.barrier }
+    }
+
     /// Sleeps until the doorbell rings or a descriptor is readable, `timeout_ms` at the most.
-    pub fn sleep(&self, timeout_ms: i32) {
+    pub fn sleep(&mut self, timeout_ms: i32) {
+        self.ticket().sleep(timeout_ms);
+        self.slept();
+    }
+
+    /// A sleep is over: it is no sign that others need the processor.
+    pub fn slept(&mut self) {
+        self.last = ticks();
+    }
+}
+
+/// What a sleep needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticket {
+    epoll: i32,
+    barrier: bool,
+}
+
+impl Ticket {
+    /// As [`Sleeper::sleep`].
+    pub fn sleep(self, timeout_ms: i32) {
         // Without the barrier a ring might be missed; then we look often.
         let timeout = if self.barrier { timeout_ms } else { timeout_ms.min(1) };
         // SAFETY: all-zero events are valid, and the kernel writes at most eight.

@@ -6,12 +6,14 @@ use crate::control::{Control, close};
 use crate::logger::Logger;
 use crate::sleep::{self, Sleeper};
 use crate::status::StatusPage;
-use ftmpi_core::engine::{Counters, Frame, Landing, Link, Push, Sink, Token};
+use crate::threads;
+use ftmpi_core::engine::{Counters, Exact, Frame, Landing, Link, Push, Sink, Token};
+use ftmpi_core::usermem::UserPtr;
 use ftmpi_transport::shm::{self, Receiver};
 use ftmpi_transport::tcp::{self, Outcome};
 use ftmpi_wire::control::{ChannelKind, FromRank, JobView, ToRank};
 use ftmpi_wire::status::word;
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +23,7 @@ pub static URGENT: AtomicBool = AtomicBool::new(false);
 /// Polls between two looks at the control socket while nothing is expected from it.
 const CONTROL_EVERY: u32 = 512;
 /// Payloads above these are announced first.
-const EAGER_SHM: usize = 32 << 10;
+const EAGER_SHM: usize = 64 << 10;
 const EAGER_TCP: usize = 64 << 10;
 
 enum Channel {
@@ -54,9 +56,14 @@ pub struct World {
     logger: Option<Logger>,
     news: VecDeque<(ToRank, Vec<i32>)>,
     until_control: u32,
-    /// Channels that were asked for and have not come.
-    asked: u32,
+    /// Peers to which a channel was asked for that has not come.
+    asked: Vec<Rank>,
+    /// For each peer, its latest life that we know, and how often the connection to that life was
+    /// lost: sockets of earlier rounds are over, whichever side noticed first.
+    rounds: Vec<(Incarnation, u32)>,
     pub(crate) image_due: Option<(ImageNo, i32)>,
+    /// The agent wants everything to be made stable.
+    settle_due: bool,
     /// Every rank is in `MPI_Finalize`.
     pub all_finalized: bool,
     /// Every rank has ended its program.
@@ -65,6 +72,9 @@ pub struct World {
     /// A push since the last rest found a socket full.
     socket_full: bool,
     inject: Vec<(String, u64)>,
+    /// What the clock of a process of its own counts from, in seconds since 1970.
+    begin: i64,
+    disk: crate::disk::Posix,
 }
 
 /// Hands the frames of one channel to the engine.
@@ -125,13 +135,17 @@ impl World {
             logger: None,
             news: VecDeque::new(),
             until_control: CONTROL_EVERY,
-            asked: 0,
+            asked: Vec::new(),
+            rounds: vec![(Incarnation(0), 0)],
             image_due: None,
+            settle_due: false,
             all_finalized: false,
             all_exiting: false,
             window_used: 0,
             socket_full: false,
             inject: Vec::new(),
+            begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
+            disk: crate::disk::Posix::default(),
         }
     }
 
@@ -141,8 +155,9 @@ impl World {
         self.ways.clear();
         self.logger = None;
         self.news.clear();
-        self.asked = 0;
+        self.asked.clear();
         self.image_due = None;
+        self.settle_due = false;
         self.window_used = 0;
         self.control = Some(Control::inherited());
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
@@ -185,6 +200,7 @@ impl World {
         sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
+        self.rounds = job.incarnations.iter().map(|&life| (life, 0)).collect();
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
         self.job = Some(job);
     }
@@ -229,7 +245,6 @@ impl World {
     fn obey<S: Sink>(&mut self, sink: &mut S, message: ToRank, passed: Vec<i32>) {
         match message {
             ToRank::Channel { peer, incarnation, kind } => {
-                self.asked = self.asked.saturating_sub(1);
                 self.join(sink, peer, incarnation, kind, &passed);
             }
             ToRank::EventLog => {
@@ -262,7 +277,9 @@ impl World {
                 }
             }
             ToRank::ImageCommitted { image, oldest } => sink.image_committed(image, oldest),
-            ToRank::ImageFailed { .. } | ToRank::Welcome(_) => {}
+            ToRank::Settle => self.settle_due = true,
+            ToRank::ImageFailed { image } => sink.image_failed(image),
+            ToRank::Welcome(_) => {}
             ToRank::AllFinalized => self.all_finalized = true,
             ToRank::AllExiting => self.all_exiting = true,
             ToRank::Die { code } => die(code),
@@ -301,6 +318,19 @@ impl World {
             passed.iter().for_each(|&fd| close(fd));
             return;
         }
+        // News of the new life may come with its channel.
+        self.part(sink, peer, incarnation);
+        if let ChannelKind::Tcp { round } = kind {
+            let current = self.rounds[peer.index()].1;
+            if round < current {
+                return passed.iter().for_each(|&fd| close(fd));
+            }
+            if round > current {
+                // The peer has noticed before us that the connection is gone.
+                self.rounds[peer.index()].1 = round;
+                self.lose(sink, peer);
+            }
+        }
         let channel = match (kind, passed) {
             (ChannelKind::SharedMemory { first }, &[segment, doorbell]) => {
                 let boot = self.boot.take();
@@ -314,7 +344,7 @@ impl World {
                 close(segment);
                 Channel::Shm { channel, doorbell }
             }
-            (ChannelKind::Tcp, &[socket]) => match tcp::Channel::new(socket) {
+            (ChannelKind::Tcp { .. }, &[socket]) => match tcp::Channel::new(socket) {
                 Ok(channel) => {
                     self.watch(socket);
                     Channel::Tcp(channel)
@@ -323,8 +353,7 @@ impl World {
             },
             _ => return passed.iter().for_each(|&fd| close(fd)),
         };
-        // News of the new life may come with its channel.
-        self.part(sink, peer, incarnation);
+        self.asked.retain(|&asked| asked != peer);
         let slot = &mut self.send_on[peer.index()];
         let fresh = slot.is_none();
         if fresh {
@@ -338,10 +367,30 @@ impl World {
 
     /// Ends all ways to lives of `peer` before `incarnation`.
     fn part<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
+        let known = &mut self.rounds[peer.index()];
+        if known.0 < incarnation {
+            *known = (incarnation, 0);
+            // Who asked for the old life's channel asks again.
+            self.asked.retain(|&asked| asked != peer);
+        }
         for index in (0..self.ways.len()).rev() {
             if self.ways[index].peer == peer && self.ways[index].incarnation < incarnation {
                 self.end(sink, index, true);
             }
+        }
+    }
+
+    /// Ends all ways to a peer whose connection is gone; the engine asks for another. Both sides of
+    /// a pair that had two sockets give up both, so that each begins the next round with `Resume`.
+    fn lose<S: Sink>(&mut self, sink: &mut S, peer: Rank) {
+        let before = self.ways.len();
+        for index in (0..before).rev() {
+            if self.ways[index].peer == peer {
+                self.end(sink, index, true);
+            }
+        }
+        if self.ways.len() < before {
+            sink.channel_lost(peer);
         }
     }
 
@@ -389,14 +438,11 @@ impl World {
                 Outcome::Done => true,
                 Outcome::Nothing => false,
                 Outcome::Lost => {
-                    let peer = way.peer;
-                    let sends = self.send_on[peer.index()] == Some(index);
-                    self.end(sink, index, true);
                     // The peer has probably died, and news of that is on its way; if it has only
                     // lost the connection, the engine asks for another.
-                    if sends {
-                        sink.channel_lost(peer);
-                    }
+                    let peer = way.peer;
+                    self.rounds[peer.index()].1 += 1;
+                    self.lose(sink, peer);
                     true
                 }
             },
@@ -410,6 +456,38 @@ impl World {
                 Channel::Shm { channel, .. } => channel.is_ready() || channel.can_go_on(),
                 Channel::Tcp(_) => false,
             })
+    }
+
+    /// [`Link::rest`] where other threads may want to come in.
+    #[inline(never)]
+    fn rest_among_others(&mut self) {
+        let Some(sleeper) = &mut self.sleeper else { return };
+        let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
+        // What was done since the last rest may be what another one waits for.
+        threads::tell(Some(doorbell));
+        // Others change this world while we are out; the compiler must not think it knows it. The
+        // engine rests only at the end of a step, and looks at everything anew in the next.
+        let world = std::hint::black_box(std::ptr::from_mut(self));
+        if !tired {
+            threads::let_in();
+            std::hint::black_box(world);
+            return;
+        }
+        self.set_sleeping(true);
+        let sleeper = self.sleeper.as_ref().expect("just seen");
+        sleeper.fence();
+        if !self.is_ready() {
+            let ticket = sleeper.ticket();
+            let limit = if self.socket_full { 1 } else { 10 };
+            threads::sleep(|| ticket.sleep(limit));
+            std::hint::black_box(world);
+            if let Some(sleeper) = &mut self.sleeper {
+                sleeper.slept();
+            }
+        }
+        self.socket_full = false;
+        self.set_sleeping(false);
+        self.until_control = 1;
     }
 
     fn set_sleeping(&self, sleeping: bool) {
@@ -487,8 +565,12 @@ impl Link for World {
             // It came unasked meanwhile; `channel_up` has been told.
             return;
         }
-        self.asked += 1;
-        self.tell(FromRank::Open { peer, incarnation });
+        let round = match self.rounds[peer.index()] {
+            (life, round) if life == incarnation => round,
+            _ => 0,
+        };
+        self.asked.push(peer);
+        self.tell(FromRank::Open { peer, incarnation, round });
     }
 
     #[inline]
@@ -511,7 +593,7 @@ impl Link for World {
             }
         }
         self.until_control -= 1;
-        if self.until_control == 0 || URGENT.load(Ordering::Relaxed) || self.asked > 0 {
+        if self.until_control == 0 || URGENT.load(Ordering::Relaxed) || !self.asked.is_empty() {
             self.hear();
         }
         while let Some((message, passed)) = self.news.pop_front() {
@@ -546,6 +628,39 @@ impl Link for World {
         came
     }
 
+    #[inline]
+    fn take_exact(
+        &mut self,
+        from: Rank,
+        context: u16,
+        tag: i32,
+        into: UserPtr,
+        capacity: usize,
+        fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        let Some(index) = self.send_on[from.index()] else { return Exact::Other };
+        let Channel::Shm { channel, doorbell } = &mut self.ways[index].channel else {
+            return Exact::Other;
+        };
+        if !self.inject.is_empty() {
+            return Exact::Other;
+        }
+        // SAFETY: the engine passes the buffer of a receive that the program is waiting in.
+        match unsafe { channel.take_exact(context, tag, into.as_ptr().cast(), capacity, fresh) } {
+            shm::Exact::Nothing => Exact::Nothing,
+            shm::Exact::Other => Exact::Other,
+            shm::Exact::Took(header) => {
+                if channel.take_told() && channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                if let Some(sleeper) = &mut self.sleeper {
+                    sleeper.busy();
+                }
+                Exact::Took(header)
+            }
+        }
+    }
+
     fn log(&mut self, frame: &event_log::Frame) {
         if let Some(logger) = &mut self.logger {
             // A lost connection shows at the next poll.
@@ -562,13 +677,16 @@ impl Link for World {
 
     fn rest(&mut self) {
         let Some(sleeper) = &mut self.sleeper else { return };
+        if threads::on() && threads::may_let_go() {
+            return self.rest_among_others();
+        }
         if !sleeper.tired() {
             return;
         }
         self.set_sleeping(true);
-        let sleeper = self.sleeper.as_ref().expect("just seen");
-        sleeper.fence();
+        self.sleeper.as_ref().expect("just seen").fence();
         if !self.is_ready() {
+            let sleeper = self.sleeper.as_mut().expect("just seen");
             // Nothing tells that a full socket has room again: look for it. The other limit bounds
             // what a ring of the doorbell that is missed would cost.
             sleeper.sleep(if self.socket_full { 1 } else { 10 });
@@ -580,6 +698,12 @@ impl Link for World {
     }
 
     fn relax(&mut self) {
+        if threads::on() && threads::may_let_go() {
+            // As in `rest_among_others`.
+            let world = std::hint::black_box(std::ptr::from_mut(self));
+            threads::let_in();
+            std::hint::black_box(world);
+        }
         sleep::give_way();
     }
 
@@ -588,7 +712,16 @@ impl Link for World {
         let mut now: libc::timespec = unsafe { std::mem::zeroed() };
         // SAFETY: `now` lives over the call.
         unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
-        now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+        let epoch = self.job.as_ref().map_or(self.begin, |job| job.epoch as i64);
+        (now.tv_sec - epoch) as f64 + now.tv_nsec as f64 * 1e-9
+    }
+
+    fn now_ns() -> u64 {
+        // SAFETY: all-zero is valid, and the kernel fills it.
+        let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+        // SAFETY: `now` lives over the call.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
     }
 
     fn point(&mut self, name: &'static str) {
@@ -608,6 +741,17 @@ impl Link for World {
         crate::life::abort_with(self, 1, why)
     }
 
+    fn refuse(&mut self, image: ImageNo, why: &str) {
+        if let Some((_, fd)) = self.image_due.take() {
+            close(fd);
+            self.tell_refused(image, why);
+        }
+    }
+
+    fn remind(&mut self) {
+        URGENT.store(true, Ordering::Relaxed);
+    }
+
     fn publish(&mut self, c: &Counters) {
         let page = self.status;
         page.set(word::MESSAGES_SENT, c.messages_sent);
@@ -622,13 +766,62 @@ impl Link for World {
         page.set(word::DUPLICATES, c.duplicates);
         page.set(word::RESENT, c.resent);
         page.set(word::REPLAYED, c.replayed);
+        page.set(word::PIGGYBACK_BYTES, c.piggyback_bytes);
+        page.set(word::PIGGYBACK_EVENTS, c.piggyback_events);
+        page.set(word::PIGGYBACK_BUILD_NS, c.piggyback_build_ns);
+        page.set(word::PIGGYBACK_MERGE_NS, c.piggyback_merge_ns);
+        page.set(word::HELD_EVENTS, c.held_events);
+        page.set(word::LOGGER_ROUND_TRIPS, c.logger_round_trips);
+        page.set(word::LOGGER_ROUND_TRIP_NS, c.logger_round_trip_ns);
+        page.set(word::RECOVERED_FROM_LOGGER, c.recovered_from_logger);
+        page.set(word::RECOVERED_FROM_PEERS, c.recovered_from_peers);
+        page.set(word::RECOVERY_NS, c.recovery_ns);
+        page.set(word::CHANNEL_STATE_BYTES, c.channel_state_bytes);
+        page.set(word::WAVE_WAIT_NS, c.wave_wait_ns);
+        page.set(word::HELD_FRAMES, c.held_frames);
+    }
+
+    fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {
+        Some(&mut self.disk)
+    }
+
+    fn tell_ends_of_calls(&mut self, wanted: bool) {
+        crate::life::TELL_ENDS.store(wanted, Ordering::Relaxed);
+    }
+
+    fn share(&mut self, len: usize) -> Option<(UserPtr, [u8; 16])> {
+        crate::shared::make(len)
+    }
+
+    fn join_shared(&mut self, len: usize, name: [u8; 16]) -> Option<UserPtr> {
+        crate::shared::join(len, name)
+    }
+
+    fn shared_by_all(&mut self, name: [u8; 16]) {
+        crate::shared::close_name(name);
+    }
+
+    fn part_shared(&mut self, at: UserPtr, len: usize) {
+        crate::shared::part(at, len);
     }
 
     fn image_due(&self) -> Option<ImageNo> {
         self.image_due.map(|(image, _)| image)
     }
 
+    fn settle_due(&self) -> bool {
+        self.settle_due
+    }
+
+    fn settled(&mut self) {
+        self.settle_due = false;
+        self.tell(FromRank::Settled);
+    }
+
     fn capture(&mut self, image: ImageNo) -> ftmpi_core::engine::Captured {
         crate::image::capture(self, image)
     }
 }
+
+#[cfg(test)]
+mod tests;

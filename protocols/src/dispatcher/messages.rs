@@ -119,6 +119,8 @@ pub enum Input {
     },
     /// The sender log of a rank is full: only images of its receivers let it be cut.
     LogFull,
+    /// Somebody asks for an image of every rank now.
+    ImagesWanted,
     /// Replay is over.
     CaughtUp {
         /// Who.
@@ -189,8 +191,55 @@ pub enum Input {
         /// One line.
         why: String,
     },
+    /// A channel between two living ranks broke, and the protocol cannot repair it.
+    ChannelLost {
+        /// Who says so.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// The other end.
+        peer: Rank,
+        /// Its life.
+        peer_incarnation: Incarnation,
+    },
+    /// A rank stood still so long for an image.
+    Paused {
+        /// How long.
+        pause: Duration,
+    },
+    /// What a rank has received in all, for the choice of the next image.
+    Received {
+        /// Who.
+        rank: Rank,
+        /// Bytes of payload.
+        bytes: u64,
+    },
+    /// The rank's event logger does not serve it.
+    LoggerTrouble {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// One line.
+        why: String,
+        /// The logger will never serve this life: waiting is in vain.
+        for_good: bool,
+    },
+    /// It serves it again.
+    LoggerBack {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
     /// Time has passed: see whether an image or a deadline is due.
     Tick,
+    /// The user wants the job to stop so that it can be continued: with a last image of every rank,
+    /// if that takes no longer than this.
+    Suspend {
+        /// The time.
+        grace: Duration,
+    },
     /// The user wants the job to end.
     Stop {
         /// Exit code.
@@ -211,6 +260,19 @@ pub struct ImageFacts {
     pub written: [u64; 2],
     /// Bytes of input that it had consumed.
     pub consumed: u64,
+}
+
+/// What an earlier run of the job left of one rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Past {
+    /// Its last life, as far as anybody knows.
+    pub incarnation: Incarnation,
+    /// Images that are offered, oldest first.
+    pub images: Vec<ImageFacts>,
+    /// Logs reach back to the start of the program.
+    pub start_offered: bool,
+    /// The highest number that an image ever had.
+    pub highest: ImageNo,
 }
 
 /// What to do.
@@ -252,7 +314,19 @@ pub enum Command {
         incarnation: Incarnation,
         /// The number that it gets.
         image: ImageNo,
+        /// The images that the store is to keep beside it (0: none), if that is not its own
+        /// affair.
+        keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
+    /// End the rank's process at once: all ranks return to an earlier wave. Its end is awaited.
+    Kill {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+    /// Every rank was heard about a wave, for the report.
+    WaveOver(crate::waves::Over),
     /// Tell the rank that its image is durable.
     ImageCommitted {
         /// Who.

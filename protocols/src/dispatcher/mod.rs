@@ -1,6 +1,7 @@
 //! The dispatcher: who runs where, in which life, and what happens after a failure.
 //!
-//! Guarantees: only the failed rank is started again; a new life begins after the old incarnation
+//! Guarantees: only the failed rank is started again (or, in a coordinated job, all return to the
+//! same wave: `rollback`); a new life begins after the old incarnation
 //! was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's end hold
 //! for every life of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
 //! come back at the same place); the job ends exactly once, with a code and at most one error.
@@ -9,17 +10,24 @@
 //! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
 
 mod hosts;
+mod logger;
 mod messages;
 mod rank_state;
+mod rollback;
+#[cfg(test)]
+mod rollback_tests;
+mod suspend;
 #[cfg(test)]
 mod tests;
 
-pub use messages::{Command, Ending, Failure, ImageFacts, Input, signal_name};
+pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
+pub use suspend::SUSPENDED;
 
 use crate::scheduler::{self, Scheduler};
+use crate::waves::Waves;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use hosts::Hosts;
-use rank_state::{RankState, Stage};
+use rank_state::{Images, RankState, Stage};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -44,6 +52,10 @@ pub struct Settings {
     pub restarts_max: u32,
     /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
     pub same_death_max: u32,
+    /// Images are taken in waves, and after a failure all ranks return to the last complete one.
+    pub coordinated: bool,
+    /// How long ranks wait for an event logger that does not serve them.
+    pub storage_patience: Duration,
     /// When images are taken; `None`: never.
     pub images: Option<scheduler::Settings>,
 }
@@ -55,6 +67,11 @@ pub struct Dispatcher {
     hosts: Hosts,
     ranks: Vec<RankState>,
     scheduler: Option<Scheduler>,
+    /// Of a coordinated job.
+    waves: Option<Waves>,
+    /// All ranks are returning, and not all old lives have ended.
+    rolling: bool,
+    lost_channel: Option<(Duration, rollback::LostChannel)>,
     commands: VecDeque<Command>,
     failures: Vec<Failure>,
     restarts: u32,
@@ -63,6 +80,8 @@ pub struct Dispatcher {
     left_early_at: Option<(Duration, Rank)>,
     complaint: Option<(Duration, i32, String)>,
     image_trouble: Option<Rank>,
+    logger_trouble: logger::LoggerTrouble,
+    suspension: Option<suspend::Suspension>,
     ended: bool,
     now: Duration,
 }
@@ -75,6 +94,7 @@ impl Dispatcher {
         let ranks = settings.placement.iter().map(|host| RankState::new(*host)).collect::<Vec<_>>();
         let size = ranks.len() as u32;
         let scheduler = settings.images.map(|images| Scheduler::new(images, size));
+        let waves = settings.coordinated.then(|| Waves::new(size));
         let commands =
             (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
         Self {
@@ -82,6 +102,9 @@ impl Dispatcher {
             hosts,
             ranks,
             scheduler,
+            waves,
+            rolling: false,
+            lost_channel: None,
             commands,
             failures: Vec::new(),
             restarts: 0,
@@ -90,9 +113,27 @@ impl Dispatcher {
             left_early_at: None,
             complaint: None,
             image_trouble: None,
+            logger_trouble: logger::LoggerTrouble::default(),
+            suspension: None,
             ended: false,
             now: Duration::ZERO,
         }
+    }
+
+    /// A dispatcher that goes on with a job whose every process is gone: each rank begins a life above
+    /// all lives that any rank ever had, from its newest image or from its start.
+    ///
+    /// One number for all: a life of the earlier run of which nobody knows any more (its declaration
+    /// was lost with the power) is then below it, too.
+    #[must_use]
+    pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
+        let mut dispatcher = Self::new(settings);
+        let last = past.iter().map(|rank| rank.incarnation).max().unwrap_or_default();
+        for (state, past) in dispatcher.ranks.iter_mut().zip(past) {
+            state.incarnation = last.next();
+            state.images = Images::found(past.images, past.start_offered, past.highest);
+        }
+        dispatcher
     }
 
     /// The next thing to do.
@@ -119,6 +160,14 @@ impl Dispatcher {
         (state.host, state.incarnation)
     }
 
+    /// Ranks of which images can be taken now.
+    #[must_use]
+    pub fn can_take_images(&self) -> Vec<Rank> {
+        let ranks = (0..self.ranks.len() as u32).map(Rank);
+        let able = |rank: &Rank| self.ranks[rank.index()].can_take_image();
+        ranks.filter(|rank| self.scheduler.is_some() && able(rank)).collect()
+    }
+
     /// Whether the job's end has been commanded.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -139,6 +188,17 @@ impl Dispatcher {
             Input::Stop { code, text } => {
                 self.end(code, (!text.is_empty()).then_some(text));
             }
+            Input::LoggerTrouble { rank, incarnation, why, for_good } => {
+                if self.living(rank, incarnation).is_some() {
+                    self.logger_trouble(rank, why, for_good);
+                }
+            }
+            Input::LoggerBack { rank, incarnation } => {
+                if self.living(rank, incarnation).is_some() {
+                    self.logger_back(rank);
+                }
+            }
+            Input::Suspend { grace } => self.suspend(grace),
             Input::Spawned { rank, incarnation } => {
                 if let Some(state) = self.living(rank, incarnation) {
                     state.stage = Stage::Spawned;
@@ -155,6 +215,9 @@ impl Dispatcher {
                 }
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
+                if self.waves.is_some() && self.living(rank, incarnation).is_some() {
+                    return self.wave_unusable(rank, image, &why);
+                }
                 if let Some(state) = self.living(rank, incarnation) {
                     state.images.condemn(image);
                     let line = format!(
@@ -166,10 +229,23 @@ impl Dispatcher {
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
             }
-            Input::LogFull => {
+            Input::LogFull | Input::ImagesWanted => {
                 if let Some(scheduler) = &mut self.scheduler {
                     scheduler.hasten(self.now);
                 }
+            }
+            Input::Paused { pause } => {
+                if let Some(scheduler) = &mut self.scheduler {
+                    scheduler.paused(pause);
+                }
+            }
+            Input::Received { rank, bytes } => {
+                if let Some(scheduler) = &mut self.scheduler {
+                    scheduler.received(rank, bytes);
+                }
+            }
+            Input::ChannelLost { rank, incarnation, peer, peer_incarnation } => {
+                self.channel_lost([(rank, incarnation), (peer, peer_incarnation)]);
             }
             Input::CaughtUp { rank, incarnation, replayed } => {
                 self.caught_up(rank, incarnation, replayed)
@@ -195,11 +271,19 @@ impl Dispatcher {
             }
             Input::ImageFailed { rank, incarnation, image, why } => {
                 if self.living(rank, incarnation).is_some() {
-                    self.image_ended(rank);
+                    if self.waves.is_some() {
+                        self.wave_image_failed(rank, image);
+                    } else {
+                        self.image_ended(rank);
+                    }
                     self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
                     self.say_image_failed(rank, image, &why);
+                    self.last_image_failed(rank, image, &why);
                 }
             }
+        }
+        if !self.ended {
+            self.look_at_suspension();
         }
     }
 
@@ -215,7 +299,13 @@ impl Dispatcher {
         if self.living(rank, incarnation).is_none() {
             return;
         }
+        if self.waves.is_some() {
+            return self.wave_image_committed(rank, image);
+        }
         self.image_ended(rank);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.committed(rank);
+        }
         let state = &mut self.ranks[rank.index()];
         let oldest = state.images.committed(image, oldest);
         state.same_deaths = 0;
@@ -263,13 +353,22 @@ impl Dispatcher {
             );
             return self.end(1, Some(text));
         }
+        self.look_at_logger_trouble();
+        if self.waves.is_some() {
+            self.look_at_lost_channel();
+            return self.look_for_wave();
+        }
+        let owes: Vec<bool> = (0..self.ranks.len() as u32)
+            .map(|rank| self.suspension.is_none() || self.owes_last_image(Rank(rank)))
+            .collect();
         let Some(scheduler) = &mut self.scheduler else { return };
-        let ranks = &mut self.ranks;
-        for rank in scheduler.take_due(self.now, |rank| ranks[rank.index()].can_take_image()) {
-            let state = &mut ranks[rank.index()];
+        let ranks = &self.ranks;
+        let ready = |rank: Rank| ranks[rank.index()].can_take_image() && owes[rank.index()];
+        for rank in scheduler.take_due(self.now, ready) {
+            let state = &mut self.ranks[rank.index()];
             let image = state.images.issue();
             let incarnation = state.incarnation;
-            self.commands.push_back(Command::TakeImage { rank, incarnation, image });
+            self.commands.push_back(Command::TakeImage { rank, incarnation, image, keep: None });
         }
     }
 
@@ -278,13 +377,13 @@ impl Dispatcher {
     fn start(&mut self, rank: Rank) {
         let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Starting;
-        self.commands.push_back(Command::Start {
-            rank,
-            incarnation: state.incarnation,
-            host: state.host,
-            images: state.images.newest_first(),
-            or_beginning: state.images.reach_back_to_the_start(),
-        });
+        let (images, or_beginning) = match &self.waves {
+            // All or none.
+            Some(waves) => (waves.image_of(rank).into_iter().collect(), waves.newest().is_none()),
+            None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
+        };
+        let (incarnation, host) = (state.incarnation, state.host);
+        self.commands.push_back(Command::Start { rank, incarnation, host, images, or_beginning });
     }
 
     fn hello(
@@ -297,6 +396,7 @@ impl Dispatcher {
         let now = self.now;
         let Some(state) = self.living(rank, incarnation) else { return };
         state.stage = Stage::Running;
+        state.joined = true;
         state.can_image = can_image;
         if let Some(failure) = self.failure_of(rank, incarnation) {
             failure.hello_at = Some(now);
@@ -374,6 +474,9 @@ impl Dispatcher {
         progress: u64,
     ) {
         let all_exiting = self.all_exiting;
+        if self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation)) {
+            return self.stopped(rank);
+        }
         let Some(state) = self.living(rank, incarnation) else { return };
         let said_hello = state.stage == Stage::Running;
         let code = match (ending, state.exiting) {
@@ -401,6 +504,7 @@ impl Dispatcher {
             self.left_early_at.get_or_insert((now, rank));
         }
         self.ranks[rank.index()].stage = Stage::Done(code);
+        self.waits_no_more(rank);
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
@@ -414,6 +518,10 @@ impl Dispatcher {
             && self.ranks.iter().all(|state| state.finalizing || over(state))
         {
             self.all_finalized = true;
+            // An image taken after this knows that all were there; one taken before does not.
+            if let Some(waves) = &mut self.waves {
+                waves.void();
+            }
             for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
                 let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
                 self.commands.push_back(Command::AllFinalized { rank, incarnation });
@@ -480,6 +588,12 @@ impl Dispatcher {
     /// Gives the rank a new life: at once where its host's agent is up, else when it is.
     fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
         let host_name = self.host_name(rank).to_owned();
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.failed();
+        }
+        if self.waves.is_some() {
+            return self.roll_back(&[rank], &format!("rank {rank} on {host_name}: {cause}"), code);
+        }
         self.restarts += 1;
         if self.restarts > self.settings.restarts_max {
             let text = format!(
@@ -492,6 +606,7 @@ impl Dispatcher {
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
+        self.waits_no_more(rank);
         let state = &mut self.ranks[rank.index()];
         state.new_life();
         let incarnation = state.incarnation;
@@ -533,6 +648,9 @@ impl Dispatcher {
         if !self.hosts.all_settled() {
             return;
         }
+        if self.rolling {
+            return self.go_on();
+        }
         for rank in 0..self.ranks.len() as u32 {
             let state = &self.ranks[rank as usize];
             if state.stage == Stage::Waiting && self.hosts.is_up(state.host) {
@@ -565,6 +683,10 @@ impl Dispatcher {
         self.commands
             .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
         self.commands.push_back(Command::StartAgent { host });
+        if self.waves.is_some() && !self.all_exiting {
+            let cause = format!("host {name}: its agent was lost with its ranks ({why})");
+            return self.roll_back_from_host(&victims, &cause);
+        }
         for rank in victims {
             let state = &mut self.ranks[rank.index()];
             if let (true, Some(code)) = (self.all_exiting, state.exiting) {
@@ -600,17 +722,19 @@ impl Dispatcher {
             self.commands.push_back(Command::Say(format!(
                 "host {name}: {why}; rank {rank} moves to {target_name}"
             )));
-            if self.hosts.is_up(target) {
+            if self.hosts.is_up(target) && !self.rolling {
                 self.announce_and_start(rank);
             }
         }
+        self.go_on();
     }
 
     // ---- small things -------------------------------------------------------------------------
 
     fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
         self.ranks.get_mut(rank.index()).filter(|state| {
-            state.incarnation == incarnation && !matches!(state.stage, Stage::Done(_))
+            state.incarnation == incarnation
+                && !matches!(state.stage, Stage::Done(_) | Stage::Stopping)
         })
     }
 

@@ -14,6 +14,8 @@ pub(super) enum Stage {
     Spawned,
     /// It said hello.
     Running,
+    /// It is being ended, because all ranks return to an earlier wave.
+    Stopping,
     /// The program has ended, with this code.
     Done(i32),
 }
@@ -27,6 +29,8 @@ pub(super) struct RankState {
     pub(super) finalizing: bool,
     pub(super) exiting: Option<i32>,
     pub(super) can_image: bool,
+    /// Some life of it said hello.
+    pub(super) joined: bool,
     pub(super) images: Images,
     pub(super) last_death: Option<Ending>,
     pub(super) last_progress: u64,
@@ -42,6 +46,7 @@ impl RankState {
             finalizing: false,
             exiting: None,
             can_image: false,
+            joined: false,
             images: Images::default(),
             last_death: None,
             last_progress: 0,
@@ -55,6 +60,10 @@ impl RankState {
         self.finalizing = false;
         self.exiting = None;
         self.can_image = false;
+    }
+
+    pub(super) fn is_stopping(&self, incarnation: Incarnation) -> bool {
+        self.stage == Stage::Stopping && self.incarnation == incarnation
     }
 
     /// Images after `MPI_Finalize` has begun would save nothing worth having.
@@ -74,6 +83,13 @@ pub(super) struct Images {
 }
 
 impl Images {
+    /// As an earlier run left them.
+    pub(super) fn found(mut kept: Vec<ImageFacts>, start_offered: bool, highest: ImageNo) -> Self {
+        kept.sort_by_key(|kept| kept.image);
+        let issued = kept.last().map_or(highest, |newest| highest.max(newest.image));
+        Self { kept, issued, cut: !start_offered }
+    }
+
     /// A fresh number; numbers are never used again, even if the image is lost.
     pub(super) fn issue(&mut self) -> ImageNo {
         self.issued = self.issued.next();
@@ -98,6 +114,10 @@ impl Images {
 
     pub(super) fn newest(&self) -> Option<ImageNo> {
         self.kept.last().map(|kept| kept.image)
+    }
+
+    pub(super) fn last_issued(&self) -> ImageNo {
+        self.issued
     }
 
     pub(super) fn newest_first(&self) -> Vec<ImageFacts> {

@@ -1,8 +1,8 @@
 use super::*;
 
-const S: Duration = Duration::from_secs(1);
+pub(super) const S: Duration = Duration::from_secs(1);
 
-fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
+pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
     Settings {
         hosts: (0..hosts).map(|host| format!("h{host}")).collect(),
         placement: (0..size).map(|rank| rank * hosts / size).collect(),
@@ -10,16 +10,22 @@ fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
         fault_tolerant: protocol != "none",
         restarts_max: 5,
         same_death_max: 3,
-        images: Some(scheduler::Settings { interval: 4 * S, at_once_max: 4 }),
+        storage_patience: 20 * S,
+        coordinated: protocol == "coordinated",
+        images: Some(scheduler::Settings {
+            interval: 4 * S,
+            at_once_max: 4,
+            policy: scheduler::Policy::Periodic,
+        }),
     }
 }
 
-fn drain(dispatcher: &mut Dispatcher) -> Vec<Command> {
+pub(super) fn drain(dispatcher: &mut Dispatcher) -> Vec<Command> {
     std::iter::from_fn(|| dispatcher.next_command()).collect()
 }
 
 /// A job in which every rank has said hello.
-fn running(settings: Settings) -> Dispatcher {
+pub(super) fn running(settings: Settings) -> Dispatcher {
     let (size, hosts) = (settings.placement.len() as u32, settings.hosts.len() as u32);
     let mut dispatcher = Dispatcher::new(settings);
     for host in 0..hosts {
@@ -32,13 +38,13 @@ fn running(settings: Settings) -> Dispatcher {
     dispatcher
 }
 
-fn hello(dispatcher: &mut Dispatcher, rank: u32, incarnation: u32) {
+pub(super) fn hello(dispatcher: &mut Dispatcher, rank: u32, incarnation: u32) {
     let (rank, incarnation) = (Rank(rank), Incarnation(incarnation));
     dispatcher.handle(S, Input::Spawned { rank, incarnation });
     dispatcher.handle(S, Input::Hello { rank, incarnation, resumed: None, can_image: true });
 }
 
-fn ended(rank: u32, incarnation: u32, ending: Ending, progress: u64) -> Input {
+pub(super) fn ended(rank: u32, incarnation: u32, ending: Ending, progress: u64) -> Input {
     Input::Ended { rank: Rank(rank), incarnation: Incarnation(incarnation), ending, progress }
 }
 
@@ -232,4 +238,155 @@ fn a_complaint_waits_for_the_death_behind_it() {
     dispatcher.handle(S, complaint);
     dispatcher.handle(2 * S, Input::Tick);
     assert!(matches!(drain(&mut dispatcher).pop(), Some(Command::End { code: 1, .. })));
+}
+
+#[test]
+fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
+    let image = |number| ImageFacts {
+        image: ImageNo(number),
+        bytes: 1,
+        written: [10 * number, 0],
+        consumed: 0,
+    };
+    let past = vec![
+        Past { start_offered: true, ..Past::default() },
+        Past {
+            incarnation: Incarnation(4),
+            images: vec![image(6), image(7)],
+            start_offered: false,
+            highest: ImageNo(9),
+        },
+    ];
+    let mut dispatcher = Dispatcher::continued(settings(2, 1, "pessimistic"), past);
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    let commands = drain(&mut dispatcher);
+    let starts: Vec<_> = commands
+        .iter()
+        .filter_map(|command| match command {
+            Command::Start { rank, incarnation, images, or_beginning, .. } => {
+                let numbers: Vec<_> = images.iter().map(|image| image.image.0).collect();
+                Some((rank.0, incarnation.0, numbers, *or_beginning))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(starts, [(0, 5, vec![], true), (1, 5, vec![7, 6], false)]);
+    let (rank, incarnation) = (Rank(1), Incarnation(5));
+    for rank in 0..2 {
+        hello(&mut dispatcher, rank, 5);
+    }
+    dispatcher.handle(9 * S, Input::Tick);
+    assert!(
+        drain(&mut dispatcher).contains(&Command::TakeImage {
+            rank,
+            incarnation,
+            image: ImageNo(10),
+            keep: None
+        }),
+        "no number is used twice"
+    );
+    // A death of the new run begins the next life.
+    dispatcher.handle(9 * S, ended(0, 5, Ending::Signal(9), 1));
+    assert_eq!(dispatcher.location(Rank(0)).1, Incarnation(6));
+}
+
+fn suspended(commands: &[Command]) -> Option<&str> {
+    commands.iter().find_map(|command| match command {
+        Command::End { code: SUSPENDED, text: Some(text), keep: true } => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_suspended_job_takes_a_last_image_of_every_rank_and_ends() {
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    let taken = |commands: &[Command]| -> Vec<u32> {
+        let taken = commands.iter().filter_map(|command| match command {
+            Command::TakeImage { rank, .. } => Some(rank.0),
+            _ => None,
+        });
+        taken.collect()
+    };
+    let committed = |rank: u32, image: u64| Input::ImageCommitted {
+        rank: Rank(rank),
+        incarnation: Incarnation(0),
+        image: ImageFacts { image: ImageNo(image), bytes: 1, written: [0, 0], consumed: 0 },
+        oldest: ImageNo(0),
+    };
+    // Rank 0 is just taking one: that does not count as its last one.
+    dispatcher.handle(4 * S / 3, Input::Tick);
+    assert_eq!(taken(&drain(&mut dispatcher)), [0]);
+    dispatcher.handle(2 * S, Input::Suspend { grace: 60 * S });
+    dispatcher.handle(2 * S, Input::Tick);
+    assert_eq!(taken(&drain(&mut dispatcher)), [1, 2]);
+    dispatcher.handle(3 * S, committed(0, 1));
+    dispatcher.handle(3 * S, committed(1, 1));
+    dispatcher.handle(3 * S, Input::Tick);
+    assert_eq!(taken(&drain(&mut dispatcher)), [0], "its own last one; none twice");
+    dispatcher.handle(4 * S, committed(2, 1));
+    assert_eq!(suspended(&drain(&mut dispatcher)), None);
+    dispatcher.handle(4 * S, committed(0, 2));
+    let text = suspended(&drain(&mut dispatcher)).map(str::to_owned);
+    assert!(text.unwrap().contains("every rank"));
+}
+
+#[test]
+fn the_suspension_ends_in_time_and_names_who_has_no_last_image() {
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    dispatcher.handle(S, Input::Suspend { grace: 10 * S });
+    dispatcher.handle(S, Input::Tick);
+    drain(&mut dispatcher);
+    let failed = Input::ImageFailed {
+        rank: Rank(1),
+        incarnation: Incarnation(0),
+        image: ImageNo(1),
+        why: "the disk is full".into(),
+    };
+    dispatcher.handle(2 * S, failed);
+    dispatcher.handle(10 * S, Input::Tick);
+    assert_eq!(suspended(&drain(&mut dispatcher)), None, "the others have time left");
+    dispatcher.handle(11 * S, Input::Tick);
+    let commands = drain(&mut dispatcher);
+    let text = suspended(&commands).unwrap();
+    assert!(text.contains("3 of 3 ranks"), "{text}");
+    // Without images there is nothing to wait for.
+    let mut without = running(Settings { images: None, ..settings(2, 1, "pessimistic") });
+    without.handle(S, Input::Suspend { grace: 10 * S });
+    assert!(suspended(&drain(&mut without)).is_some());
+}
+
+#[test]
+fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
+    let trouble = |rank: u32, for_good| Input::LoggerTrouble {
+        rank: Rank(rank),
+        incarnation: Incarnation(0),
+        why: "No space left; make room in /x".into(),
+        for_good,
+    };
+    let back = |rank: u32| Input::LoggerBack { rank: Rank(rank), incarnation: Incarnation(0) };
+    let lines =
+        |commands: &[Command]| commands.iter().filter(|c| matches!(c, Command::Say(_))).count();
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    for rank in 0..3 {
+        dispatcher.handle(2 * S, trouble(rank, false));
+    }
+    assert_eq!(lines(&drain(&mut dispatcher)), 1);
+    for rank in 0..3 {
+        dispatcher.handle(10 * S, back(rank));
+    }
+    assert_eq!(lines(&drain(&mut dispatcher)), 1, "it is told when it is over");
+    dispatcher.handle(30 * S, trouble(1, false));
+    // It asks again and again: the first time counts.
+    dispatcher.handle(45 * S, trouble(1, false));
+    dispatcher.handle(49 * S, Input::Tick);
+    assert!(!dispatcher.has_ended());
+    dispatcher.handle(50 * S, Input::Tick);
+    let commands = drain(&mut dispatcher);
+    let Some(Command::End { code: 1, text: Some(text), keep: true }) = commands.last() else {
+        panic!("{commands:?}")
+    };
+    assert!(text.contains("rank 1 on h0") && text.contains("make room"), "{text}");
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    dispatcher.handle(2 * S, trouble(2, true));
+    assert!(dispatcher.has_ended(), "waiting would be in vain");
 }

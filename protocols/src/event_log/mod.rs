@@ -16,11 +16,13 @@
 //! - Damage does not stop ranks that live: they go on appending, and the log is whole again once
 //!   what was lost is pruned or has been sent again.
 
+mod clocks;
 mod logs;
 
 #[cfg(test)]
 mod tests;
 
+use clocks::Clocks;
 use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
@@ -56,6 +58,13 @@ pub enum Input {
         conn: ConnId,
         /// The frame.
         frame: Frame,
+    },
+    /// What came is no frame: another version sent it, or memory was damaged.
+    Malformed {
+        /// On this connection.
+        conn: ConnId,
+        /// One line.
+        why: String,
     },
     /// Outcome of [`Output::Compare`], before the next frame of that connection.
     Compared {
@@ -246,6 +255,7 @@ enum Phase {
 pub struct EventLog {
     logs: BTreeMap<Rank, Log>,
     conns: BTreeMap<ConnId, Conn>,
+    clocks: Clocks,
 }
 
 impl EventLog {
@@ -271,12 +281,22 @@ impl EventLog {
             Input::Hello { conn, rank, incarnation } => self.hello(conn, rank, incarnation, out),
             Input::Fenced { conn, outcome } => self.fenced(conn, outcome, out),
             Input::Frame { conn, frame } => self.frame(conn, frame, out),
+            Input::Malformed { conn, why } => {
+                let Some(rank) = self.conns.get(&conn).map(|c| c.rank) else { return };
+                let why = format!(
+                    "rank {rank} sends what is no event: {why}; is the libmpi of its program of the \
+                     same version as this logger?"
+                );
+                self.refuse_life(conn, why, out);
+            }
             Input::Compared { conn, outcome } => self.compared(conn, outcome, out),
             Input::Written { rank } => {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.written = log.stored;
                     log.trouble = None;
+                    let written = log.written;
                     log.acknowledge(out);
+                    self.clocks.written(rank, written);
                 }
             }
             Input::WriteFailed { rank, why } => {
@@ -302,6 +322,15 @@ impl EventLog {
                 self.refuse_life(conn, format!("events of rank {rank} cannot be read: {why}"), out);
             }
             Input::Lost { conn } => self.forget(conn),
+        }
+    }
+
+    /// What is to be sent along with an acknowledgement to this connection: what became stable of
+    /// other ranks since it was asked for last, if the rank wants to know. Several frames in a job
+    /// of very many ranks.
+    pub fn stable_news(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
+        if let Some(state) = self.conns.get(&conn) {
+            self.clocks.news(conn, state.rank, out);
         }
     }
 
@@ -335,6 +364,7 @@ impl EventLog {
                 .collect();
             for conn in old {
                 self.conns.remove(&conn);
+                self.clocks.forget(conn);
                 out.push(Output::Refuse { conn });
             }
         }
@@ -362,7 +392,7 @@ impl EventLog {
             Err(why) => {
                 let why = format!("the event logger cannot write its log of rank {rank}: {why}");
                 log.trouble = Some(why.clone());
-                Welcome::No(why)
+                Welcome::Later(why)
             }
         };
         self.conns.remove(&conn);
@@ -375,6 +405,7 @@ impl EventLog {
         let Some(log) = self.logs.get_mut(&state.rank) else { return };
         if let Some(old) = log.conn.replace(conn) {
             self.conns.remove(&old);
+            self.clocks.forget(old);
             out.push(Output::Close { conn: old, why: String::new() });
         }
         out.push(Output::Welcome { conn, welcome: Welcome::Yes });
@@ -389,7 +420,12 @@ impl EventLog {
             return self.close(conn, why, out);
         }
         match frame {
-            Frame::Append { first, records } => self.append(conn, rank, first, records, out),
+            Frame::Append { first, clock, records } => {
+                self.clocks.announce(rank, first, clock, records.len());
+                self.append(conn, rank, first, records, out);
+                self.note_written(rank);
+            }
+            Frame::Watch => self.clocks.watch(conn),
             Frame::Prune { below } => {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.prune(rank, below, out);
@@ -403,7 +439,11 @@ impl EventLog {
                     Err(why) => self.refuse_life(conn, why, out),
                 }
             }
-            Frame::Ack { .. } | Frame::Events { .. } | Frame::End { .. } | Frame::Refused => {
+            Frame::Ack { .. }
+            | Frame::Events { .. }
+            | Frame::End { .. }
+            | Frame::Refused
+            | Frame::Stable { .. } => {
                 let why = format!("rank {rank} sends a frame that only a logger may send");
                 self.close(conn, why, out);
             }
@@ -454,7 +494,10 @@ impl EventLog {
         };
         let Some(log) = self.logs.get_mut(&rank) else { return };
         match outcome {
-            Ok(true) => log.extend(rank, first, rest, out),
+            Ok(true) => {
+                log.extend(rank, first, rest, out);
+                self.note_written(rank);
+            }
             Ok(false) => {
                 let why = format!(
                     "rank {rank} sends events before {first} otherwise than they are stored: two \
@@ -466,6 +509,13 @@ impl EventLog {
                 let why = format!("stored events of rank {rank} cannot be read: {why}");
                 self.refuse_life(conn, why, out);
             }
+        }
+    }
+
+    /// What was sent again may be written already.
+    fn note_written(&mut self, rank: Rank) {
+        if let Some(log) = self.logs.get(&rank) {
+            self.clocks.written(rank, log.written);
         }
     }
 
@@ -486,6 +536,7 @@ impl EventLog {
     }
 
     fn forget(&mut self, conn: ConnId) {
+        self.clocks.forget(conn);
         if let Some(state) = self.conns.remove(&conn)
             && let Some(log) = self.logs.get_mut(&state.rank)
             && log.conn == Some(conn)

@@ -17,7 +17,10 @@ fn hello(conn: u64, life: u32) -> Input {
 
 fn append(conn: u64, range: std::ops::RangeInclusive<u64>) -> Input {
     let first = EventNo(*range.start());
-    Input::Frame { conn: ConnId(conn), frame: Frame::Append { first, records: events(range) } }
+    Input::Frame {
+        conn: ConnId(conn),
+        frame: Frame::Append { first, clock: EventNo(0), records: events(range) },
+    }
 }
 
 fn frame(conn: u64, frame: Frame) -> Input {
@@ -171,7 +174,8 @@ fn what_is_sent_again_is_compared_and_not_stored_twice() {
     shell.write();
     assert_eq!(shell.disk.values().copied().collect::<Vec<_>>(), events(1..=5));
     // The same number with other content.
-    let bad = Frame::Append { first: EventNo(5), records: vec![event(99), event(6)] };
+    let bad =
+        Frame::Append { first: EventNo(5), clock: EventNo(0), records: vec![event(99), event(6)] };
     let out = said(&shell.feed(frame(2, bad)));
     assert!(out.contains("Close") && out.contains("otherwise"), "{out}");
     shell.write();
@@ -194,7 +198,8 @@ fn numbers_that_cannot_be_are_refused() {
     for first in [0, u64::MAX, u64::MAX - 1] {
         let mut shell = Shell::new();
         shell.feed(hello(1, 0));
-        let hostile = Frame::Append { first: EventNo(first), records: events(1..=2) };
+        let hostile =
+            Frame::Append { first: EventNo(first), clock: EventNo(0), records: events(1..=2) };
         let out = said(&shell.feed(frame(1, hostile)));
         assert!(out.contains("impossible"), "{out}");
     }
@@ -263,7 +268,7 @@ fn a_full_disk_is_told_to_the_rank_until_there_is_room() {
     out.clear();
     let failed = Input::Fenced { conn: ConnId(2), outcome: Err("no space left".into()) };
     shell.machine.handle(failed, &mut out);
-    assert!(said(&out).contains("No(") && said(&out).contains("no space left"));
+    assert!(said(&out).contains("Later(") && said(&out).contains("no space left"));
     assert!(said(&shell.feed(hello(3, 0))).contains("Yes"));
     shell.feed(append(3, 1..=3));
     assert!(said(&shell.write()).contains("written: EventNo(3)"));
@@ -407,7 +412,7 @@ proptest! {
             let out = match kind {
                 0 | 1 => {
                     let records = events(number.0..=number.0.saturating_add(count));
-                    shell.feed(frame(conn, Frame::Append { first: number, records }))
+                    shell.feed(frame(conn, Frame::Append { first: number, clock: EventNo(0), records }))
                 }
                 2 => shell.feed(frame(conn, Frame::Prune { below: number })),
                 3 => shell.feed(frame(conn, Frame::Fetch { from: number })),

@@ -9,6 +9,8 @@
 //!   refused wherever it was on its way.
 //! - The two newest are offered; the start of the program counts as image 0 until two real ones
 //!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
+//! - Of a coordinated job the store keeps what it is told to keep ([`Ask::Keep`]) and the newest:
+//!   the images of the last complete waves, whatever becomes of those after them.
 //! - A fetch gets the newest image that verifies *now*; one that does not is set aside and the next
 //!   older one is tried. If images were there but none is good, and the start is no longer offered,
 //!   the answer is a refusal, never "begin at the start".
@@ -21,7 +23,7 @@ mod shelf;
 #[cfg(test)]
 mod tests;
 
-use ftmpi_wire::image_store::{Answer, Request, Stored};
+use ftmpi_wire::image_store::{Answer, Counts, Request, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use shelf::Shelf;
 use std::collections::BTreeMap;
@@ -44,6 +46,7 @@ pub struct ImageName {
 #[expect(missing_docs, reason = "as in the wire format")]
 pub enum Ask {
     Declare { rank: Rank, incarnation: Incarnation },
+    Keep { rank: Rank, images: [ImageNo; 2] },
     Put { rank: Rank, incarnation: Incarnation, image: ImageNo },
     Data { bytes: u64 },
     Commit,
@@ -57,6 +60,7 @@ impl From<&Request> for Ask {
     fn from(request: &Request) -> Self {
         match *request {
             Request::Declare { rank, incarnation } => Self::Declare { rank, incarnation },
+            Request::Keep { rank, images } => Self::Keep { rank, images },
             Request::Put { rank, incarnation, image } => Self::Put { rank, incarnation, image },
             Request::Data(ref bytes) => Self::Data { bytes: bytes.len() as u64 },
             Request::Commit => Self::Commit,
@@ -104,8 +108,9 @@ pub enum Event {
     Persisted(Result<(), String>),
     /// [`Output::Create`] or [`Output::Write`] failed. (No input when they succeed.)
     WriteFailed(String),
-    /// Outcome of [`Output::Verify`]: whether it is whole, sound, and the one that was announced.
-    Verified(Result<(), String>),
+    /// Outcome of [`Output::Verify`]: whether it is whole, sound, and the one that was announced;
+    /// what its note says.
+    Verified(Result<Counts, String>),
     /// Outcome of [`Output::Publish`].
     Published(Result<(), String>),
     /// Outcome of [`Output::Check`].
@@ -190,6 +195,7 @@ enum Phase {
     Publishing {
         name: ImageName,
         bytes: u64,
+        counts: Counts,
     },
     /// It is published; the record that the start is no longer offered is being persisted.
     Closing {
@@ -237,15 +243,17 @@ impl ImageCatalogue {
     }
 
     /// An image that was found on disk, set aside or under its name; before the first input.
-    pub fn restore_image(&mut self, name: ImageName, bytes: u64, set_aside: bool) {
+    /// `counts`: what its note says; `None`: it is set aside.
+    pub fn restore_image(&mut self, name: ImageName, bytes: u64, counts: Option<Counts>) {
         let shelf = self.shelves.entry(name.rank).or_default();
         shelf.is_stored(name.incarnation);
         shelf.highest = shelf.highest.max(name.image);
-        if set_aside {
-            shelf.set_aside += 1;
-        } else {
-            let stored = Stored { image: name.image, incarnation: name.incarnation, bytes };
-            shelf.images.insert(name.image, stored);
+        match counts {
+            None => shelf.set_aside += 1,
+            Some(counts) => {
+                let ImageName { image, incarnation, .. } = name;
+                shelf.images.insert(image, Stored { image, incarnation, bytes, counts });
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the catalogue answers, and what it does when storage answers.
 
 use super::{Ask, CheckError, ConnId, ImageCatalogue, ImageName, Output, Phase, Record, Shelf};
-use ftmpi_wire::image_store::{Answer, Stored};
+use ftmpi_wire::image_store::{Answer, Counts, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl ImageCatalogue {
@@ -10,12 +10,16 @@ impl ImageCatalogue {
             (None, Ask::Declare { rank, incarnation }) => {
                 self.declare(conn, rank, incarnation, out)
             }
+            (None, Ask::Keep { rank, images }) => {
+                self.shelf(rank).keep = Some(images);
+                out.push(Output::Answer(Answer::Done));
+            }
             (None, Ask::Put { rank, incarnation, image }) => {
                 self.put(conn, ImageName { rank, image, incarnation }, out);
             }
             (None, Ask::List { rank }) => {
-                let images = self.shelves.get(&rank).map(|s| s.images.values().copied().collect());
-                out.push(Output::Answer(Answer::Images(images.unwrap_or_default())));
+                let shelf = self.shelf(rank).describe();
+                out.push(Output::Answer(Answer::Shelf(shelf)));
             }
             (None, Ask::Get { rank, at_most }) => self.get(conn, rank, at_most, out),
             // Sending is over when the next request comes.
@@ -151,24 +155,27 @@ impl ImageCatalogue {
     pub(super) fn verified(
         &mut self,
         conn: ConnId,
-        outcome: Result<(), String>,
+        outcome: Result<Counts, String>,
         out: &mut Vec<Output>,
     ) {
         let Some(Phase::Verifying { name, bytes }) = self.phases.remove(&conn) else { return };
         // Its life may have ended while it was verified.
-        let objection = match outcome {
-            Ok(()) => self.shelf(name.rank).objection(name),
-            Err(why) => Some(format!(
+        let accepted = match outcome {
+            Ok(counts) => self.shelf(name.rank).objection(name).map_or(Ok(counts), Err),
+            Err(why) => Err(format!(
                 "image {} of rank {} is not taken: {why}; older images stand",
                 name.image, name.rank
             )),
         };
-        if let Some(why) = objection {
-            out.push(Output::Discard);
-            out.push(Output::Answer(Answer::Refused(why)));
-        } else {
-            self.phases.insert(conn, Phase::Publishing { name, bytes });
-            out.push(Output::Publish(name));
+        match accepted {
+            Err(why) => {
+                out.push(Output::Discard);
+                out.push(Output::Answer(Answer::Refused(why)));
+            }
+            Ok(counts) => {
+                self.phases.insert(conn, Phase::Publishing { name, bytes, counts });
+                out.push(Output::Publish(name));
+            }
         }
     }
 
@@ -178,7 +185,9 @@ impl ImageCatalogue {
         outcome: Result<(), String>,
         out: &mut Vec<Output>,
     ) {
-        let Some(Phase::Publishing { name, bytes }) = self.phases.remove(&conn) else { return };
+        let Some(Phase::Publishing { name, bytes, counts }) = self.phases.remove(&conn) else {
+            return;
+        };
         if let Err(why) = outcome {
             out.push(Output::Discard);
             out.push(Output::Answer(Answer::Refused(format!(
@@ -188,7 +197,7 @@ impl ImageCatalogue {
             return;
         }
         let shelf = self.shelf(name.rank);
-        let stored = Stored { image: name.image, incarnation: name.incarnation, bytes };
+        let stored = Stored { image: name.image, incarnation: name.incarnation, bytes, counts };
         shelf.images.insert(name.image, stored);
         shelf.highest = name.image;
         shelf.is_stored(name.incarnation);

@@ -1,7 +1,7 @@
 //! The images of one rank.
 
 use super::{ImageName, RankState};
-use ftmpi_wire::image_store::Stored;
+use ftmpi_wire::image_store::{self, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub(super) struct Shelf {
     pub images: BTreeMap<ImageNo, Stored>,
     /// The highest number that was ever published.
     pub highest: ImageNo,
+    /// Images that are kept beside the newest, where waves decide that.
+    pub keep: Option<[ImageNo; 2]>,
     /// How many were found damaged.
     pub set_aside: u64,
 }
@@ -32,6 +34,7 @@ impl Default for Shelf {
             start_offered: true,
             images: BTreeMap::new(),
             highest: ImageNo(0),
+            keep: None,
             set_aside: 0,
         }
     }
@@ -45,6 +48,16 @@ impl Shelf {
             start_offered: self.start_offered,
             images: self.images.values().copied().collect(),
             set_aside: self.set_aside,
+        }
+    }
+
+    /// For whoever continues the job.
+    pub fn describe(&self) -> image_store::Shelf {
+        image_store::Shelf {
+            incarnation: self.incarnation,
+            start_offered: self.start_offered,
+            highest: self.highest,
+            images: self.images.values().copied().collect(),
         }
     }
 
@@ -79,13 +92,21 @@ impl Shelf {
 
     /// Whether enough images are there to give up the program's start.
     pub fn start_is_spare(&self) -> bool {
-        self.start_offered && self.images.len() >= KEPT
+        self.keep.is_none() && self.start_offered && self.images.len() >= KEPT
     }
 
     /// Takes out what is too old to be kept.
     pub fn take_surplus(&mut self, rank: Rank) -> Vec<ImageName> {
-        let surplus = self.images.len().saturating_sub(KEPT);
-        let numbers: Vec<ImageNo> = self.images.keys().copied().take(surplus).collect();
+        let numbers: Vec<ImageNo> = match self.keep {
+            Some(keep) => {
+                let stays = |image: &ImageNo| keep.contains(image) || *image == self.highest;
+                self.images.keys().copied().filter(|image| !stays(image)).collect()
+            }
+            None => {
+                let surplus = self.images.len().saturating_sub(KEPT);
+                self.images.keys().copied().take(surplus).collect()
+            }
+        };
         numbers.into_iter().filter_map(|image| self.take(rank, image)).collect()
     }
 

@@ -51,7 +51,7 @@ impl Shell {
                     }
                     Output::Write if self.full => events.push(Event::WriteFailed("full".into())),
                     Output::Write => assert!(self.temporary.contains_key(&conn)),
-                    Output::Verify(_) => events.push(Event::Verified(Ok(()))),
+                    Output::Verify(_) => events.push(Event::Verified(Ok(Counts::default()))),
                     Output::Publish(name) => {
                         assert_eq!(self.temporary.remove(&conn), Some(name));
                         self.disk.insert(name);
@@ -101,8 +101,8 @@ impl Shell {
         if let Some(record) = self.record {
             self.machine.restore_record(R, record);
         }
-        self.disk.iter().for_each(|n| self.machine.restore_image(*n, 10, false));
-        self.aside.iter().for_each(|n| self.machine.restore_image(*n, 10, true));
+        self.disk.iter().for_each(|n| self.machine.restore_image(*n, 10, Some(Counts::default())));
+        self.aside.iter().for_each(|n| self.machine.restore_image(*n, 10, None));
     }
 }
 
@@ -171,7 +171,7 @@ fn a_life_that_ends_while_its_image_is_verified_does_not_publish() {
     feed(1, Event::Request(Ask::Put { rank: R, incarnation: Incarnation(0), image: ImageNo(1) }));
     assert_eq!(feed(1, Event::Request(Ask::Commit)), [Output::Verify(name(1, 0))]);
     feed(2, Event::Request(Ask::Declare { rank: R, incarnation: Incarnation(1) }));
-    let out = feed(1, Event::Verified(Ok(())));
+    let out = feed(1, Event::Verified(Ok(Counts::default())));
     assert!(matches!(out[..], [Output::Discard, Output::Answer(Answer::Refused(_))]), "{out:?}");
 }
 
@@ -309,4 +309,22 @@ proptest! {
             prop_assert!(shell.disk.iter().all(|n| n.image >= cut));
         }
     }
+}
+
+#[test]
+fn of_waves_the_told_ones_and_the_newest_are_kept_and_the_start_is_never_given_up() {
+    let mut shell = Shell::new(u64::MAX);
+    let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
+    for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1])] {
+        shell.ask(1, Ask::Keep { rank: R, images: keep.map(ImageNo) });
+        shell.put(image, 0);
+    }
+    assert_eq!(images(&shell), [1, 2, 3]);
+    // Waves 3 and 4 are not complete: another rank has no image in them.
+    for image in [4, 5] {
+        shell.ask(1, Ask::Keep { rank: R, images: [2, 1].map(ImageNo) });
+        shell.put(image, 0);
+        assert_eq!(images(&shell), [1, 2, image]);
+    }
+    assert!(shell.record.is_none_or(|record| record.start_offered));
 }

@@ -166,6 +166,7 @@ impl Connection {
         let now = Instant::now();
         if let Some((written, durable)) = ack {
             if delay.is_zero() {
+                core.borrow_mut().stable_news(conn, &mut self.out);
                 Frame::Ack { written, durable }.encode(&mut self.out);
             } else {
                 self.late.push_back((now + delay, written, durable));
@@ -179,6 +180,7 @@ impl Connection {
             due = Some((written, durable));
         }
         if let Some((written, durable)) = due {
+            core.borrow_mut().stable_news(conn, &mut self.out);
             Frame::Ack { written, durable }.encode(&mut self.out);
         }
         if let Some((rank, from, next)) = stream {
@@ -239,7 +241,7 @@ impl Connection {
                 }
                 Ok(None) => break true,
                 Err(error) => {
-                    crate::shell::say(super::NAME, format!("a rank's connection ends: {error}"));
+                    core.feed(Input::Malformed { conn, why: error.to_string() });
                     break false;
                 }
             }

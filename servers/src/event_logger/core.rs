@@ -2,16 +2,16 @@
 
 use super::NAME;
 use super::connection::Link;
-use crate::event_store::{Dirty, EventStore};
+use crate::event_store::{EventStore, Opened, Round};
 use crate::shell::say;
-use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output};
+use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// Machine, files and connections.
 pub(super) struct Core {
@@ -21,6 +21,16 @@ pub(super) struct Core {
     /// Ranks with records that are taken but not in their file.
     unwritten: BTreeSet<Rank>,
     changed: Rc<Notify>,
+    /// Rounds of syncing that have begun.
+    begun: u64,
+    /// The last one that ended well.
+    done: watch::Sender<u64>,
+    /// A round is under way.
+    syncing: bool,
+    /// Somebody waits for the next round.
+    pub hurry: Rc<Notify>,
+    /// Events that a loss of power cost.
+    cut: u64,
     events: u64,
     writes: u64,
     syncs: u64,
@@ -28,10 +38,15 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(store: EventStore, found: Vec<(Rank, Found)>) -> Self {
+    pub fn new(opened: Opened) -> Self {
+        let Opened { store, found, cut, .. } = opened;
         let mut machine = EventLog::new();
         for (rank, found) in found {
+            let up_to = found.last;
             machine.restore(rank, found);
+            if !store.is_dirty() {
+                machine.handle(Input::Durable { rank, up_to }, &mut Vec::new());
+            }
         }
         let changed = Rc::new(Notify::new());
         if store.is_dirty() {
@@ -43,6 +58,11 @@ impl Core {
             links: HashMap::new(),
             unwritten: BTreeSet::new(),
             changed,
+            begun: 0,
+            done: watch::Sender::new(0),
+            syncing: false,
+            hurry: Rc::new(Notify::new()),
+            cut,
             events: 0,
             writes: 0,
             syncs: 0,
@@ -198,6 +218,13 @@ impl Core {
         }
     }
 
+    /// What the rank wants to know of others with its acknowledgement, encoded.
+    pub fn stable_news(&mut self, conn: ConnId, out: &mut Vec<u8>) {
+        let mut frames = Vec::new();
+        self.machine.stable_news(conn, &mut frames);
+        frames.iter().for_each(|frame| frame.encode(out));
+    }
+
     /// The next part of a stream, encoded: at most one frame of events.
     pub fn read_events(
         &mut self,
@@ -221,18 +248,36 @@ impl Core {
         }
     }
 
-    pub fn take_dirty(&mut self) -> Vec<Dirty> {
-        self.store.take_dirty()
+    /// Everything as it is now, to be made durable.
+    pub fn begin_round(&mut self) -> Round {
+        self.begun += 1;
+        self.syncing = true;
+        self.store.take_round()
     }
 
-    pub fn synced(&mut self, dirty: &Dirty, good: bool) {
+    pub fn end_round(&mut self, round: &Round, good: bool) {
+        self.syncing = false;
         if good {
-            self.syncs += dirty.files.len() as u64;
-            self.feed(Input::Durable { rank: dirty.rank, up_to: dirty.up_to });
+            self.syncs += round.files();
+            self.done.send_replace(self.begun);
+            for (rank, up_to) in round.durable() {
+                self.feed(Input::Durable { rank, up_to });
+            }
         } else {
-            self.store.mark_dirty(dirty);
+            self.store.round_failed(round);
             self.changed.notify_one();
         }
+    }
+
+    /// The round after which everything that is written now is durable, and where it is told; none if
+    /// everything is.
+    pub fn durable_after(&self) -> Option<(u64, watch::Receiver<u64>)> {
+        if !self.syncing && !self.store.is_dirty() {
+            return None;
+        }
+        self.changed.notify_one();
+        self.hurry.notify_one();
+        Some((self.begun + 1, self.done.subscribe()))
     }
 
     pub fn status(&self, uptime: Duration, rejected: u64) -> serde_json::Value {
@@ -248,6 +293,7 @@ impl Core {
             "writes": self.writes,
             "failed_writes": self.failed_writes,
             "syncs": self.syncs,
+            "cut_events": self.cut,
             "rejected_callers": rejected,
             "ranks": self.machine.ranks().collect::<Vec<_>>(),
         })

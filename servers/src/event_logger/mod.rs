@@ -3,12 +3,13 @@
 //! One thread does everything but the syncing. What arrives in one read is given to the machine
 //! frame by frame, written with one system call per rank, and acknowledged once: under load batches
 //! grow by themselves, without load nothing waits for a timer. Files are synced as a group, in the
-//! background, at most every `sync_interval`.
+//! background, at most every `sync_interval`, or at once for whoever must know that they are durable
+//! (an image is about to be committed).
 
 mod connection;
 mod core;
 
-use crate::event_store::{EventStore, Opened};
+use crate::event_store::EventStore;
 use crate::shell::{self, ServerArgs};
 use clap::Parser;
 use connection::Link;
@@ -65,15 +66,15 @@ pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let Opened { store, found, lines } = EventStore::open(&args.server.dir)?;
-    for line in lines {
+    let mut opened = EventStore::open(&args.server.dir)?;
+    for line in opened.lines.drain(..) {
         shell::say(NAME, line);
     }
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
-    let core = Rc::new(RefCell::new(Core::new(store, found)));
+    let core = Rc::new(RefCell::new(Core::new(opened)));
     args.server.announce(listener.local_addr()?)?;
 
     tokio::task::spawn_local(sync_regularly(core.clone(), args.sync_interval));
@@ -94,6 +95,9 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
                     let state = core.borrow().status(started.elapsed(), rejected).to_string();
                     tokio::task::spawn_local(tell(caller, state));
                 }
+                Purpose::Durable => {
+                    tokio::task::spawn_local(tell_when_durable(core.clone(), caller));
+                }
                 _ => {
                     let why = "this is an event logger".to_owned();
                     tokio::task::spawn_local(refuse(caller, Welcome::No(why)));
@@ -105,12 +109,12 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         why = ending => why?,
         () = accepting => unreachable!("it accepts for ever"),
     };
-    let failed = {
+    let last = {
         let mut core = core.borrow_mut();
         core.flush();
-        sync_files(&core.take_dirty()).into_iter().find_map(|(_, outcome)| outcome.err())
+        core.begin_round()
     };
-    if let Some(error) = failed {
+    if let Err(error) = last.sync() {
         anyhow::bail!("ends ({why}), but events could not be made durable: {error}");
     }
     Ok(())
@@ -147,36 +151,46 @@ async fn tell(caller: Authenticated, state: String) {
     let _ = tokio::time::timeout(Duration::from_secs(10), telling).await;
 }
 
-async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
-    let mut failed_before = false;
-    loop {
-        let changed = core.borrow().changed();
-        changed.notified().await;
-        let dirty = core.borrow_mut().take_dirty();
-        let outcomes = tokio::task::spawn_blocking(move || sync_files(&dirty)).await;
-        for (dirty, outcome) in outcomes.unwrap_or_default() {
-            let failed = outcome.is_err();
-            if let Err(error) = &outcome
-                && !failed_before
-            {
-                let rank = dirty.rank;
-                shell::say(NAME, format!("events of rank {rank} cannot be made durable: {error}"));
-            }
-            failed_before = failed;
-            core.borrow_mut().synced(&dirty, outcome.is_ok());
+/// How long somebody who asks for durability waits at the most.
+const DURABLE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Answers when everything that was written before the question is durable.
+async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
+    let waiting = core.borrow().durable_after();
+    let durable = match waiting {
+        None => true,
+        Some((round, mut done)) => {
+            let waiting = done.wait_for(|done| *done >= round);
+            matches!(tokio::time::timeout(DURABLE_LIMIT, waiting).await, Ok(Ok(_)))
         }
-        tokio::time::sleep(every).await;
-    }
+    };
+    let welcome = if durable {
+        Welcome::Yes
+    } else {
+        Welcome::No("events cannot be made durable; is the disk full or broken?".into())
+    };
+    refuse(caller, welcome).await;
 }
 
-type Synced = (crate::event_store::Dirty, std::io::Result<()>);
-
-fn sync_files(dirty: &[crate::event_store::Dirty]) -> Vec<Synced> {
-    let sync = |dirty: &crate::event_store::Dirty| {
-        dirty.files.iter().try_for_each(|file| match file.metadata() {
-            Ok(about) if about.is_dir() => file.sync_all(),
-            _ => file.sync_data(),
-        })
-    };
-    dirty.iter().map(|d| (d.clone(), sync(d))).collect()
+async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
+    let mut failed_before = false;
+    let (changed, hurry) = (core.borrow().changed(), core.borrow().hurry.clone());
+    loop {
+        changed.notified().await;
+        let round = core.borrow_mut().begin_round();
+        let syncing = round.clone();
+        let outcome = tokio::task::spawn_blocking(move || syncing.sync()).await;
+        let outcome = outcome.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        if let Err(error) = &outcome
+            && !failed_before
+        {
+            shell::say(NAME, format!("events cannot be made durable: {error}"));
+        }
+        failed_before = outcome.is_err();
+        core.borrow_mut().end_round(&round, outcome.is_ok());
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            () = hurry.notified() => {}
+        }
+    }
 }

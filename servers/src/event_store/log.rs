@@ -1,12 +1,11 @@
 //! The log of one rank: its segments, its write buffer, and where its events lie.
 
 use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, End, HEADER_BYTES};
-use crate::shell::create_private;
+use crate::files::{Files, StoreFile};
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -39,9 +38,16 @@ pub(super) fn parse_damaged_name(name: &str) -> Option<Rank> {
     Some(Rank(rank.parse().ok()?))
 }
 
+/// Where logs lie and how that is changed.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub dir: PathBuf,
+    pub files: Files,
+}
+
 #[derive(Debug)]
 struct Segment {
-    file: Arc<File>,
+    file: Arc<StoreFile>,
     path: PathBuf,
     first: EventNo,
     bytes: u64,
@@ -50,15 +56,15 @@ struct Segment {
 }
 
 impl Segment {
-    fn create(dir: &Path, rank: Rank, first: EventNo) -> io::Result<Self> {
-        let path = dir.join(name(rank, first));
+    fn create(place: &Place, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let path = place.dir.join(name(rank, first));
         // Left over from a write that failed right at the beginning.
         if path.exists() {
-            std::fs::remove_file(&path)?;
+            place.files.remove(&path)?;
         }
-        let file = create_private(&path)?;
+        let file = place.files.create(&path)?;
         if let Err(error) = file.write_all_at(&segment::header(rank, first), 0) {
-            let _ = std::fs::remove_file(&path);
+            let _ = place.files.remove(&path);
             return Err(error);
         }
         let bytes = HEADER_BYTES as u64;
@@ -84,7 +90,7 @@ pub(super) struct RankLog {
     /// Encoded records that are not in the file yet; they begin at `next`.
     buffer: Vec<u8>,
     /// Files with something that is not synced.
-    unsynced: Vec<Arc<File>>,
+    unsynced: Vec<Arc<StoreFile>>,
     /// The directory has entries that are not synced.
     new_names: bool,
     /// Files that say that the log is damaged; they go when it is whole again.
@@ -94,8 +100,8 @@ pub(super) struct RankLog {
 }
 
 impl RankLog {
-    pub fn create(dir: &Path, rank: Rank, first: EventNo) -> io::Result<Self> {
-        let segment = Segment::create(dir, rank, first)?;
+    pub fn create(place: &Place, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let segment = Segment::create(place, rank, first)?;
         Ok(Self {
             rank,
             incarnation: Incarnation(0),
@@ -109,14 +115,17 @@ impl RankLog {
         })
     }
 
-    /// Reads what is there, cuts off a torn end, sets damaged parts aside.
+    /// Reads what is there, cuts off a torn end, sets damaged parts aside. `limit`: after a loss of
+    /// power, the last event that counts.
     pub fn recover(
-        dir: &Path,
+        place: &Place,
         rank: Rank,
         firsts: BTreeSet<EventNo>,
         was_damaged: bool,
+        limit: Option<EventNo>,
         lines: &mut Vec<String>,
-    ) -> anyhow::Result<(Self, Found)> {
+    ) -> anyhow::Result<(Self, Found, u64)> {
+        let dir = place.dir.as_path();
         let mut incarnation = Incarnation(0);
         let mut segments: Vec<Segment> = Vec::new();
         let base = firsts.first().copied().unwrap_or(EventNo(1));
@@ -129,14 +138,14 @@ impl RankLog {
             let path = dir.join(name(rank, first));
             let about = || format!("event log {}", path.display());
             if broken {
-                set_aside(&path, dir, rank);
+                set_aside(&path, place, rank);
                 continue;
             }
-            let file = OpenOptions::new().read(true).write(true).open(&path).with_context(about)?;
+            let file = place.files.open(&path).with_context(about)?;
             let bytes = std::fs::read(&path).with_context(about)?;
             if bytes.len() < HEADER_BYTES && Some(first) == last && first == next {
                 // Its first write never completed.
-                std::fs::remove_file(&path).with_context(about)?;
+                place.files.remove(&path).with_context(about)?;
                 continue;
             }
             let problem = match segment::check_header(&bytes, rank, first) {
@@ -147,7 +156,7 @@ impl RankLog {
             if let Some(why) = problem {
                 damage = Some(format!("{}: {why}", path.display()));
                 broken = true;
-                set_aside(&path, dir, rank);
+                set_aside(&path, place, rank);
                 continue;
             }
             let mut part = Segment {
@@ -197,17 +206,16 @@ impl RankLog {
             ));
         }
         if segments.is_empty() {
-            segments.push(Segment::create(dir, rank, next)?);
+            segments.push(Segment::create(place, rank, next)?);
         }
         let markers = std::fs::read_dir(dir)?
             .filter_map(|entry| entry.ok())
             .filter(|e| e.file_name().to_str().and_then(parse_damaged_name) == Some(rank))
             .map(|entry| entry.path())
             .collect();
-        let last = EventNo(next.0 - 1);
         let unsynced = segments.iter().map(|s| s.file.clone()).collect();
         let buffer = Vec::new();
-        let log = Self {
+        let mut log = Self {
             rank,
             incarnation,
             segments,
@@ -218,7 +226,43 @@ impl RankLog {
             markers,
             failed: false,
         };
-        Ok((log, Found { incarnation, base, last, damage }))
+        let before = log.next;
+        if let Some(limit) = limit {
+            log.cut_back(place, limit).context("cutting the event log after a loss of power")?;
+            // What was behind the limit was damaged or not, it does not count.
+            damage = damage.filter(|_| log.next <= limit && log.next == before);
+        }
+        let last = EventNo(log.next.0 - 1);
+        let cut = before.0 - log.next.0;
+        Ok((log, Found { incarnation, base, last, damage }, cut))
+    }
+
+    /// Removes the events behind `limit` (never such as were pruned); whoever lives stays fenced.
+    fn cut_back(&mut self, place: &Place, limit: EventNo) -> io::Result<()> {
+        let first = self.segments[0].first;
+        let next = limit.next().max(first);
+        if next >= self.next {
+            return Ok(());
+        }
+        while self.segments.len() > 1 && self.active().first >= next {
+            let gone = self.segments.pop().expect("more than one");
+            self.unsynced.retain(|file| !Arc::ptr_eq(file, &gone.file));
+            place.files.remove(&gone.path)?;
+        }
+        let bytes = std::fs::read(&self.active().path)?;
+        let mut end = (HEADER_BYTES as u64, self.active().first);
+        segment::scan(&bytes, self.active().first, |batch, at| {
+            // Marks are made between batches, so that no batch lies across one.
+            if batch.next() <= next {
+                end = ((at + BATCH_BYTES + batch.payload_bytes()) as u64, batch.next());
+            }
+        });
+        let active = self.segments.last_mut().expect("there is always one");
+        active.file.set_len(end.0)?;
+        active.bytes = end.0;
+        active.index.retain(|(_, at)| *at < end.0);
+        self.next = end.1;
+        self.fence(place, self.incarnation)
     }
 
     pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
@@ -234,7 +278,7 @@ impl RankLog {
         }
     }
 
-    pub fn flush(&mut self, dir: &Path) -> io::Result<()> {
+    pub fn flush(&mut self, place: &Place) -> io::Result<()> {
         let payload = std::mem::take(&mut self.buffer);
         let mut out = Vec::with_capacity(payload.len() + BATCH_BYTES);
         let mut first = self.next;
@@ -246,7 +290,7 @@ impl RankLog {
             out.extend_from_slice(part);
             first = batch.next();
         }
-        self.write(dir, &out, &starts)?;
+        self.write(place, &out, &starts)?;
         self.next = first;
         // Its memory is used again.
         self.buffer = payload;
@@ -255,27 +299,27 @@ impl RankLog {
         Ok(())
     }
 
-    pub fn fence(&mut self, dir: &Path, incarnation: Incarnation) -> io::Result<()> {
+    pub fn fence(&mut self, place: &Place, incarnation: Incarnation) -> io::Result<()> {
         if self.failed {
             // A word may find room where a batch does not. Not every file system can tell.
             use rustix::fs::{FallocateFlags, fallocate};
             let active = self.active();
             let flags = FallocateFlags::KEEP_SIZE;
-            match fallocate(&active.file, flags, active.bytes, ROOM_BYTES) {
+            match fallocate(active.file.file(), flags, active.bytes, ROOM_BYTES) {
                 Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         let batch = Batch::describe(self.next, incarnation, &[]);
-        self.write(dir, &batch.encode(), &[])?;
+        self.write(place, &batch.encode(), &[])?;
         self.incarnation = incarnation;
         Ok(())
     }
 
     /// Appends all of it or nothing.
-    fn write(&mut self, dir: &Path, bytes: &[u8], starts: &[(EventNo, u64)]) -> io::Result<()> {
+    fn write(&mut self, place: &Place, bytes: &[u8], starts: &[(EventNo, u64)]) -> io::Result<()> {
         if self.active().bytes >= SEGMENT_BYTES && self.active().first < self.next {
-            self.roll(dir)?;
+            self.roll(place)?;
         }
         let active = self.segments.last_mut().expect("there is always one");
         if let Err(error) = active.file.write_all_at(bytes, active.bytes) {
@@ -294,7 +338,7 @@ impl RankLog {
             self.unsynced.push(file);
         }
         if !starts.is_empty() {
-            self.remove_markers();
+            self.remove_markers(place);
         }
         Ok(())
     }
@@ -304,12 +348,12 @@ impl RankLog {
     }
 
     /// Begins a segment at the next event.
-    fn begin_segment(&self, dir: &Path) -> io::Result<Segment> {
-        let mut segment = Segment::create(dir, self.rank, self.next)?;
+    fn begin_segment(&self, place: &Place) -> io::Result<Segment> {
+        let mut segment = Segment::create(place, self.rank, self.next)?;
         // Every segment tells the living incarnation, for older ones may be removed.
         let fence = Batch::describe(self.next, self.incarnation, &[]).encode();
         if let Err(error) = segment.file.write_all_at(&fence, segment.bytes) {
-            let _ = std::fs::remove_file(&segment.path);
+            let _ = place.files.remove(&segment.path);
             return Err(error);
         }
         segment.bytes += fence.len() as u64;
@@ -322,49 +366,49 @@ impl RankLog {
         self.new_names = true;
     }
 
-    fn roll(&mut self, dir: &Path) -> io::Result<()> {
-        let segment = self.begin_segment(dir)?;
+    fn roll(&mut self, place: &Place) -> io::Result<()> {
+        let segment = self.begin_segment(place)?;
         self.take_into_use(segment);
         Ok(())
     }
 
-    pub fn prune(&mut self, dir: &Path, below: EventNo) -> io::Result<()> {
+    pub fn prune(&mut self, place: &Place, below: EventNo) -> io::Result<()> {
         let mut outcome = Ok(());
         if below >= self.next && self.active().bytes >= PRUNE_BYTES {
-            outcome = self.roll(dir);
+            outcome = self.roll(place);
         }
         while self.segments.get(1).is_some_and(|second| second.first <= below) {
-            self.remove_oldest();
+            self.remove_oldest(place);
         }
         outcome
     }
 
-    pub fn restart(&mut self, dir: &Path, first: EventNo) -> io::Result<()> {
+    pub fn restart(&mut self, place: &Place, first: EventNo) -> io::Result<()> {
         self.buffer.clear();
         self.next = first;
-        let segment = self.begin_segment(dir)?;
+        let segment = self.begin_segment(place)?;
         for old in std::mem::take(&mut self.segments) {
             // The new one may have the name of an old one, whose file is gone already then.
             if old.path != segment.path {
-                let _ = std::fs::remove_file(old.path);
+                let _ = place.files.remove(&old.path);
             }
         }
         self.unsynced.clear();
         self.take_into_use(segment);
-        self.remove_markers();
+        self.remove_markers(place);
         Ok(())
     }
 
-    fn remove_oldest(&mut self) {
+    fn remove_oldest(&mut self, place: &Place) {
         let old = self.segments.remove(0);
         self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
         // If it cannot be removed it lies there without harm: a later start sees the same events.
-        let _ = std::fs::remove_file(old.path);
+        let _ = place.files.remove(&old.path);
     }
 
-    fn remove_markers(&mut self) {
+    fn remove_markers(&mut self, place: &Place) {
         for marker in self.markers.drain(..) {
-            let _ = std::fs::remove_file(marker);
+            let _ = place.files.remove(&marker);
         }
     }
 
@@ -380,10 +424,10 @@ impl RankLog {
         let mut payload = Vec::new();
         while at < segment.bytes && out.len() < most {
             let mut head = [0; BATCH_BYTES];
-            segment.file.read_exact_at(&mut head, at)?;
+            segment.file.file().read_exact_at(&mut head, at)?;
             let batch = Batch::decode(&head).ok_or_else(|| damaged("a batch's header changed"))?;
             payload.resize(batch.payload_bytes(), 0);
-            segment.file.read_exact_at(&mut payload, at + BATCH_BYTES as u64)?;
+            segment.file.file().read_exact_at(&mut payload, at + BATCH_BYTES as u64)?;
             if !batch.matches(&payload) {
                 return Err(damaged("a batch's checksum does not match any more"));
             }
@@ -403,20 +447,21 @@ impl RankLog {
         Ok(out)
     }
 
-    /// What must be synced for everything up to the event that comes first.
-    pub fn take_unsynced(&mut self) -> (EventNo, Vec<Arc<File>>) {
-        let mut files = std::mem::take(&mut self.unsynced);
-        if std::mem::take(&mut self.new_names)
-            && let Some(dir) = self.active().path.parent()
-            && let Ok(dir) = File::open(dir)
-        {
-            files.push(Arc::new(dir));
-        }
-        (EventNo(self.next.0 - 1), files)
+    /// What must be synced for everything up to the event that comes first, and whether the names in
+    /// the directory must be, too.
+    pub fn take_unsynced(&mut self) -> (EventNo, Vec<Arc<StoreFile>>, bool) {
+        let files = std::mem::take(&mut self.unsynced);
+        (self.last(), files, std::mem::take(&mut self.new_names))
     }
 
-    pub fn put_back_unsynced(&mut self, files: &[Arc<File>]) {
+    pub fn put_back_unsynced(&mut self, files: &[Arc<StoreFile>], names: bool) {
         self.unsynced.extend(files.iter().cloned());
+        self.new_names |= names;
+    }
+
+    /// The last event in the file.
+    pub fn last(&self) -> EventNo {
+        EventNo(self.next.0 - 1)
     }
 
     pub fn bytes(&self) -> u64 {
@@ -424,8 +469,8 @@ impl RankLog {
     }
 }
 
-fn set_aside(path: &Path, dir: &Path, rank: Rank) {
+fn set_aside(path: &Path, place: &Place, rank: Rank) {
     let of = path.file_stem().and_then(|s| s.to_str()).unwrap_or("segment");
     let of = of.rsplit('-').next().unwrap_or(of);
-    let _ = std::fs::rename(path, dir.join(damaged_name(rank, of)));
+    let _ = place.files.rename(path, &place.dir.join(damaged_name(rank, of)));
 }

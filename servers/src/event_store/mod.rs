@@ -1,32 +1,69 @@
 //! Event logs on disk: one append-only log per rank, in segments.
 //!
 //! Guarantees: what [`EventStore::flush`] confirmed is in the system's hands and survives the death
-//! of this process; what was synced survives the loss of power; a failed write leaves the log as it
+//! of this process; what a [`Round`] made durable survives the loss of power, and after one nothing
+//! else counts (see `marker`); a failed write leaves the log as it
 //! was before. At a restart torn ends are cut off, damage is reported and remembered (a file
 //! `*.damaged` beside the log) until the machine says that the log is whole again.
 
 mod log;
+mod marker;
 mod segment;
 
+use crate::files::{Files, StoreFile};
 use crate::shell::PrivateDir;
+use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
-use log::RankLog;
+use log::{Place, RankLog};
+use marker::{Making, Marker, boot_id};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file to be synced, whose it is, and which events will be durable then.
+/// What is to be synced of one log.
 #[derive(Debug, Clone)]
-pub struct Dirty {
-    /// Whose.
-    pub rank: Rank,
-    /// Durable up to here, once all files of this rank are synced.
-    pub up_to: EventNo,
-    /// The files.
-    pub files: Vec<Arc<File>>,
+struct Dirty {
+    rank: Rank,
+    up_to: EventNo,
+    files: Vec<Arc<StoreFile>>,
+    names: bool,
+}
+
+/// All logs at one instant: [`Round::sync`] makes them durable, away from the thread that serves.
+#[derive(Debug, Clone)]
+pub struct Round {
+    dirty: Vec<Dirty>,
+    mark: Making,
+    place: Place,
+}
+
+impl Round {
+    /// Makes everything that was written before this round began durable.
+    ///
+    /// # Errors
+    /// Nobody knows what of it is: to be tried again.
+    pub fn sync(&self) -> io::Result<()> {
+        for file in self.dirty.iter().flat_map(|dirty| &dirty.files) {
+            file.sync()?;
+        }
+        if self.dirty.iter().any(|dirty| dirty.names) {
+            self.place.files.sync_dir(&self.place.dir)?;
+        }
+        self.mark.make()
+    }
+
+    /// Files that it syncs.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.dirty.iter().map(|dirty| dirty.files.len() as u64).sum::<u64>() + 1
+    }
+
+    /// What is durable afterwards.
+    pub fn durable(&self) -> impl Iterator<Item = (Rank, EventNo)> + '_ {
+        self.dirty.iter().map(|dirty| (dirty.rank, dirty.up_to))
+    }
 }
 
 /// What [`EventStore::open`] gives.
@@ -38,12 +75,16 @@ pub struct Opened {
     pub found: Vec<(Rank, Found)>,
     /// What must be told to whoever watches.
     pub lines: Vec<String>,
+    /// Events that were written but do not count any more, because the power was lost.
+    pub cut: u64,
 }
 
 /// All logs of one directory.
 #[derive(Debug)]
 pub struct EventStore {
-    dir: PrivateDir,
+    _dir: PrivateDir,
+    place: Place,
+    marker: Marker,
     logs: BTreeMap<Rank, RankLog>,
     dirty: BTreeSet<Rank>,
 }
@@ -54,6 +95,14 @@ impl EventStore {
     /// # Errors
     /// The directory cannot be used.
     pub fn open(path: &Path) -> anyhow::Result<Opened> {
+        Self::open_with(path, Files::default(), &boot_id())
+    }
+
+    /// As [`EventStore::open`], on this boot of the system and through these files.
+    ///
+    /// # Errors
+    /// The directory cannot be used.
+    pub fn open_with(path: &Path, files: Files, boot: &str) -> anyhow::Result<Opened> {
         let dir = PrivateDir::take(path)?;
         let mut segments: BTreeMap<Rank, BTreeSet<EventNo>> = BTreeMap::new();
         let mut damaged: BTreeSet<Rank> = BTreeSet::new();
@@ -67,16 +116,39 @@ impl EventStore {
                 segments.entry(rank).or_default();
             }
         }
-        let mut store = Self { dir, logs: BTreeMap::new(), dirty: BTreeSet::new() };
-        let (mut found, mut lines) = (Vec::new(), Vec::new());
+        let place = Place { dir: path.to_owned(), files };
+        let (marker, mark) = Marker::open(path, &place.files, boot)?;
+        // Another boot: only what was durable counts.
+        let mark = mark.filter(|mark| mark.boot != boot);
+        let (mut found, mut lines, mut cut) = (Vec::new(), Vec::new(), 0);
+        let (mut logs, mut dirty) = (BTreeMap::new(), BTreeSet::new());
         for (rank, firsts) in segments {
-            let (log, what) =
-                RankLog::recover(path, rank, firsts, damaged.contains(&rank), &mut lines)?;
+            let was_damaged = damaged.contains(&rank);
+            let limit = mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default());
+            let (log, what, lost) =
+                RankLog::recover(&place, rank, firsts, was_damaged, limit, &mut lines)?;
             found.push((rank, what));
-            store.logs.insert(rank, log);
-            store.dirty.insert(rank);
+            cut += lost;
+            logs.insert(rank, log);
+            dirty.insert(rank);
         }
-        Ok(Opened { store, found, lines })
+        if cut > 0 {
+            lines.push(format!(
+                "{cut} events were written but not durable when the system went down; ranks that \
+                 live send them again, a job that is continued goes on from before them"
+            ));
+        }
+        let mut store = Self { _dir: dir, place, marker, logs, dirty };
+        // From here on this boot's marks count.
+        let round = store.take_round();
+        if let Err(error) = round.sync() {
+            store.round_failed(&round);
+            if mark.is_some() {
+                return Err(error).context("what counts after the loss of power cannot be noted");
+            }
+            lines.push(format!("events cannot be made durable: {error}"));
+        }
+        Ok(Opened { store, found, lines, cut })
     }
 
     /// Takes records; they are in the file after the next [`EventStore::flush`].
@@ -102,7 +174,7 @@ impl EventStore {
             return Err(io::Error::other("there is no such log"));
         };
         self.dirty.insert(rank);
-        log.flush(self.dir.path())
+        log.flush(&self.place)
     }
 
     /// Writes that this incarnation lives, making the log if there is none.
@@ -113,11 +185,11 @@ impl EventStore {
         let log = match self.logs.entry(rank) {
             std::collections::btree_map::Entry::Occupied(log) => log.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(RankLog::create(self.dir.path(), rank, EventNo(1))?)
+                place.insert(RankLog::create(&self.place, rank, EventNo(1))?)
             }
         };
         self.dirty.insert(rank);
-        log.fence(self.dir.path(), incarnation)
+        log.fence(&self.place, incarnation)
     }
 
     /// Stored records from `from` on; at most `most`, at least one.
@@ -137,7 +209,7 @@ impl EventStore {
     /// A new segment could not be begun; nothing is lost.
     pub fn prune(&mut self, rank: Rank, below: EventNo) -> io::Result<()> {
         match self.logs.get_mut(&rank) {
-            Some(log) => log.prune(self.dir.path(), below),
+            Some(log) => log.prune(&self.place, below),
             None => Ok(()),
         }
     }
@@ -149,25 +221,26 @@ impl EventStore {
     pub fn restart(&mut self, rank: Rank, first: EventNo) -> io::Result<()> {
         self.dirty.insert(rank);
         match self.logs.get_mut(&rank) {
-            Some(log) => log.restart(self.dir.path(), first),
+            Some(log) => log.restart(&self.place, first),
             None => {
-                self.logs.insert(rank, RankLog::create(self.dir.path(), rank, first)?);
+                self.logs.insert(rank, RankLog::create(&self.place, rank, first)?);
                 Ok(())
             }
         }
     }
 
-    /// What must be synced to make everything written durable; it counts as done.
-    pub fn take_dirty(&mut self) -> Vec<Dirty> {
+    /// All logs as they are now; what is to be synced counts as done.
+    pub fn take_round(&mut self) -> Round {
         let dirty = std::mem::take(&mut self.dirty);
-        dirty
+        let dirty = dirty
             .into_iter()
             .filter_map(|rank| {
-                let log = self.logs.get_mut(&rank)?;
-                let (up_to, files) = log.take_unsynced();
-                Some(Dirty { rank, up_to, files })
+                let (up_to, files, names) = self.logs.get_mut(&rank)?.take_unsynced();
+                Some(Dirty { rank, up_to, files, names })
             })
-            .collect()
+            .collect();
+        let mark = self.marker.next(self.logs.iter().map(|(rank, log)| (*rank, log.last())));
+        Round { dirty, mark, place: self.place.clone() }
     }
 
     /// Whether something is not durable yet.
@@ -176,11 +249,13 @@ impl EventStore {
         !self.dirty.is_empty()
     }
 
-    /// After a sync that failed: it is to be tried again.
-    pub fn mark_dirty(&mut self, dirty: &Dirty) {
-        if let Some(log) = self.logs.get_mut(&dirty.rank) {
-            log.put_back_unsynced(&dirty.files);
-            self.dirty.insert(dirty.rank);
+    /// A round that failed: it is to be tried again.
+    pub fn round_failed(&mut self, round: &Round) {
+        for dirty in &round.dirty {
+            if let Some(log) = self.logs.get_mut(&dirty.rank) {
+                log.put_back_unsynced(&dirty.files, dirty.names);
+                self.dirty.insert(dirty.rank);
+            }
         }
     }
 
@@ -193,6 +268,118 @@ impl EventStore {
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.dir.path()
+        &self.place.dir
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{Fault, Plan};
+
+    const RANKS: u32 = 2;
+    type Positions = BTreeMap<Rank, EventNo>;
+
+    fn event(rank: Rank, number: u64) -> Determinant {
+        Determinant::Clock { fails: rank.0, bits: number }
+    }
+
+    /// What a run was told about its events.
+    #[derive(Debug, Default)]
+    struct Said {
+        written: Positions,
+        /// Where all logs stood when a round began.
+        rounds: Vec<Positions>,
+        /// After the last round that ended well.
+        durable: Positions,
+    }
+
+    /// Two ranks log in turn; every few events a round makes them durable.
+    fn history(dir: &Path, files: Files) -> Said {
+        let mut said = Said { rounds: vec![Positions::new()], ..Said::default() };
+        let Ok(Opened { mut store, .. }) = EventStore::open_with(dir, files, "first") else {
+            return said;
+        };
+        for turn in 0..24u32 {
+            let rank = Rank(turn % RANKS);
+            if turn < RANKS && store.fence(rank, Incarnation(0)).is_err() {
+                continue;
+            }
+            let last = said.written.get(&rank).copied().unwrap_or_default();
+            let records: Vec<_> =
+                (1..=u64::from(turn % 3) + 1).map(|n| event(rank, last.0 + n)).collect();
+            if store.logs.contains_key(&rank) {
+                store.append(rank, Incarnation(0), last.next(), &records);
+                if store.flush(rank).is_ok() {
+                    said.written.insert(rank, EventNo(last.0 + records.len() as u64));
+                }
+            }
+            if turn % 5 == 4 {
+                let round = store.take_round();
+                said.rounds.push(said.written.clone());
+                if round.sync().is_ok() {
+                    said.durable = said.written.clone();
+                } else {
+                    store.round_failed(&round);
+                }
+            }
+        }
+        said
+    }
+
+    fn found(dir: &Path, boot: &str, what: &str) -> Positions {
+        let opened = EventStore::open_with(dir, Files::default(), boot).unwrap();
+        let mut positions = Positions::new();
+        for (rank, found) in opened.found {
+            assert_eq!(found.damage, None, "{what}");
+            if found.last == EventNo(0) {
+                continue;
+            }
+            positions.insert(rank, found.last);
+            let mut next = EventNo(1);
+            while next <= found.last {
+                for record in opened.store.read(rank, next, 100).unwrap() {
+                    assert_eq!(record, event(rank, next.0), "{what}");
+                    next = next.next();
+                }
+            }
+            assert_eq!(next, found.last.next(), "{what}");
+        }
+        positions
+    }
+
+    #[test]
+    fn after_a_fault_at_any_change_all_logs_agree() {
+        let whole = Arc::new(Plan::new(None));
+        let begin = tempfile::tempdir().unwrap();
+        history(begin.path(), Files::watched(whole.clone()));
+        let changes = whole.changes();
+        assert!(changes > 40, "{changes} changes");
+        let mut state = 99_u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            (state >> 33) as usize % below
+        };
+        for at in 0..=changes {
+            for fault in [Fault::Full, Fault::Death] {
+                let dir = tempfile::tempdir().unwrap();
+                let plan = Arc::new(Plan::new(Some((at, fault))));
+                let said = history(dir.path(), Files::watched(plan));
+                let what = format!("{fault:?} at change {at}");
+                assert_eq!(found(dir.path(), "first", &what), said.written, "{what}");
+            }
+            for round in 0..6 {
+                let dir = tempfile::tempdir().unwrap();
+                let plan = Arc::new(Plan::new(Some((at, Fault::Death))));
+                let said = history(dir.path(), Files::watched(plan.clone()));
+                plan.lose_power(&mut draw);
+                let what = format!("power lost at change {at}, {round}: {said:?}");
+                let there = found(dir.path(), "second", &what);
+                assert!(said.rounds.contains(&there), "{there:?} is no instant; {what}");
+                for (rank, last) in &said.durable {
+                    assert!(there.get(rank) >= Some(last), "{there:?} lost durable; {what}");
+                }
+            }
+        }
     }
 }

@@ -4,13 +4,16 @@
 //! it; names and records are durable when the call returns; what a dead server left half-done is
 //! removed at the next start.
 
-use crate::shell::{PrivateDir, create_private};
+use crate::files::{Files, StoreFile};
+use crate::note;
+use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Verifier};
+use ftmpi_checkpoint::container::{ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
+use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes of one read.
@@ -20,6 +23,7 @@ const READ_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Disk {
     dir: PrivateDir,
+    files: Files,
 }
 
 fn image_name(name: ImageName) -> String {
@@ -27,7 +31,9 @@ fn image_name(name: ImageName) -> String {
     format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
 }
 
-fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
+/// Whose image a file of this name is; `suffix` is `.image`, or `.damaged` for those set aside.
+#[must_use]
+pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
     let mut parts = text.strip_suffix(suffix)?.split('-');
     let mut part = |letter| parts.next().and_then(|p| p.strip_prefix(letter));
     let name = ImageName {
@@ -68,6 +74,7 @@ impl Disk {
     /// Finds what is there, tells the catalogue, and removes what was left half-done.
     pub fn open(
         dir: PrivateDir,
+        files: Files,
         catalogue: &mut ImageCatalogue,
         mut say: impl FnMut(String),
     ) -> anyhow::Result<Self> {
@@ -79,7 +86,7 @@ impl Disk {
             let Some(name) = name.to_str() else { continue };
             let bytes = || entry.metadata().map_or(0, |m| m.len());
             if name.ends_with(".part") {
-                let _ = std::fs::remove_file(entry.path());
+                let _ = files.remove(&entry.path());
             } else if let Some(image) = parse_image_name(name, ".image") {
                 images.push((image, bytes(), false));
             } else if let Some(image) = parse_image_name(name, ".damaged") {
@@ -98,10 +105,21 @@ impl Disk {
             });
             catalogue.restore_record(rank, record);
         }
+        let disk = Self { dir, files };
         for (image, bytes, set_aside) in images {
-            catalogue.restore_image(image, bytes, set_aside);
+            let counts = match disk.counts(image) {
+                _ if set_aside => None,
+                Ok(counts) => Some(counts),
+                Err(why) => {
+                    let ImageName { rank, image: number, .. } = image;
+                    say(format!("image {number} of rank {rank} is damaged ({why})"));
+                    disk.set_aside(image);
+                    None
+                }
+            };
+            catalogue.restore_image(image, bytes, counts);
         }
-        Ok(Self { dir })
+        Ok(disk)
     }
 
     pub fn path(&self) -> &Path {
@@ -118,15 +136,15 @@ impl Disk {
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        File::open(self.path())?.sync_all()
+        self.files.sync_dir(self.path())
     }
 
     pub fn publish(&self, temporary: &Path, name: ImageName) -> Result<(), String> {
         let publish = || {
-            std::fs::rename(temporary, self.image(name))?;
+            self.files.rename(temporary, &self.image(name))?;
             self.sync_names().inspect_err(|_| {
                 // Not offered, so it must not be found later either.
-                let _ = std::fs::remove_file(self.image(name));
+                let _ = self.files.remove(&self.image(name));
             })
         };
         publish().map_err(|error: io::Error| error.to_string())
@@ -135,29 +153,37 @@ impl Disk {
     pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
         let path = self.path().join(record_name(rank));
         let temporary = self.path().join(format!("{}.part", record_name(rank)));
-        let persist = || {
-            let _ = std::fs::remove_file(&temporary);
-            let mut file = create_private(&temporary)?;
-            file.write_all(encode_record(record).as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, path)?;
-            self.sync_names()
-        };
-        persist().map_err(|error: io::Error| error.to_string())
+        let bytes = encode_record(record);
+        self.files.replace(&path, &temporary, bytes.as_bytes()).map_err(|error| error.to_string())
     }
 
     pub fn set_aside(&self, name: ImageName) {
         let path = self.image(name);
         let aside = path.with_extension("damaged");
         // If it cannot be renamed, it must at least not be found again.
-        if std::fs::rename(&path, aside).is_err() {
-            let _ = std::fs::remove_file(path);
+        if self.files.rename(&path, &aside).is_err() {
+            let _ = self.files.remove(&path);
         }
         let _ = self.sync_names();
     }
 
     pub fn remove(&self, name: ImageName) {
-        let _ = std::fs::remove_file(self.image(name));
+        let _ = self.files.remove(&self.image(name));
+    }
+
+    /// Begins to receive an image.
+    pub fn receive(&self, conn: ConnId) -> Result<Upload, String> {
+        let path = self.temporary(conn);
+        let file = self.files.create(&path).map_err(|e| e.to_string())?;
+        let (files, verifier) = (self.files.clone(), Verifier::new());
+        Ok(Upload { file, files, bytes: 0, verifier })
+    }
+
+    /// What its note says; the rest is verified when it is asked for.
+    fn counts(&self, name: ImageName) -> Result<Counts, String> {
+        let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
+        let note = note_of(file).map_err(|e| e.to_string())?;
+        Ok(note::decode(&note)?.counts)
     }
 
     /// Reads and verifies a stored image; the open file is then sent, whatever happens to its name.
@@ -198,48 +224,53 @@ fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
 /// An image that is being received; its file is removed when this is dropped before it has a name.
 #[derive(Debug)]
 pub(super) struct Upload {
-    file: File,
-    path: PathBuf,
+    file: StoreFile,
+    files: Files,
+    bytes: u64,
     verifier: Verifier,
 }
 
 impl Upload {
-    pub fn begin(path: PathBuf) -> Result<Self, String> {
-        let file = create_private(&path).map_err(|e| e.to_string())?;
-        Ok(Self { file, path, verifier: Verifier::new() })
-    }
-
     /// Verifies and stores the next bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.verifier.push(bytes).map_err(|e| e.to_string())?;
-        self.file.write_all(bytes).map_err(|e| match e.kind() {
+        self.file.write_all_at(bytes, self.bytes).map_err(|e| match e.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 format!("{e} (make room on the checkpoint server's disk)")
             }
             _ => e.to_string(),
-        })
+        })?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
     }
 
     /// Whether it is whole and the announced one; makes it durable.
-    pub fn finish(&mut self, name: ImageName) -> Result<(), String> {
+    pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
         let verifier = std::mem::take(&mut self.verifier);
+        let counts = note::decode(verifier.note())?.counts;
         let whole = verifier.finish().map_err(|e| e.to_string())?;
         expect_identity(whole.id, name)?;
-        self.file.sync_all().map_err(|e| e.to_string())
+        self.file.sync().map_err(|e| e.to_string())?;
+        Ok(counts)
     }
 }
 
 impl Drop for Upload {
     fn drop(&mut self) {
         // After its publication the name is gone already.
-        let _ = std::fs::remove_file(&self.path);
+        if self.file.path().exists() {
+            let _ = self.files.remove(self.file.path());
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faults::{Fault, Plan};
+    use ftmpi_checkpoint::container::{Compression, Encoder};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     #[test]
     fn names_and_records_survive() {
@@ -256,6 +287,113 @@ mod tests {
                 let changed = String::from_utf8(bytes).unwrap();
                 assert_ne!(decode_record(&changed), Some(record), "{changed}");
                 assert!(decode_record(&text[..at]).is_none());
+            }
+        }
+    }
+
+    const R: Rank = Rank(3);
+
+    fn id(image: u64) -> ImageName {
+        ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(0) }
+    }
+
+    fn container(image: u64) -> Vec<u8> {
+        let ImageName { rank, image, incarnation } = id(image);
+        let mut out = Vec::new();
+        let mut encoder = Encoder::new(ImageId { rank, incarnation, image }, Compression::Stored);
+        encoder.push(&[image.0 as u8; 3000], &mut out);
+        let _ = encoder.finish_with(b"{}", &mut out);
+        out
+    }
+
+    /// Three images, one after the other, as the catalogue orders it; the numbers of those that were
+    /// said to be there, and whether the start was given up.
+    fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
+        let (mut published, mut given_up) = (Vec::new(), false);
+        let mut catalogue = ImageCatalogue::new(u64::MAX);
+        let private = PrivateDir::take(dir).unwrap();
+        let Ok(disk) = Disk::open(private, files, &mut catalogue, |_| ()) else {
+            return (published, given_up);
+        };
+        let record = |start_offered| Record { incarnation: Incarnation(0), start_offered };
+        let _ = disk.persist(R, record(true));
+        for image in 1..=3 {
+            let put = || {
+                let mut upload = disk.receive(ConnId(image))?;
+                let bytes = container(image);
+                upload.write(&bytes[..1000])?;
+                upload.write(&bytes[1000..])?;
+                upload.finish(id(image))?;
+                disk.publish(&disk.temporary(ConnId(image)), id(image))
+            };
+            if put().is_err() {
+                continue;
+            }
+            published.push(image);
+            if published.len() == 2 {
+                given_up = disk.persist(R, record(false)).is_ok();
+            }
+            if published.len() > 2 {
+                disk.remove(id(published.remove(0)));
+            }
+        }
+        (published, given_up)
+    }
+
+    /// What a later start offers must be sound, and never less than what was said to be there.
+    fn is_sound(dir: &Path, said: &(Vec<u64>, bool), what: &str) {
+        let mut catalogue = ImageCatalogue::new(u64::MAX);
+        let private = PrivateDir::take(dir).unwrap();
+        let disk = Disk::open(private, Files::default(), &mut catalogue, |line| {
+            panic!("{what}: {line}");
+        })
+        .unwrap();
+        let state = catalogue.ranks().next();
+        let (images, start) = state.map_or((Vec::new(), true), |state| {
+            (state.images.iter().map(|stored| stored.image.0).collect(), state.start_offered)
+        });
+        for image in &images {
+            assert!(disk.check(id(*image)).is_ok(), "{what}: image {image} is offered and damaged");
+        }
+        for image in &said.0 {
+            assert!(
+                images.contains(image),
+                "{what}: image {image} of {said:?} is lost: {images:?}"
+            );
+        }
+        assert!(!(said.1 && start), "{what}: the start is offered again");
+        assert!(start || images.len() >= 2, "{what}: neither start nor images: {images:?}");
+        let parts = std::fs::read_dir(dir).unwrap().flatten();
+        let parts = parts.filter(|entry| entry.path().extension().is_some_and(|e| e == "part"));
+        assert_eq!(parts.count(), 0, "{what}: unfinished files are left");
+    }
+
+    #[test]
+    fn a_fault_at_any_change_leaves_the_old_or_the_new_image() {
+        let begin = tempfile::tempdir().unwrap();
+        let whole = Arc::new(Plan::new(None));
+        let said = history(begin.path(), Files::watched(whole.clone()));
+        assert_eq!(said, (vec![2, 3], true));
+        let changes = whole.changes();
+        assert!(changes > 20, "{changes} changes");
+        let mut state = 12_345_u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            (state >> 33) as usize % below
+        };
+        for at in 0..=changes {
+            for fault in [Fault::Full, Fault::Death] {
+                let dir = tempfile::tempdir().unwrap();
+                let plan = Arc::new(Plan::new(Some((at, fault))));
+                let said = history(dir.path(), Files::watched(plan));
+                is_sound(dir.path(), &said, &format!("{fault:?} at change {at}"));
+            }
+            for round in 0..8 {
+                let dir = tempfile::tempdir().unwrap();
+                let plan = Arc::new(Plan::new(Some((at, Fault::Death))));
+                let said = history(dir.path(), Files::watched(plan.clone()));
+                plan.lose_power(&mut draw);
+                is_sound(dir.path(), &said, &format!("power lost at change {at}, {round}"));
             }
         }
     }

@@ -7,9 +7,11 @@
 mod disk;
 mod session;
 
+use crate::files::Files;
 use crate::shell::{self, PrivateDir, ServerArgs};
 use clap::Parser;
 use disk::Disk;
+pub use disk::parse_image_name;
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
@@ -124,9 +126,12 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
 async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
     let mut catalogue = ImageCatalogue::new(args.max_bytes.unwrap_or(u64::MAX));
-    let disk = Disk::open(PrivateDir::take(&args.server.dir)?, &mut catalogue, |line| {
-        shell::say(NAME, line);
-    })?;
+    let disk = Disk::open(
+        PrivateDir::take(&args.server.dir)?,
+        Files::default(),
+        &mut catalogue,
+        |line| shell::say(NAME, line),
+    )?;
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;

@@ -6,7 +6,7 @@ use crate::client::PIECE_BYTES;
 use crate::shell::say;
 use ftmpi_protocols::image_catalogue::{Ask, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed};
-use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Stored};
+use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
@@ -90,7 +90,7 @@ impl Session<'_> {
         match *output {
             Output::Create(_) => {
                 self.upload = None;
-                match Upload::begin(self.server.disk.temporary(self.conn)) {
+                match self.server.disk.receive(self.conn) {
                     Ok(upload) => self.upload = Some(upload),
                     Err(why) => return Some(Event::WriteFailed(why)),
                 }
@@ -122,7 +122,7 @@ impl Session<'_> {
         None
     }
 
-    fn verify(&mut self, name: ImageName) -> Result<(), String> {
+    fn verify(&mut self, name: ImageName) -> Result<Counts, String> {
         match self.upload.as_mut() {
             Some(upload) => upload.finish(name),
             None => Err("nothing was received".into()),

@@ -126,7 +126,7 @@ impl RankConnection {
 
     pub async fn append(&mut self, range: std::ops::RangeInclusive<u64>) -> std::io::Result<()> {
         let first = EventNo(*range.start());
-        self.send(&Frame::Append { first, records: events(range) }).await
+        self.send(&Frame::Append { first, clock: EventNo(0), records: events(range) }).await
     }
 
     /// The next frame; `None` at the end of the connection, however it comes.

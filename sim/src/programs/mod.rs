@@ -148,8 +148,8 @@ fn irecv(e: &mut E, into: &mut [u8], from: Source, tag: Tag) -> ReqId {
 
 fn recv(e: &mut E, len: usize, from: usize, tag: i32) -> Vec<u8> {
     let mut into = vec![0; len];
-    let request = irecv(e, &mut into, Source::Rank(Rank(from as u32)), Tag::Is(tag));
-    let done = e.wait(request);
+    let place = RecvData::Bytes { ptr: UserPtr::own_mut(&mut into), len };
+    let done = e.recv(place, Source::Rank(Rank(from as u32)), CONTEXT, Tag::Is(tag));
     assert_eq!((done.source.index(), done.tag, done.error), (from, tag, None), "the right message");
     into.truncate(done.bytes as usize);
     into

@@ -1,6 +1,7 @@
 //! Channels between ranks: in order each, delayed each on its own, gone with the lives at their ends.
 
 use super::{Event, Item, News, World};
+use crate::picture::{Mark, mark};
 use ftmpi_wire::{Header, Incarnation, Rank};
 
 impl World {
@@ -61,6 +62,7 @@ impl World {
                 "rank {from} sends rank {to} {kind:?} {ssn} context {context} tag {tag} len {len}"
             )
         });
+        mark(self.now, || Mark::Sends(a, b, header.kind, header.ssn.0));
         let key = (a.0, a.1, b.0, b.1);
         let split = payload.len() > 16 && self.below(3) == 0;
         let at = self.fifo(key, 50);
@@ -84,6 +86,12 @@ impl World {
         self.after(delay, Event::Open { a, b: (to, incarnation) });
     }
 
+    /// What comes next.
+    #[must_use]
+    pub fn first_news(&self, rank: usize) -> Option<&News> {
+        self.lives[rank].news.front()
+    }
+
     /// What has come.
     pub fn next_news(&mut self, rank: usize) -> Option<News> {
         let mut news = self.lives[rank].news.pop_front();
@@ -94,7 +102,13 @@ impl World {
             news = self.lives[rank].news.pop_front();
         }
         match &news {
-            Some(News::Item(from, _, Item::Frame { header, .. } | Item::First { header, .. })) => {
+            Some(News::Item(
+                from,
+                life,
+                Item::Frame { header, .. } | Item::First { header, .. },
+            )) => {
+                let ends = ((from.index(), *life), (rank, self.lives[rank].incarnation));
+                mark(self.now, || Mark::Gets(ends.0, ends.1, header.kind, header.ssn.0));
                 self.note(|| {
                     format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
                 });

@@ -4,6 +4,7 @@ use super::{Event, News, Setup, World, with};
 use crate::fiber::{Fiber, Stop};
 use crate::link::SimLink;
 use crate::mutants::Mutant;
+use crate::picture::{Mark, mark};
 use ftmpi_core::engine::Engine;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -21,11 +22,18 @@ impl World {
         life.digest = None;
         // The newest image, or now and then the one before it, as if the newest were damaged.
         let offered: Vec<_> = life.images.iter().filter(|i| i.committed).collect();
-        let image = match (offered.len(), choice) {
-            (0, _) => None,
-            (1, 0) if !life.start_gone => None,
-            (count, 0) if count > 1 => Some(offered[count - 2]),
-            (count, _) => Some(offered[count - 1]),
+        let image = if let Some(waves) = &self.waves {
+            waves.newest().map(|wave| {
+                let mut images = life.images.iter();
+                images.find(|i| i.number == wave).expect("the image of a complete wave is there")
+            })
+        } else {
+            match (offered.len(), choice) {
+                (0, _) => None,
+                (1, 0) if !life.start_gone => None,
+                (count, 0) if count > 1 => Some(offered[count - 2]),
+                (count, _) => Some(offered[count - 1]),
+            }
         };
         life.restored = image.is_some();
         if let Some(image) = image {
@@ -37,8 +45,10 @@ impl World {
             self.lives[rank].images.retain(|i| i.number <= number);
             self.outcome.restored += 1;
             self.note(|| format!("rank {rank} lives again from image {number}"));
+            mark(self.now, || Mark::Starts(rank, Some(number)));
         } else {
             life.images.clear();
+            life.restored = false;
             life.arena.clear();
             let incarnations: Vec<_> = self.lives.iter().map(|l| l.incarnation).collect();
             let arena = &self.lives[rank].arena;
@@ -47,6 +57,7 @@ impl World {
             FIBERS
                 .with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
             self.note(|| format!("rank {rank} starts"));
+            mark(self.now, || Mark::Starts(rank, None));
         }
         let waiting = std::mem::take(&mut self.waiting);
         for (a, b) in waiting {
@@ -66,6 +77,10 @@ impl World {
         self.crashes_left -= 1;
         self.outcome.crashes += 1;
         self.note(|| format!("rank {rank} dies"));
+        mark(self.now, || Mark::Dies(rank));
+        if self.in_waves() {
+            return self.crash_in_wave(rank);
+        }
         let cut = self.now + self.below(300);
         let life = &mut self.lives[rank];
         life.fiber = None;
@@ -96,6 +111,7 @@ impl World {
         self.outcome.replayed += replayed;
         self.lives[rank].caught_up = true;
         self.note(|| format!("rank {rank} has caught up ({replayed} events)"));
+        mark(self.now, || Mark::CaughtUp(rank));
     }
 
     /// Time.
@@ -123,6 +139,7 @@ impl World {
         }
         let odds = match name {
             "replay" | "image" => 10,
+            "wave" => 40,
             "rendezvous" => 80,
             _ => 600,
         };
@@ -139,6 +156,13 @@ impl World {
         self.lives[rank].due
     }
 
+    /// It will not be taken.
+    pub fn refuse_image(&mut self, rank: usize) {
+        if let Some(image) = self.lives[rank].due.take() {
+            self.image_failed(rank, image);
+        }
+    }
+
     /// Did this life begin from an image that was just put back?
     pub fn was_restored(&mut self, rank: usize) -> bool {
         std::mem::take(&mut self.lives[rank].restored)
@@ -148,6 +172,7 @@ impl World {
     pub fn finished(&mut self, rank: usize, digest: u64) {
         if self.lives[rank].digest.replace(digest).is_none() {
             self.note(|| format!("rank {rank} is over: {digest:x}"));
+            mark(self.now, || Mark::Over(rank));
         }
     }
 }
@@ -159,7 +184,8 @@ thread_local! {
 
 /// What runs in a rank's coroutine.
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
-    let protocol = crate::mutants::protocol(setup.all_events, setup.mutant);
+    let inner = setup.choice.make(setup.all_events, Rank(rank as u32), incarnations);
+    let protocol = crate::mutants::protocol(inner, setup.mutant);
     let link = SimLink::new(rank, stop, setup.mutant);
     let mut engine = Engine::new(link, Rank(rank as u32), incarnations, protocol);
     if incarnations[rank] > Incarnation(0) {

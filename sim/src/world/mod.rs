@@ -1,11 +1,14 @@
 //! The simulated world: a heap of events, channels, failures, images, the logger.
 
 use crate::arena::{Arena, outside};
+use crate::choice::Choice;
 use crate::fiber::{Fiber, Pause};
 use crate::logger::Logger;
 use crate::mutants::Mutant;
+use crate::picture::{Mark, mark};
 use crate::programs::Program;
 use ftmpi_protocols::event_log::ConnId;
+use ftmpi_protocols::waves::Waves;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -14,6 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 mod channels;
 mod lives;
 mod servers;
+mod waves;
 
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
@@ -44,6 +48,8 @@ pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
 /// What is to be simulated.
 #[derive(Debug, Clone)]
 pub struct Setup {
+    /// Which protocol.
+    pub choice: Choice,
     /// Everything random comes from this.
     pub seed: u64,
     /// Number of ranks.
@@ -52,6 +58,8 @@ pub struct Setup {
     pub program: Program,
     /// Every reception is logged.
     pub all_events: bool,
+    /// Every crash is one of all ranks at once.
+    pub together: bool,
     /// How many crashes there will be.
     pub crashes: u32,
     /// The logger takes its time.
@@ -77,6 +85,8 @@ pub struct Outcome {
     pub crashes: u32,
     /// Images that were committed.
     pub images: u64,
+    /// Waves that were complete.
+    pub waves: u64,
     /// Lives that began from an image.
     pub restored: u32,
     /// Determinants that were replayed.
@@ -116,6 +126,8 @@ pub enum News {
     Log(ConnId, event_log::Frame),
     /// An image is stable.
     Committed(ImageNo, ImageNo),
+    /// An image was lost or will not be taken.
+    ImageFailed(ImageNo),
     /// From a channel.
     Item(Rank, Incarnation, Item),
 }
@@ -148,6 +160,14 @@ enum Event {
     LoggerDies,
     PowerLoss,
     ChannelBreaks,
+    /// A wave is to begin at this rank.
+    Order(usize, Incarnation, ImageNo),
+    /// The dispatcher of a coordinated job knows of a failure.
+    RollBack,
+    /// An old life is to end.
+    Kill(usize, Incarnation),
+    /// A new life begins, if this is still the same return.
+    Return(usize, u64),
 }
 
 /// The lives at the ends of a channel, the smaller one first.
@@ -197,6 +217,14 @@ pub struct World {
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
     logger: Logger,
     crashes_left: u32,
+    /// Of a coordinated job.
+    waves: Option<Waves>,
+    /// A failure has happened and not all old lives have ended.
+    rolling: bool,
+    /// They are being ended.
+    ending: bool,
+    /// Returns so far.
+    round: u64,
     outcome: Outcome,
 }
 
@@ -236,16 +264,22 @@ impl World {
             waiting: Vec::new(),
             logger: Logger::new(setup.mutant),
             crashes_left: setup.crashes,
+            waves: setup.choice.in_waves().then(|| Waves::new(setup.ranks as u32)),
+            rolling: false,
+            ending: false,
+            round: 0,
             outcome: Outcome {
                 digests: Vec::new(),
                 crashes: 0,
                 images: 0,
+                waves: 0,
                 restored: 0,
                 replayed: 0,
                 events: 0,
             },
             setup,
         });
+        mark(0, || Mark::Begin(world.lives.len()));
         WORLD.with(|w| w.set(&raw mut *world));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             Self::main_loop(&raw mut *world)
@@ -268,7 +302,8 @@ impl World {
         let ranks = world.lives.len();
         for rank in 0..ranks {
             let delay = world.below(200);
-            world.after(delay, Event::Start(rank));
+            let start = if world.in_waves() { Event::Return(rank, 0) } else { Event::Start(rank) };
+            world.after(delay, start);
         }
         if world.crashes_left > 0 {
             let delay = world.below(3000);
@@ -291,7 +326,10 @@ impl World {
         for events in 0..EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
-            if world.crashes_left == 0 && world.lives.iter().all(|life| life.digest.is_some()) {
+            if world.crashes_left == 0
+                && !world.rolling
+                && world.lives.iter().all(|life| life.digest.is_some())
+            {
                 let mut outcome = world.outcome.clone();
                 outcome.events = events;
                 outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
@@ -356,6 +394,7 @@ impl World {
                 life.images.push(Image { number, memory, committed: false });
                 let delay = world.below(400);
                 world.note(|| format!("rank {rank} takes image {number}"));
+                mark(world.now, || Mark::Image(rank, number));
                 world.after(delay, Event::Commit(rank, incarnation, number));
                 world.after(1, Event::Wake(rank, incarnation));
             }
@@ -433,7 +472,7 @@ impl World {
                 }
                 if self.crashes_left > 0 {
                     let rank = self.below(self.lives.len() as u64) as usize;
-                    let all = self.below(12) == 0;
+                    let all = self.below(12) == 0 || self.setup.together;
                     let two = self.below(6) == 0;
                     let count = if all { self.lives.len() } else { 1 + usize::from(two) };
                     for k in 0..count {
@@ -444,6 +483,34 @@ impl World {
                 }
                 None
             }
+            Event::AskImage if self.in_waves() => {
+                self.ask_wave();
+                let delay = 50 + self.below(900);
+                self.after(delay, Event::AskImage);
+                None
+            }
+            Event::Order(rank, incarnation, wave) => {
+                if !self.is_alive((rank, incarnation)) {
+                    return None;
+                }
+                self.order(rank, wave);
+                Some(rank)
+            }
+            Event::RollBack => {
+                self.roll_back();
+                None
+            }
+            Event::Kill(rank, incarnation) => {
+                self.kill(rank, incarnation);
+                None
+            }
+            Event::Return(rank, round) => {
+                if round != self.round {
+                    return None;
+                }
+                self.start(rank);
+                Some(rank)
+            }
             Event::AskImage => {
                 let rank = self.below(self.lives.len() as u64) as usize;
                 let life = &mut self.lives[rank];
@@ -453,6 +520,10 @@ impl World {
                 }
                 let delay = 50 + self.below(500);
                 self.after(delay, Event::AskImage);
+                None
+            }
+            Event::Commit(rank, incarnation, number) if self.in_waves() => {
+                self.wave_commit(rank, incarnation, number);
                 None
             }
             Event::Commit(rank, incarnation, number) => {

@@ -1,7 +1,9 @@
 //! The event logger in the world: delays, deaths, and what gets lost with them.
 
 use super::{Event, News, World};
+use crate::choice::Choice;
 use crate::logger::Answer;
+use crate::picture::{Mark, mark};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{Incarnation, Rank, event_log};
 
@@ -22,6 +24,11 @@ impl World {
                 }
                 continue;
             };
+            if matches!(frame, event_log::Frame::Stable { .. })
+                && self.setup.choice == Choice::LogonCarried
+            {
+                continue;
+            }
             self.note(|| format!("logger tells rank {rank}: {frame:?}"));
             let at = self.fifo(key, 60);
             self.after(at, Event::News(rank, incarnation, News::Log(conn, frame)));
@@ -31,6 +38,9 @@ impl World {
     /// A frame reaches the logger.
     pub(super) fn at_logger(&mut self, rank: usize, conn: ConnId, frame: event_log::Frame) {
         self.note(|| format!("logger gets from rank {rank}: {frame:?}"));
+        if let event_log::Frame::Append { records, .. } = &frame {
+            mark(self.now, || Mark::Logs(rank, records.len()));
+        }
         let answers = self.logger.frame(conn, frame);
         self.deliver_log(answers);
         let (write, sync) = if self.setup.slow_logger { (1500, 4000) } else { (30, 400) };
@@ -51,6 +61,7 @@ impl World {
     /// Its files stay; every connection is lost, with what is under way on it.
     pub(super) fn logger_dies(&mut self, power: bool) {
         self.note(|| format!("the logger dies{}", if power { " of a loss of power" } else { "" }));
+        mark(self.now, || Mark::LoggerDies);
         self.logger.restart(power);
         if !power && self.below(2) == 0 {
             // A rank on the same computer.

@@ -21,7 +21,8 @@ pub fn files(
     let mut mpif = String::from("! mpif.h of ftmpi. Generated from include/mpi_preamble.h.\n");
     mpif.push_str(&declarations);
     mpif.push_str(EXTERNALS);
-    Ok(vec![("mpif.h", mpif), ("mpi.f90", module(&declarations, functions))])
+    let f08 = crate::f08::module(&constants::read(&header), functions);
+    Ok(vec![("mpif.h", mpif), ("mpi.f90", module(&declarations, functions)), ("mpi_f08.f90", f08)])
 }
 
 const KINDS: &str = "      INTEGER MPI_ADDRESS_KIND
@@ -99,6 +100,47 @@ const KEYS: [&str; 12] = [
 
 fn declarations(constants: &[(String, i64)]) -> String {
     let mut out = String::from(KINDS);
+    parameters(constants, &mut out, |_, _| None);
+    out + COMMONS
+}
+
+/// The same for the module `mpi_f08`, where handles have types.
+pub fn declarations_f08(constants: &[(String, i64)]) -> String {
+    let mut out = KINDS.replace(".FALSE.", ".TRUE.");
+    parameters(constants, &mut out, handle_type);
+    out
+}
+
+/// The type of a predefined handle in `mpi_f08`.
+fn handle_type(name: &str, value: i64) -> Option<&'static str> {
+    if name == "MPI_FILE_NULL" {
+        return Some("MPI_File");
+    }
+    let bits = u32::try_from(value & 0xffff_ffff).ok()?;
+    if bits >> 30 == 3 {
+        return None;
+    }
+    Some(match bits >> 26 & 0xf {
+        1 => "MPI_Comm",
+        2 => "MPI_Group",
+        3 => "MPI_Datatype",
+        5 => "MPI_Errhandler",
+        6 => "MPI_Op",
+        7 => "MPI_Info",
+        8 => "MPI_Win",
+        11 if name.starts_with("MPI_MESSAGE") => "MPI_Message",
+        11 => "MPI_Request",
+        14 => "MPI_Session",
+        _ => return None,
+    })
+}
+
+/// One `PARAMETER` for each constant; `typed` says which are handles with a type.
+fn parameters(
+    constants: &[(String, i64)],
+    out: &mut String,
+    typed: fn(&str, i64) -> Option<&'static str>,
+) {
     for (name, value) in constants {
         let only_in_c = name.starts_with("MPI_F_")
             || name.starts_with("MPI_T_")
@@ -115,11 +157,14 @@ fn declarations(constants: &[(String, i64)]) -> String {
         } else {
             *value
         };
+        if let Some(handle) = typed(name, value) {
+            let _ = writeln!(out, "      type({handle}), parameter :: {name} = {handle}({value})");
+            continue;
+        }
         let wide = name == "MPI_DISPLACEMENT_CURRENT";
         let kind = if wide { "INTEGER(KIND=MPI_OFFSET_KIND)" } else { "INTEGER" };
         let _ = writeln!(out, "      {kind} {name}\n      PARAMETER ({name}={value})");
     }
-    out + COMMONS
 }
 
 /// `MPI_MAX` and `MPI_MAXLOC` have no underscore behind; nothing else begins so.
@@ -139,9 +184,20 @@ fn module(declarations: &str, functions: &[Function]) -> String {
             interface(prefix, f, &mut out);
         }
     }
-    out.push_str("end interface\nend module mpi\n");
+    out.push_str(SIZEOF);
+    out.push_str("end interface\n");
+    out.push_str("interface MPI_SIZEOF\nprocedure MPI_Sizeof_f08ts\nend interface MPI_SIZEOF\nend module mpi\n");
     out
 }
+
+/// One procedure for all types and ranks: the compiler says in a descriptor how long an element is.
+const SIZEOF: &str = "subroutine MPI_Sizeof_f08ts(x, size, ierror)
+implicit none
+type(*), dimension(..) :: x
+integer, intent(out) :: size
+integer, optional, intent(out) :: ierror
+end subroutine MPI_Sizeof_f08ts
+";
 
 /// Has the function a form in `mpif.h` and the module `mpi`?
 fn exists(f: &Function) -> bool {
@@ -153,7 +209,7 @@ fn exists(f: &Function) -> bool {
 }
 
 /// MPI-1 functions whose addresses, displacements and attribute values are default integers.
-fn is_legacy(name: &str) -> bool {
+pub fn is_legacy(name: &str) -> bool {
     const NAMES: [&str; 10] = [
         "MPI_Address",
         "MPI_Attr_get",
@@ -232,7 +288,7 @@ fn declaration(p: &Param, f: &Function, out: &mut String) {
 }
 
 /// A statement in lines of at most 100 characters.
-fn folded(statement: &str) -> String {
+pub fn folded(statement: &str) -> String {
     let mut out = String::new();
     let mut column = 0;
     for piece in statement.split_inclusive(", ") {

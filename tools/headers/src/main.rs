@@ -1,4 +1,4 @@
-//! Generates the headers that a program is compiled with from `include/mpi.table` and the preambles.
+//! Generates the headers that a program is compiled with, and MATRIX.md, from `include/mpi.table` and the preambles.
 //!
 //! `ftmpi-headers OUT` writes them to the folder OUT; `ftmpi-headers --check OUT` changes nothing and fails
 //! if a file there differs. The results are tracked under `include/generated`, so that building needs no
@@ -11,7 +11,9 @@ use anyhow::{Context, bail};
 
 mod c;
 mod constants;
+mod f08;
 mod fortran;
+mod matrix;
 #[path = "../../../include/table.rs"]
 #[allow(missing_docs)]
 mod table;
@@ -27,6 +29,9 @@ fn main() -> anyhow::Result<()> {
     let functions = table::read(&include.join("mpi.table")).map_err(anyhow::Error::msg)?;
     let mut files = vec![("mpi.h", c::header(&include, &functions)?)];
     files.extend(fortran::files(&include, &functions)?);
+
+    let top = include.join("..");
+    files.push(("../../MATRIX.md", matrix::text(&top, &functions)?));
 
     let mut stale = Vec::new();
     for (name, text) in files {
@@ -129,7 +134,8 @@ mod tests {
         match name.as_str() {
             "isize" | "i64" | "c_longlong" | "c_long" => Class::Wide,
             "f64" | "c_double" => Class::Double,
-            "Option" => Class::Pointer,
+            // A handle that C knows as a pointer may be a number of the same width here.
+            "Option" | "usize" => Class::Pointer,
             name => ours.get(name).copied().unwrap_or(Class::Int),
         }
     }

@@ -26,11 +26,15 @@ fn stream() -> Vec<u8> {
     out.extend(record(2, kind::FILES, 0, &[]));
     out.extend(record(3, kind::MAPS, 0, &[0; size_of::<Map>()]));
     out.extend(record(4, kind::STRINGS, 0, b"/bin/x\0"));
-    out.extend(record(5, kind::PAGES, 0x1000, &[7; 8192]));
-    out.extend(record(6, kind::PAGES, 0x3000, &[7; 4096]));
-    let mut totals = 7u64.to_le_bytes().to_vec();
+    out.extend(record(5, kind::THREADS, 0, &[0; size_of::<Thread>()]));
+    out.extend(record(6, kind::TIMERS, 0, &[]));
+    out.extend(record(7, kind::SIGNALS, 0, &[0; size_of::<Signal>()]));
+    out.extend(record(8, kind::CONTENTS, 3, b"text"));
+    out.extend(record(9, kind::PAGES, 0x1000, &[7; 8192]));
+    out.extend(record(10, kind::PAGES, 0x3000, &[7; 4096]));
+    let mut totals = 11u64.to_le_bytes().to_vec();
     totals.extend(12_288u64.to_le_bytes());
-    out.extend(record(7, kind::END, 0, &totals));
+    out.extend(record(11, kind::END, 0, &totals));
     out
 }
 
@@ -46,7 +50,7 @@ fn watch(bytes: &[u8], step: usize) -> Result<Totals, StreamError> {
 fn a_whole_stream_is_whole_and_all_else_is_not() {
     let bytes = stream();
     for step in [1, 7, 4096, usize::MAX] {
-        assert_eq!(watch(&bytes, step), Ok(Totals { records: 7, page_bytes: 12_288 }));
+        assert_eq!(watch(&bytes, step), Ok(Totals { records: 11, page_bytes: 12_288 }));
     }
     let mut watcher = Watcher::new();
     watcher.push(&bytes).unwrap();
@@ -73,7 +77,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Descriptor>(), 64);
     assert_eq!(size_of::<File>(), 48);
     assert_eq!(size_of::<Map>(), 40);
-    assert_eq!(size_of::<Facts>(), 2440);
+    assert_eq!(size_of::<Facts>(), 2744);
 }
 
 #[test]

@@ -22,6 +22,7 @@ struct table {
     int (*capture)(const struct request *, struct outcome *);
     int (*reap)(void);
     int (*can_capture)(char *, size_t);
+    void (*why_refused)(char *, size_t);
 };
 /* To the agent: result of capture (or 2: ready), incarnation, image, pause, process id, a line. */
 struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_ns; int32_t pid, pad; char why[256]; };
@@ -39,7 +40,7 @@ static void tell(int result, const struct outcome *out)
     report.pause_ns = out->pause_ns;
     report.pid = getpid();
     if (result < 0)
-        boot->can_capture(report.why, sizeof report.why);
+        boot->why_refused(report.why, sizeof report.why);
     send(1000, &report, sizeof report, 0);
 }
 
@@ -85,7 +86,7 @@ static void hook(void)
 static void be_a_rank(void)
 {
     boot = dlsym(RTLD_DEFAULT, "ftmpi_boot_table");
-    if (!boot || boot->version != 1 || boot->size != sizeof *boot || !boot->is_rank) {
+    if (!boot || boot->version != 2 || boot->size != sizeof *boot || !boot->is_rank) {
         fprintf(stderr, "no boot table\n");
         exit(99);
     }

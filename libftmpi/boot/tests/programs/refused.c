@@ -5,12 +5,16 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 static volatile int done;
 static void *wait_for_it(void *none)
 {
+    /* Behind the library's back, as helpers of the C library do. */
+    uint64_t all = ~0ull;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
     while (!done)
         usleep(1000);
     return none;
@@ -27,13 +31,25 @@ int main(int argc, char **argv)
     pid_t child = 0;
     void *memory = MAP_FAILED;
     timer_t timer;
+    clockid_t clock;
     struct sigevent event = { .sigev_notify = SIGEV_NONE };
     switch (argv[1][0]) {
     case 't': require(pthread_create(&thread, 0, wait_for_it, 0) == 0); break;
-    case 'p': require(pipe(pair) == 0); break;
+    case 'p': require(pipe(pair) == 0); close(pair[1]); pair[1] = -1; break;
     case 's': require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); break;
     case 'e': fd = epoll_create1(0); break;
-    case 'u': fd = open(".", O_TMPFILE | O_RDWR, 0600); require(fd >= 0); break;
+    case 'u':
+        fd = open(".", O_TMPFILE | O_RDWR, 0600);
+        require(fd >= 0);
+        char path[64];
+        sprintf(path, "/proc/self/fd/%d", fd);
+        pair[0] = open(path, O_RDWR);
+        require(pair[0] >= 0);
+        break;
+    case 'U':
+        fd = open(".", O_TMPFILE | O_RDWR, 0600);
+        require(fd >= 0 && posix_fallocate(fd, 0, 300 << 20) == 0);
+        break;
     case 'c':
         child = fork();
         if (child == 0) {
@@ -56,12 +72,13 @@ int main(int argc, char **argv)
         close(fd);
         fd = -1;
         break;
-    case 'T': require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0); break;
+    case 'T': require(clock_getcpuclockid(getpid(), &clock) == 0 && timer_create(clock, &event, &timer) == 0); break;
     }
+    usleep(20000); /* the thread is there */
     int code = boot->can_capture(why, sizeof why);
     printf("%d %s\n", code, why);
     fflush(stdout);
-    usleep(300000); /* the agent asks for an image meanwhile */
+    usleep(1500000); /* the agent asks for an image meanwhile */
     done = 1;
     if (argv[1][0] == 't')
         pthread_join(thread, 0);

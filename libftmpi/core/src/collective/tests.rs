@@ -71,6 +71,7 @@ impl World {
                     (ptr, len as u64, Datatype::builtin(Builtin::Byte).clone())
                 }
                 SendData::Typed { ptr, count, datatype } => (ptr, count, datatype),
+                SendData::Owned(_) => unreachable!("schedules own no payload"),
             };
             let (to, room, target) = match recv.into {
                 RecvData::Bytes { ptr, len } => {

@@ -7,7 +7,7 @@ pub use contexts::{Contexts, Offer};
 use crate::attribute::Attributes;
 use crate::group::Group;
 use crate::info::Info;
-use crate::mpi::ErrhandlerId;
+use crate::mpi::{ErrhandlerId, SessionId};
 use crate::topology::Topology;
 use ftmpi_wire::Rank;
 use std::rc::Rc;
@@ -64,6 +64,8 @@ pub struct Comm {
     pub attributes: Attributes,
     /// Virtual topology.
     pub topology: Option<Rc<Topology>>,
+    /// The session that it comes from; none: the world.
+    pub session: Option<SessionId>,
 }
 
 impl Comm {
@@ -78,6 +80,7 @@ impl Comm {
             info: Info::default(),
             attributes: Attributes::new(),
             topology: None,
+            session: None,
         }
     }
 }

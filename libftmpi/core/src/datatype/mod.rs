@@ -13,11 +13,13 @@ mod builtin;
 mod construct;
 mod contents;
 mod darray;
+mod external;
 mod layout;
 mod pack;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 pub use builtin::{Builtin, Class, Repr};
 pub use contents::{Combiner, Constructor, Contents};

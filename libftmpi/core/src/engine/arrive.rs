@@ -38,8 +38,10 @@ impl State {
         } else {
             Vec::new()
         };
-        buffer.clear();
-        buffer.resize(len, 0);
+        // One that was longer keeps its length: filling it with zeroes would cost as much as a copy.
+        if buffer.len() < len {
+            buffer.resize(len, 0);
+        }
         buffer
     }
 
@@ -130,14 +132,15 @@ impl State {
     pub(super) fn finish_landing(&mut self, from: Rank, header: &Header, token: Token) {
         match token {
             Token::Discard => {}
+            Token::Held => self.held_landed(from),
             Token::Request(id) => {
-                if self.hooks.log_payload && from != self.me {
+                if self.tracks() && from != self.me {
                     self.peers[from.index()].received.insert(header.ssn);
                 }
                 self.recv_done(id);
             }
             Token::Unexpected(id) => {
-                if self.hooks.log_payload && from != self.me {
+                if self.tracks() && from != self.me {
                     self.peers[from.index()].received.insert(header.ssn);
                 }
                 let message = self.matcher.message_mut(id);
@@ -227,6 +230,12 @@ impl State {
                 self.protocol.on_frame(from, &payload);
                 self.commands_to_queues();
             }
+            Kind::Piggyback => {
+                let begin = (self.now_ns)();
+                self.protocol.on_piggyback(from, &payload);
+                self.counters.piggyback_merge_ns += (self.now_ns)().saturating_sub(begin);
+                self.commands_to_queues();
+            }
             _ => {}
         }
         let buffer = &mut self.peers[from.index()].control;
@@ -266,33 +275,10 @@ impl State {
 impl Sink for State {
     #[inline]
     fn arrive(&mut self, from: Rank, header: &Header) -> Landing {
-        match header.kind {
-            Kind::Eager | Kind::Data | Kind::RequestToSend => {
-                if self.hooks.log_payload && self.peers[from.index()].received.contains(header.ssn)
-                {
-                    return self.duplicate(from, header);
-                }
-                if !self.awaited.is_empty()
-                    && let Some(&awaited) = self.awaited.get(&(from, header.ssn))
-                {
-                    return self.resume_awaited(from, header, awaited);
-                }
-                match header.kind {
-                    Kind::Eager => self.match_arrival(from, header),
-                    Kind::Data => self.discard(),
-                    _ => self.control_landing(from, header),
-                }
-            }
-            Kind::ClearToSend => {
-                self.clear_to_send(from, header.ssn);
-                self.discard()
-            }
-            Kind::SyncAck => {
-                self.acknowledged(from, header.ssn);
-                self.discard()
-            }
-            Kind::Resume | Kind::LogCut | Kind::Protocol => self.control_landing(from, header),
+        if self.waves.holding > 0 && self.is_held(from) {
+            return self.hold_frame(from, header);
         }
+        self.take_frame(from, header)
     }
 
     #[inline]
@@ -303,6 +289,7 @@ impl Sink for State {
     fn aborted(&mut self, from: Rank, header: &Header, token: Token) {
         match token {
             Token::Discard => {}
+            Token::Held => self.held_aborted(from),
             Token::Control => self.peers[from.index()].control.clear(),
             Token::Request(id) => {
                 self.awaited.insert((from, header.ssn), Awaited::By(id));
@@ -330,7 +317,6 @@ impl Sink for State {
 
     fn channel_lost(&mut self, peer: Rank) {
         self.end_channel(peer);
-        self.want(peer);
     }
 
     fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
@@ -351,6 +337,46 @@ impl Sink for State {
 
     fn image_committed(&mut self, image: ImageNo, oldest: ImageNo) {
         self.cut_logs(image, oldest);
+    }
+
+    fn image_failed(&mut self, image: ImageNo) {
+        self.protocol.on_image_over(image);
+        self.commands_to_queues();
+    }
+}
+
+impl State {
+    /// Takes a frame whose turn it is.
+    #[inline]
+    pub(super) fn take_frame(&mut self, from: Rank, header: &Header) -> Landing {
+        match header.kind {
+            Kind::Eager | Kind::Data | Kind::RequestToSend => {
+                if self.tracks() && self.peers[from.index()].received.contains(header.ssn) {
+                    return self.duplicate(from, header);
+                }
+                if !self.awaited.is_empty()
+                    && let Some(&awaited) = self.awaited.get(&(from, header.ssn))
+                {
+                    return self.resume_awaited(from, header, awaited);
+                }
+                match header.kind {
+                    Kind::Eager => self.match_arrival(from, header),
+                    Kind::Data => self.discard(),
+                    _ => self.control_landing(from, header),
+                }
+            }
+            Kind::ClearToSend => {
+                self.clear_to_send(from, header.ssn);
+                self.discard()
+            }
+            Kind::SyncAck => {
+                self.acknowledged(from, header.ssn);
+                self.discard()
+            }
+            Kind::Resume | Kind::LogCut | Kind::Protocol | Kind::Piggyback => {
+                self.control_landing(from, header)
+            }
+        }
     }
 }
 

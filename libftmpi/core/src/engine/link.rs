@@ -3,9 +3,10 @@
 //! The runtime implements [`Link`] over shared memory and sockets, the simulator over queues. Both
 //! drive the same engine.
 
+use super::Exact;
 use crate::engine::request::{MessageId, ReqId};
 use crate::usermem::UserPtr;
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, control::FromRank, event_log};
+use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, event_log};
 
 /// A frame on its way out. The link keeps its progress in it.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct Landing {
 pub enum Token {
     /// Nothing: a duplicate.
     Discard,
+    /// A frame behind a marker: it waits.
+    Held,
     /// A receive of the program.
     Request(ReqId),
     /// A message that nobody asked for yet.
@@ -86,6 +89,8 @@ pub trait Sink {
     fn logger_lost(&mut self);
     /// An image is on stable storage.
     fn image_committed(&mut self, image: ImageNo, oldest: ImageNo);
+    /// An image was lost, or will never be taken.
+    fn image_failed(&mut self, image: ImageNo);
 }
 
 /// The world.
@@ -98,6 +103,19 @@ pub trait Link {
     fn open(&mut self, peer: Rank, incarnation: Incarnation);
     /// Looks once at everything, the channel of `first` before the others. `true` if anything came.
     fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool;
+    /// If the next frame of this rank is a whole message with this context and tag, without flags,
+    /// which fits into `capacity` bytes and whose number is `fresh`, puts it there.
+    fn take_exact(
+        &mut self,
+        _from: Rank,
+        _context: u16,
+        _tag: i32,
+        _into: UserPtr,
+        _capacity: usize,
+        _fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        Exact::Other
+    }
     /// To the event logger. Kept until it is connected.
     fn log(&mut self, frame: &event_log::Frame);
     /// To the agent.
@@ -108,6 +126,15 @@ pub trait Link {
     fn relax(&mut self);
     /// Seconds since some point in the past.
     fn clock(&mut self) -> f64;
+    /// Nanoseconds on a clock of its own, to measure how long things take; 0 where nothing is
+    /// measured.
+    #[must_use]
+    fn now_ns() -> u64
+    where
+        Self: Sized,
+    {
+        0
+    }
     /// Named point of fault injection.
     fn point(&mut self, _name: &'static str) {}
     /// This is a restored process: every channel is gone. Tells the sink of half-landed payloads
@@ -120,10 +147,40 @@ pub trait Link {
     fn image_due(&self) -> Option<ImageNo> {
         None
     }
+    /// Is it wanted that everything becomes stable that has happened?
+    fn settle_due(&self) -> bool {
+        false
+    }
+    /// It is.
+    fn settled(&mut self) {}
     /// Takes the image that is due; returns once more in every life that begins from it.
     fn capture(&mut self, _image: ImageNo) -> Captured {
         Captured::Refused
     }
+    /// The image that is due will not be taken.
+    fn refuse(&mut self, _image: ImageNo, _why: &str) {}
+    /// The image that is due could not be taken yet: the program's next call is to come to us
+    /// ([`Engine::attend`](super::Engine::attend)).
+    fn remind(&mut self) {}
+    /// The file system, for the program's files.
+    fn disk(&mut self) -> Option<&mut dyn crate::file::disk::Disk> {
+        None
+    }
+    /// From now on [`super::Engine::call_ends`] is to be called at the end of every call of the program,
+    /// or no more.
+    fn tell_ends_of_calls(&mut self, _wanted: bool) {}
+    /// Memory that other processes of this host can join: where it is, and its name.
+    fn share(&mut self, _len: usize) -> Option<(UserPtr, [u8; 16])> {
+        None
+    }
+    /// Joins memory that another process of this host shares.
+    fn join_shared(&mut self, _len: usize, _name: [u8; 16]) -> Option<UserPtr> {
+        None
+    }
+    /// Everybody has joined.
+    fn shared_by_all(&mut self, _name: [u8; 16]) {}
+    /// Leaves shared memory.
+    fn part_shared(&mut self, _at: UserPtr, _len: usize) {}
     /// The engine's counters, from time to time.
     fn publish(&mut self, _counters: &super::Counters) {}
 }

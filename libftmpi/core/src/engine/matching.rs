@@ -81,6 +81,8 @@ pub(super) struct Matcher {
     exact: Box<[List; BINS]>,
     wild: List,
     order: u64,
+    /// Receives that are posted.
+    count: usize,
     held: usize,
     messages: Slots<Message>,
     bins: Box<[List; BINS]>,
@@ -122,12 +124,19 @@ impl Matcher {
             exact: Box::new([List::EMPTY; BINS]),
             wild: List::EMPTY,
             order: 0,
+            count: 0,
             held: 0,
             messages: Slots::new(),
             bins: Box::new([List::EMPTY; BINS]),
             all: List::EMPTY,
             waiting: 0,
         }
+    }
+
+    /// Nothing is posted, nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0 && self.waiting == 0
     }
 
     /// Posts a receive that found no message; returns its node.
@@ -141,6 +150,7 @@ impl Matcher {
         pin: Pin,
     ) -> u32 {
         self.order += 1;
+        self.count += 1;
         self.held += usize::from(pin == Pin::Held);
         let entry = Posted {
             request,
@@ -185,6 +195,7 @@ impl Matcher {
             next => self.posted.get_mut(next).previous = entry.previous,
         }
         self.held -= usize::from(entry.pin == Pin::Held);
+        self.count -= 1;
         self.posted.remove(at)
     }
 

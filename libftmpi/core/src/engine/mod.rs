@@ -10,14 +10,18 @@
 //! | `matching` | the two queues |
 //! | `send` | outgoing: log, gate, queue, rendezvous |
 //! | `arrive` | incoming: duplicates, matching, landing |
+//! | `express` | the shortest way in |
 //! | `schedules` | non-blocking collectives under way |
+//! | `services` | one-sided requests of others: when they are served |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
+//! | `waves` | coordinated images: markers, what is held and kept, new lives of all ranks |
 
 // An envelope has many parts, and a struct of them would only be taken apart again.
 #![allow(clippy::too_many_arguments)]
 
 mod arrive;
+mod express;
 pub mod link;
 mod matching;
 mod outcome;
@@ -25,25 +29,35 @@ mod recover;
 mod request;
 mod schedules;
 mod send;
+mod services;
 mod slots;
 mod typed;
+mod waves;
 
+pub use express::Exact;
 pub use link::{Captured, Frame, Landing, Link, Push, Sink, Token};
 pub use outcome::Decision;
 pub use request::{
     Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
 };
 pub use schedules::TaskId;
+pub(crate) use services::Turn;
 
 use crate::usermem::UserPtr;
-use ftmpi_protocols::protocol::{Command, Hooks, NAMED, Pin, Protocol};
+use crate::window::Windows;
+use ftmpi_protocols::log_memory::LogMemory;
+use ftmpi_protocols::protocol::{Command, Hooks, Marker, NAMED, Pin, Protocol, Readiness};
 use ftmpi_protocols::received::Received;
-use ftmpi_protocols::sender_log::{LogMemory, SenderLog};
-use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank, Ssn};
+use ftmpi_protocols::sender_log::SenderLog;
+use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, Ssn};
 use matching::Matcher;
 use request::{Request, RequestKind};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
+
+/// How long a program stands still for an image that has to wait for others, if its protocol would
+/// let it go on: usually they are as quick as we are.
+const EDGE_PATIENCE_S: f64 = 0.02;
 
 /// What has been counted; see `ftmpi_wire::status::word`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +76,19 @@ pub struct Counters {
     pub resent: u64,
     pub replayed: u64,
     pub replaying: bool,
+    pub piggyback_bytes: u64,
+    pub piggyback_events: u64,
+    pub piggyback_build_ns: u64,
+    pub piggyback_merge_ns: u64,
+    pub held_events: u64,
+    pub logger_round_trips: u64,
+    pub logger_round_trip_ns: u64,
+    pub recovered_from_logger: u64,
+    pub recovered_from_peers: u64,
+    pub recovery_ns: u64,
+    pub channel_state_bytes: u64,
+    pub wave_wait_ns: u64,
+    pub held_frames: u64,
 }
 
 /// State of the way to a peer.
@@ -95,7 +122,7 @@ enum Logger {
 struct Out {
     frame: Frame,
     /// Owns the payload if nobody else does.
-    _owned: Option<Vec<u8>>,
+    owned: Option<Vec<u8>>,
     /// Own events up to here must be stable first.
     after: EventNo,
     /// To be told that it is out.
@@ -104,6 +131,8 @@ struct Out {
     gated_at: Option<f64>,
     /// It is a message (or its announcement) of the program; else a frame of the engine's own.
     message: bool,
+    /// A marker: gets its count when it leaves.
+    marker: Option<Marker>,
 }
 
 /// What is known about one peer.
@@ -123,9 +152,13 @@ struct Peer {
     resume: Option<Out>,
     queue: VecDeque<Out>,
     /// What it was last told that it may cut from its log for us.
-    told_cut: Ssn,
+    told_cut: Received,
     /// Payload of a control frame that is landing.
     control: Vec<u8>,
+    /// What the protocol puts before a message, on its way.
+    piggyback: Vec<u8>,
+    piggyback_frame: Option<Frame>,
+    channel: waves::ChannelState,
 }
 
 /// Where a message that was announced before is to land.
@@ -138,8 +171,9 @@ enum Awaited {
 /// A rendezvous that waits for its clear-to-send.
 #[derive(Debug)]
 struct Pending {
+    /// Its envelope.
+    header: Header,
     payload: UserPtr,
-    len: u64,
     owned: Option<Vec<u8>>,
     request: Option<ReqId>,
 }
@@ -186,10 +220,23 @@ pub struct State {
     trash: Vec<u8>,
     buffers: Vec<Vec<u8>>,
     counters: Counters,
+    /// Of the link: to measure how long things take.
+    now_ns: fn() -> u64,
+    /// Last record of a batch that is under way to the logger, and when it left.
+    batch: Option<(EventNo, u64)>,
     replay_reported: bool,
     /// Replay is over: held receives may match, at the next step of work.
     free_held_due: bool,
+    /// The program is in `MPI_Finalize`.
+    leaving: bool,
     last_clock: f64,
+    /// Seconds that the program's clock is ahead of the link's.
+    clock_ahead: f64,
+    /// Messages for which nothing has to wait may be pushed at the call ([`Engine::isend`]). Off
+    /// where each has to be seen when it leaves: waves that hold or keep what is sent.
+    short_way: bool,
+    waves: waves::Waves,
+    services: services::Services,
 }
 
 /// The engine of one rank.
@@ -198,7 +245,13 @@ pub struct Engine<L: Link> {
     pub link: L,
     state: State,
     idle_polls: u32,
+    /// Messages that came the shortest way since everything else was looked at.
+    express_run: u32,
     tasks: schedules::Tasks,
+    /// Memory that others may access.
+    pub(crate) windows: Windows,
+    /// Outside of the program's calls, where nothing may be served.
+    quiet: bool,
 }
 
 impl<L: Link> Engine<L> {
@@ -222,8 +275,11 @@ impl<L: Link> Engine<L> {
                 log: SenderLog::default(),
                 resume: None,
                 queue: VecDeque::new(),
-                told_cut: Ssn(0),
+                told_cut: Received::default(),
                 control: Vec::new(),
+                piggyback: Vec::new(),
+                piggyback_frame: None,
+                channel: waves::ChannelState::default(),
             })
             .collect();
         let state = State {
@@ -252,11 +308,26 @@ impl<L: Link> Engine<L> {
             trash: Vec::new(),
             buffers: Vec::new(),
             counters: Counters::default(),
+            now_ns: L::now_ns,
+            batch: None,
             replay_reported: true,
             free_held_due: false,
+            leaving: false,
             last_clock: f64::NEG_INFINITY,
+            clock_ahead: 0.0,
+            short_way: true,
+            waves: waves::Waves::new(hooks.channel_state),
+            services: services::Services::default(),
         };
-        Self { link, state, idle_polls: 0, tasks: schedules::Tasks::default() }
+        Self {
+            link,
+            state,
+            idle_polls: 0,
+            express_run: 0,
+            tasks: schedules::Tasks::default(),
+            windows: Windows::default(),
+            quiet: false,
+        }
     }
 
     /// Own rank.
@@ -274,7 +345,13 @@ impl<L: Link> Engine<L> {
     /// What has been counted.
     pub fn counters(&self) -> Counters {
         let state = &self.state;
+        let counts = state.protocol.counts();
         Counters {
+            piggyback_bytes: counts.piggyback_bytes,
+            piggyback_events: counts.piggyback_events,
+            held_events: counts.held_events,
+            recovered_from_logger: counts.recovered_from_logger,
+            recovered_from_peers: counts.recovered_from_peers,
             determinants: state.protocol.determinants(),
             log_bytes: state.memory.held(),
             log_bytes_peak: state.memory.peak(),
@@ -283,10 +360,15 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// How many messages have come that nobody has received.
+    #[must_use]
+    pub fn unexpected(&self) -> usize {
+        self.state.matcher.waiting().len()
+    }
+
     /// Does this protocol need the event logger?
     pub fn needs_logger(&self) -> bool {
-        let hooks = self.state.hooks;
-        hooks.wildcard_matches || hooks.outcomes
+        self.state.hooks.logger
     }
 
     /// Posts a receive.
@@ -313,9 +395,12 @@ impl<L: Link> Engine<L> {
 
     #[inline]
     fn progress_from(&mut self, first: Option<Rank>) -> bool {
-        let came = self.look_around(first);
+        let mut came = self.look_around(first);
         if self.tasks.any() {
             self.advance_schedules();
+        }
+        if !self.windows.is_empty() {
+            came |= self.serve();
         }
         came
     }
@@ -355,25 +440,74 @@ impl<L: Link> Engine<L> {
         self.state.protocol.flush();
         self.work();
         self.take_due_image();
+        self.settle_if_due();
         let counters = self.counters();
         self.link.publish(&counters);
         self.link.rest();
     }
 
+    /// Whether the protocol repeats a rank's course from what it logged.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        let hooks = &self.state.hooks;
+        hooks.log_payload || hooks.wildcard_matches || hooks.all_matches || hooks.outcomes
+    }
+
     /// At the edge of the library: looks at what cannot wait for the next call.
     pub fn attend(&mut self) {
+        // The program may be between two calls, where a replay could not come to the same point.
+        self.quiet = self.state.hooks.outcomes;
         self.progress();
+        // A rank that is being recovered asks everybody; the program may not come here again for
+        // long.
+        const PATIENCE_NS: u64 = 100_000_000;
+        let begin = L::now_ns();
+        while self.state.protocol.is_awaited()
+            && self.state.fetch.is_none()
+            && L::now_ns().saturating_sub(begin) < PATIENCE_NS
+            && begin > 0
+        {
+            self.progress();
+            self.link.rest();
+        }
         self.take_image_if_possible();
+        self.settle_while_due();
+        self.quiet = false;
+    }
+
+    fn settle_while_due(&mut self) {
+        while self.link.settle_due() && !self.is_repeating() {
+            if !self.settle_if_due() {
+                self.progress();
+                self.link.rest();
+            }
+        }
+    }
+
+    fn is_repeating(&self) -> bool {
+        self.state.protocol.repeating() || self.state.fetch.is_some()
+    }
+
+    /// Says that all is stable, if that is wanted and so.
+    fn settle_if_due(&mut self) -> bool {
+        let settled = self.link.settle_due() && self.is_settled();
+        if settled {
+            self.link.settled();
+        }
+        settled
     }
 
     /// An image needs all own events stable: that takes a round trip to the logger, during which
     /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
     fn take_image_if_possible(&mut self) {
-        while self.link.image_due().is_some()
-            && !self.state.protocol.repeating()
-            && self.state.fetch.is_none()
-        {
+        while self.link.image_due().is_some() && !self.is_repeating() {
             if !self.take_due_image() {
+                if !self.state.protocol.stands_still()
+                    && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
+                {
+                    // The program goes on; we come back at its next call.
+                    return self.link.remind();
+                }
                 self.progress();
                 self.link.rest();
             }
@@ -383,15 +517,25 @@ impl<L: Link> Engine<L> {
     /// Takes the image that is due, if this is a safe moment.
     fn take_due_image(&mut self) -> bool {
         let Some(image) = self.link.image_due() else { return false };
-        if !self.is_image_safe() {
-            return false;
+        match self.image_safe(image) {
+            Readiness::Now => {}
+            Readiness::NotYet => return false,
+            Readiness::Never => {
+                self.link.refuse(image, "its wave went on without this rank");
+                return true;
+            }
         }
         self.image_taken(image);
         match self.link.capture(image) {
             Captured::Running => {}
             Captured::Refused => self.image_lost(image),
-            Captured::Restored(incarnations) => self.restored(image, &incarnations),
+            Captured::Restored(incarnations) => {
+                self.restored(image, &incarnations);
+                return true;
+            }
         }
+        self.state.protocol.on_image_over(image);
+        self.work();
         true
     }
 
@@ -402,6 +546,12 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// The program neither sends nor receives any more (and everything that it sent has left): a
+    /// peer that goes first is no loss.
+    pub fn leave(&mut self) {
+        self.state.leaving = true;
+    }
+
     /// Called where the program polls: after many fruitless looks, gives way.
     fn polled(&mut self, came: bool) {
         self.idle_polls = if came { 0 } else { self.idle_polls + 1 };
@@ -410,7 +560,10 @@ impl<L: Link> Engine<L> {
             self.state.protocol.flush();
             self.work();
             self.take_image_if_possible();
-            self.link.relax();
+            self.settle_if_due();
+            if !self.is_repeating() {
+                self.link.relax();
+            }
         }
     }
 
@@ -422,15 +575,24 @@ impl<L: Link> Engine<L> {
             while let Some(command) = state.protocol.next_command() {
                 state.obey(command);
             }
-            if std::mem::take(&mut state.free_held_due) {
+            // Not before the begin of a life is over: what matches now is to be recorded at once.
+            if state.fetch.is_none() && std::mem::take(&mut state.free_held_due) {
                 state.free_held();
             }
             if let Some(why) = state.failure.take() {
                 self.link.give_up(why);
             }
+            while let Some(peer) = state.waves.lost.pop() {
+                let incarnation = state.peers[peer.index()].incarnation;
+                self.link.tell(ftmpi_wire::control::FromRank::ChannelLost { peer, incarnation });
+            }
             while let Some(peer) = state.rebuild.pop() {
                 let limit = self.link.eager_limit(peer);
-                state.rebuild_queue(peer, limit);
+                if state.waves.counted {
+                    state.reconcile(peer, limit);
+                } else {
+                    state.rebuild_queue(peer, limit);
+                }
             }
             while let Some(peer) = state.wanted.pop() {
                 let p = &mut state.peers[peer.index()];
@@ -481,6 +643,7 @@ impl State {
             || self.failure.is_some()
             || self.free_held_due
             || !self.replay_reported
+            || !self.waves.lost.is_empty()
     }
 
     fn mark_busy(&mut self, peer: Rank) {
@@ -490,7 +653,8 @@ impl State {
     }
 
     fn want(&mut self, peer: Rank) {
-        if self.peers[peer.index()].way == Way::Absent && !self.wanted.contains(&peer) {
+        let p = &self.peers[peer.index()];
+        if p.way == Way::Absent && !p.channel.broken && !self.wanted.contains(&peer) {
             self.wanted.push(peer);
         }
     }
@@ -498,17 +662,31 @@ impl State {
     fn obey(&mut self, command: Command) {
         use ftmpi_wire::event_log::Frame as Log;
         match command {
-            Command::Log { first, records } => {
-                self.queue_for_logger(Log::Append { first, records })
+            Command::Log { first, clock, records } => {
+                if self.batch.is_none() && !records.is_empty() {
+                    let last = EventNo(first.0 + records.len() as u64 - 1);
+                    self.batch = Some((last, (self.now_ns)()));
+                }
+                self.queue_for_logger(Log::Append { first, clock, records });
             }
+            Command::SendFirst { to, payload } => {
+                let kind = ftmpi_wire::header::Kind::Protocol;
+                self.control_frame(to, kind, Ssn(0), payload);
+                self.peers[to.index()].bring_forward();
+            }
+            Command::Join { to } => self.want(to),
             Command::Prune { below } => self.queue_for_logger(Log::Prune { below }),
             Command::FreeHeld => self.free_held_due = true,
             Command::GiveUp(why) => self.failure = Some(why),
             Command::Send { to, payload } => {
                 self.control_frame(to, ftmpi_wire::header::Kind::Protocol, Ssn(0), payload);
             }
-            Command::Release => (0..self.peers.len()).for_each(|p| self.mark_busy(Rank(p as u32))),
-            Command::TakeImage => {}
+            Command::Mark(marker) => self.mark(marker),
+            Command::HoldSends => self.hold_sends(),
+            Command::HoldFrom(peer) => self.hold_from(peer),
+            Command::Release => self.release(),
+            Command::KeepSent => self.keep_sent(),
+            Command::ForgetSent => self.forget_sent(),
         }
     }
 
@@ -535,8 +713,20 @@ impl State {
     }
 
     fn post(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
-        let request = self.new_recv(into, from);
         let (post, pin) = self.number_post(from);
+        self.post_numbered(into, from, context, tag, post, pin)
+    }
+
+    fn post_numbered(
+        &mut self,
+        into: RecvData,
+        from: Source,
+        context: u16,
+        tag: Tag,
+        post: u64,
+        pin: Pin,
+    ) -> ReqId {
+        let request = self.new_recv(into, from);
         match self.matcher.find(context, from, tag, pin) {
             Some(message) => {
                 self.matcher.unlink(message);

@@ -81,6 +81,7 @@ impl<L: Link> Engine<L> {
             if !self.state.hooks.outcomes {
                 return node;
             }
+            self.repeat_services();
             match self.state.protocol.decide() {
                 protocol::Decision::Live if self.state.protocol.replaying() => self.block(),
                 protocol::Decision::Live => {
@@ -135,9 +136,14 @@ impl<L: Link> Engine<L> {
 
     fn recorded(&mut self) -> protocol::Decision {
         loop {
+            self.repeat_services();
             let decision = self.state.protocol.decide();
             self.work();
-            if decision != protocol::Decision::Live || !self.state.protocol.replaying() {
+            if decision != protocol::Decision::Live {
+                self.link.point("replay-step");
+                return decision;
+            }
+            if !self.state.protocol.replaying() {
                 return decision;
             }
             // Outcomes are exhausted, matches are not: those receives are posted already (they
@@ -169,7 +175,7 @@ impl<L: Link> Engine<L> {
         self.polled(came);
     }
 
-    fn diverged(&mut self, what: &str) -> ! {
+    pub(super) fn diverged(&mut self, what: &str) -> ! {
         let me = self.state.me;
         self.link.give_up(format!(
             "rank {me}: its replay took another course than its first life ({what}); the program \
@@ -284,16 +290,28 @@ impl<L: Link> Engine<L> {
             match self.recorded() {
                 protocol::Decision::Positive(Answer::Clock(bits)) => f64::from_bits(bits),
                 protocol::Decision::Live => {
-                    let value = self.link.clock().max(self.state.last_clock);
+                    let value = self.now();
                     self.state.protocol.on_answer(Answer::Clock(value.to_bits()));
                     value
                 }
                 other => self.diverged(&format!("the clock is read where {other:?} was recorded")),
             }
         } else {
-            self.link.clock().max(self.state.last_clock)
+            self.now()
         };
         self.state.last_clock = value;
         value
+    }
+
+    /// The clock, moved on if it is behind what the program has seen (another host's clock, or a
+    /// job that was continued): it must go on, not stand still.
+    fn now(&mut self) -> f64 {
+        let state = &mut self.state;
+        let now = self.link.clock() + state.clock_ahead;
+        if now < state.last_clock {
+            state.clock_ahead += state.last_clock - now;
+            return state.last_clock;
+        }
+        now
     }
 }

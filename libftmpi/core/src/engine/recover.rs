@@ -3,7 +3,7 @@
 
 use super::{Awaited, Engine, Frame, Link, Logger, Out, Peer, Snapshot, State, Way};
 use crate::usermem::UserPtr;
-use ftmpi_protocols::protocol::Pin;
+use ftmpi_protocols::protocol::{Pin, Readiness};
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header::{FLAG_SYNC, Kind, Received as WireReceived};
 use ftmpi_wire::{
@@ -25,7 +25,8 @@ impl<L: Link> Engine<L> {
     /// A life begins that is not the first, without an image: everything is to be repeated from
     /// the start of the program.
     pub fn replay_from_start(&mut self) {
-        self.replay_after(EventNo(0));
+        let lives: Vec<_> = self.state.peers.iter().map(|peer| peer.incarnation).collect();
+        self.replay_after(EventNo(0), &lives);
     }
 
     /// This process was restored from image `image`: forget the old life's channels, repeat what
@@ -33,6 +34,9 @@ impl<L: Link> Engine<L> {
     pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
+        if state.waves.counted {
+            return self.returned(image, incarnations);
+        }
         state.logger = Logger::Absent;
         state.to_logger.clear();
         for (index, &incarnation) in incarnations.iter().enumerate() {
@@ -49,13 +53,16 @@ impl<L: Link> Engine<L> {
         state.counters.replayed = 0;
         let events = state.snapshots.iter().find(|s| s.image == image).map(|s| s.events);
         match events {
-            Some(events) => self.replay_after(events),
+            Some(events) => self.replay_after(events, incarnations),
             None => self.link.give_up(format!("image {image} does not know itself: it is damaged")),
         }
     }
 
-    fn replay_after(&mut self, last: EventNo) {
-        if !self.needs_logger() {
+    fn replay_after(&mut self, last: EventNo, lives: &[Incarnation]) {
+        if self.state.waves.counted {
+            return self.begin_again();
+        }
+        if !self.state.hooks.outcomes {
             self.work();
             return;
         }
@@ -65,14 +72,27 @@ impl<L: Link> Engine<L> {
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
         state.fetch =
             Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
-        state.queue_for_logger(event_log::Frame::Fetch { from: last.next() });
-        while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
+        let begin = L::now_ns();
+        state.batch = None;
+        state.protocol.on_new_life(last, lives);
+        state.commands_to_queues();
+        if state.hooks.logger {
+            state.queue_for_logger(event_log::Frame::Fetch { from: last.next() });
+            while !self.state.fetch.as_ref().is_some_and(|fetch| fetch.done) {
+                self.block();
+            }
+        }
+        let fetch = self.state.fetch.as_mut().expect("just filled");
+        let records = std::mem::take(&mut fetch.records);
+        self.state.protocol.on_restart(last, records);
+        self.work();
+        while self.state.protocol.gathering() {
             self.block();
         }
         let state = &mut self.state;
-        let fetch = state.fetch.take().expect("just filled");
-        state.counters.replayed = fetch.records.len() as u64;
-        state.protocol.on_restart(last, fetch.records);
+        let fetch = state.fetch.take().expect("filled above");
+        state.counters.replayed = state.protocol.recorded();
+        state.counters.recovery_ns = L::now_ns().saturating_sub(begin);
         for (post, source, ssn) in fetch.early {
             state.protocol.on_match(post, source, ssn);
         }
@@ -88,10 +108,9 @@ impl<L: Link> Engine<L> {
         self.work();
     }
 
-    /// Everything that an image taken now would depend on is stable.
-    pub fn is_image_safe(&mut self) -> bool {
+    /// Everything that was answered so far is stable, and nothing recorded is left to repeat.
+    pub(super) fn is_settled(&mut self) -> bool {
         if self.state.fetch.is_some() || self.state.protocol.repeating() {
-            // A life that has not caught up is part of the image that it began from.
             return false;
         }
         self.state.protocol.settle();
@@ -100,8 +119,35 @@ impl<L: Link> Engine<L> {
         protocol.stable() >= protocol.last_event()
     }
 
+    /// Everything that an image taken now would depend on is stable, and, in a wave, the others are
+    /// as far as they must be.
+    pub(super) fn image_safe(&mut self, image: ImageNo) -> Readiness {
+        if self.state.fetch.is_some() || self.state.protocol.repeating() {
+            // A life that has not caught up is part of the image that it began from.
+            return Readiness::NotYet;
+        }
+        if self.state.waves.counted {
+            self.image_waits_since();
+        }
+        self.state.protocol.on_image_due(image);
+        let settled = self.is_settled();
+        let (protocol, peers) = (&self.state.protocol, &self.state.peers);
+        if !settled || peers.iter().any(|peer| peer.channel.broken) {
+            return Readiness::NotYet;
+        }
+        let mut open = peers
+            .iter()
+            .enumerate()
+            .filter(|(_, peer)| matches!(peer.way, Way::Fresh | Way::Ready))
+            .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
+        protocol.image_ready(image, &mut open)
+    }
+
     /// An image with this number is being taken of this very state.
-    pub fn image_taken(&mut self, image: ImageNo) {
+    pub(super) fn image_taken(&mut self, image: ImageNo) {
+        if self.state.waves.counted {
+            return self.count_channel_state();
+        }
         let state = &mut self.state;
         let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
         let events = state.protocol.last_event();
@@ -109,13 +155,13 @@ impl<L: Link> Engine<L> {
     }
 
     /// The image was not taken after all, or was lost.
-    pub fn image_lost(&mut self, image: ImageNo) {
+    pub(super) fn image_lost(&mut self, image: ImageNo) {
         self.state.snapshots.retain(|s| s.image != image);
     }
 }
 
 impl Peer {
-    fn has_traffic(&self) -> bool {
+    pub(super) fn has_traffic(&self) -> bool {
         self.last_ssn > Ssn(0) || self.received.last() > Ssn(0)
     }
 }
@@ -127,10 +173,14 @@ impl State {
             self.new_life_of(rank, incarnation);
         }
         let peer = &mut self.peers[rank.index()];
-        if incarnation != peer.incarnation || matches!(peer.way, Way::Fresh | Way::Ready) {
+        if incarnation != peer.incarnation
+            || matches!(peer.way, Way::Fresh | Way::Ready)
+            || peer.channel.broken
+        {
             return;
         }
-        let payload = control::encode(&peer.received.to_wire());
+        let mut payload = control::encode(&peer.received.to_wire());
+        self.protocol.resume(rank, &mut payload);
         let header = Header {
             kind: Kind::Resume,
             flags: 0,
@@ -142,13 +192,15 @@ impl State {
         let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
         peer.resume = Some(Out {
             frame,
-            _owned: Some(payload),
+            owned: Some(payload),
             after: EventNo(0),
             request: None,
             gated_at: None,
             message: false,
+            marker: None,
         });
         peer.way = Way::Fresh;
+        self.greet(rank);
         self.mark_busy(rank);
     }
 
@@ -156,6 +208,12 @@ impl State {
     pub(super) fn end_channel(&mut self, rank: Rank) {
         if self.hooks.log_payload {
             self.forget_channel(rank);
+            self.want(rank);
+        } else if self.leaving {
+            // Nothing is sent or awaited any more: the peer has left before us.
+            self.peers[rank.index()].way = Way::Absent;
+        } else if self.waves.counted {
+            self.channel_broke(rank);
         } else {
             let me = self.me;
             self.failure = Some(format!(
@@ -171,6 +229,9 @@ impl State {
         peer.resume = None;
         peer.absent_life = true;
         peer.has = Received::default();
+        peer.piggyback_frame = None;
+        self.protocol.on_parted(rank);
+        let peer = &mut self.peers[rank.index()];
         let queue = std::mem::take(&mut peer.queue);
         // Announcements to the lost channel are made again from the log.
         let keys: Vec<_> = self.pending.keys().filter(|key| key.0 == rank).copied().collect();
@@ -190,6 +251,12 @@ impl State {
             return;
         }
         self.peers[rank.index()].incarnation = incarnation;
+        if self.waves.counted {
+            // All ranks return to the last wave: our own end is near.
+            self.renew_channel(rank);
+            self.peers[rank.index()].channel.broken = true;
+            return;
+        }
         self.forget_channel(rank);
         self.protocol.on_peer_restart(rank, incarnation);
         self.commands_to_queues();
@@ -200,13 +267,13 @@ impl State {
 
     /// A peer says what it has of us: messages flow again, first what it lacks.
     pub(super) fn resumed(&mut self, rank: Rank, payload: &[u8]) {
-        let Ok(wire) = control::decode::<WireReceived>(payload) else {
+        let Ok((wire, said)) = control::decode_front::<WireReceived>(payload) else {
             self.failure = Some(format!("rank {rank} sent a malformed Resume"));
             return;
         };
         let has = Received::from_wire(&wire);
         let peer = &mut self.peers[rank.index()];
-        if peer.log.cut_at().contiguous() > has.contiguous() {
+        if peer.log.cut_at().exceeds(&has) {
             let (me, cut) = (self.me, peer.log.cut_at().contiguous());
             self.failure = Some(format!(
                 "rank {rank} cannot be recovered: it restarted from a state that lacks messages \
@@ -219,8 +286,10 @@ impl State {
         peer.has = has;
         peer.way = Way::Ready;
         peer.absent_life = false;
+        self.protocol.on_joined(rank, said);
+        self.commands_to_queues();
         self.mark_busy(rank);
-        if self.hooks.log_payload {
+        if self.tracks() {
             self.rebuild.push(rank);
         }
     }
@@ -260,11 +329,11 @@ impl State {
                         && self.unacknowledged.contains_key(&(rank, entry.ssn)))
             })
             .map(|entry| {
-                let len = entry.payload().len();
+                let len = entry.payload.len();
                 let kind = if len > eager_limit { Kind::RequestToSend } else { Kind::Eager };
                 let (flags, context, tag, ssn) = (entry.flags, entry.context, entry.tag, entry.ssn);
                 let header = Header { kind, flags, context, tag, len: len as u64, ssn };
-                (header, UserPtr::own(entry.payload()))
+                (header, UserPtr::own(self.memory.bytes(entry.payload)))
             })
             .collect();
         for request in settled {
@@ -298,8 +367,7 @@ impl State {
                         self.send_is_out(request);
                     }
                 } else {
-                    let len = header.len;
-                    let pending = super::Pending { payload, len, owned: None, request };
+                    let pending = super::Pending { header, payload, owned: None, request };
                     self.pending.insert((rank, ssn), pending);
                 }
                 self.announce(rank, header, None);
@@ -335,13 +403,13 @@ impl State {
             .iter()
             .enumerate()
             .filter(|&(index, received)| {
-                received.contiguous() > self.peers[index].told_cut && index != self.me.index()
+                received.exceeds(&self.peers[index].told_cut) && index != self.me.index()
             })
             .map(|(index, received)| (Rank(index as u32), received.clone()))
             .collect();
         for (rank, received) in cuts {
-            self.peers[rank.index()].told_cut = received.contiguous();
             let payload = control::encode(&received.to_wire());
+            self.peers[rank.index()].told_cut = received;
             self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
         }
         self.commands_to_queues();
@@ -375,7 +443,11 @@ impl State {
     /// The event logger is connected (again).
     pub(super) fn begin_logging(&mut self) {
         self.logger = Logger::Open;
+        self.batch = None;
         self.to_logger.retain(|frame| matches!(frame, event_log::Frame::Prune { .. }));
+        if self.hooks.piggyback {
+            self.queue_for_logger(event_log::Frame::Watch);
+        }
         match &self.fetch {
             Some(fetch) if !fetch.done => {
                 let from = EventNo(fetch.from.0 + fetch.records.len() as u64);
@@ -392,8 +464,17 @@ impl State {
         let me = self.me;
         match frame {
             event_log::Frame::Ack { written, durable } => {
+                if let Some((last, since)) = self.batch
+                    && last <= written
+                {
+                    self.batch = None;
+                    self.counters.logger_round_trips += 1;
+                    self.counters.logger_round_trip_ns += (self.now_ns)().saturating_sub(since);
+                }
                 self.protocol.on_stable(written, durable);
+                self.commands_to_queues();
             }
+            event_log::Frame::Stable { clocks } => self.protocol.on_stable_clocks(&clocks),
             event_log::Frame::Events { first, records } => {
                 let Some(fetch) = &mut self.fetch else { return };
                 let expected = fetch.from.0 + fetch.records.len() as u64;
@@ -424,7 +505,8 @@ impl State {
             }
             event_log::Frame::Append { .. }
             | event_log::Frame::Prune { .. }
-            | event_log::Frame::Fetch { .. } => {}
+            | event_log::Frame::Fetch { .. }
+            | event_log::Frame::Watch => {}
         }
     }
 }

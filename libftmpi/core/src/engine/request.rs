@@ -61,6 +61,8 @@ pub enum SendData {
         /// Their type.
         datatype: Datatype,
     },
+    /// Bytes of our own.
+    Owned(Vec<u8>),
 }
 
 /// Where a receive puts its payload, in memory of the program.

@@ -2,7 +2,8 @@
 
 use super::request::{Request, RequestKind};
 use super::{
-    Engine, Frame, Link, Out, Pending, Push, ReqId, SendData, SendMode, State, Token, Way, typed,
+    Engine, Frame, Link, Out, Peer, Pending, Push, ReqId, SendData, SendMode, State, Token, Way,
+    typed,
 };
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
@@ -27,38 +28,65 @@ impl<L: Link> Engine<L> {
             // The fast path: the channel is free, the protocol has nothing against it, and the
             // frame fits.
             let state = &mut self.state;
-            let peer = &mut state.peers[to.index()];
-            if !state.hooks.sends
-                && flags == 0
+            let peer = &state.peers[to.index()];
+            if flags == 0
                 && peer.way == Way::Ready
                 && peer.queue.is_empty()
                 && len <= self.link.eager_limit(to)
+                && state.short_way
+                && (!state.hooks.log_payload || !peer.has.contains(ssn))
+                && state.verdict(to, ssn) == SendVerdict::Go
+                && !(state.hooks.piggyback && state.protocol.has_piggyback(to))
             {
-                let header =
-                    Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
-                let mut frame = Frame { header, payload: ptr, sent: 0, begun: false };
-                state.counters.messages_sent += 1;
-                state.counters.bytes_sent += len as u64;
-                if self.link.push(to, &mut frame) == Push::Done {
-                    return None;
-                }
-                let request = ReqId(state.requests.insert(Request::send()));
-                let after = EventNo(0);
-                peer.queue.push_back(Out {
-                    frame,
-                    _owned: None,
-                    after,
-                    request: Some(request),
-                    gated_at: None,
-                    message: true,
-                });
-                state.mark_busy(to);
-                return Some(request);
+                let done = self.send_at_once(ssn, ptr, len, to, context, tag);
+                self.make_log_room();
+                return done;
             }
         }
         let request = self.isend_slow(ssn, data, to, context, tag, flags);
         self.make_log_room();
         request
+    }
+
+    /// Logs a message if the protocol wants that, and pushes it.
+    #[inline]
+    fn send_at_once(
+        &mut self,
+        ssn: Ssn,
+        mut payload: UserPtr,
+        len: usize,
+        to: Rank,
+        context: u16,
+        tag: i32,
+    ) -> Option<ReqId> {
+        let state = &mut self.state;
+        let header = Header { kind: Kind::Eager, flags: 0, context, tag, len: len as u64, ssn };
+        let mut frame = Frame { header, payload, sent: 0, begun: false };
+        state.counters.messages_sent += 1;
+        state.counters.bytes_sent += len as u64;
+        if state.hooks.log_payload {
+            let block = state.memory.take(len);
+            payload.store_away(state.memory.bytes_mut(block));
+            payload = UserPtr::own(state.memory.bytes(block));
+            state.peers[to.index()].log.keep(ssn, context, tag, 0, block);
+        }
+        if self.link.push(to, &mut frame) == Push::Done {
+            state.peers[to.index()].channel.sent += 1;
+            return None;
+        }
+        frame.payload = payload;
+        let request = ReqId(state.requests.insert(Request::send()));
+        state.peers[to.index()].queue.push_back(Out {
+            frame,
+            owned: None,
+            after: EventNo(0),
+            request: Some(request),
+            gated_at: None,
+            message: true,
+            marker: None,
+        });
+        state.mark_busy(to);
+        Some(request)
     }
 
     /// If the sender log is above its limit: asks for images, which let it be cut, and waits until
@@ -161,7 +189,31 @@ impl<L: Link> Engine<L> {
     }
 }
 
+impl Peer {
+    /// Brings the frame that was queued last before everything that has not begun to leave, but
+    /// behind frames that were brought forward earlier.
+    pub(super) fn bring_forward(&mut self) {
+        let Some(last) = self.queue.pop_back() else { return };
+        let begun = self.piggyback_frame.is_some()
+            || self.queue.front().is_some_and(|first| first.frame.begun);
+        let first = usize::from(begun && !self.queue.is_empty());
+        let earlier = self
+            .queue
+            .iter()
+            .skip(first)
+            .take_while(|out| out.frame.header.kind == Kind::Protocol)
+            .count();
+        self.queue.insert(first + earlier, last);
+    }
+}
+
 impl State {
+    /// Are messages counted, so that it is known which ones we have?
+    #[inline]
+    pub(super) fn tracks(&self) -> bool {
+        self.hooks.log_payload || self.waves.counted
+    }
+
     fn new_send(&mut self, unacknowledged: bool) -> ReqId {
         let mut request = Request::send();
         request.kind = RequestKind::Send { out: false, unacknowledged };
@@ -209,6 +261,7 @@ impl State {
         }
         let (payload, len, owned) = match data {
             SendData::Bytes { ptr, len } => (ptr, len, None),
+            SendData::Owned(bytes) => (UserPtr::own(&bytes), bytes.len(), Some(bytes)),
             SendData::Typed { .. } => {
                 let packed = typed::pack(&data);
                 (UserPtr::own(&packed), packed.len(), Some(packed))
@@ -217,7 +270,7 @@ impl State {
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
         if len > eager_limit {
             header.kind = Kind::RequestToSend;
-            let pending = Pending { payload, len: len as u64, owned, request: Some(request) };
+            let pending = Pending { header, payload, owned, request: Some(request) };
             self.pending.insert((to, ssn), pending);
             self.announce(to, header, None);
         } else {
@@ -238,10 +291,11 @@ impl State {
     ) -> Option<ReqId> {
         let sync = flags & FLAG_SYNC != 0;
         let len = typed::send_len(&data);
-        let mut block = self.memory.take(len);
-        typed::pack_into(&data, block.bytes_mut());
+        let block = self.memory.take(len);
+        typed::pack_away(&data, self.memory.bytes_mut(block));
+        let payload = UserPtr::own(self.memory.bytes(block));
         let peer = &mut self.peers[to.index()];
-        let payload = UserPtr::own(peer.log.keep(ssn, context, tag, flags, block).payload());
+        peer.log.keep(ssn, context, tag, flags, block);
         let known = peer.has.contains(ssn);
         let absent = peer.absent_life;
         if known && !sync {
@@ -264,8 +318,7 @@ impl State {
                 // The peer has the payload; the announcement only asks whether it was matched.
                 self.send_is_out(request);
             } else {
-                let len = len as u64;
-                let pending = Pending { payload, len, owned: None, request: Some(request) };
+                let pending = Pending { header, payload, owned: None, request: Some(request) };
                 self.pending.insert((to, ssn), pending);
             }
             self.announce(to, header, None);
@@ -295,17 +348,17 @@ impl State {
         let after = match self.verdict(to, header.ssn) {
             SendVerdict::Go => EventNo(0),
             SendVerdict::After(event) => event,
-            SendVerdict::Hold => EventNo(u64::MAX),
         };
         let frame = Frame { header, payload, sent: 0, begun: false };
         let peer = &mut self.peers[to.index()];
         peer.queue.push_back(Out {
             frame,
-            _owned: owned,
+            owned,
             after,
             request,
             gated_at: None,
             message: true,
+            marker: None,
         });
         self.mark_busy(to);
         self.want(to);
@@ -315,11 +368,9 @@ impl State {
         if !self.hooks.sends {
             return SendVerdict::Go;
         }
+        self.note_no_service();
         let verdict = self.protocol.on_send(to, ssn);
         self.commands_to_queues();
-        if verdict != SendVerdict::Go {
-            self.counters.gate_waits += 1;
-        }
         verdict
     }
 
@@ -338,11 +389,12 @@ impl State {
         let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
         let out = Out {
             frame,
-            _owned: Some(payload),
+            owned: Some(payload),
             after,
             request: None,
             gated_at: None,
             message: false,
+            marker: None,
         };
         self.peers[to.index()].queue.push_back(out);
         self.mark_busy(to);
@@ -359,6 +411,12 @@ impl State {
                 if peer.way == Way::Absent || peer.way == Way::Asked {
                     return false;
                 }
+                if let Some(greeting) = &mut peer.channel.greeting {
+                    if link.push(to, &mut greeting.frame) == Push::Full {
+                        return false;
+                    }
+                    peer.channel.greeting = None;
+                }
                 if link.push(to, &mut resume.frame) == Push::Full {
                     return false;
                 }
@@ -370,9 +428,31 @@ impl State {
                 return false;
             }
             if out.after > stable && !out.frame.begun {
-                out.gated_at.get_or_insert_with(|| link.clock());
+                if out.gated_at.is_none() {
+                    out.gated_at = Some(link.clock());
+                    self.counters.gate_waits += 1;
+                }
                 return false;
             }
+            if self.waves.closed && !out.frame.begun && out.marker.is_none() {
+                return false;
+            }
+            if let Some(mut marker) = out.marker.filter(|_| !out.frame.begun) {
+                marker.count = peer.channel.sent;
+                if let Some(owned) = &mut out.owned {
+                    owned.copy_from_slice(&marker.encode());
+                }
+            }
+            // What reveals a match goes behind all that the peer must know of it.
+            if self.hooks.piggyback
+                && !out.frame.begun
+                && (out.message || out.frame.header.kind == Kind::SyncAck)
+                && !self.push_piggyback(link, to)
+            {
+                return false;
+            }
+            let peer = &mut self.peers[to.index()];
+            let out = peer.queue.front_mut().expect("still the front");
             if let Some(since) = out.gated_at.take() {
                 self.counters.gate_wait_ns += ((link.clock() - since).max(0.0) * 1e9) as u64;
             }
@@ -380,10 +460,40 @@ impl State {
                 return false;
             }
             let out = peer.queue.pop_front().expect("the front was there");
+            self.has_left(to, &out);
             if let Some(request) = out.request {
                 self.send_is_out(request);
             }
         }
+    }
+
+    /// Pushes what the protocol puts before the next message to this peer; `true` if it is out.
+    fn push_piggyback<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
+        let peer = &mut self.peers[to.index()];
+        if peer.piggyback_frame.is_none() {
+            peer.piggyback.clear();
+            if !self.protocol.has_piggyback(to) {
+                return true;
+            }
+            let begin = L::now_ns();
+            self.protocol.piggyback(to, &mut peer.piggyback);
+            self.counters.piggyback_build_ns += L::now_ns().saturating_sub(begin);
+            if peer.piggyback.is_empty() {
+                return true;
+            }
+            let len = peer.piggyback.len() as u64;
+            let (kind, ssn) = (Kind::Piggyback, Ssn(0));
+            let header = Header { kind, flags: 0, context: 0, tag: 0, len, ssn };
+            let payload = UserPtr::own(&peer.piggyback);
+            peer.piggyback_frame = Some(Frame { header, payload, sent: 0, begun: false });
+        }
+        let peer = &mut self.peers[to.index()];
+        let Some(frame) = &mut peer.piggyback_frame else { return true };
+        if link.push(to, frame) == Push::Full {
+            return false;
+        }
+        peer.piggyback_frame = None;
+        true
     }
 
     /// The payload of a send may be reused.
@@ -421,8 +531,7 @@ impl State {
     pub(super) fn clear_to_send(&mut self, peer: Rank, ssn: Ssn) {
         // Not pending any more: the channel was renewed meanwhile and the message announced again.
         let Some(pending) = self.pending.remove(&(peer, ssn)) else { return };
-        let header =
-            Header { kind: Kind::Data, flags: 0, context: 0, tag: 0, len: pending.len, ssn };
+        let header = Header { kind: Kind::Data, flags: 0, ..pending.header };
         self.enqueue(peer, header, pending.payload, pending.owned, pending.request);
     }
 

@@ -10,6 +10,7 @@ pub(super) fn send_len(data: &SendData) -> usize {
         SendData::Typed { count, datatype, .. } => {
             datatype.total_size(*count).unwrap_or(u64::MAX) as usize
         }
+        SendData::Owned(bytes) => bytes.len(),
     }
 }
 
@@ -32,16 +33,18 @@ pub(super) fn pack(data: &SendData) -> Vec<u8> {
             out
         }
         SendData::Typed { ptr, count, datatype } => datatype.packed(*ptr, *count),
+        SendData::Owned(bytes) => bytes.clone(),
     }
 }
 
-/// The payload into a buffer of its length.
-pub(super) fn pack_into(data: &SendData, out: &mut [u8]) {
+/// The payload into a buffer of its length that will not be looked at soon.
+pub(super) fn pack_away(data: &SendData, out: &mut [u8]) {
     match data {
-        SendData::Bytes { ptr, .. } => ptr.read(out),
+        SendData::Bytes { ptr, .. } => ptr.store_away(out),
         SendData::Typed { ptr, count, datatype } => {
             datatype.pack(*ptr, *count, 0, out);
         }
+        SendData::Owned(bytes) => out.copy_from_slice(bytes),
     }
 }
 
@@ -50,6 +53,7 @@ pub(super) fn copy_out(data: &SendData, at: UserPtr, len: usize) {
     match data {
         SendData::Bytes { ptr, .. } => ptr.copy_to(at, len),
         SendData::Typed { .. } => at.write(&pack(data)[..len]),
+        SendData::Owned(bytes) => at.write(&bytes[..len]),
     }
 }
 

@@ -93,8 +93,24 @@ impl<L: Link> Mpi<L> {
         answer
     }
 
-    /// A context that is free on all members.
+    /// A context that is free on all members. The caller takes it before it waits for anything.
+    ///
+    /// Other threads may be looking for contexts at the same time: each call offers some that nobody
+    /// else here is offered, other ones when they have none in common. Only when none of these is
+    /// left come those that are offered to everybody.
     pub(super) fn agree(&mut self, scope: &Scope) -> Result<u16> {
+        const ATTEMPTS: u32 = 8;
+        for attempt in 0..ATTEMPTS {
+            let seed = (scope.tag as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
+            let offer = self.contexts.offer(scope.context, seed);
+            let mut mask = offer.mask;
+            let answer = self.and(scope, &mut mask);
+            self.contexts.withdraw(&offer);
+            answer?;
+            if let Some(context) = offer.first(&mask) {
+                return Ok(context);
+            }
+        }
         let mut mask = [0; WINDOW];
         for from in (0..Contexts::WORDS).step_by(WINDOW) {
             self.contexts.mask(from, &mut mask);

@@ -142,6 +142,7 @@ fn bad_rank<T>(rank: u32, members: &Members) -> Result<T> {
     bail!(Rank, "rank {} is not in a communicator of size {}", rank as i32, members.peers().len())
 }
 
+#[inline]
 pub(super) fn world_rank(members: &Members, rank: u32) -> Result<Rank> {
     match members.peers().world(rank) {
         Some(world) => Ok(world),

@@ -1,75 +1,167 @@
-//! `MPI_Bsend` and the buffer that the program attaches.
+//! `MPI_Bsend` and the buffers that the program attaches: to the process, to a communicator or to a
+//! session (MPI-4.1, 3.6).
 //!
 //! Guarantees: a buffered send completes at once, or fails with `MPI_ERR_BUFFER` when what is under
 //! way would not fit the attached buffer. The payload is kept in memory of ours; of the program's
-//! buffer only the size counts.
+//! buffer only the size counts. The buffer of a communicator goes before that of its session, and
+//! that before the one of the process.
 
-use super::Mpi;
+use super::{CommId, Mpi, Request, SessionId};
 use crate::bail;
 use crate::collective::{Piece, lend};
 use crate::engine::{Link, ReqId, SendData, SendMode};
 use crate::error::Result;
+use crate::request::{Active, Slot};
 use crate::usermem::{Scratch, UserPtr};
 use ftmpi_wire::Rank;
+use std::collections::BTreeMap;
 
 /// `MPI_BSEND_OVERHEAD`: what every message takes besides its payload.
 pub const BSEND_OVERHEAD: usize = 96;
 
+/// What a buffer is attached to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BufferOwner {
+    /// `MPI_Buffer_attach`
+    Process,
+    /// `MPI_Comm_attach_buffer`
+    Comm(CommId),
+    /// `MPI_Session_attach_buffer`
+    Session(SessionId),
+}
+
 struct Pending {
+    /// The how many-th buffered send of this rank.
+    number: u64,
     request: ReqId,
     copy: Scratch,
     bytes: usize,
 }
 
-/// The attached buffer and what is under way in it.
-#[derive(Default)]
-pub(super) struct BsendBuffer {
-    attached: Option<(UserPtr, usize)>,
+/// One attached buffer and what is under way in it.
+struct BsendBuffer {
+    at: UserPtr,
+    /// `None`: `MPI_BUFFER_AUTOMATIC`, as large as need be.
+    size: Option<usize>,
     pending: Vec<Pending>,
     used: usize,
 }
 
+/// The attached buffers.
+#[derive(Default)]
+pub(super) struct BsendBuffers {
+    buffers: BTreeMap<BufferOwner, BsendBuffer>,
+    sent: u64,
+}
+
 impl<L: Link> Mpi<L> {
-    /// `MPI_Buffer_attach`
-    pub fn buffer_attach(&mut self, buffer: UserPtr, bytes: i64) -> Result<()> {
-        if bytes < 0 {
-            bail!(Arg, "the size of the buffer is {bytes}, must not be negative");
-        }
-        if self.bsend.attached.is_some() {
+    /// `MPI_Buffer_attach` and its sisters. `bytes` is `None` for `MPI_BUFFER_AUTOMATIC`.
+    pub fn buffer_attach(
+        &mut self,
+        owner: BufferOwner,
+        at: UserPtr,
+        bytes: Option<i64>,
+    ) -> Result<()> {
+        self.buffer_owner(owner)?;
+        let size = match bytes {
+            Some(bytes) if bytes < 0 => {
+                bail!(Arg, "the size of the buffer is {bytes}, must not be negative")
+            }
+            Some(bytes) => Some(bytes as usize),
+            None => None,
+        };
+        if self.bsend.buffers.contains_key(&owner) {
             bail!(Buffer, "a buffer is attached already: detach it first");
         }
-        self.bsend.attached = Some((buffer, bytes as usize));
+        let buffer = BsendBuffer { at, size, pending: Vec::new(), used: 0 };
+        self.bsend.buffers.insert(owner, buffer);
         Ok(())
     }
 
-    /// `MPI_Buffer_detach`: waits for everything in it. A null address if none is attached.
-    pub fn buffer_detach(&mut self) -> Result<(UserPtr, i64)> {
-        self.flush_buffered();
-        let (buffer, bytes) = self.bsend.attached.take().unwrap_or((UserPtr::BOTTOM, 0));
-        Ok((buffer, bytes as i64))
+    /// `MPI_Buffer_detach` and its sisters: waits for everything in it. The address and the size, which
+    /// is `None` for `MPI_BUFFER_AUTOMATIC`; no address if none is attached.
+    pub fn buffer_detach(&mut self, owner: BufferOwner) -> Result<Option<(UserPtr, Option<i64>)>> {
+        self.buffer_owner(owner)?;
+        self.flush_buffer(owner);
+        let buffer = self.bsend.buffers.remove(&owner);
+        Ok(buffer.map(|buffer| (buffer.at, buffer.size.map(|size| size as i64))))
+    }
+
+    /// `MPI_Buffer_flush` and its sisters: waits for everything in it.
+    pub fn buffer_flush(&mut self, owner: BufferOwner) -> Result<()> {
+        self.buffer_owner(owner)?;
+        self.flush_buffer(owner);
+        Ok(())
+    }
+
+    /// `MPI_Buffer_iflush` and its sisters.
+    pub fn buffer_iflush(&mut self, owner: BufferOwner) -> Result<Request> {
+        self.buffer_owner(owner)?;
+        let comm = match owner {
+            BufferOwner::Comm(comm) => comm,
+            _ => CommId::WORLD,
+        };
+        self.new_request(Slot::once(comm, Active::Flush(owner, self.bsend.sent)))
+    }
+
+    /// Whether there is what the buffer belongs to.
+    fn buffer_owner(&self, owner: BufferOwner) -> Result<()> {
+        match owner {
+            BufferOwner::Process => Ok(()),
+            BufferOwner::Comm(comm) => self.comm(comm).map(|_| ()),
+            BufferOwner::Session(session) => self.session(session).map(|_| ()),
+        }
     }
 
     /// Waits for all buffered sends (`MPI_Finalize` does, too).
     pub fn flush_buffered(&mut self) {
-        while let Some(pending) = self.bsend.pending.pop() {
+        let owners: Vec<BufferOwner> = self.bsend.buffers.keys().copied().collect();
+        owners.into_iter().for_each(|owner| self.flush_buffer(owner));
+    }
+
+    fn flush_buffer(&mut self, owner: BufferOwner) {
+        let Some(buffer) = self.bsend.buffers.get_mut(&owner) else { return };
+        let pending = std::mem::take(&mut buffer.pending);
+        buffer.used = 0;
+        for pending in pending {
             self.engine.wait(pending.request);
             self.pool.give_back(pending.copy);
         }
-        self.bsend.used = 0;
     }
 
-    fn reap_buffered(&mut self) {
+    /// Whether the sends of a buffer up to this number are out.
+    pub(super) fn is_flushed(&self, owner: BufferOwner, until: u64) -> bool {
+        self.bsend.buffers.get(&owner).is_none_or(|buffer| {
+            let mut waiting = buffer.pending.iter().filter(|pending| pending.number <= until);
+            waiting.all(|pending| self.engine.is_done(pending.request))
+        })
+    }
+
+    /// Ends the sends of a buffer that are out.
+    pub(super) fn reap(&mut self, owner: BufferOwner) {
+        let Some(buffer) = self.bsend.buffers.get_mut(&owner) else { return };
         let mut i = 0;
-        while i < self.bsend.pending.len() {
-            if self.engine.is_done(self.bsend.pending[i].request) {
-                let pending = self.bsend.pending.swap_remove(i);
+        while i < buffer.pending.len() {
+            if self.engine.is_done(buffer.pending[i].request) {
+                let pending = buffer.pending.swap_remove(i);
                 self.engine.finish(pending.request);
-                self.bsend.used -= pending.bytes;
+                buffer.used -= pending.bytes;
                 self.pool.give_back(pending.copy);
             } else {
                 i += 1;
             }
         }
+    }
+
+    /// The buffer that a send on this communicator uses.
+    fn buffer_of(&self, comm: CommId) -> BufferOwner {
+        let attached = |owner: &BufferOwner| self.bsend.buffers.contains_key(owner);
+        let own = Some(BufferOwner::Comm(comm)).filter(attached);
+        let session = || {
+            let session = self.comm(comm).ok()?.session?;
+            Some(BufferOwner::Session(session)).filter(attached)
+        };
+        own.or_else(session).unwrap_or(BufferOwner::Process)
     }
 
     pub(super) fn send_buffered(
@@ -78,38 +170,54 @@ impl<L: Link> Mpi<L> {
         to: Rank,
         context: u16,
         tag: i32,
+        comm: CommId,
     ) -> Result<()> {
         let piece = match data {
             SendData::Bytes { ptr, len } => Piece::bytes(*ptr, *len),
+            SendData::Owned(bytes) => Piece::bytes(UserPtr::own(bytes), bytes.len()),
             SendData::Typed { ptr, count, datatype } => {
                 Piece::typed(*ptr, *count as usize, datatype)
             }
         };
         let bytes = piece.len() + BSEND_OVERHEAD;
-        let room = self.bsend.attached.map_or(0, |(_, size)| size);
-        self.reap_buffered();
-        if self.bsend.used + bytes > room {
+        let owner = self.buffer_of(comm);
+        self.reap(owner);
+        if self.free_in(owner) < bytes {
             self.engine.progress();
-            self.reap_buffered();
+            self.reap(owner);
         }
-        if self.bsend.used + bytes > room {
+        let free = self.free_in(owner);
+        if free < bytes {
+            let room = self.bsend.buffers.get(&owner).and_then(|buffer| buffer.size).unwrap_or(0);
             bail!(
                 Buffer,
-                "a buffered send needs {bytes} bytes (MPI_BSEND_OVERHEAD included), but {} of the \
-                 {room} bytes attached are free: attach a larger buffer",
-                room - self.bsend.used.min(room)
+                "a buffered send needs {bytes} bytes (MPI_BSEND_OVERHEAD included), but {free} of the \
+                 {room} bytes attached are free: attach a larger buffer"
             );
         }
         let mut copy = self.pool.take(piece.len());
         let packed = Piece::bytes(lend(&mut copy), piece.len());
         let _ = piece.copy_to(&packed);
+        self.bsend.sent += 1;
+        let number = self.bsend.sent;
         match self.engine.isend(packed.to_send(), to, context, tag, SendMode::Standard) {
             None => self.pool.give_back(copy),
             Some(request) => {
-                self.bsend.used += bytes;
-                self.bsend.pending.push(Pending { request, copy, bytes });
+                if let Some(buffer) = self.bsend.buffers.get_mut(&owner) {
+                    buffer.used += bytes;
+                    buffer.pending.push(Pending { number, request, copy, bytes });
+                }
             }
         }
         Ok(())
+    }
+
+    /// Bytes that are free in a buffer.
+    fn free_in(&self, owner: BufferOwner) -> usize {
+        match self.bsend.buffers.get(&owner) {
+            None => 0,
+            Some(BsendBuffer { size: None, .. }) => usize::MAX,
+            Some(BsendBuffer { size: Some(size), used, .. }) => size.saturating_sub(*used),
+        }
     }
 }

@@ -248,6 +248,9 @@ impl<L: Link> Mpi<L> {
     /// Runs a collective to its end.
     #[inline]
     pub fn collective(&mut self, comm: CommId, what: Collective<'_>) -> Result<()> {
+        if self.checks {
+            self.compare_calls(comm, &what)?;
+        }
         if let Some(answer) = self.fast_collective(comm, &what) {
             return answer;
         }

@@ -93,7 +93,9 @@ impl<L: Link> Mpi<L> {
     pub(super) fn establish(&mut self, parent: CommId, members: Members) -> Result<CommId> {
         self.contexts.take(members.context);
         let errhandler = self.inherited_errhandler(parent);
-        Ok(CommId(self.comms.insert(Comm::new(members, errhandler))?))
+        let mut new = Comm::new(members, errhandler);
+        new.session = self.comm(parent).ok().and_then(|parent| parent.session);
+        Ok(CommId(self.comms.insert(new)?))
     }
 
     /// Enters a communicator of `group` alone, if this rank is in it.
@@ -127,7 +129,7 @@ impl<L: Link> Mpi<L> {
         Ok(new)
     }
 
-    fn duplicate(&mut self, comm: CommId) -> Result<CommId> {
+    pub(super) fn duplicate(&mut self, comm: CommId) -> Result<CommId> {
         let old = self.members(comm)?;
         let topology = self.comm(comm)?.topology.clone();
         let scope = self.scope(comm)?;
@@ -144,7 +146,7 @@ impl<L: Link> Mpi<L> {
     pub fn comm_idup(&mut self, comm: CommId) -> Result<(CommId, Request)> {
         let parent = self.members(comm)?;
         let old = self.comm_mut(comm)?;
-        let (info, topology) = (old.info.clone(), old.topology.clone());
+        let (info, topology, session) = (old.info.clone(), old.topology.clone(), old.session);
         let scope = self.scope(comm)?;
         let errhandler = self.inherited_errhandler(comm);
         let members = Members {
@@ -156,6 +158,7 @@ impl<L: Link> Mpi<L> {
         let mut new = Comm::new(members, errhandler);
         new.info = info;
         new.topology = topology;
+        new.session = session;
         let new = CommId(self.comms.insert(new)?);
         let offer = self.contexts.offer(parent.context, self.comm(comm)?.sequence);
         let (task, masks) = self.start_agreement(&scope, &offer.mask)?;
@@ -205,14 +208,16 @@ impl<L: Link> Mpi<L> {
         let old = self.members(comm)?;
         let group = self.subgroup(group, &old.local)?;
         let scope = self.scope(comm)?;
-        let context = self.agree(&scope)?;
         let Some(remote) = &old.remote else {
+            let context = self.agree(&scope)?;
             return self.establish_group(comm, context, group);
         };
         // Each side tells the other the place of each member in its group.
         let place = group.local(self.engine.me());
         let mine = place.unwrap_or(u32::MAX).to_le_bytes();
         let places = self.collect_across(&scope, remote, &mine)?;
+        // The last exchange: nothing may wait between it and `establish`.
+        let context = self.agree(&scope)?;
         let mut chosen: Vec<(u32, Rank)> = Vec::new();
         for (i, place) in words(&places).enumerate() {
             if let (true, Some(world)) = (place != u32::MAX, remote.world(i as u32)) {
@@ -308,8 +313,22 @@ impl<L: Link> Mpi<L> {
         split: Option<SplitType>,
         key: i32,
     ) -> Result<Option<CommId>> {
-        let host = self.hosts.get(self.engine.me().index()).copied().unwrap_or(0);
+        let host = self.host_as_told();
         self.split(comm, split.map(|SplitType::Shared| (host & 0x7fff_ffff) as i32), key)
+    }
+
+    /// The number of this rank's host: in a later life, elsewhere, still that of the first one. (What the
+    /// others said comes from their messages, which a replay repeats anyway.)
+    fn host_as_told(&mut self) -> u32 {
+        match self.host {
+            Some(host) => host,
+            None => {
+                let live = self.hosts.get(self.engine.me().index()).copied().unwrap_or(0);
+                let host = self.observed(u64::from(live)) as u32;
+                self.host = Some(host);
+                host
+            }
+        }
     }
 
     /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on.

@@ -11,6 +11,8 @@ use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Look, Slot};
 
+use super::generalized::Asked;
+
 /// The answer of `MPI_Testany`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestAny {
@@ -18,7 +20,7 @@ pub enum TestAny {
     NoneActive,
     /// None is complete: flag false.
     Nothing,
-    /// This one is complete.
+    /// This one is complete. A status with an error is for [`Mpi::verdict`], after the index was told.
     Done(usize, Status),
 }
 
@@ -59,7 +61,7 @@ impl<L: Link> Mpi<L> {
         Ok(Request::at(index))
     }
 
-    fn look(&self, request: Request) -> Result<Look> {
+    pub(super) fn look(&self, request: Request) -> Result<Look> {
         match request {
             Request::NULL => return Ok(Look::Inactive),
             // Whether a send was complete at once depends on timing.
@@ -73,7 +75,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Is an open request complete now?
-    fn is_done(&self, request: Request) -> bool {
+    pub(super) fn is_done(&self, request: Request) -> bool {
         let slot = request.index().and_then(|index| self.requests.get(index));
         match slot.and_then(|slot| slot.active.as_ref()) {
             None | Some(Active::Known(_) | Active::Sent) => true,
@@ -84,20 +86,37 @@ impl<L: Link> Mpi<L> {
             }
             Some(Active::Schedule(id, _)) => self.engine.schedule_is_done(*id),
             Some(Active::Duplicate(duplicate)) => self.engine.schedule_is_done(duplicate.task),
-            Some(Active::Generalized(complete)) => *complete,
+            Some(Active::Generalized(generalized)) => generalized.complete,
+            Some(Active::Flush(owner, until)) => self.is_flushed(*owner, *until),
+            Some(Active::PartitionedSend(send)) => send.is_done(&self.engine),
+            Some(Active::PartitionedRecv(recv)) => recv.is_done(),
+            Some(Active::OneSided(transfer)) => self.transfer_looks_done(transfer),
         }
     }
 
     /// Blocks until the request is complete.
-    fn await_done(&mut self, request: Request) {
+    pub(super) fn await_done(&mut self, request: Request) {
+        self.look_after_partitions();
         while !self.is_done(request) {
-            self.engine.block();
+            self.block();
         }
+    }
+
+    /// One step of waiting.
+    pub(super) fn block(&mut self) {
+        self.engine.block();
+        self.look_after_partitions();
+    }
+
+    /// One look for a call that polls.
+    pub(super) fn poll_once(&mut self) {
+        self.engine.poll_once();
+        self.look_after_partitions();
     }
 
     /// Takes the result of an active request that is complete; it becomes null, or inactive if it is
     /// persistent.
-    fn collect(&mut self, request: &mut Request) -> Status {
+    pub(super) fn collect(&mut self, request: &mut Request) -> Status {
         let Some(index) = request.index() else {
             *request = Request::NULL;
             return Status::EMPTY;
@@ -110,7 +129,17 @@ impl<L: Link> Mpi<L> {
             *request = Request::NULL;
         }
         match active {
-            None | Some(Active::Generalized(_) | Active::Sent) => Status::EMPTY,
+            None | Some(Active::Sent) => Status::EMPTY,
+            Some(Active::Generalized(generalized)) => {
+                self.ask(Asked::QueryAndFree, generalized.callbacks);
+                Status::EMPTY
+            }
+            Some(Active::Flush(owner, _)) => {
+                self.reap(owner);
+                Status::EMPTY
+            }
+            Some(Active::PartitionedSend(send)) => self.finish_partitioned_send(*send),
+            Some(Active::PartitionedRecv(recv)) => self.finish_partitioned_recv(*recv),
             Some(Active::Known(status)) => status,
             Some(Active::Send(id)) => Status::sent(&self.engine.finish(id)),
             Some(Active::Recv(id, members)) => Status::received(&self.engine.finish(id), &members),
@@ -124,6 +153,10 @@ impl<L: Link> Mpi<L> {
                 })
             }
             Some(Active::Duplicate(duplicate)) => self.duplicated(*duplicate),
+            Some(Active::OneSided(transfer)) => {
+                self.transfer_is_done(&transfer);
+                Status { error: transfer.borrow().error, ..Status::EMPTY }
+            }
             Some(Active::Schedule(id, _)) => {
                 let schedule = self.engine.take_schedule(id);
                 let error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
@@ -132,7 +165,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    fn answer(&mut self, status: Status) -> Result<Status> {
+    /// What a call on one request that ended so returns.
+    pub fn verdict(&mut self, status: Status) -> Result<Status> {
         match status.error {
             None => Ok(status),
             Some(error) => {
@@ -146,7 +180,7 @@ impl<L: Link> Mpi<L> {
     #[inline]
     pub fn wait(&mut self, request: &mut Request) -> Result<Status> {
         let status = self.wait_one(request)?;
-        self.answer(status)
+        self.verdict(status)
     }
 
     #[inline]
@@ -187,12 +221,12 @@ impl<L: Link> Mpi<L> {
             }
         }
         let status = self.collect(request);
-        self.answer(status).map(Some)
+        self.verdict(status).map(Some)
     }
 
     /// Whether the program is told that an open request is complete; it is, then.
-    fn decide_done(&mut self, request: Request) -> bool {
-        self.engine.poll_once();
+    pub(super) fn decide_done(&mut self, request: Request) -> bool {
+        self.poll_once();
         match self.engine.decide() {
             Decision::Negative => false,
             Decision::Positive(_) => {
@@ -222,7 +256,7 @@ impl<L: Link> Mpi<L> {
         }
         let mut failed = None;
         for (i, request) in requests.iter_mut().enumerate() {
-            let one = self.wait_one(request)?;
+            let one = self.wait_at(request, i)?;
             self.note_failure(&one, &mut failed);
             status(i, &one);
         }
@@ -251,12 +285,21 @@ impl<L: Link> Mpi<L> {
         requests: &mut [Request],
         status: impl FnMut(usize, &Status),
     ) -> Result<bool> {
+        if !self.all_done(requests)? {
+            return Ok(false);
+        }
+        self.waitall(requests, status)?;
+        Ok(true)
+    }
+
+    /// Whether the program is told that all requests are complete; they are, then.
+    pub(super) fn all_done(&mut self, requests: &[Request]) -> Result<bool> {
         let mut open = false;
         for &request in requests.iter() {
             open |= self.look(request)? == Look::Open;
         }
         if open {
-            self.engine.poll_once();
+            self.poll_once();
             match self.engine.decide() {
                 Decision::Negative => return Ok(false),
                 Decision::Positive(_) => {}
@@ -269,17 +312,19 @@ impl<L: Link> Mpi<L> {
                 }
             }
         }
-        self.waitall(requests, status)?;
         Ok(true)
     }
 
-    fn is_open(&self, request: Request) -> bool {
+    pub(super) fn is_open(&self, request: Request) -> bool {
         matches!(self.look(request), Ok(Look::Open))
     }
 
     /// What is among the requests: the first that is complete for certain, the only open one, how
     /// many are open.
-    fn survey(&self, requests: &[Request]) -> Result<(Option<usize>, Option<usize>, usize)> {
+    pub(super) fn survey(
+        &self,
+        requests: &[Request],
+    ) -> Result<(Option<usize>, Option<usize>, usize)> {
         let (mut known, mut open, mut count) = (None, None, 0);
         for (i, &request) in requests.iter().enumerate() {
             match self.look(request)? {
@@ -294,7 +339,7 @@ impl<L: Link> Mpi<L> {
         Ok((known, open, count))
     }
 
-    fn first_done(&self, requests: &[Request]) -> Option<usize> {
+    pub(super) fn first_done(&self, requests: &[Request]) -> Option<usize> {
         requests.iter().position(|&request| self.is_open(request) && self.is_done(request))
     }
 
@@ -302,11 +347,21 @@ impl<L: Link> Mpi<L> {
         let Some(request) = requests.get_mut(i) else {
             bail!(Intern, "entry {i} of the requests was recorded as complete, but there is none")
         };
-        let status = self.wait_one(request)?;
-        Ok((i, self.answer(status)?))
+        Ok((i, self.wait_one(request)?))
     }
 
-    /// `MPI_Waitany`; `None`: nothing is active, index `MPI_UNDEFINED`.
+    /// Waits for a request whose status the call stores at `place` of an array.
+    fn wait_at(&mut self, request: &mut Request, place: usize) -> Result<Status> {
+        let before = self.questions.len();
+        let status = self.wait_one(request)?;
+        for question in &mut self.questions[before..] {
+            question.place = place;
+        }
+        Ok(status)
+    }
+
+    /// `MPI_Waitany`; `None`: nothing is active, index `MPI_UNDEFINED`. A status with an error is for
+    /// [`Mpi::verdict`], after the index was told.
     pub fn waitany(&mut self, requests: &mut [Request]) -> Result<Option<(usize, Status)>> {
         let (known, open, count) = self.survey(requests)?;
         if let Some(i) = known.or(if count == 1 { open } else { None }) {
@@ -326,7 +381,7 @@ impl<L: Link> Mpi<L> {
                     }
                 }
             }
-            self.engine.block();
+            self.block();
         };
         self.take_at(requests, i).map(Some)
     }
@@ -338,7 +393,7 @@ impl<L: Link> Mpi<L> {
             Some(i) => i,
             None if count == 0 => return Ok(TestAny::NoneActive),
             None => {
-                self.engine.poll_once();
+                self.poll_once();
                 match self.engine.decide() {
                     Decision::Negative => return Ok(TestAny::Nothing),
                     Decision::Positive(i) => i as usize,
@@ -376,12 +431,13 @@ impl<L: Link> Mpi<L> {
         self.some(requests, false, done)
     }
 
-    fn some(
+    /// The requests of which the program is told that they are complete; they are, or will be. `None`:
+    /// nothing is active.
+    pub(super) fn choose(
         &mut self,
-        requests: &mut [Request],
+        requests: &[Request],
         wait: bool,
-        mut done: impl FnMut(usize, usize, &Status),
-    ) -> Result<Option<usize>> {
+    ) -> Result<Option<Vec<usize>>> {
         let (known, open, count) = self.survey(requests)?;
         let mut chosen: Vec<usize> = Vec::new();
         if known.is_some() {
@@ -397,12 +453,12 @@ impl<L: Link> Mpi<L> {
             chosen.extend(open);
         } else {
             if !wait {
-                self.engine.poll_once();
+                self.poll_once();
             }
             loop {
                 // Anew after every wait: an image may have been taken in it.
                 match self.engine.decide() {
-                    Decision::Negative => return Ok(Some(0)),
+                    Decision::Negative => return Ok(Some(chosen)),
                     Decision::Positive(packed) => {
                         chosen = Choice::of(requests.len()).unpack(packed);
                         break;
@@ -418,61 +474,34 @@ impl<L: Link> Mpi<L> {
                         }
                         if !wait {
                             self.engine.answered_negative();
-                            return Ok(Some(0));
+                            return Ok(Some(chosen));
                         }
                     }
                 }
-                self.engine.block();
+                self.block();
             }
         }
+        Ok(Some(chosen))
+    }
+
+    fn some(
+        &mut self,
+        requests: &mut [Request],
+        wait: bool,
+        mut done: impl FnMut(usize, usize, &Status),
+    ) -> Result<Option<usize>> {
+        let Some(chosen) = self.choose(requests, wait)? else { return Ok(None) };
         let mut failed = None;
         for (n, &i) in chosen.iter().enumerate() {
             let Some(request) = requests.get_mut(i) else {
                 bail!(Intern, "entry {i} was recorded as complete, but there is none");
             };
-            let status = self.wait_one(request)?;
+            let status = self.wait_at(request, n)?;
             self.note_failure(&status, &mut failed);
             done(n, i, &status);
         }
         self.report(failed)?;
         Ok(Some(chosen.len()))
-    }
-
-    /// `MPI_Request_get_status`: the request stays.
-    pub fn request_get_status(&mut self, request: Request) -> Result<Option<Status>> {
-        match self.look(request)? {
-            Look::Inactive => return Ok(Some(Status::EMPTY)),
-            Look::Known => {}
-            Look::Open => {
-                if !self.decide_done(request) {
-                    return Ok(None);
-                }
-            }
-        }
-        let Some(index) = request.index() else { return Ok(Some(Status::EMPTY)) };
-        // What the program was told stays so: the result moves from the engine into the slot.
-        let Some(slot) = self.requests.get_mut(index) else { return Ok(Some(Status::EMPTY)) };
-        let comm = slot.comm;
-        match slot.active {
-            Some(Active::Generalized(_)) => return Ok(Some(Status::EMPTY)),
-            Some(Active::Send(id)) => {
-                // Asked again next time, as it would be if it had been complete at once.
-                slot.active = Some(Active::Sent);
-                let status = Status::sent(&self.engine.finish(id));
-                return Ok(Some(status));
-            }
-            Some(Active::Sent) => return Ok(Some(Status::EMPTY)),
-            _ => {}
-        }
-        let kept = Slot { comm, active: slot.active.take(), template: None };
-        let template = slot.template.take();
-        let moved = self.requests.insert(kept)?;
-        let status = self.collect(&mut Request::at(moved));
-        if let Some(slot) = self.requests.get_mut(index) {
-            slot.active = Some(Active::Known(status));
-            slot.template = template;
-        }
-        Ok(Some(status))
     }
 
     /// `MPI_Request_free`: what is under way goes on.
@@ -487,6 +516,20 @@ impl<L: Link> Mpi<L> {
             self.blamed = slot.comm;
             if let Some(Active::Duplicate(_)) = slot.active {
                 bail!(Request, "the request of MPI_Comm_idup cannot be freed: complete it");
+            }
+            if let Some(Active::PartitionedSend(_) | Active::PartitionedRecv(_)) = slot.active {
+                bail!(
+                    Request,
+                    "partitioned communication is under way: complete it before freeing it"
+                );
+            }
+            if let Some(Active::Generalized(generalized)) = &mut slot.active
+                && !generalized.complete
+            {
+                // `MPI_Grequest_complete` still needs it.
+                generalized.released = true;
+                *request = Request::NULL;
+                return Ok(());
             }
             match slot.active.take() {
                 Some(Active::Exchange { send: Some(send), recv, copy: Some(copy), .. }) => {
@@ -512,6 +555,9 @@ impl<L: Link> Mpi<L> {
         match active {
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.free_when_done(id),
             Some(Active::Schedule(id, _)) => self.engine.detach_schedule(id),
+            Some(Active::Generalized(generalized)) => {
+                self.ask(Asked::Free, generalized.callbacks);
+            }
             Some(Active::Exchange { send, recv, .. }) => {
                 for id in send.into_iter().chain(recv) {
                     self.engine.free_when_done(id);
@@ -536,24 +582,10 @@ impl<L: Link> Mpi<L> {
             Some(Active::Schedule(..) | Active::Duplicate(_)) => {
                 bail!(Request, "a collective operation cannot be cancelled")
             }
-            _ => Ok(()),
-        }
-    }
-
-    /// `MPI_Grequest_start`; its callbacks are the front's.
-    pub fn grequest_start(&mut self) -> Result<Request> {
-        self.new_request(Slot::once(CommId::WORLD, Active::Generalized(false)))
-    }
-
-    /// `MPI_Grequest_complete`
-    pub fn grequest_complete(&mut self, request: Request) -> Result<()> {
-        let slot = request.index().and_then(|index| self.requests.get_mut(index));
-        match slot.and_then(|slot| slot.active.as_mut()) {
-            Some(Active::Generalized(complete)) => {
-                *complete = true;
-                Ok(())
+            Some(Active::PartitionedSend(_) | Active::PartitionedRecv(_)) => {
+                bail!(Request, "partitioned communication cannot be cancelled")
             }
-            _ => bail!(Request, "{:#010x} is no generalized request", request.0),
+            _ => Ok(()),
         }
     }
 }

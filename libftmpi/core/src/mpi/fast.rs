@@ -176,8 +176,9 @@ impl<L: Link> Mpi<L> {
         let mut mask = 1;
         while mask < n {
             if place & mask != 0 {
-                let recv = self.get(line, at, len, (place - mask + root) % n, 0);
-                self.got(recv, &mut error);
+                let from = Source::Rank(self.world_of(line, (place - mask + root) % n));
+                let into = RecvData::Bytes { ptr: at, len };
+                error = self.engine.recv(into, from, line.context, Tag::Is(line.tag)).error;
                 break;
             }
             mask *= 2;

@@ -28,6 +28,10 @@ impl ErrhandlerId {
     pub const ABORT: Self = Self(2);
 }
 
+/// A session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u32);
+
 /// A request, by its MPICH handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]

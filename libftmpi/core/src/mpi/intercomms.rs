@@ -41,10 +41,31 @@ impl<L: Link> Mpi<L> {
             None
         };
         let scope = self.scope(local)?;
-        // What this side offers: contexts that are free on all its members, and who they are.
+        // What this side offers: contexts that are free on all its members, and who they are. Two
+        // threads at the same time would offer the same ones.
+        if std::mem::replace(&mut self.bridging, true) {
+            bail!(
+                Other,
+                "another thread of this process is making an intercommunicator: one at a time"
+            );
+        }
+        let answer = self.bridge(local, &members, &scope, local_leader, bridge, tag);
+        self.bridging = false;
+        answer
+    }
+
+    fn bridge(
+        &mut self,
+        local: CommId,
+        members: &Members,
+        scope: &Scope,
+        local_leader: u32,
+        bridge: Option<(Rank, u16)>,
+        tag: i32,
+    ) -> Result<CommId> {
         let mut mask = vec![0; Contexts::WORDS];
         self.contexts.mask(0, &mut mask);
-        self.and_within(&scope, &mut mask)?;
+        self.and_within(scope, &mut mask)?;
         let mut theirs = Vec::new();
         if let Some((world, context)) = bridge {
             let mut offer: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -52,9 +73,9 @@ impl<L: Link> Mpi<L> {
             theirs = self.trade(world, context, private_tag(tag), &offer)?;
         }
         let mut len = (theirs.len() as u64).to_le_bytes();
-        self.broadcast(&scope, local_leader, &mut len)?;
+        self.broadcast(scope, local_leader, &mut len)?;
         theirs.resize(u64::from_le_bytes(len) as usize, 0);
-        self.broadcast(&scope, local_leader, &mut theirs)?;
+        self.broadcast(scope, local_leader, &mut theirs)?;
         if theirs.len() < MASK {
             bail!(Intern, "the offer of the other group is cut short");
         }

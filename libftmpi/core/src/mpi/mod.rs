@@ -11,35 +11,58 @@
 //! | `point` | send, receive, probe |
 //! | `buffered` | `MPI_Bsend` and its buffer |
 //! | `completion` | wait, test, free, cancel |
-//! | `persistent` | start |
+//! | `inquiry`, `generalized` | status of requests that stay; requests that the program completes |
+//! | `persistent`, `partitioned` | start; messages whose parts become ready one by one |
+//! | `checks` | what is compared and reported on request |
+//! | `sessions` | sessions, process sets, communicators from groups |
 //! | `collectives`, `fast` | all collectives, in three forms; short ones without a schedule |
 //! | `communicators`, `agreement`, `intercomms` | making and freeing communicators |
 //! | `properties` | names, error handlers, attributes, info |
 //! | `topologies` | grids and graphs |
+//! | `files`, `file_access`, `counters` | files |
+//! | `windows`, `epochs`, `one_sided` | windows, their synchronisation, operations on them |
 
 mod agreement;
 mod arguments;
 mod buffered;
+mod checks;
 mod collectives;
 mod communicators;
 mod completion;
+mod counters;
+mod epochs;
 mod fast;
+mod file_access;
+mod files;
+mod generalized;
 mod ids;
+mod inquiry;
 mod intercomms;
+mod one_sided;
+pub(crate) mod partitioned;
 mod persistent;
 mod point;
 mod properties;
+mod sessions;
 mod status;
 #[cfg(test)]
 mod tests;
 mod topologies;
+mod windows;
 
 pub use arguments::{Buffer, Counts, Peer, SendKind};
+pub use buffered::BufferOwner;
 pub use collectives::Collective;
 pub use communicators::SplitType;
 pub use completion::TestAny;
-pub use ids::{CommId, ErrhandlerId, Message, Request};
+pub use epochs::Assert;
+pub use file_access::{FileBuffer, Pointer};
+pub use files::Whence;
+pub use generalized::{Asked, Question};
+pub use ids::{CommId, ErrhandlerId, Message, Request, SessionId};
+pub use one_sided::{OneSided, OriginBuffer, TargetBuffer};
 pub use properties::{Errhandler, Language};
+pub use sessions::PROCESS_SETS;
 pub use status::Status;
 
 pub use crate::engine::Tag;
@@ -51,13 +74,16 @@ use crate::comm::{Comm, Contexts, Members};
 use crate::datatype::TypeTable;
 use crate::engine::{Engine, Link, MessageId};
 use crate::error::Result;
+use crate::file::Files;
 use crate::group::{Group, GroupTable};
 use crate::info::InfoTable;
 use crate::op::OpTable;
 use crate::request::Slot;
 use crate::slab::Slab;
-use buffered::BsendBuffer;
+use buffered::BsendBuffers;
+use partitioned::Partitions;
 use properties::Handlers;
+use sessions::Session;
 use std::rc::Rc;
 
 /// The largest tag of a program (`MPI_TAG_UB`).
@@ -77,15 +103,25 @@ pub struct Mpi<L: Link> {
     pub infos: InfoTable,
     /// Keys of attributes.
     pub keyvals: Keyvals,
+    files: Files,
     comms: Slab<Comm>,
     contexts: Contexts,
+    /// A thread is making an intercommunicator.
+    bridging: bool,
     requests: Slab<Slot>,
     messages: Slab<(MessageId, CommId, Rc<Members>)>,
     pool: Pool,
     handlers: Handlers,
-    bsend: BsendBuffer,
-    /// Number of each rank's host.
+    bsend: BsendBuffers,
+    partitions: Partitions,
+    sessions: Slab<Session>,
+    questions: Vec<Question>,
+    checks: bool,
+    /// Number of each rank's host, as this life found it.
     hosts: Vec<u32>,
+    /// That of this rank, as the program was told.
+    host: Option<u32>,
+    processor_name: Option<Vec<u8>>,
     blamed: CommId,
     last_status: Status,
 }
@@ -114,14 +150,22 @@ impl<L: Link> Mpi<L> {
             groups: GroupTable::default(),
             infos: InfoTable::default(),
             keyvals: Keyvals::default(),
+            files: Files::default(),
             comms,
             contexts,
+            bridging: false,
             requests: Slab::new(),
             messages: Slab::new(),
             pool: Pool::default(),
             handlers: Handlers::default(),
-            bsend: BsendBuffer::default(),
+            bsend: BsendBuffers::default(),
+            partitions: Partitions::default(),
+            sessions: Slab::new(),
+            questions: Vec::new(),
+            checks: false,
             hosts,
+            host: None,
+            processor_name: None,
             blamed: CommId::WORLD,
             last_status: Status::EMPTY,
         }

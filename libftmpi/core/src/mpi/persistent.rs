@@ -1,7 +1,7 @@
 //! Persistent requests: start.
 
 use super::point::mode;
-use super::{Mpi, Request, Status};
+use super::{CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::engine::Link;
 use crate::error::Result;
@@ -21,10 +21,17 @@ impl<L: Link> Mpi<L> {
         if slot.active.is_some() {
             bail!(Request, "the request is started already: complete it before starting it again");
         }
-        self.blamed = slot.comm;
-        let active = self.begin(&template)?;
-        if let Some(slot) = request.index().and_then(|index| self.requests.get_mut(index)) {
+        let comm = slot.comm;
+        self.blamed = comm;
+        let active = self.begin(&template, comm)?;
+        let receives = matches!(active, Active::PartitionedRecv(_));
+        if let Some(index) = request.index()
+            && let Some(slot) = self.requests.get_mut(index)
+        {
             slot.active = Some(active);
+            if receives {
+                self.expect_partitions(index);
+            }
         }
         Ok(())
     }
@@ -34,12 +41,12 @@ impl<L: Link> Mpi<L> {
         requests.iter().try_for_each(|&request| self.start(request))
     }
 
-    fn begin(&mut self, template: &Template) -> Result<Active> {
+    fn begin(&mut self, template: &Template, comm: CommId) -> Result<Active> {
         Ok(match template {
             Template::Send { to: None, .. } => Active::Known(Status::EMPTY),
             Template::Send { kind, data, to: Some((to, context)), tag } => {
                 if *kind == super::SendKind::Buffered {
-                    self.send_buffered(&data.to_send(), *to, *context, *tag)?;
+                    self.send_buffered(&data.to_send(), *to, *context, *tag, comm)?;
                     return Ok(Active::Known(Status::EMPTY));
                 }
                 match self.engine.isend(data.to_send(), *to, *context, *tag, mode(*kind)) {
@@ -51,6 +58,12 @@ impl<L: Link> Mpi<L> {
             Template::Recv { into, from: Some((source, context)), tag, members } => {
                 let request = self.engine.irecv(into.to_receive(), *source, *context, *tag);
                 Active::Recv(request, Rc::clone(members))
+            }
+            Template::PartitionedSend(parts) => {
+                Active::PartitionedSend(Box::new(self.begin_partitioned_send(parts)))
+            }
+            Template::PartitionedRecv(parts) => {
+                Active::PartitionedRecv(Box::new(self.begin_partitioned_recv(parts)))
             }
             Template::Collective(call, comm, members) => {
                 let schedule = Box::new(self.schedule(call, *comm, members)?);

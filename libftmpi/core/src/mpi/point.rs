@@ -38,7 +38,7 @@ impl<L: Link> Mpi<L> {
         let data = self.outgoing(buffer, count, datatype)?;
         let Destination::To(to, context) = destination else { return Ok(()) };
         if kind == SendKind::Buffered {
-            return self.send_buffered(&data, to, context, tag);
+            return self.send_buffered(&data, to, context, tag, comm);
         }
         if let Some(request) = self.engine.isend(data, to, context, tag, mode(kind)) {
             let done = self.engine.wait(request);
@@ -67,7 +67,7 @@ impl<L: Link> Mpi<L> {
         let data = self.outgoing(buffer, count, datatype)?;
         let Destination::To(to, context) = destination else { return Ok(Request::DONE) };
         if kind == SendKind::Buffered {
-            self.send_buffered(&data, to, context, tag)?;
+            self.send_buffered(&data, to, context, tag, comm)?;
             return Ok(Request::DONE);
         }
         match self.engine.isend(data, to, context, tag, mode(kind)) {
@@ -112,8 +112,7 @@ impl<L: Link> Mpi<L> {
         let tag = recv_tag(tag)?;
         let into = self.incoming(buffer, count, datatype)?;
         let Origin::From(source, context) = origin else { return Ok(Status::PROC_NULL) };
-        let request = self.engine.irecv(into, source, context, tag);
-        let done = self.engine.wait(request);
+        let done = self.engine.recv(into, source, context, tag);
         self.received(&done, comm)
     }
 

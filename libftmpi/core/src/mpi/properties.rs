@@ -3,7 +3,7 @@
 use super::{CommId, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
 use crate::bail;
-use crate::engine::Link;
+use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::info::InfoId;
 use crate::slab::Slab;
@@ -77,8 +77,11 @@ impl Handlers {
     }
 }
 
+/// Bytes of a fact in one recorded value.
+const FACT_BYTES: usize = 7;
+
 /// `MPI_MAX_OBJECT_NAME` without the final zero.
-const NAME_MAX: usize = 127;
+pub(super) const NAME_MAX: usize = 127;
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Comm_create_errhandler`
@@ -121,6 +124,19 @@ impl<L: Link> Mpi<L> {
         comm.and_then(|comm| self.handlers.get(comm.errhandler)).unwrap_or(Errhandler::Fatal)
     }
 
+    /// What a handler does.
+    #[must_use]
+    pub fn errhandler(&self, id: ErrhandlerId) -> Errhandler {
+        self.handlers.get(id).unwrap_or(Errhandler::Fatal)
+    }
+
+    /// One more object has this handler.
+    pub(super) fn retain_errhandler(&mut self, id: ErrhandlerId) -> Result<()> {
+        self.handlers.get(id)?;
+        self.handlers.retain(id);
+        Ok(())
+    }
+
     /// A new communicator takes over the error handler of its parent.
     pub(super) fn inherited_errhandler(&mut self, parent: CommId) -> ErrhandlerId {
         let id = self.comm(parent).map_or(ErrhandlerId::FATAL, |comm| comm.errhandler);
@@ -130,6 +146,44 @@ impl<L: Link> Mpi<L> {
 
     pub(super) fn release_errhandler(&mut self, id: ErrhandlerId) {
         self.handlers.release(id);
+    }
+
+    /// `MPI_Get_processor_name`: what `ask` says the first time, in every life of this rank.
+    pub fn processor_name(&mut self, ask: impl FnOnce() -> Result<Vec<u8>>) -> Result<&[u8]> {
+        if self.processor_name.is_none() {
+            let live = ask()?;
+            self.processor_name = Some(self.fact(&live));
+        }
+        Ok(self.processor_name.as_deref().unwrap_or_default())
+    }
+
+    /// A number that depends on timing, as the program is told it: recorded, and repeated in a replay.
+    pub fn observed(&mut self, live: u64) -> u64 {
+        match self.engine.decide() {
+            Decision::Positive(value) => value,
+            Decision::Live | Decision::Negative => {
+                self.engine.answered(live);
+                live
+            }
+        }
+    }
+
+    /// Bytes about the outside world, recorded like the answers of calls: seven at a time, each with
+    /// how many there are and whether more follow.
+    fn fact(&mut self, live: &[u8]) -> Vec<u8> {
+        let mut known = Vec::new();
+        loop {
+            let rest = live.get(known.len()..).unwrap_or_default();
+            let piece = &rest[..rest.len().min(FACT_BYTES)];
+            let head = piece.len() as u64 | u64::from(rest.len() > FACT_BYTES) << 3;
+            let value = piece.iter().rev().fold(0, |v, &byte| v << 8 | u64::from(byte));
+            let value = self.observed(value << 8 | head);
+            let len = (value & 7) as usize;
+            known.extend(&value.to_le_bytes()[1..=len]);
+            if value >> 3 & 1 == 0 {
+                return known;
+            }
+        }
     }
 
     /// `MPI_Comm_set_name`; longer names are cut.

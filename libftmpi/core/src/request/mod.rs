@@ -3,8 +3,10 @@
 use crate::collective::{Call, Piece};
 use crate::comm::{Members, Offer};
 use crate::engine::{ReqId, Source, Tag, TaskId};
-use crate::mpi::{CommId, SendKind, Status};
+use crate::mpi::partitioned::{PartitionedRecv, PartitionedSend, Parts};
+use crate::mpi::{BufferOwner, CommId, SendKind, Status};
 use crate::usermem::Scratch;
+use crate::window::SharedTransfer;
 use ftmpi_wire::Rank;
 use std::rc::Rc;
 
@@ -31,10 +33,42 @@ pub enum Active {
     Schedule(TaskId, Rc<Members>),
     /// `MPI_Comm_idup`: the agreement on a context.
     Duplicate(Box<Duplicate>),
+    /// A one-sided operation.
+    OneSided(SharedTransfer),
     /// Complete without any doubt: was so when it was made, or the program has been told.
     Known(Status),
     /// A generalized request: complete when the program says so.
-    Generalized(bool),
+    Generalized(Generalized),
+    /// `MPI_Buffer_iflush`: complete when the buffered sends up to a number are out.
+    Flush(BufferOwner, u64),
+    /// The send half of partitioned communication.
+    PartitionedSend(Box<PartitionedSend>),
+    /// The receive half of partitioned communication.
+    PartitionedRecv(Box<PartitionedRecv>),
+}
+
+/// A generalized request.
+#[derive(Debug, Clone, Copy)]
+pub struct Generalized {
+    /// What the program gave for it.
+    pub callbacks: Callbacks,
+    /// `MPI_Grequest_complete` was called.
+    pub complete: bool,
+    /// `MPI_Request_free` was called before that.
+    pub released: bool,
+}
+
+/// The functions of a generalized request and their argument. Only a front knows how to call them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Callbacks {
+    /// Fills in the status.
+    pub query: usize,
+    /// Frees what the program keeps for the request.
+    pub free: usize,
+    /// Told of `MPI_Cancel`.
+    pub cancel: usize,
+    /// `extra_state`
+    pub state: usize,
 }
 
 /// A communicator whose context is being agreed upon.
@@ -77,6 +111,10 @@ pub enum Template {
     },
     /// A collective.
     Collective(Box<Call>, CommId, Rc<Members>),
+    /// The send half of partitioned communication.
+    PartitionedSend(Parts),
+    /// The receive half of partitioned communication.
+    PartitionedRecv(Parts),
 }
 
 /// A request of the program.
@@ -118,7 +156,9 @@ impl Slot {
     pub fn look(&self) -> Look {
         match &self.active {
             None => Look::Inactive,
-            Some(Active::Known(_) | Active::Generalized(true)) => Look::Known,
+            Some(Active::Known(_) | Active::Generalized(Generalized { complete: true, .. })) => {
+                Look::Known
+            }
             Some(_) => Look::Open,
         }
     }

@@ -2,6 +2,7 @@
 
 mod collectives;
 mod communicators;
+mod later;
 mod loopback;
 mod point;
 

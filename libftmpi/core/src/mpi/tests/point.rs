@@ -1,6 +1,6 @@
 //! Point-to-point communication and completion.
 
-use super::super::{Message, Peer, Request, SendKind, Status, Tag, TestAny};
+use super::super::{BufferOwner, Message, Peer, Request, SendKind, Status, Tag, TestAny};
 use super::{INT, Rank0, WORLD, lend, me, recv, run, send};
 use crate::datatype::Datatype;
 use crate::error::ErrorClass;
@@ -183,15 +183,16 @@ fn buffered_sends_are_accounted() {
         assert_eq!(answer.unwrap_err().class, ErrorClass::Buffer);
         let mut space = vec![0u8; 3 * 4096];
         let p = lend(&mut space);
-        mpi.buffer_attach(p, 3 * 4096 + 288).unwrap();
-        assert!(mpi.buffer_attach(p, 1).is_err());
+        let owner = BufferOwner::Process;
+        mpi.buffer_attach(owner, p, Some(3 * 4096 + 288)).unwrap();
+        assert!(mpi.buffer_attach(owner, p, Some(1)).is_err());
         for k in 0..3 {
             v.fill(k);
             mpi.send(SendKind::Buffered, lend(&mut v), 1000, INT, to, k, WORLD).unwrap();
         }
         v.fill(-1);
-        assert_eq!(mpi.buffer_detach().unwrap(), (p, 3 * 4096 + 288));
-        assert!(mpi.buffer_detach().unwrap().0.is_null());
+        assert_eq!(mpi.buffer_detach(owner).unwrap(), Some((p, Some(3 * 4096 + 288))));
+        assert_eq!(mpi.buffer_detach(owner).unwrap(), None);
     });
 }
 

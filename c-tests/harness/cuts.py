@@ -1,0 +1,131 @@
+"""Connections between ranks that break while no rank dies: the ranks join again and nothing is
+lost, no process is replaced. Under `none` it is one clear error. The sockets are shut down from
+outside (`pidfd_getfd`), as a router that forgets a connection would."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import socket
+import time
+from pathlib import Path
+
+from . import reports
+from .bad_input import clear
+from .core import Setting, run
+from .faults import RANKS, Jobs, judge, program_pids
+
+SYS_PIDFD_GETFD = 438
+EVERY_S = 0.25
+
+
+class Cutter:
+    """Shuts down a random connection of a random rank, again and again."""
+
+    def __init__(self, program: Path, seed: int, most: int = 1000):
+        self.program, self.random, self.left = program, random.Random(seed), most
+        self.next = time.monotonic() + 1.0
+        self.cut = 0
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def __call__(self, process) -> None:
+        if time.monotonic() < self.next or self.left <= 0:
+            return
+        self.next = time.monotonic() + EVERY_S
+        # Both ends of a channel between ranks are in ranks: servers and agents are left alone.
+        ends = [end for pid in program_pids(process.pid, self.program) for end in sockets(pid)]
+        inner = {(mine, theirs) for _, _, mine, theirs in ends}
+        ends = [end for end in ends if (end[3], end[2]) in inner]
+        if ends:
+            pid, fd, *_ = self.random.choice(ends)
+            if self.shut(pid, fd):
+                self.cut += 1
+                self.left -= 1
+
+    def shut(self, pid: int, fd: int) -> bool:
+        try:
+            handle = os.pidfd_open(pid)
+        except OSError:
+            return False
+        try:
+            copy = self.libc.syscall(SYS_PIDFD_GETFD, handle, fd, 0)
+            if copy < 0:
+                return False
+            with socket.socket(fileno=copy) as theirs:
+                theirs.shutdown(socket.SHUT_RDWR)
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+
+
+def sockets(pid: int) -> list[tuple[int, int, str, str]]:
+    """Connected TCP sockets of a process: (pid, descriptor, own address, peer's)."""
+    try:
+        table = Path("/proc", str(pid), "net/tcp").read_text().splitlines()[1:]
+        by_inode = {}
+        for line in table:
+            words = line.split()
+            if words[3] == "01":
+                by_inode[words[9]] = (words[1], words[2])
+        found = []
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target.startswith("socket:[") and target[8:-1] in by_inode:
+                found.append((pid, int(name), *by_inode[target[8:-1]]))
+        return found
+    except OSError:
+        return []
+
+
+def possible() -> str | None:
+    """Whether a descriptor of another process can be had here."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = os.pidfd_open(os.getpid())
+    copy = libc.syscall(SYS_PIDFD_GETFD, handle, 0, 0)
+    os.close(handle)
+    if copy < 0:
+        return f"pidfd_getfd: {os.strerror(ctypes.get_errno())}"
+    os.close(copy)
+    return None
+
+
+def cuts(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    lack = possible()
+    if lack:
+        setting.results.skip("connections cut", lack)
+        return
+    jobs = Jobs(setting, 4)
+    for name in ("probe_loop", "traffic", "collectives") if setting.full else ("traffic",):
+        job, why = jobs.make(name, setting.seed)
+        test = f"connections cut again and again under {name}, seed {setting.seed}"
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        cutter = Cutter(job.program, setting.seed)
+        outcome = run(
+            [*setting.mpiexec(RANKS, "--transport", "tcp", "--report", file), job.program,
+             *job.arguments], timeout=setting.timeout, cwd=where, meanwhile=cutter)
+        problem, note = judge(outcome, file, job.says, 0)
+        what, _ = reports.read(file)
+        if problem is None and what and what["failures"]:
+            problem = f"a cut was taken for a death: {what['failures'][0]}"
+        if problem is None and cutter.cut < 4:
+            problem = f"only {cutter.cut} connections could be cut"
+        setting.results.check(test, problem, f"{note}, {cutter.cut} cuts")
+    job, why = Jobs(setting, 20).make("traffic", setting.seed)
+    if job is None:
+        setting.results.bad("a connection cut under `none`", why)
+        return
+    outcome = run(
+        [*setting.mpiexec(RANKS, "--transport", "tcp", "--protocol", "none"), job.program,
+         *job.arguments], timeout=setting.timeout, cwd=setting.fresh("run"),
+        meanwhile=Cutter(job.program, setting.seed, 1))
+    setting.results.check("a connection cut under `none` is one clear error",
+                          clear(outcome, "lost its connection to rank"))

@@ -1,0 +1,116 @@
+"""What `--report` must say: every field there, of its kind, and in agreement with the others and
+with what the run showed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+NUMBER = (int, float)
+
+FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "recovery": str, "image": (int, type(None)),
+           "replayed": int, "detect_ms": (*NUMBER, type(None)), "restore_ms": (*NUMBER, type(None)),
+           "catch_up_ms": (*NUMBER, type(None))}
+WHOLE = {"protocol": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,
+         "exit_code": int, "failures": list, "checkpoints": dict, "messages": dict, "logs": dict,
+         "servers_restarted": int, "pids": list}
+CHECKPOINTS = {"count": int, "failed": int, "bytes": int, "pause_ms_mean": NUMBER,
+               "pause_ms_max": NUMBER, "duration_ms_mean": NUMBER, "duration_ms_max": NUMBER}
+MESSAGES = {"sent": int, "payload_bytes": int, "received": int, "received_bytes": int,
+            "determinants": int, "gate_waits": int, "gate_wait_ms": NUMBER,
+            "duplicates_dropped": int, "resent": int}
+LOGS = {"bytes": int, "peak_bytes": int}
+LIFE = {"incarnation": int, "pid": int, "from_s": NUMBER, "to_s": (*NUMBER, type(None))}
+
+
+def read(path: Path) -> tuple[dict | None, str | None]:
+    """A run's report, or why there is none."""
+    try:
+        return json.loads(path.read_text()), None
+    except (OSError, ValueError) as error:
+        return None, f"report: {error}"
+
+
+def shaped(what: object, fields: dict, where: str) -> str | None:
+    """Whether all fields are there and of their kinds."""
+    if not isinstance(what, dict):
+        return f"report: {where} is no object"
+    for name, kind in fields.items():
+        if name not in what:
+            return f"report: {where} has no `{name}`"
+        if not isinstance(what[name], kind) or isinstance(what[name], bool):
+            return f"report: {where}.{name} is {what[name]!r}"
+        if isinstance(what[name], NUMBER) and name != "exit_code" and what[name] < 0:
+            return f"report: {where}.{name} is negative: {what[name]}"
+    return None
+
+
+def wrong(what: dict, ranks: int, code: int | None = None, seconds: float | None = None) -> str | None:
+    """What is wrong with a report, or None; `code` and `seconds` are what the run showed."""
+    problem = shaped(what, WHOLE, "the whole")
+    problem = problem or shaped(what["checkpoints"], CHECKPOINTS, "checkpoints")
+    problem = problem or shaped(what["messages"], MESSAGES, "messages")
+    problem = problem or shaped(what["logs"], LOGS, "logs")
+    for failure in [] if problem else what["failures"]:
+        problem = problem or shaped(failure, FAILURE, "a failure")
+    for lives in [] if problem else what["pids"]:
+        if not isinstance(lives, list) or not lives:
+            return f"report: a rank without a process in pids: {lives!r}"
+        for life in lives:
+            problem = problem or shaped(life, LIFE, "a life in pids")
+    return problem or disagreement(what, ranks, code, seconds)
+
+
+def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None) -> str | None:
+    """Fields that cannot all be true."""
+    wall, images, messages = what["wall_s"], what["checkpoints"], what["messages"]
+    facts = [
+        (what["ranks"] == ranks == len(what["pids"]), f"{what['ranks']} ranks, {ranks} were started"),
+        (code is None or what["exit_code"] == code, f"exit code {what['exit_code']}, it was {code}"),
+        (seconds is None or 0 < wall <= seconds + 0.1, f"wall_s {wall}, the run took {seconds}"),
+        (len(what["hosts"]) >= 1 and all(isinstance(h, str) for h in what["hosts"]), "hosts"),
+        ((images["bytes"] > 0) == (images["count"] > 0), f"checkpoints: {images}"),
+        (images["pause_ms_mean"] <= images["pause_ms_max"], f"pauses of checkpoints: {images}"),
+        (images["duration_ms_mean"] <= images["duration_ms_max"], f"checkpoints: {images}"),
+        (images["count"] == 0 or images["duration_ms_max"] > 0, f"checkpoints: {images}"),
+        (what["logs"]["bytes"] <= what["logs"]["peak_bytes"], f"logs: {what['logs']}"),
+        (what["protocol"] != "none" or not what["failures"] and not messages["determinants"]
+         and not images["count"] and not what["logs"]["peak_bytes"], "`none` logs nothing"),
+        (code != 0 or what["protocol"] in ("none", "coordinated") or ranks == 1 or not messages["payload_bytes"]
+         or what["logs"]["peak_bytes"] > 0, "payload was sent and nothing logged"),
+        (code != 0 or messages["received"] <= messages["sent"],
+         f"more messages received than sent: {messages}"),
+    ]
+    for true, text in facts:
+        if not true:
+            return f"report: {text}"
+    for failure in what["failures"]:
+        problem = implausible(failure, what)
+        if problem:
+            return f"report: {problem}: {failure}"
+    for rank, lives in enumerate(what["pids"]):
+        if [life["incarnation"] for life in lives] != sorted({life["incarnation"] for life in lives}):
+            return f"report: lives of rank {rank} are out of order: {lives}"
+        for life, later in zip(lives, lives[1:]):
+            if life["to_s"] is None or life["to_s"] > later["from_s"]:
+                return f"report: rank {rank} lived twice at once: {life}, {later}"
+    return None
+
+
+def implausible(failure: dict, what: dict) -> str | None:
+    """What cannot be so about one failure."""
+    if not 0 <= failure["rank"] < what["ranks"]:
+        return "no such rank"
+    if failure["at_s"] > what["wall_s"]:
+        return "it came after the end"
+    if not failure["cause"]:
+        return "it has no cause"
+    if failure["recovery"] not in ("restart", "migrate", "rollback"):
+        return "an unknown recovery"
+    if failure["image"] is not None and failure["image"] < 1:
+        return "images count from 1"
+    if failure["catch_up_ms"] is not None and failure["restore_ms"] is None:
+        return "it caught up before it was back"
+    if failure["detect_ms"] is not None and failure["detect_ms"] > 20_000:
+        return "it took more than 20 s to be noticed"
+    return None

@@ -1,0 +1,237 @@
+"""Whole jobs: everything dies, or the launcher is asked to stop, and a later launcher goes on.
+
+A test counts only if the job was interrupted as wanted and its last launcher ended with 0 and the
+right result; nothing of an earlier run may be left running."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from .core import Outcome, Setting, descendants, kill, problem_of, run
+from .faults import RANKS, Job, Jobs
+
+SUSPENDED = 75
+
+
+class Stopper:
+    """Once the job has run for some time and has images: kills everything, or the launcher alone, or
+    sends it a signal."""
+
+    def __init__(self, folder: Path, after: float, how: str, images: int = RANKS):
+        self.folder, self.after, self.how, self.images = folder, after, how, images
+        self.begin = time.monotonic()
+        self.done = False
+
+    def __call__(self, process: subprocess.Popen) -> None:
+        if self.done or time.monotonic() - self.begin < self.after:
+            return
+        if len(list(self.folder.rglob("*.image"))) < self.images:
+            return
+        self.done = True
+        if self.how == "everything":
+            below = descendants(process.pid)
+            kill([process.pid, *below])
+        elif self.how == "launcher":
+            kill([process.pid])
+        else:
+            os.kill(process.pid, getattr(signal, self.how))
+
+
+def left_running(folder: Path, patience: float = 10.0) -> list[int]:
+    """Processes whose command line names the job's directory and that do not go away."""
+    until = time.monotonic() + patience
+    while True:
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit() and int(entry) != os.getpid():
+                try:
+                    line = Path("/proc", entry, "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if os.fsencode(str(folder)) in line:
+                    found.append(int(entry))
+        if not found or time.monotonic() > until:
+            return found
+        time.sleep(0.1)
+
+
+def begin(setting: Setting, job: Job, folder: Path, stop: Stopper | None, *options: str | Path,
+          stdin: str | int | None = None) -> Outcome:
+    return run(
+        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "500ms", *options),
+         job.program, *job.arguments],
+        timeout=setting.timeout, cwd=folder.parent, meanwhile=stop, stdin=stdin,
+    )
+
+
+def go_on(setting: Setting, folder: Path, stop: Stopper | None, *options: str | Path,
+          stdin: str | int | None = None) -> Outcome:
+    return run(
+        [setting.launcher, "--restart", folder, *options],
+        timeout=setting.timeout, cwd=folder.parent, meanwhile=stop, stdin=stdin,
+    )
+
+
+def interrupted(outcome: Outcome, stop: Stopper) -> str | None:
+    """Whether a run ended because it was stopped."""
+    if outcome.code is None:
+        return f"hang: {outcome.last_words()}"
+    if not stop.done:
+        return f"ended ({outcome.code}) before it could be interrupted; {outcome.last_words()}"
+    wanted = SUSPENDED if stop.how.startswith("SIG") else -signal.SIGKILL
+    if outcome.code != wanted:
+        return f"exit code {outcome.code}, expected {wanted}; {outcome.last_words()}"
+    if stop.how.startswith("SIG") and "--restart" not in outcome.err:
+        return "it does not say how to go on"
+    return None
+
+
+def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options: str | Path,
+          later: list[str | Path] | None = None) -> None:
+    """The job is interrupted once for each way, and goes on each time."""
+    test = f"restart: {program}, {', '.join(hows)}" + "".join(f" {o}" for o in options)
+    if later:
+        test += " then " + " ".join(str(o) for o in later)
+    job, why = jobs.make(program, setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    draw = random.Random(f"{setting.seed} {test}")
+    folder = setting.fresh("run") / "job"
+    problem, outcome, seconds = None, None, 0.0
+    for number, how in enumerate([*hows, ""]):
+        images = 0 if "--ckpt" in options else RANKS
+        stop = Stopper(folder, draw.uniform(0.5, 2.0), how, images) if how else None
+        if number == 0:
+            outcome = begin(setting, job, folder, stop, *options)
+        else:
+            outcome = go_on(setting, folder, stop, *(later or []))
+        seconds += outcome.seconds
+        problem = interrupted(outcome, stop) if stop else problem_of(outcome, says=job.says)
+        if problem is None and left_running(folder):
+            problem = "processes of the dead job are left"
+        if problem:
+            problem = f"run {number + 1}: {problem}"
+            break
+    setting.results.check(test, problem, f"{seconds:.1f} s")
+
+
+LINE = re.compile(r"^line (\d+) (\d+)$", re.M)
+
+
+def output(setting: Setting, jobs: Jobs) -> None:
+    """No line is lost, none comes in the wrong order, and only what was just being printed when
+    everything died may come twice; input is read once."""
+    test = "restart: output and input"
+    job, why = jobs.make("lines", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    folder = setting.fresh("run") / "job"
+    numbers = [str(n * 37 % 101) for n in range(200)]
+    first, rest = "\n".join(numbers[:120]) + "\n", "\n".join(numbers[120:]) + "\n"
+    stop = Stopper(folder, 1.0, "launcher")
+    # The pipe stays open, so this input has no end; what comes later follows what was read.
+    reader, writer = os.pipe()
+    os.write(writer, first.encode())
+    early = begin(setting, job, folder, stop, stdin=reader)
+    os.close(reader)
+    os.close(writer)
+    late = go_on(setting, folder, None, stdin=rest)
+    problem = None
+    if not stop.done:
+        problem = f"ended before it could be interrupted; {early.last_words()}"
+    problem = problem or problem_of(late, says=job.says)
+    problem = problem or lines_are_whole(early.out, late.out)
+    if problem is None:
+        total = sum(int(n) * (i % 7 + 1) for i, n in enumerate(numbers, 1))
+        if f"read 200 numbers, sum {total}," not in late.out:
+            problem = f"input was lost or read twice: {late.out.strip().splitlines()[-2:]}"
+    setting.results.check(test, problem, f"{early.seconds + late.seconds:.1f} s")
+
+
+def lines_are_whole(early: str, late: str) -> str | None:
+    seen: dict[int, list[int]] = {rank: [] for rank in range(RANKS)}
+    for rank, number in LINE.findall(early):
+        seen[int(rank)].append(int(number))
+    seam = {rank: len(numbers) for rank, numbers in seen.items()}
+    for rank, numbers in seen.items():
+        if numbers != list(range(len(numbers))):
+            return f"rank {rank}: lines of the first run are not in order"
+    after: dict[int, list[int]] = {rank: [] for rank in range(RANKS)}
+    for rank, number in LINE.findall(late):
+        after[int(rank)].append(int(number))
+    ends = set()
+    for rank, numbers in after.items():
+        if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
+            return f"rank {rank}: lines of the second run are not in order"
+        if not seam[rank] - 8 <= numbers[0] <= seam[rank]:
+            return (f"rank {rank}: the first run printed {seam[rank]} lines, the second begins "
+                    f"with line {numbers[0]}")
+        ends.add(numbers[-1])
+    return None if len(ends) == 1 else f"the ranks end with different lines: {sorted(ends)}"
+
+
+def refusals(setting: Setting, jobs: Jobs) -> None:
+    """A second launcher, a job that has ended, a plan that is damaged, a directory that is taken."""
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        setting.results.bad("restart: refusals", why)
+        return
+    folder = setting.fresh("run") / "job"
+    said: list[Outcome] = []
+
+    def second(process: subprocess.Popen) -> None:
+        if not said and list(folder.rglob("*.image")):
+            said.append(go_on(setting, folder, None))
+
+    outcome = begin(setting, job, folder, None)  # noqa: F841  (compiles and warms up)
+    outcome = run(
+        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"),
+         job.program, *job.arguments],
+        timeout=setting.timeout, cwd=folder.parent, meanwhile=second,
+    )
+    problem = problem_of(outcome, says=job.says)
+    if problem is None:
+        problem = "the job ended too soon" if not said else problem_of(said[0], code=2)
+    if problem is None and "is alive" not in said[0].err:
+        problem = f"the second launcher: {said[0].last_words()}"
+    setting.results.check("restart: a second launcher is refused", problem)
+    ended = go_on(setting, folder, None)
+    problem = problem_of(ended, code=2)
+    if problem is None and "has ended" not in ended.err:
+        problem = ended.last_words()
+    setting.results.check("restart: a job that has ended is refused", problem)
+    plan = folder / "plan"
+    text = bytearray(plan.read_bytes())
+    text[len(text) // 2] ^= 1
+    plan.write_bytes(text)
+    damaged = go_on(setting, folder, None)
+    problem = problem_of(damaged, code=2)
+    if problem is None and "checksum" not in damaged.err:
+        problem = damaged.last_words()
+    setting.results.check("restart: a damaged plan is refused", problem)
+
+
+def restart(setting: Setting, full: bool = False) -> None:
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, 4)
+    death(setting, jobs, "master_worker", ["everything", "launcher"])
+    two = ["-hosts", "one,two", "--launcher", "fork"]
+    death(setting, jobs, "collectives", ["everything"], *two, later=["-hosts", "other"])
+    death(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
+    output(setting, jobs)
+    refusals(setting, Jobs(setting, 2))
+    if full:
+        for program in [*Jobs.CRASH, *Jobs.KERNELS]:
+            death(setting, Jobs(setting, 8), program, ["everything"] * 3)
+            death(setting, Jobs(setting, 8), program, ["SIGTERM", "everything", "launcher"],
+                  "--transport", "tcp")
+        death(setting, Jobs(setting, 8), "waitany", ["everything", "everything"], "--ckpt", "off")

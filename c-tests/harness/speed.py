@@ -1,0 +1,41 @@
+"""The length of the way of a message, in instructions: what a busy machine cannot hide."""
+
+from __future__ import annotations
+
+import re
+
+from .core import TESTS, Setting, problem_of, run
+
+# A call of 8 bytes, user space only. Peers on the same count: Intel MPI 2021.18 753 and 1360, MPICH 5.0
+# 818 and 1426. Raise a limit only with a reason in the commit.
+LIMITS = {
+    "none": {"send": 460, "receive": 560},
+    "pessimistic": {"send": 680, "receive": 620},
+}
+
+
+def speed(setting: Setting) -> None:
+    """Counts, by tracing, and compares with the limits."""
+    if not setting.ready():
+        return
+    work = setting.fresh("speed")
+    program = work / "instructions"
+    made = run([setting.cc, "-O2", "-o", program, TESTS / "speed" / "instructions.c"], timeout=60)
+    if made.code != 0:
+        setting.results.bad("instructions of a message", made.last_words())
+        return
+    for protocol, limits in LIMITS.items():
+        name = f"instructions of a message, {protocol}"
+        outcome = run(
+            [*setting.mpiexec(2, "--protocol", protocol, "--ckpt", "off"), program],
+            timeout=setting.timeout, cwd=work,
+        )
+        if "untraceable" in outcome.out:
+            setting.results.skip(name, "processes may not trace each other here")
+            continue
+        counts = {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", outcome.out, re.M)}
+        problem = problem_of(outcome)
+        for call, limit in limits.items():
+            if problem is None and not 0 < counts.get(call, 0) <= limit:
+                problem = f"{call}: {counts.get(call)}, limit {limit}"
+        setting.results.check(name, problem, ", ".join(f"{k} {v}" for k, v in counts.items()))

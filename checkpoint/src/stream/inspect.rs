@@ -1,0 +1,333 @@
+//! Looks into an image without restoring it: what the process had, and what lay in its pages.
+//!
+//! Guarantees: everything is checked before it is believed (as the bytes may come from a damaged file,
+//! although the container's checksums make that unlikely); memory is bounded by the stream's limits;
+//! no byte is executed or mapped.
+#![allow(unsafe_code)]
+
+use super::{
+    Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Thread, kind,
+    limit, map,
+};
+use std::mem::size_of;
+
+/// Bytes of a record that is kept at the most.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// Why a stream cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InspectError {
+    /// Made by another version.
+    #[error("the image has stream version {0}, this program reads {STREAM_VERSION}")]
+    Version(u32),
+    /// Not a stream, or damaged.
+    #[error("the image cannot be understood: {0}")]
+    Malformed(&'static str),
+}
+
+/// One mapping, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address and the one behind the last.
+    pub range: (u64, u64),
+    /// `rwx` and `s` or `p`, as in `/proc/PID/maps`.
+    pub access: String,
+    /// The file, `[stack]`, or nothing.
+    pub name: String,
+    /// Bytes of it that the image holds.
+    pub stored: u64,
+}
+
+/// One descriptor, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// Its number.
+    pub fd: i32,
+    /// The path, as far as it has one.
+    pub path: String,
+    /// Where it stood.
+    pub offset: u64,
+}
+
+/// Parts of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The executable.
+    pub executable: String,
+    /// The working directory.
+    pub directory: String,
+    /// Process id when it was taken.
+    pub pid: i32,
+    /// Names of the threads.
+    pub threads: Vec<String>,
+    /// Descriptors other than the launcher's.
+    pub descriptors: Vec<Open>,
+    /// Mappings, ascending.
+    pub mappings: Vec<Mapping>,
+    /// Bytes of all pages.
+    pub page_bytes: u64,
+}
+
+/// Follows a raw stream.
+#[derive(Debug, Default)]
+pub struct Inspector {
+    held: Vec<u8>,
+    header: Option<RecordHeader>,
+    /// Bytes of a record of pages that have passed.
+    passed: u64,
+    facts: Option<Facts>,
+    descriptors: Vec<Descriptor>,
+    files: Vec<File>,
+    maps: Vec<Map>,
+    strings: Vec<u8>,
+    threads: Vec<Thread>,
+    stored: Vec<u64>,
+    page_bytes: u64,
+}
+
+/// Structures that hold numbers only, so that any bytes are one.
+///
+/// # Safety
+/// `#[repr(C)]`, no padding that matters, no pointer, no enumeration.
+unsafe trait Numbers: Copy {}
+// SAFETY: see `super`: "hold numbers only".
+unsafe impl Numbers for RecordHeader {}
+// SAFETY: as above.
+unsafe impl Numbers for Facts {}
+// SAFETY: as above.
+unsafe impl Numbers for Descriptor {}
+// SAFETY: as above.
+unsafe impl Numbers for File {}
+// SAFETY: as above.
+unsafe impl Numbers for Map {}
+// SAFETY: as above.
+unsafe impl Numbers for Thread {}
+
+fn structures<T: Numbers>(bytes: &[u8]) -> Result<Vec<T>, InspectError> {
+    if !bytes.len().is_multiple_of(size_of::<T>()) {
+        return Err(InspectError::Malformed("a table of another size"));
+    }
+    let one = |piece: &[u8]| {
+        // SAFETY: the piece has the size of `T`, and any bytes are a `T`.
+        unsafe { std::ptr::read_unaligned(piece.as_ptr().cast::<T>()) }
+    };
+    Ok(bytes.chunks_exact(size_of::<T>()).map(one).collect())
+}
+
+impl Inspector {
+    /// At the begin of a stream.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes raw bytes; `pages` gets each piece of memory with its address.
+    ///
+    /// # Errors
+    /// The stream cannot be understood; the inspector is of no use any more.
+    pub fn push(
+        &mut self,
+        mut bytes: &[u8],
+        mut pages: impl FnMut(u64, &[u8]),
+    ) -> Result<(), InspectError> {
+        while !bytes.is_empty() {
+            let Some(header) = self.header else {
+                bytes = self.hold(bytes, size_of::<RecordHeader>());
+                if self.held.len() == size_of::<RecordHeader>() {
+                    let header: RecordHeader = structures(&self.held)?[0];
+                    self.held.clear();
+                    self.begin(header)?;
+                }
+                continue;
+            };
+            if matches!(header.kind, kind::PAGES | kind::CONTENTS) {
+                let left = header.len - self.passed;
+                let take = (bytes.len() as u64).min(left) as usize;
+                if header.kind == kind::PAGES {
+                    let at = header.at.wrapping_add(self.passed);
+                    self.count(at, take as u64);
+                    pages(at, &bytes[..take]);
+                }
+                self.passed += take as u64;
+                bytes = &bytes[take..];
+                if self.passed == header.len {
+                    self.header = None;
+                }
+                continue;
+            }
+            bytes = self.hold(bytes, header.len as usize);
+            self.finish_if_whole()?;
+        }
+        Ok(())
+    }
+
+    /// Moves bytes into the buffer until it has `wanted`; gives the rest.
+    fn hold<'a>(&mut self, bytes: &'a [u8], wanted: usize) -> &'a [u8] {
+        let take = bytes.len().min(wanted - self.held.len());
+        self.held.extend_from_slice(&bytes[..take]);
+        &bytes[take..]
+    }
+
+    fn begin(&mut self, header: RecordHeader) -> Result<(), InspectError> {
+        if header.magic != RECORD_MAGIC {
+            return Err(InspectError::Malformed("no record where one should begin"));
+        }
+        let streamed = matches!(header.kind, kind::PAGES | kind::CONTENTS);
+        if !streamed && header.len > KEPT_BYTES_MAX as u64 {
+            return Err(InspectError::Malformed("a record of impossible length"));
+        }
+        self.header = Some(header);
+        self.passed = 0;
+        if streamed {
+            if header.len == 0 {
+                self.header = None;
+            }
+            return Ok(());
+        }
+        self.finish_if_whole()
+    }
+
+    fn finish_if_whole(&mut self) -> Result<(), InspectError> {
+        let Some(header) = self.header.filter(|header| self.held.len() as u64 == header.len) else {
+            return Ok(());
+        };
+        self.header = None;
+        let bytes = std::mem::take(&mut self.held);
+        match header.kind {
+            kind::FACTS => {
+                // The version stands first, whatever the rest is.
+                let version = bytes.get(..4).map(|b| u32::from_le_bytes(b.try_into().expect("4")));
+                match version {
+                    Some(STREAM_VERSION) => {}
+                    Some(other) => return Err(InspectError::Version(other)),
+                    None => return Err(InspectError::Malformed("no facts")),
+                }
+                self.facts = structures(&bytes)?.first().copied();
+            }
+            kind::DESCRIPTORS => self.descriptors = structures(&bytes)?,
+            kind::FILES => self.files = structures(&bytes)?,
+            kind::MAPS => {
+                self.maps = structures(&bytes)?;
+                if self.maps.len() > limit::MAPS {
+                    return Err(InspectError::Malformed("too many mappings"));
+                }
+                self.maps.sort_by_key(|map| map.start);
+                self.stored = vec![0; self.maps.len()];
+            }
+            kind::STRINGS => self.strings = bytes,
+            kind::THREADS => self.threads = structures(&bytes)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Pages may lie across several mappings.
+    fn count(&mut self, at: u64, bytes: u64) {
+        self.page_bytes += bytes;
+        let end = at.saturating_add(bytes);
+        let first = self.maps.partition_point(|map| map.end <= at);
+        for (map, stored) in self.maps[first..].iter().zip(&mut self.stored[first..]) {
+            if map.start >= end {
+                break;
+            }
+            *stored += end.min(map.end).saturating_sub(at.max(map.start));
+        }
+    }
+
+    fn text(&self, text: Text) -> String {
+        let (from, to) = (text.offset as usize, text.offset as usize + text.len as usize);
+        self.strings.get(from..to).map_or_else(String::new, |b| String::from_utf8_lossy(b).into())
+    }
+
+    /// What there was.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let mapping = |(map, stored): (&Map, &u64)| {
+            let letter = |bit: u32, letter| if map.prot & bit != 0 { letter } else { '-' };
+            let shared = if map.flags & map::SHARED != 0 { 's' } else { 'p' };
+            let file = self.files.get(map.file as usize).map(|file| self.text(file.path));
+            let stack = map.flags & map::STACK != 0;
+            Mapping {
+                range: (map.start, map.end),
+                access: [letter(1, 'r'), letter(2, 'w'), letter(4, 'x'), shared].iter().collect(),
+                name: file.unwrap_or_else(|| if stack { "[stack]".into() } else { String::new() }),
+                stored: *stored,
+            }
+        };
+        let thread = |thread: &Thread| {
+            let end = thread.name.iter().position(|byte| *byte == 0).unwrap_or(thread.name.len());
+            String::from_utf8_lossy(&thread.name[..end]).into_owned()
+        };
+        Contents {
+            executable: self.facts.map(|f| self.text(f.executable)).unwrap_or_default(),
+            directory: self.facts.map(|f| self.text(f.cwd)).unwrap_or_default(),
+            pid: self.facts.map_or(0, |facts| facts.pid),
+            threads: self.threads.iter().map(thread).collect(),
+            descriptors: self
+                .descriptors
+                .iter()
+                .filter(|open| open.how != super::descriptor::KEEP)
+                .map(|open| Open { fd: open.fd, path: self.text(open.path), offset: open.offset })
+                .collect(),
+            mappings: self.maps.iter().zip(&self.stored).map(mapping).collect(),
+            page_bytes: self.page_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, at: u64, body: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
+        out.extend_from_slice(&kind.to_le_bytes());
+        out.extend_from_slice(&0u64.to_le_bytes());
+        out.extend_from_slice(&at.to_le_bytes());
+        out.extend_from_slice(&(body.len() as u64).to_le_bytes());
+        out.extend_from_slice(body);
+        out
+    }
+
+    fn bytes_of(map: Map) -> Vec<u8> {
+        let mut out = Vec::new();
+        for word in [map.start, map.end, map.offset] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        for word in [map.file, map.prot, map.flags, map.reserved] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+
+    #[test]
+    fn mappings_and_pages_are_found_however_the_stream_is_cut() {
+        let (one, two) = (
+            Map { start: 0x1000, end: 0x3000, prot: 3, file: map::NO_FILE, ..Map::default() },
+            Map { start: 0x3000, end: 0x5000, prot: 5, file: map::NO_FILE, ..Map::default() },
+        );
+        let mut stream = record(kind::MAPS, 0, &[bytes_of(one), bytes_of(two)].concat());
+        // Across both.
+        stream.extend(record(kind::PAGES, 0x2000, &[7; 0x2000]));
+        stream.extend(record(kind::END, 0, &[0; 16]));
+        for step in [1, 33, 4096, 100_000] {
+            let (mut inspector, mut memory) = (Inspector::new(), Vec::new());
+            for piece in stream.chunks(step) {
+                inspector
+                    .push(piece, |at, bytes| {
+                        assert_eq!(at, 0x2000 + memory.len() as u64);
+                        memory.extend_from_slice(bytes);
+                    })
+                    .unwrap();
+            }
+            let contents = inspector.contents();
+            assert_eq!(memory, [7; 0x2000]);
+            let seen: Vec<_> =
+                contents.mappings.iter().map(|m| (m.access.as_str(), m.stored)).collect();
+            assert_eq!(seen, [("rw-p", 0x1000), ("r-xp", 0x1000)]);
+        }
+        let mut inspector = Inspector::new();
+        assert!(inspector.push(&[1; 100], |_, _| ()).is_err());
+    }
+}

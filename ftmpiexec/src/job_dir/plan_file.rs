@@ -1,0 +1,155 @@
+//! `plan`: what a later launcher must know to go on with the job.
+//!
+//! Guarantees: written in one step, with version and checksum; whatever an image depends on
+//! (environment, arguments, numbers within hosts, the limit of the stack) is taken from here and not
+//! from the later launcher's own surroundings.
+
+use crate::cli::{Machine, Plan};
+use crate::inject::ServerKind;
+use crate::orders::{Executed, Program};
+use anyhow::Context;
+use ftmpi_servers::checked;
+use ftmpi_servers::files::Files;
+use ftmpi_wire::Rank;
+use ftmpi_wire::control::ProtocolConfig;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const KIND: &str = "ftmpi-plan";
+const VERSION: u32 = 1;
+const NAME: &str = "plan";
+
+/// The file's contents.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Saved {
+    /// The options of the first launcher, without program: the defaults of every later one.
+    pub options: Vec<String>,
+    /// Where relative paths among them begin.
+    pub directory: PathBuf,
+    /// The parts of the command line.
+    pub programs: Vec<Program>,
+    /// Part of each rank.
+    pub program_of: Vec<u32>,
+    /// Host of each rank as the program was told at its first start.
+    pub node_of: Vec<u32>,
+    /// Number of each rank among those of its host, likewise.
+    pub local_rank_of: Vec<u32>,
+    /// Soft and hard limit of the stack.
+    pub stack_limit: (u64, u64),
+    /// The protocol.
+    pub protocol: ProtocolConfig,
+    /// Hosts of the latest run.
+    pub machines: Vec<Machine>,
+    /// Servers, and what they hold.
+    pub servers: Vec<SavedServer>,
+    /// How processes were executed, where not as the command line says.
+    pub executed: Vec<(Rank, Executed)>,
+    /// Launchers that have worked on the job.
+    pub runs: u32,
+}
+
+/// One server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SavedServer {
+    /// Which kind.
+    pub kind: ServerKind,
+    /// Its number among those of its kind: the name of its directory.
+    pub number: usize,
+    /// The host that it was placed on; none: beside the launcher.
+    pub host: Option<String>,
+    /// Ranks that it serves.
+    pub serves: Vec<Rank>,
+}
+
+/// A job that is to be continued.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its plan.
+    pub saved: Saved,
+}
+
+impl Saved {
+    /// Of a new job.
+    pub fn new(plan: &Plan, local_rank_of: Vec<u32>, stack_limit: (u64, u64)) -> Self {
+        Self {
+            options: plan.options.clone(),
+            directory: std::env::current_dir().unwrap_or_default(),
+            programs: plan.programs.clone(),
+            program_of: plan.program_of.clone(),
+            node_of: plan.placement.clone(),
+            local_rank_of,
+            stack_limit,
+            protocol: plan.protocol.clone(),
+            machines: plan.machines.clone(),
+            servers: Vec::new(),
+            executed: Vec::new(),
+            runs: 1,
+        }
+    }
+
+    /// A new machine file may say where the servers run now: each of them by its place in the order
+    /// in which it was named at first. What each holds and serves stays the same.
+    ///
+    /// # Errors
+    /// It names another number of servers.
+    pub fn move_servers(&mut self, machines: &[Machine]) -> anyhow::Result<()> {
+        for kind in [ServerKind::EventLogger, ServerKind::CheckpointServer] {
+            let named = machines.iter().filter(|machine| match kind {
+                ServerKind::EventLogger => machine.event_logger.is_some(),
+                ServerKind::CheckpointServer => machine.checkpoint_server.is_some(),
+            });
+            let hosts: Vec<String> = named.map(|machine| machine.name.clone()).collect();
+            let servers: Vec<&mut SavedServer> =
+                self.servers.iter_mut().filter(|server| server.kind == kind).collect();
+            if hosts.is_empty() {
+                continue;
+            }
+            anyhow::ensure!(
+                hosts.len() == servers.len(),
+                "--restart: the job has {} of the kind {}, the machine file names {}",
+                servers.len(),
+                kind.name(),
+                hosts.len()
+            );
+            for (server, host) in servers.into_iter().zip(hosts) {
+                server.host = Some(host);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores it.
+    pub(super) fn write(&self, directory: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_vec_pretty(self)?;
+        checked::write(&Files::default(), &directory.join(NAME), KIND, VERSION, &text)?;
+        Ok(())
+    }
+
+    /// Reads the one in this directory.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    pub fn read(directory: &Path) -> anyhow::Result<Self> {
+        let path = directory.join(NAME);
+        if !path.exists() {
+            anyhow::bail!(
+                "{} is not the directory of a job (there is no {})",
+                directory.display(),
+                path.display()
+            );
+        }
+        let about = || format!("the plan of the job, {}", path.display());
+        let text = checked::read(&path, KIND, VERSION).with_context(about)?;
+        let saved: Self = serde_json::from_slice(&text).with_context(about)?;
+        let ranks = saved.program_of.len();
+        let sound = ranks > 0
+            && saved.node_of.len() == ranks
+            && saved.local_rank_of.len() == ranks
+            && saved.program_of.iter().all(|part| (*part as usize) < saved.programs.len())
+            && saved.servers.iter().flat_map(|s| &s.serves).all(|rank| rank.index() < ranks);
+        anyhow::ensure!(sound, "{} contradicts itself", about());
+        Ok(saved)
+    }
+}

@@ -1,0 +1,300 @@
+//! `progress`: what only the launcher knows and a later launcher must know: how much of each rank's
+//! output was printed, the ranks' lives and processes, whether input and job have ended.
+//!
+//! Guarantees: after the death of the launcher the file is at most one piece of output behind what
+//! was printed (never ahead, so nothing is lost); every record has its checksum, and one that is
+//! damaged says nothing; a record is one write of 64 bytes. Synced by whoever has the time.
+//!
+//! ```text
+//! header (64)   magic "FTMPIPRG" | version u32 | ranks u32 | input ended u32 | ended u32
+//!               | exit code i32 | zeros | crc32c u32
+//! record (64)   printed u64 × 2 | started u64 | incarnation u32 | pid u32 | host u32 | zeros
+//!               | crc32c (of the rank and all before) u32
+//! ```
+
+use crate::orders::ProcessId;
+use ftmpi_wire::{Incarnation, Rank};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"FTMPIPRG";
+const VERSION: u32 = 1;
+const RECORD: usize = 64;
+const NAME: &str = "progress";
+
+/// What is known of one rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RankProgress {
+    /// Bytes of output and error that were printed.
+    pub printed: [u64; 2],
+    /// Its latest life.
+    pub incarnation: Incarnation,
+    /// The process of that life.
+    pub process: Option<ProcessId>,
+    /// Where that runs (index of host).
+    pub host: u32,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct Progress {
+    file: Arc<File>,
+    ranks: Vec<RankProgress>,
+    input_ended: bool,
+    ended: Option<i32>,
+    dirty: bool,
+    /// The first write that failed has been told.
+    trouble: Option<io::Error>,
+    told: bool,
+}
+
+impl Progress {
+    /// Of a new job.
+    pub(super) fn create(directory: &Path, ranks: usize) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(directory.join(NAME))?;
+        let mut progress = Self::over(file, vec![RankProgress::default(); ranks]);
+        progress.write_header();
+        for rank in 0..ranks {
+            progress.write(Rank(rank as u32));
+        }
+        match progress.trouble.take() {
+            Some(error) => Err(error),
+            None => Ok(progress),
+        }
+    }
+
+    /// Of a job that is continued. What is damaged or missing counts as nothing.
+    pub(super) fn open(directory: &Path, ranks: usize) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(directory.join(NAME))?;
+        let mut bytes = [0; RECORD];
+        let mut progress = Self::over(file, Vec::new());
+        if progress.file.read_exact_at(&mut bytes, 0).is_ok()
+            && let Some((input_ended, _)) = decode_header(&bytes)
+        {
+            progress.input_ended = input_ended;
+        }
+        for rank in 0..ranks {
+            let place = ((rank + 1) * RECORD) as u64;
+            let read = progress.file.read_exact_at(&mut bytes, place).is_ok();
+            let known = if read { decode(Rank(rank as u32), &bytes) } else { None };
+            progress.ranks.push(known.unwrap_or_default());
+        }
+        progress.write_header();
+        Ok(progress)
+    }
+
+    fn over(file: File, ranks: Vec<RankProgress>) -> Self {
+        let file = Arc::new(file);
+        Self {
+            file,
+            ranks,
+            input_ended: false,
+            ended: None,
+            dirty: true,
+            trouble: None,
+            told: false,
+        }
+    }
+
+    /// Whether the job in this directory ended with exit code 0: there is nothing to continue.
+    pub fn ended_well(directory: &Path) -> bool {
+        let mut bytes = [0; RECORD];
+        let read = File::open(directory.join(NAME)).and_then(|f| f.read_exact_at(&mut bytes, 0));
+        read.is_ok() && decode_header(&bytes).is_some_and(|(_, ended)| ended == Some(0))
+    }
+
+    /// All ranks.
+    pub fn ranks(&self) -> &[RankProgress] {
+        &self.ranks
+    }
+
+    /// The end of standard input was read.
+    pub fn input_ended(&self) -> bool {
+        self.input_ended
+    }
+
+    /// So much of a stream was printed.
+    pub fn printed(&mut self, rank: Rank, stream: u8, up_to: u64) {
+        if let Some(known) = self.ranks.get_mut(rank.index())
+            && let Some(printed) = known.printed.get_mut(stream as usize)
+            && *printed < up_to
+        {
+            *printed = up_to;
+            self.write(rank);
+        }
+    }
+
+    /// A rank has a new life.
+    pub fn lives(&mut self, rank: Rank, incarnation: Incarnation) {
+        if let Some(known) = self.ranks.get_mut(rank.index()) {
+            known.incarnation = incarnation;
+            known.process = None;
+            self.write(rank);
+        }
+    }
+
+    /// It is this process.
+    pub fn runs(&mut self, rank: Rank, host: u32, process: ProcessId) {
+        if let Some(known) = self.ranks.get_mut(rank.index()) {
+            known.process = Some(process);
+            known.host = host;
+            self.write(rank);
+        }
+    }
+
+    /// Standard input is at its end.
+    pub fn input_has_ended(&mut self) {
+        self.input_ended = true;
+        self.write_header();
+    }
+
+    /// The job is over.
+    pub fn has_ended(&mut self, code: i32) {
+        self.ended = Some(code);
+        self.write_header();
+    }
+
+    /// The file, if it has changed since the last call: to be synced by somebody who may wait.
+    pub fn take_unsynced(&mut self) -> Option<Arc<File>> {
+        std::mem::take(&mut self.dirty).then(|| self.file.clone())
+    }
+
+    /// Why it cannot be written, once.
+    pub fn take_trouble(&mut self) -> Option<io::Error> {
+        let trouble = self.trouble.take()?;
+        (!std::mem::replace(&mut self.told, true)).then_some(trouble)
+    }
+
+    fn write(&mut self, rank: Rank) {
+        let place = (rank.index() + 1) * RECORD;
+        let record = encode(rank, &self.ranks[rank.index()]);
+        self.put(&record, place as u64);
+    }
+
+    fn write_header(&mut self) {
+        let mut bytes = [0; RECORD];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(self.ranks.len() as u32).to_le_bytes());
+        bytes[16..20].copy_from_slice(&u32::from(self.input_ended).to_le_bytes());
+        bytes[20..24].copy_from_slice(&u32::from(self.ended.is_some()).to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.ended.unwrap_or(0).to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[..60]);
+        bytes[60..].copy_from_slice(&crc.to_le_bytes());
+        self.put(&bytes, 0);
+    }
+
+    /// A full disk costs repeated output after the launcher's death and nothing else.
+    fn put(&mut self, bytes: &[u8], place: u64) {
+        self.dirty = true;
+        if let Err(error) = self.file.write_all_at(bytes, place) {
+            self.trouble.get_or_insert(error);
+        }
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
+fn decode_header(bytes: &[u8; RECORD]) -> Option<(bool, Option<i32>)> {
+    let sound = bytes[..8] == MAGIC
+        && u32_at(bytes, 8) == VERSION
+        && crc32c::crc32c(&bytes[..60]) == u32_at(bytes, 60);
+    let ended = || (u32_at(bytes, 20) != 0).then(|| u32_at(bytes, 24) as i32);
+    sound.then(|| (u32_at(bytes, 16) != 0, ended()))
+}
+
+fn sum(rank: Rank, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&rank.0.to_le_bytes()), &bytes[..60])
+}
+
+fn encode(rank: Rank, known: &RankProgress) -> [u8; RECORD] {
+    let mut bytes = [0; RECORD];
+    bytes[..8].copy_from_slice(&known.printed[0].to_le_bytes());
+    bytes[8..16].copy_from_slice(&known.printed[1].to_le_bytes());
+    let process = known.process.unwrap_or(ProcessId { pid: 0, started: 0 });
+    bytes[16..24].copy_from_slice(&process.started.to_le_bytes());
+    bytes[24..28].copy_from_slice(&known.incarnation.0.to_le_bytes());
+    bytes[28..32].copy_from_slice(&process.pid.to_le_bytes());
+    bytes[32..36].copy_from_slice(&known.host.to_le_bytes());
+    let crc = sum(rank, &bytes);
+    bytes[60..].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+fn decode(rank: Rank, bytes: &[u8; RECORD]) -> Option<RankProgress> {
+    if sum(rank, bytes) != u32_at(bytes, 60) {
+        return None;
+    }
+    let process = ProcessId { pid: u32_at(bytes, 28), started: u64_at(bytes, 16) };
+    Some(RankProgress {
+        printed: [u64_at(bytes, 0), u64_at(bytes, 8)],
+        incarnation: Incarnation(u32_at(bytes, 24)),
+        process: (process.pid != 0).then_some(process),
+        host: u32_at(bytes, 32),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_launcher_finds_how_far_the_job_has_come() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut progress = Progress::create(directory.path(), 3).unwrap();
+        progress.printed(Rank(1), 0, 100);
+        progress.printed(Rank(1), 0, 50);
+        progress.printed(Rank(1), 1, 7);
+        progress.lives(Rank(2), Incarnation(4));
+        progress.runs(Rank(2), 1, ProcessId { pid: 12, started: 34 });
+        assert!(!Progress::ended_well(directory.path()));
+        drop(progress);
+        let mut progress = Progress::open(directory.path(), 3).unwrap();
+        assert_eq!(progress.ranks()[0], RankProgress::default());
+        assert_eq!(progress.ranks()[1].printed, [100, 7]);
+        assert_eq!(progress.ranks()[2].incarnation, Incarnation(4));
+        assert_eq!(progress.ranks()[2].process, Some(ProcessId { pid: 12, started: 34 }));
+        progress.input_has_ended();
+        progress.has_ended(0);
+        assert!(Progress::ended_well(directory.path()));
+        let progress = Progress::open(directory.path(), 3).unwrap();
+        assert!(progress.input_ended());
+        assert!(!Progress::ended_well(directory.path()), "it goes on");
+    }
+
+    #[test]
+    fn damaged_records_say_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut progress = Progress::create(directory.path(), 2).unwrap();
+        progress.printed(Rank(0), 0, 9);
+        progress.printed(Rank(1), 0, 9);
+        let file = directory.path().join(NAME);
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[RECORD + 3] ^= 1;
+        bytes.truncate(3 * RECORD - 1);
+        std::fs::write(&file, bytes).unwrap();
+        let progress = Progress::open(directory.path(), 2).unwrap();
+        assert_eq!(progress.ranks(), [RankProgress::default(); 2]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The socket in the job's directory: whoever may write there can ask for images.
+//!
+//! One line asks (`images`), lines of JSON answer: one for each rank, with its image or why there is
+//! none, and a last one that says that this was all.
+
+use super::{Event, Launcher};
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_wire::{ImageNo, Rank};
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+const NAME: &str = "control";
+/// A question has at most so many bytes and takes at most this long.
+const QUESTION_BYTES_MAX: u64 = 256;
+const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+
+/// Somebody who waits for images.
+#[derive(Debug)]
+pub struct Asking {
+    ranks: BTreeSet<Rank>,
+    tell: mpsc::UnboundedSender<String>,
+}
+
+/// What became of an image: its number and bytes, or why there is none.
+pub type News<'a> = (Rank, Result<(ImageNo, u64), &'a str>);
+
+/// Listens in this directory.
+///
+/// # Errors
+/// No socket can be made there (some shared file systems have none).
+pub fn listen(directory: &Path, events: mpsc::UnboundedSender<Event>) -> io::Result<()> {
+    // The name of a socket is short; that of a directory need not be.
+    let folder = std::fs::File::open(directory)?;
+    let path = format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd());
+    // Of a launcher that died; we hold the lock.
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    tokio::spawn(async move {
+        let _folder = folder;
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream, events.clone()));
+        }
+    });
+    Ok(())
+}
+
+/// The job is over.
+pub fn close(directory: &Path) {
+    let _ = std::fs::remove_file(directory.join(NAME));
+}
+
+async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<Event>) {
+    let (read, mut write) = stream.into_split();
+    let mut question = String::new();
+    let mut read = BufReader::new(read.take(QUESTION_BYTES_MAX));
+    let asked = tokio::time::timeout(QUESTION_LIMIT, read.read_line(&mut question)).await;
+    if !matches!(asked, Ok(Ok(1..))) {
+        return;
+    }
+    let (tell, mut answers) = mpsc::unbounded_channel::<String>();
+    match question.trim() {
+        "images" => {
+            let _ = events.send(Event::ImagesWanted(tell));
+        }
+        other => {
+            let answer = serde_json::json!({ "error": format!("`{other}` is unknown here") });
+            let _ = tell.send(answer.to_string());
+            drop(tell);
+        }
+    }
+    while let Some(answer) = answers.recv().await {
+        if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Launcher {
+    pub(super) fn images_wanted(&mut self, tell: mpsc::UnboundedSender<String>) {
+        let ranks = self.dispatcher.can_take_images().into_iter().collect();
+        self.asking.push(Asking { ranks, tell });
+        self.tell_dispatcher(Input::ImagesWanted);
+        self.answer_who_asks(None);
+    }
+
+    /// An image of this rank came, or did not.
+    pub(super) fn answer_who_asks(&mut self, news: Option<News<'_>>) {
+        self.asking.retain_mut(|asking| {
+            if let Some((rank, outcome)) = &news
+                && asking.ranks.remove(rank)
+            {
+                let answer = match outcome {
+                    Ok((image, bytes)) => {
+                        serde_json::json!({ "rank": rank, "image": image, "bytes": bytes })
+                    }
+                    Err(why) => serde_json::json!({ "rank": rank, "why": why }),
+                };
+                let _ = asking.tell.send(answer.to_string());
+            }
+            let done = asking.ranks.is_empty();
+            if done {
+                let _ = asking.tell.send(serde_json::json!({ "done": true }).to_string());
+            }
+            !done
+        });
+    }
+}

@@ -1,0 +1,77 @@
+//! Partitioned point-to-point communication.
+
+use crate::calls::{enter, on_comm, on_requests};
+use crate::decode;
+use crate::handle::{Comm, Datatype, Info};
+use crate::memory::{Buf, BufMut, In, Out};
+use ftmpi_core::mpi::Request;
+use ftmpi_entry::entry;
+use std::ffi::c_int;
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Psend_init(
+    buf: Buf,
+    partitions: c_int,
+    count: i64,
+    datatype: Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    info: Info,
+    request: Out<Request>,
+) -> c_int {
+    on_comm("MPI_Psend_init", comm, |job, comm| {
+        info.optional_id()?;
+        let (datatype, dest) = (datatype.id()?, decode::destination(dest));
+        let (buf, partitions) = (decode::at(buf), i64::from(partitions));
+        request.put(job.psend_init(buf, partitions, count, datatype, dest, tag, comm)?)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Precv_init(
+    buf: BufMut,
+    partitions: c_int,
+    count: i64,
+    datatype: Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+    info: Info,
+    request: Out<Request>,
+) -> c_int {
+    on_comm("MPI_Precv_init", comm, |job, comm| {
+        info.optional_id()?;
+        let (datatype, source, tag) = (datatype.id()?, decode::source(source), decode::tag(tag));
+        let (buf, partitions) = (decode::at(buf), i64::from(partitions));
+        request.put(job.precv_init(buf, partitions, count, datatype, source, tag, comm)?)
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Pready(partition: c_int, request: Request) -> c_int {
+    let partition = i64::from(partition);
+    on_requests("MPI_Pready", |job| job.pready(request, partition, partition))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Pready_range(low: c_int, high: c_int, request: Request) -> c_int {
+    on_requests("MPI_Pready_range", |job| job.pready(request, low.into(), high.into()))
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Pready_list(length: c_int, partitions: In<c_int>, request: Request) -> c_int {
+    on_requests("MPI_Pready_list", |job| {
+        for &partition in partitions.slice(decode::length("length", length)?)? {
+            job.pready(request, partition.into(), partition.into())?;
+        }
+        Ok(())
+    })
+}
+
+#[entry(guard = enter)]
+pub extern "C" fn MPI_Parrived(request: Request, partition: c_int, flag: Out<c_int>) -> c_int {
+    on_requests("MPI_Parrived", |job| {
+        flag.put(c_int::from(job.parrived(request, partition.into())?))
+    })
+}

@@ -1,0 +1,108 @@
+//! Keeps the engine's signal open: a thread that blocked it, or took it away with `sigwait`, could
+//! not be stopped for an image. These functions stand before the C library's and leave that one
+//! signal out. (The C library itself blocks all signals for moments, which passes.)
+
+use crate::life::{Next, is_rank};
+use core::ffi::{CStr, c_int, c_void};
+use ftmpi_checkpoint::boot_abi::SIGNAL;
+use libc::sigset_t;
+
+/// The C library's function of this name and type, or `return` what says that there is none.
+macro_rules! next {
+    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
+        static SLOT: Next = Next::new();
+        const NAME: &CStr = $name;
+        let address = SLOT.find(NAME);
+        if address == 0 {
+            return $missing;
+        }
+        // SAFETY: the C library's function of this name has this type.
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
+    }};
+}
+
+/// The set without our signal.
+///
+/// # Safety
+/// `set` is valid.
+pub unsafe fn without_ours(set: *const sigset_t) -> sigset_t {
+    // SAFETY: by the caller; the first word of the set is the kernel's signals 1 to 64.
+    unsafe {
+        let mut copy = *set;
+        *(&raw mut copy).cast::<u64>() &= !(1 << (SIGNAL - 1));
+        copy
+    }
+}
+
+macro_rules! masking {
+    ($($name:ident $text:expr;)*) => {$(
+        /// See the manual.
+        ///
+        /// # Safety
+        /// As there.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+            let next = next!($text, libc::ENOSYS, fn(c_int, *const sigset_t, *mut sigset_t) -> c_int);
+            if set.is_null() || how == libc::SIG_UNBLOCK || !is_rank() {
+                // SAFETY: by the caller.
+                return unsafe { next(how, set, old) };
+            }
+            // SAFETY: by the caller.
+            let set = unsafe { without_ours(set) };
+            // SAFETY: by the caller.
+            unsafe { next(how, &raw const set, old) }
+        }
+    )*};
+}
+
+masking! {
+    pthread_sigmask c"pthread_sigmask";
+    sigprocmask c"sigprocmask";
+}
+
+/// See `sigsuspend(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigsuspend(set: *const sigset_t) -> c_int {
+    let next = next!(c"sigsuspend", -1, fn(*const sigset_t) -> c_int);
+    // SAFETY: by the caller.
+    let set = unsafe { without_ours(set) };
+    // Ended by our signal only: it goes on.
+    // SAFETY: by the caller.
+    crate::sleep::again(|| unsafe { next(&raw const set) })
+}
+
+/// See `sigwait(3)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
+    let next = next!(c"sigwait", libc::ENOSYS, fn(*const sigset_t, *mut c_int) -> c_int);
+    // SAFETY: by the caller.
+    let set = unsafe { without_ours(set) };
+    // SAFETY: by the caller.
+    unsafe { next(&raw const set, signal) }
+}
+
+/// See `sigaction(2)`. Our signal's action is not the program's to change, as those of the C
+/// library's own signals are not.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaction(
+    signal: c_int,
+    action: *const c_void,
+    old: *mut c_void,
+) -> c_int {
+    let next = next!(c"sigaction", -1, fn(c_int, *const c_void, *mut c_void) -> c_int);
+    if signal == SIGNAL && !action.is_null() && is_rank() {
+        crate::sleep::set_errno(libc::EINVAL);
+        return -1;
+    }
+    // SAFETY: by the caller.
+    unsafe { next(signal, action, old) }
+}

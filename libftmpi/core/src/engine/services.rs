@@ -1,0 +1,212 @@
+//! One-sided requests of other ranks: when they may be served, and the messages they need.
+//!
+//! A request is served inside the library only, at moments that depend on timing. A replay must serve
+//! the same requests in the same order, each in the same call of the program, because the program
+//! may look at the memory between its calls. So every service is an outcome with the number of the
+//! call, and before something leaves the rank in a later call than the last one noted, "nothing more
+//! until this call" is noted as well: else a life that begins anew could serve, before it sends the
+//! same message again, a request that was only made because of that message.
+//!
+//! Guarantees: requests and their payload are claimed without being recorded (their order is that of
+//! the services); replies have the number that the asking rank gave (`ftmpi_protocols::received`),
+//! hence none depends on when the service happened.
+
+use super::{Engine, Envelope, Link, MessageId, RecvData, ReqId, SendData, Source, State, Tag};
+use ftmpi_protocols::protocol::{Answer, Pin, Service};
+use ftmpi_protocols::received::reply_ssn;
+use ftmpi_wire::{Rank, Ssn};
+
+/// What may be served now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nothing.
+    Nobody,
+    /// Only this request.
+    Only(Rank, Ssn),
+    /// Whatever is there.
+    Anybody,
+}
+
+/// What the engine knows of services.
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    /// Number of the call that the program is in, or makes next.
+    call: u64,
+    /// The call of the last service, or note of none, that was recorded.
+    noted: u64,
+    /// Windows on which other ranks may be served at any time.
+    open: u32,
+}
+
+impl<L: Link> Engine<L> {
+    /// Do lives of this rank repeat what earlier ones did?
+    #[must_use]
+    pub fn replays(&self) -> bool {
+        self.state.hooks.outcomes
+    }
+
+    /// Do payloads stay with their sender, so that memory must not change behind MPI's back?
+    #[must_use]
+    pub fn logs(&self) -> bool {
+        self.state.hooks.log_payload
+    }
+
+    /// Do all ranks return to a wave of images, which have no memory that processes share?
+    #[must_use]
+    pub fn has_waves(&self) -> bool {
+        self.state.waves.counted
+    }
+
+    /// A window was made on which others may be served at any time, or (`false`) freed.
+    /// Says whether the ends of calls must be told from now on ([`Engine::call_ends`]).
+    pub fn open_to_others(&mut self, one_more: bool) -> bool {
+        let services = &mut self.state.services;
+        services.open = services.open.saturating_add_signed(if one_more { 1 } else { -1 });
+        services.open > 0 && self.state.hooks.outcomes
+    }
+
+    /// A call of the program ends: in a replay, what was served in it is served now at the latest.
+    #[cold]
+    pub fn call_ends(&mut self) {
+        self.repeat_services();
+        self.state.services.call += 1;
+    }
+
+    /// Serves what was recorded up to this call.
+    pub(crate) fn repeat_services(&mut self) {
+        loop {
+            match self.state.protocol.next_service() {
+                Service::Recorded(call, _) if call > self.state.services.call => return,
+                Service::Recorded(_, None) => self.state.service_repeated(),
+                Service::Recorded(_, Some(_)) if self.windows.is_empty() => {
+                    self.diverged("it served a one-sided request and has no window now")
+                }
+                Service::Recorded(_, Some(_)) => self.block(),
+                Service::Free | Service::Held => return,
+            }
+        }
+    }
+
+    /// What may be served now?
+    pub(crate) fn turn(&mut self) -> Turn {
+        let state = &mut self.state;
+        if !state.hooks.outcomes {
+            return Turn::Anybody;
+        }
+        if state.fetch.is_some() {
+            return Turn::Nobody;
+        }
+        loop {
+            return match state.protocol.next_service() {
+                Service::Free => Turn::Anybody,
+                Service::Held => Turn::Nobody,
+                Service::Recorded(call, _) if call > state.services.call => Turn::Nobody,
+                Service::Recorded(_, Some((source, ssn))) => Turn::Only(source, ssn),
+                Service::Recorded(_, None) => {
+                    state.service_repeated();
+                    continue;
+                }
+            };
+        }
+    }
+
+    /// A request is being served: told before anything of it can leave.
+    pub(crate) fn serving(&mut self, turn: Turn, source: Rank, ssn: Ssn) {
+        match turn {
+            Turn::Only(..) => self.state.service_repeated(),
+            _ if self.state.hooks.outcomes => self.state.note_service(Some((source, ssn))),
+            _ => {}
+        }
+    }
+
+    /// Serves what may be served; `true` if something was.
+    #[inline(never)]
+    pub(crate) fn serve(&mut self) -> bool {
+        if self.quiet {
+            return false;
+        }
+        let mut windows = std::mem::take(&mut self.windows);
+        let served = windows.serve(self);
+        debug_assert!(self.windows.is_empty());
+        self.windows = windows;
+        served
+    }
+
+    /// Takes the first waiting message of a context of our own out of matching.
+    pub(crate) fn claim(
+        &mut self,
+        context: u16,
+        from: Source,
+        tag: i32,
+    ) -> Option<(Envelope, MessageId)> {
+        let id = self.state.matcher.find(context, from, Tag::Is(tag), Pin::Free)?;
+        let envelope = self.state.matcher.message(id).envelope();
+        self.state.matcher.unlink(id);
+        Some((envelope, id))
+    }
+
+    /// Posts a receive of our own from a named rank. It has no number: when it is posted may depend
+    /// on timing, and the numbers of the program's receives must not.
+    pub(crate) fn receive_own(
+        &mut self,
+        into: RecvData,
+        from: Rank,
+        context: u16,
+        tag: i32,
+    ) -> ReqId {
+        self.state.post_numbered(into, Source::Rank(from), context, Tag::Is(tag), 0, Pin::Free)
+    }
+
+    /// Answers the `request`-th request of a rank.
+    pub(crate) fn reply(&mut self, to: Rank, request: u64, data: Vec<u8>, context: u16, tag: i32) {
+        let ssn = reply_ssn(request);
+        if self.state.hooks.log_payload && self.state.peers[to.index()].log.get(ssn).is_some() {
+            self.state.failure = Some(format!(
+                "rank {to} has numbered two one-sided requests {request}: its memory or the network \
+                 is damaged"
+            ));
+            return;
+        }
+        if let Some(sent) = self.isend_reserved(ssn, SendData::Owned(data), to, context, tag) {
+            self.free_when_done(sent);
+        }
+    }
+
+    /// Something came that no rank in order sends.
+    pub(crate) fn damaged(&mut self, from: Rank, what: &str) {
+        let me = self.state.me;
+        self.state.failure = Some(format!(
+            "rank {me}: rank {from} sent a one-sided request that cannot be ({what}): its memory or \
+             the network is damaged"
+        ));
+    }
+}
+
+impl State {
+    fn service_repeated(&mut self) {
+        self.protocol.service_repeated();
+        self.commands_to_queues();
+    }
+
+    fn note_service(&mut self, message: Option<(Rank, Ssn)>) {
+        let call = self.services.call;
+        self.protocol.on_answer(Answer::Served(call, message));
+        self.services.noted = call;
+    }
+
+    /// Something is about to leave: that nothing more was served until now must be stable first.
+    #[inline]
+    pub(super) fn note_no_service(&mut self) {
+        if self.services.open > 0 && self.services.noted < self.services.call {
+            self.note_no_service_now();
+        }
+    }
+
+    #[cold]
+    fn note_no_service_now(&mut self) {
+        let live = self.protocol.next_service() == Service::Free;
+        if live && self.fetch.is_none() && self.hooks.outcomes {
+            self.note_service(None);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What files need of the file system. The runtime implements it; without one there are no files.
+
+use crate::error::Result;
+use crate::usermem::UserPtr;
+
+/// An open file of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handle(pub u32);
+
+/// How to open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Open {
+    pub read: bool,
+    pub write: bool,
+    pub create: bool,
+    pub exclusive: bool,
+}
+
+/// The file system. Errors say which file, and what the system answered.
+pub trait Disk {
+    /// Opens a file.
+    fn open(&mut self, path: &str, how: Open) -> Result<Handle>;
+    /// Closes it.
+    fn close(&mut self, file: Handle);
+    /// Removes a path.
+    fn delete(&mut self, path: &str) -> Result<()>;
+    /// Reads at a place; fewer bytes than asked for only at the end of the file.
+    fn read(&mut self, file: Handle, at: u64, into: UserPtr, len: usize) -> Result<usize>;
+    /// Writes at a place, everything.
+    fn write(&mut self, file: Handle, at: u64, from: UserPtr, len: usize) -> Result<()>;
+    /// Bytes in the file.
+    fn size(&mut self, file: Handle) -> Result<u64>;
+    /// Cuts or extends it.
+    fn set_size(&mut self, file: Handle, bytes: u64) -> Result<()>;
+    /// Makes sure that there is room for so many bytes.
+    fn preallocate(&mut self, file: Handle, bytes: u64) -> Result<()>;
+    /// Everything written is on the device when this returns.
+    fn sync(&mut self, file: Handle) -> Result<()>;
+    /// Keeps other processes off a range until it is unlocked; `shared` admits other readers.
+    fn lock(&mut self, file: Handle, from: u64, to: u64, shared: bool) -> Result<()>;
+    /// Ends it.
+    fn unlock(&mut self, file: Handle, from: u64, to: u64);
+}

@@ -1,0 +1,116 @@
+//! Files of MPI (MPI-3.1, chapter 13), as far as they need neither a file system nor messages.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `view` | which bytes of the file a process sees |
+//! | `represent` | `external32` |
+//! | `disk` | what is needed of the file system |
+//! | `mpi::files`, `mpi::file_access` | the calls |
+
+pub mod disk;
+pub mod represent;
+pub mod view;
+
+use crate::bail;
+use crate::comm::Members;
+use crate::error::Result;
+use crate::info::Info;
+use crate::mpi::{CommId, ErrhandlerId, Status};
+use crate::slab::Slab;
+use crate::window::WinId;
+use disk::Handle;
+use std::rc::Rc;
+use view::View;
+
+/// A file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// Access modes of `MPI_File_open`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Mode {
+    pub read: bool,
+    pub write: bool,
+    pub create: bool,
+    pub exclusive: bool,
+    pub delete_on_close: bool,
+    pub unique: bool,
+    pub sequential: bool,
+    pub append: bool,
+}
+
+/// A split collective operation that was begun and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// Which call ends it.
+    pub kind: &'static str,
+    /// Its result.
+    pub status: Status,
+}
+
+/// An open file.
+pub struct File {
+    /// The communicator of its own.
+    pub comm: CommId,
+    /// Its members.
+    pub members: Rc<Members>,
+    /// Its path.
+    pub path: String,
+    /// How it was opened; the number as the program gave it, too.
+    pub mode: Mode,
+    /// The access mode as the program gave it.
+    pub amode: i32,
+    /// In the file system; `None` where it is not there any more (in a replay).
+    pub handle: Option<Handle>,
+    /// What this process sees.
+    pub view: View,
+    /// The individual pointer, in elementary types.
+    pub position: i64,
+    /// The counter behind the shared pointer.
+    pub shared: WinId,
+    /// Atomic mode.
+    pub atomic: bool,
+    /// Hints given by the program.
+    pub info: Info,
+    /// Who is told of errors.
+    pub errhandler: ErrhandlerId,
+    /// Between begin and end.
+    pub split: Option<Split>,
+}
+
+/// All files of a rank.
+#[derive(Default)]
+pub struct Files {
+    table: Slab<File>,
+    /// Handler of new files, and of errors that belong to none.
+    pub default_errhandler: Option<ErrhandlerId>,
+}
+
+impl Files {
+    /// Enters a file.
+    pub fn insert(&mut self, file: File) -> Result<FileId> {
+        Ok(FileId(self.table.insert(file)?))
+    }
+
+    /// Takes a file out.
+    pub fn remove(&mut self, id: FileId) -> Option<File> {
+        self.table.remove(id.0)
+    }
+
+    /// The file with this number.
+    pub fn get(&self, id: FileId) -> Result<&File> {
+        match self.table.get(id.0) {
+            Some(file) => Ok(file),
+            None => bail!(File, "there is no file number {}: was it closed?", id.0),
+        }
+    }
+
+    /// The file with this number, to be changed.
+    pub fn get_mut(&mut self, id: FileId) -> Result<&mut File> {
+        match self.table.get_mut(id.0) {
+            Some(file) => Ok(file),
+            None => bail!(File, "there is no file number {}: was it closed?", id.0),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Checks that cost communication or time, on request (`FTMPI_CHECK=1`): do all ranks make the same
+//! collective call; what has a rank left open at the end.
+//!
+//! Guarantees: off, a collective pays one predicted branch. On, every blocking collective on an
+//! intracommunicator first compares what the ranks call; a difference that MPI forbids becomes an
+//! error on every rank that can see it, with the names of both calls, instead of a hang or a wrong
+//! result. (A non-blocking call must not wait for others, hence cannot be compared.)
+
+use super::{Buffer, Collective, CommId, Mpi, Peer};
+use crate::bail;
+use crate::datatype::TypeId;
+use crate::engine::Link;
+use crate::error::Result;
+use crate::op::{OpId, Predefined};
+
+/// Bytes of what is compared.
+const LEN: usize = 24;
+/// No value that ranks could differ in.
+const ANY: u32 = u32::MAX;
+
+/// What all ranks must agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Print {
+    kind: u32,
+    root: u32,
+    op: u32,
+    /// Bytes that each rank contributes (or gets), where they must be the same on all;
+    /// `u64::MAX` where they may differ.
+    bytes: u64,
+}
+
+const NAMES: [&str; 22] = [
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Gather",
+    "MPI_Gatherv",
+    "MPI_Scatter",
+    "MPI_Scatterv",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Alltoallw",
+    "MPI_Reduce",
+    "MPI_Allreduce",
+    "MPI_Scan",
+    "MPI_Exscan",
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+    "MPI_Neighbor_allgather",
+    "MPI_Neighbor_allgatherv",
+    "MPI_Neighbor_alltoall",
+    "MPI_Neighbor_alltoallv",
+    "MPI_Neighbor_alltoallw",
+];
+
+impl Print {
+    fn encode(self) -> [u8; LEN] {
+        let mut out = [0; LEN];
+        out[..4].copy_from_slice(&self.kind.to_le_bytes());
+        out[4..8].copy_from_slice(&self.root.to_le_bytes());
+        out[8..12].copy_from_slice(&self.op.to_le_bytes());
+        out[16..].copy_from_slice(&self.bytes.to_le_bytes());
+        out
+    }
+
+    fn decode(bytes: &[u8; LEN]) -> Self {
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        Self {
+            kind: word(0),
+            root: word(4),
+            op: word(8),
+            bytes: u64::from(word(16)) | u64::from(word(20)) << 32,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        NAMES.get(self.kind as usize).copied().unwrap_or("another call")
+    }
+}
+
+impl<L: Link> Mpi<L> {
+    /// Switches the checks on.
+    pub fn set_checks(&mut self, on: bool) {
+        self.checks = on;
+    }
+
+    /// Whether the checks are on.
+    #[must_use]
+    pub fn checks(&self) -> bool {
+        self.checks
+    }
+
+    fn bytes_of(&self, count: i64, datatype: TypeId) -> u64 {
+        let size = self.types.get(datatype).map_or(0, |datatype| datatype.size());
+        size.saturating_mul(count.max(0) as u64)
+    }
+
+    fn print_of(&self, what: &Collective<'_>) -> Print {
+        use Collective as C;
+        let root_of = |root: Peer| match root {
+            Peer::Rank(rank) => rank,
+            _ => ANY,
+        };
+        // Only user operations differ in number from rank to rank.
+        let op_of = |op: OpId| if (op.0 as usize) < Predefined::ALL.len() { op.0 } else { ANY };
+        let (any, no_root, no_op) = (u64::MAX, ANY, ANY);
+        // The part that is not in place says how long it is.
+        let side = |send: Buffer, send_bytes: u64, recv_bytes: u64| match send {
+            Buffer::At(_) => send_bytes,
+            Buffer::InPlace => recv_bytes,
+        };
+        let (kind, root, op, bytes) = match *what {
+            C::Barrier => (0, no_root, no_op, any),
+            C::Bcast { count, datatype, root, .. } => {
+                (1, root_of(root), no_op, self.bytes_of(count, datatype))
+            }
+            C::Gather { send, send_count, send_type, recv_count, recv_type, root, .. } => {
+                // Of the receive part only the root's is significant, and there it may be all.
+                let recv =
+                    if send == Buffer::InPlace { self.bytes_of(recv_count, recv_type) } else { 0 };
+                (2, root_of(root), no_op, side(send, self.bytes_of(send_count, send_type), recv))
+            }
+            C::Gatherv { root, .. } => (3, root_of(root), no_op, any),
+            C::Scatter { recv, recv_count, recv_type, send_count, send_type, root, .. } => {
+                let send =
+                    if recv == Buffer::InPlace { self.bytes_of(send_count, send_type) } else { 0 };
+                (4, root_of(root), no_op, side(recv, self.bytes_of(recv_count, recv_type), send))
+            }
+            C::Scatterv { root, .. } => (5, root_of(root), no_op, any),
+            C::Allgather { recv_count, recv_type, .. } => {
+                (6, no_root, no_op, self.bytes_of(recv_count, recv_type))
+            }
+            C::Allgatherv { .. } => (7, no_root, no_op, any),
+            C::Alltoall { recv_count, recv_type, .. } => {
+                (8, no_root, no_op, self.bytes_of(recv_count, recv_type))
+            }
+            C::Alltoallv { .. } => (9, no_root, no_op, any),
+            C::Alltoallw { .. } => (10, no_root, no_op, any),
+            C::Reduce { count, datatype, op, root, .. } => {
+                (11, root_of(root), op_of(op), self.bytes_of(count, datatype))
+            }
+            C::Allreduce { count, datatype, op, .. } => {
+                (12, no_root, op_of(op), self.bytes_of(count, datatype))
+            }
+            C::Scan { count, datatype, op, .. } => {
+                (13, no_root, op_of(op), self.bytes_of(count, datatype))
+            }
+            C::Exscan { count, datatype, op, .. } => {
+                (14, no_root, op_of(op), self.bytes_of(count, datatype))
+            }
+            C::ReduceScatter { op, .. } => (15, no_root, op_of(op), any),
+            C::ReduceScatterBlock { recv_count, datatype, op, .. } => {
+                (16, no_root, op_of(op), self.bytes_of(recv_count, datatype))
+            }
+            C::NeighborAllgather { .. } => (17, no_root, no_op, any),
+            C::NeighborAllgatherv { .. } => (18, no_root, no_op, any),
+            C::NeighborAlltoall { .. } => (19, no_root, no_op, any),
+            C::NeighborAlltoallv { .. } => (20, no_root, no_op, any),
+            C::NeighborAlltoallw { .. } => (21, no_root, no_op, any),
+        };
+        Print { kind, root, op, bytes }
+    }
+
+    /// Compares the call with those of the other members.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn compare_calls(&mut self, comm: CommId, what: &Collective<'_>) -> Result<()> {
+        if self.remote(comm).is_ok() {
+            return Ok(());
+        }
+        let mine = self.print_of(what);
+        let scope = self.scope(comm)?;
+        let all = self.collect_within(&scope, &mine.encode())?;
+        self.blamed = comm;
+        for (rank, other) in all.as_chunks::<LEN>().0.iter().enumerate() {
+            let other = Print::decode(other);
+            let name = mine.name();
+            if other.kind != mine.kind {
+                bail!(Other, "rank {rank} calls {} while this rank calls {name}", other.name());
+            }
+            if other.root != mine.root {
+                bail!(
+                    Root,
+                    "rank {rank} calls {name} with root {}, this rank with root {}",
+                    other.root as i32,
+                    mine.root as i32
+                );
+            }
+            if other.op != mine.op {
+                bail!(Op, "rank {rank} calls {name} with another operation than this rank");
+            }
+            if other.bytes != mine.bytes {
+                bail!(
+                    Count,
+                    "rank {rank} calls {name} with {} bytes, this rank with {}",
+                    other.bytes,
+                    mine.bytes
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What the program has left open, for a report at its end: one text for each kind.
+    #[must_use]
+    pub fn left_open(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut note = |n: usize, what: &str| {
+            if n > 0 {
+                out.push(format!("{n} {what}{}", if n == 1 { "" } else { "s" }));
+            }
+        };
+        note(self.open_requests(), "request that was started and not completed");
+        let idle = self.requests.iter().filter(|(_, slot)| !slot.is_open()).count();
+        note(idle, "persistent request that was not freed");
+        note(self.engine.unexpected(), "message that came and was not received");
+        note(self.messages.len(), "message that was probed and not received");
+        note(self.comms.len().saturating_sub(2), "communicator that was not freed");
+        note(self.sessions.len(), "session that was not finalized");
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_come_back() {
+        for (kind, name) in NAMES.iter().enumerate() {
+            let print = Print { kind: kind as u32, root: 3, op: ANY, bytes: 1 << 40 | 7 };
+            assert_eq!(Print::decode(&print.encode()), print);
+            assert_eq!(print.name(), *name);
+        }
+    }
+}

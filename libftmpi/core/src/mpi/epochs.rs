@@ -1,0 +1,468 @@
+//! Synchronisation of windows (MPI-3.1, 11.5): fences, post-start-complete-wait, locks, flushes.
+//!
+//! Guarantees: a fence carries out the operations of all origins in the order of their ranks; start
+//! and lock do not wait (a lock does under a logging protocol, so that it is granted, and recorded,
+//! before anything is done under it); whatever waits serves other ranks meanwhile.
+
+use super::{Collective, Mpi, Peer};
+use crate::bail;
+use crate::collective::lend;
+use crate::datatype::{Builtin, TypeId};
+use crate::engine::{Decision, Link, Source};
+use crate::error::Result;
+use crate::group::GroupId;
+use crate::mpi::Buffer;
+use crate::window::locks::Asker;
+use crate::window::request::{Action, Mode};
+use crate::window::{Exposure, WinId, serve, tags};
+use ftmpi_wire::Rank;
+
+/// Assertions of the synchronisation calls. Most are hints that change nothing here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Assert {
+    /// `MPI_MODE_NOPRECEDE`: no epoch ends with this fence.
+    pub no_precede: bool,
+    /// `MPI_MODE_NOSUCCEED`: none begins.
+    pub no_succeed: bool,
+}
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Win_fence`
+    pub fn win_fence(&mut self, id: WinId, assert: Assert) -> Result<()> {
+        let window = self.window(id)?;
+        if window.access.is_some() || window.exposure.is_some() {
+            bail!(RmaSync, "MPI_Win_fence within an epoch of start or post");
+        }
+        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+            bail!(RmaSync, "MPI_Win_fence while a lock of this process is held");
+        }
+        if !assert.no_precede {
+            self.close_fence(id)?;
+        }
+        self.window_mut(id)?.fenced = !assert.no_succeed;
+        Ok(())
+    }
+
+    fn close_fence(&mut self, id: WinId) -> Result<()> {
+        let window = self.window_mut(id)?;
+        let (comm, members) = (window.comm, std::rc::Rc::clone(&window.members));
+        let ours: Vec<u64> =
+            window.toward.iter_mut().map(|toward| std::mem::take(&mut toward.fenced)).collect();
+        let n = ours.len();
+        let (mut send, mut recv) = (self.pool.take(8 * n), self.pool.take(8 * n));
+        let (from, to) = (lend(&mut send), lend(&mut recv));
+        for (i, count) in ours.iter().enumerate() {
+            from.offset(8 * i as i64).store(*count);
+        }
+        let word = TypeId::builtin(Builtin::Uint64T);
+        let answer = self.collective(
+            comm,
+            Collective::Alltoall {
+                send: Buffer::At(from),
+                send_count: 1,
+                send_type: word,
+                recv: Buffer::At(to),
+                recv_count: 1,
+                recv_type: word,
+            },
+        );
+        let theirs: Vec<u64> = (0..n).map(|i| to.offset(8 * i as i64).load()).collect();
+        self.pool.give_back(send);
+        self.pool.give_back(recv);
+        answer?;
+        for (origin, &count) in theirs.iter().enumerate() {
+            if let Some(world) = members.local.world(origin as u32) {
+                self.serve_fenced(id, world, count)?;
+            }
+        }
+        for rank in 0..n as u32 {
+            self.finish_transfers(id, rank)?;
+        }
+        let window = self.window_mut(id)?;
+        match window.faults.pop_first() {
+            None => Ok(()),
+            Some((origin, class)) => {
+                window.faults.clear();
+                Err(class.because(format!(
+                    "rank {origin} accessed memory that is not in this process' part of the window"
+                )))
+            }
+        }
+    }
+
+    /// Carries out the operations of one origin since the last fence.
+    fn serve_fenced(&mut self, id: WinId, origin: Rank, count: u64) -> Result<()> {
+        for _ in 0..count {
+            let mut arrived = loop {
+                let window = self.engine.windows.get(id)?;
+                // Two borrows of the engine: the window is only looked at.
+                let (context, members) = (window.context(), std::rc::Rc::clone(&window.members));
+                let from = Source::Rank(origin);
+                match serve::Arrived::begin(&mut self.engine, context, &members, tags::FENCE, from)
+                {
+                    Some(arrived) => break arrived,
+                    None => self.engine.block(),
+                }
+            };
+            while !arrived.is_here(&mut self.engine) {
+                self.engine.block();
+            }
+            loop {
+                let windows = std::mem::take(&mut self.engine.windows);
+                let here = windows.get(id).map(|w| arrived.has_data(&mut self.engine, w));
+                self.engine.windows = windows;
+                if here? {
+                    break;
+                }
+                self.engine.block();
+            }
+            let mut windows = std::mem::take(&mut self.engine.windows);
+            let done = windows.get_mut(id).map(|w| arrived.serve(&mut self.engine, w));
+            self.engine.windows = windows;
+            done?;
+        }
+        Ok(())
+    }
+
+    /// The ranks of a group in the window.
+    fn ranks_of(&self, id: WinId, group: GroupId) -> Result<Vec<u32>> {
+        let window = self.window(id)?;
+        let group = self.groups.get(group)?;
+        group
+            .iter()
+            .map(|world| match window.members.local.local(world) {
+                Some(rank) => Ok(rank),
+                None => bail!(Group, "process {world} of the group is not in the window"),
+            })
+            .collect()
+    }
+
+    /// `MPI_Win_post`
+    pub fn win_post(&mut self, id: WinId, group: GroupId) -> Result<()> {
+        let open = self.ranks_of(id, group)?;
+        let window = self.window_mut(id)?;
+        if window.exposure.is_some() {
+            bail!(RmaSync, "MPI_Win_post within an exposure epoch: call MPI_Win_wait first");
+        }
+        window.exposure = Some(Exposure { open });
+        window.fenced = false;
+        // What came before may be served now.
+        self.engine.progress();
+        Ok(())
+    }
+
+    /// `MPI_Win_start`
+    pub fn win_start(&mut self, id: WinId, group: GroupId) -> Result<()> {
+        let targets = self.ranks_of(id, group)?;
+        let window = self.window_mut(id)?;
+        if window.access.is_some() {
+            bail!(RmaSync, "MPI_Win_start within an access epoch: call MPI_Win_complete first");
+        }
+        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+            bail!(RmaSync, "MPI_Win_start while a lock of this process is held");
+        }
+        window.access = Some(targets);
+        window.fenced = false;
+        Ok(())
+    }
+
+    /// `MPI_Win_complete`
+    pub fn win_complete(&mut self, id: WinId) -> Result<()> {
+        let window = self.window_mut(id)?;
+        let Some(targets) = window.access.take() else {
+            bail!(RmaSync, "MPI_Win_complete without MPI_Win_start");
+        };
+        let me = window.members.me;
+        for &rank in &targets {
+            if rank == me {
+                // Our own operations were carried out when they were called.
+                if let Some(exposure) = &mut self.window_mut(id)?.exposure {
+                    exposure.open.retain(|&origin| origin != me);
+                } else {
+                    bail!(
+                        RmaSync,
+                        "MPI_Win_complete for this process itself before its MPI_Win_post"
+                    );
+                }
+            } else {
+                self.send_request(id, rank, Action::Complete, Mode::Exposed, false)?;
+            }
+        }
+        let mut answer = Ok(());
+        for &rank in &targets {
+            answer = answer.and(self.finish_transfers(id, rank));
+            self.flushed(id, rank)?;
+        }
+        answer
+    }
+
+    /// Nothing toward `rank` is left to be asked about.
+    fn flushed(&mut self, id: WinId, rank: u32) -> Result<()> {
+        if let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) {
+            toward.unflushed = false;
+        }
+        Ok(())
+    }
+
+    fn is_exposed(&self, id: WinId) -> Result<bool> {
+        match &self.window(id)?.exposure {
+            Some(exposure) => Ok(!exposure.open.is_empty()),
+            None => bail!(RmaSync, "MPI_Win_wait or MPI_Win_test without MPI_Win_post"),
+        }
+    }
+
+    fn close_exposure(&mut self, id: WinId) -> Result<()> {
+        let window = self.window_mut(id)?;
+        window.exposure = None;
+        match window.faults.pop_first() {
+            None => Ok(()),
+            Some((origin, class)) => Err(class.because(format!(
+                "rank {origin} accessed memory that is not in this process' part of the window"
+            ))),
+        }
+    }
+
+    /// `MPI_Win_wait`
+    pub fn win_wait(&mut self, id: WinId) -> Result<()> {
+        while self.is_exposed(id)? {
+            self.engine.block();
+        }
+        self.close_exposure(id)
+    }
+
+    /// `MPI_Win_test`
+    pub fn win_test(&mut self, id: WinId) -> Result<bool> {
+        self.is_exposed(id)?;
+        self.engine.poll_once();
+        match self.engine.decide() {
+            Decision::Negative => return Ok(false),
+            Decision::Positive(_) => {
+                while self.is_exposed(id)? {
+                    self.engine.block();
+                }
+            }
+            Decision::Live => {
+                if self.is_exposed(id)? {
+                    self.engine.answered_negative();
+                    return Ok(false);
+                }
+                self.engine.answered(1);
+            }
+        }
+        self.close_exposure(id)?;
+        Ok(true)
+    }
+
+    fn target(&self, id: WinId, rank: Peer) -> Result<Option<u32>> {
+        let size = self.window(id)?.members.local.len();
+        match rank {
+            Peer::Rank(rank) if rank < size => Ok(Some(rank)),
+            Peer::ProcNull => Ok(None),
+            Peer::Rank(rank) => {
+                bail!(Rank, "rank {} is not in a window of size {size}", rank as i32)
+            }
+            _ => bail!(Rank, "a lock is for one rank"),
+        }
+    }
+
+    fn may_lock(&self, id: WinId) -> Result<()> {
+        let window = self.window(id)?;
+        if !window.lockable {
+            bail!(RmaSync, "the window was made with the hint no_locks: it cannot be locked");
+        }
+        if window.access.is_some() {
+            bail!(RmaSync, "a lock within an access epoch of MPI_Win_start");
+        }
+        Ok(())
+    }
+
+    /// `MPI_Win_lock`
+    pub fn win_lock(&mut self, id: WinId, rank: Peer, exclusive: bool) -> Result<()> {
+        self.may_lock(id)?;
+        let Some(rank) = self.target(id, rank)? else { return Ok(()) };
+        let window = self.window_mut(id)?;
+        let me = window.members.me;
+        if window.locked_all {
+            bail!(RmaSync, "MPI_Win_lock between MPI_Win_lock_all and MPI_Win_unlock_all");
+        }
+        match window.toward.get_mut(rank as usize) {
+            Some(toward) if toward.lock.is_none() => toward.lock = Some(exclusive),
+            _ => bail!(RmaSync, "rank {rank} is locked by this process already"),
+        }
+        if rank == me { self.lock_myself(id, exclusive) } else { self.ask_for_lock(id, rank) }
+    }
+
+    /// Loads and stores of this process follow: it waits.
+    fn lock_myself(&mut self, id: WinId, exclusive: bool) -> Result<()> {
+        let window = self.window_mut(id)?;
+        let me = window.members.me;
+        if let Some(toward) = window.toward.get_mut(me as usize) {
+            toward.asked = true;
+        }
+        window.locks.ask(Asker { rank: me, exclusive, reply: 0 });
+        self.grant(id)?;
+        while !self.window(id)?.locks.holds(me) {
+            self.engine.block();
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, id: WinId) -> Result<()> {
+        let mut windows = std::mem::take(&mut self.engine.windows);
+        let done = windows.get_mut(id).map(|window| serve::grant(&mut self.engine, window));
+        self.engine.windows = windows;
+        done
+    }
+
+    /// Tells `rank` that we lock it, if it does not know. Under a logging protocol what is done under
+    /// the lock must come after the target has recorded that it granted it; else nobody waits, the
+    /// target keeps back what it may not do yet.
+    pub(super) fn ask_for_lock(&mut self, id: WinId, rank: u32) -> Result<()> {
+        let window = self.window_mut(id)?;
+        let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(()) };
+        if std::mem::replace(&mut toward.asked, true) {
+            return Ok(());
+        }
+        let exclusive = toward.lock.unwrap_or(false);
+        let wait = self.engine.replays();
+        let action = Action::Lock { exclusive };
+        match self.send_request(id, rank, action, Mode::Locked, wait)? {
+            Some(waiting) => self.await_reply(waiting),
+            None => Ok(()),
+        }
+    }
+
+    /// `MPI_Win_unlock`
+    pub fn win_unlock(&mut self, id: WinId, rank: Peer) -> Result<()> {
+        let Some(rank) = self.target(id, rank)? else { return Ok(()) };
+        let window = self.window_mut(id)?;
+        match window.toward.get_mut(rank as usize) {
+            Some(toward) if toward.lock.is_some() => toward.lock = None,
+            _ => bail!(RmaSync, "rank {rank} is not locked by this process"),
+        }
+        self.give_back(id, &[rank])
+    }
+
+    /// Gives locks back; when this returns, everything done under them is done at the targets.
+    fn give_back(&mut self, id: WinId, ranks: &[u32]) -> Result<()> {
+        let me = self.window(id)?.members.me;
+        let mut waiting = Vec::new();
+        for &rank in ranks {
+            let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) else { continue };
+            toward.unflushed = false;
+            if !std::mem::take(&mut toward.asked) {
+                continue;
+            }
+            if rank == me {
+                self.window_mut(id)?.locks.release(me);
+                self.grant(id)?;
+            } else {
+                waiting.extend(self.send_request(id, rank, Action::Unlock, Mode::Locked, true)?);
+            }
+        }
+        let mut answer = Ok(());
+        for one in waiting {
+            answer = answer.and(self.await_reply(one));
+        }
+        for &rank in ranks {
+            answer = self.finish_transfers(id, rank).and(answer);
+        }
+        answer
+    }
+
+    /// `MPI_Win_lock_all`: other ranks are asked when something is done with them.
+    pub fn win_lock_all(&mut self, id: WinId) -> Result<()> {
+        self.may_lock(id)?;
+        let window = self.window_mut(id)?;
+        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+            bail!(RmaSync, "MPI_Win_lock_all while a lock of this process is held");
+        }
+        window.locked_all = true;
+        self.lock_myself(id, false)
+    }
+
+    /// `MPI_Win_unlock_all`
+    pub fn win_unlock_all(&mut self, id: WinId) -> Result<()> {
+        let window = self.window_mut(id)?;
+        if !std::mem::take(&mut window.locked_all) {
+            bail!(RmaSync, "MPI_Win_unlock_all without MPI_Win_lock_all");
+        }
+        let ranks: Vec<u32> = (0..window.members.local.len()).collect();
+        self.give_back(id, &ranks)
+    }
+
+    fn must_be_locked(&self, id: WinId, rank: Option<u32>) -> Result<()> {
+        let window = self.window(id)?;
+        let locked = |rank: u32| {
+            window.toward.get(rank as usize).is_some_and(|toward| toward.lock.is_some())
+        };
+        let held = match rank {
+            Some(rank) => locked(rank),
+            None => (0..window.members.local.len()).any(locked),
+        };
+        if !held && !window.locked_all {
+            bail!(RmaSync, "a flush outside of a passive epoch: call MPI_Win_lock before");
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, id: WinId, ranks: &[u32]) -> Result<()> {
+        let mut waiting = Vec::new();
+        for &rank in ranks {
+            let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) else { continue };
+            if std::mem::take(&mut toward.unflushed) {
+                waiting.extend(self.send_request(id, rank, Action::Flush, Mode::Locked, true)?);
+            }
+        }
+        let mut answer = Ok(());
+        for one in waiting {
+            answer = answer.and(self.await_reply(one));
+        }
+        for &rank in ranks {
+            answer = self.finish_transfers(id, rank).and(answer);
+        }
+        // A program may wait in a loop of these for what others do.
+        self.engine.progress();
+        answer
+    }
+
+    /// `MPI_Win_flush`, `MPI_Win_flush_all` (`None`)
+    pub fn win_flush(&mut self, id: WinId, rank: Option<Peer>) -> Result<()> {
+        let ranks = self.ranks_to_flush(id, rank)?;
+        self.flush(id, &ranks)
+    }
+
+    /// `MPI_Win_flush_local`, `MPI_Win_flush_local_all` (`None`)
+    pub fn win_flush_local(&mut self, id: WinId, rank: Option<Peer>) -> Result<()> {
+        let ranks = self.ranks_to_flush(id, rank)?;
+        let mut answer = Ok(());
+        for &rank in &ranks {
+            answer = self.finish_transfers(id, rank).and(answer);
+        }
+        self.engine.progress();
+        answer
+    }
+
+    fn ranks_to_flush(&self, id: WinId, rank: Option<Peer>) -> Result<Vec<u32>> {
+        match rank {
+            None => {
+                self.must_be_locked(id, None)?;
+                Ok((0..self.window(id)?.members.local.len()).collect())
+            }
+            Some(rank) => match self.target(id, rank)? {
+                None => Ok(Vec::new()),
+                Some(rank) => {
+                    self.must_be_locked(id, Some(rank))?;
+                    Ok(vec![rank])
+                }
+            },
+        }
+    }
+
+    /// `MPI_Win_sync`: memory is one, and served in calls only; others may be served now.
+    pub fn win_sync(&mut self, id: WinId) -> Result<()> {
+        self.window(id)?;
+        self.engine.poll_once();
+        Ok(())
+    }
+}

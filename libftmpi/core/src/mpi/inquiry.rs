@@ -1,0 +1,127 @@
+//! The status of requests that stay (`MPI_Request_get_status` and, of MPI-4.1, its three sisters).
+//!
+//! Guarantees: as for the calls that complete requests, what depends on timing is recorded; what the
+//! program was told of a request, it is told again.
+
+use super::generalized::Asked;
+use super::{Mpi, Request, Status, TestAny};
+use crate::engine::{Decision, Link};
+use crate::error::Result;
+use crate::request::{Active, Look, Slot};
+
+impl<L: Link> Mpi<L> {
+    /// `MPI_Request_get_status`
+    pub fn request_get_status(&mut self, request: Request) -> Result<Option<Status>> {
+        match self.look(request)? {
+            Look::Inactive => return Ok(Some(Status::EMPTY)),
+            Look::Known => {}
+            Look::Open => {
+                if !self.decide_done(request) {
+                    return Ok(None);
+                }
+            }
+        }
+        self.peek(request, 0).map(Some)
+    }
+
+    /// `MPI_Request_get_status_any`
+    pub fn request_get_status_any(&mut self, requests: &[Request]) -> Result<TestAny> {
+        let (known, _, count) = self.survey(requests)?;
+        let i = match known {
+            Some(i) => i,
+            None if count == 0 => return Ok(TestAny::NoneActive),
+            None => {
+                self.poll_once();
+                match self.engine.decide() {
+                    Decision::Negative => return Ok(TestAny::Nothing),
+                    Decision::Positive(i) => i as usize,
+                    Decision::Live => {
+                        let Some(i) = self.first_done(requests) else {
+                            self.engine.answered_negative();
+                            return Ok(TestAny::Nothing);
+                        };
+                        self.engine.answered(i as u64);
+                        i
+                    }
+                }
+            }
+        };
+        let Some(&request) = requests.get(i) else {
+            crate::bail!(Intern, "entry {i} was recorded as complete, but there is none");
+        };
+        self.await_done(request);
+        Ok(TestAny::Done(i, self.peek(request, 0)?))
+    }
+
+    /// `MPI_Request_get_status_all`
+    pub fn request_get_status_all(
+        &mut self,
+        requests: &[Request],
+        mut status: impl FnMut(usize, &Status),
+    ) -> Result<bool> {
+        if !self.all_done(requests)? {
+            return Ok(false);
+        }
+        for (i, &request) in requests.iter().enumerate() {
+            let one = match self.look(request)? {
+                Look::Inactive => Status::EMPTY,
+                Look::Known | Look::Open => {
+                    self.await_done(request);
+                    self.peek(request, i)?
+                }
+            };
+            status(i, &one);
+        }
+        Ok(true)
+    }
+
+    /// `MPI_Request_get_status_some`; `None`: nothing is active. `done` gets the position in the
+    /// output, the index and the status of each.
+    pub fn request_get_status_some(
+        &mut self,
+        requests: &[Request],
+        mut done: impl FnMut(usize, usize, &Status),
+    ) -> Result<Option<usize>> {
+        let Some(chosen) = self.choose(requests, false)? else { return Ok(None) };
+        for (n, &i) in chosen.iter().enumerate() {
+            let Some(&request) = requests.get(i) else {
+                crate::bail!(Intern, "entry {i} was recorded as complete, but there is none");
+            };
+            self.await_done(request);
+            let status = self.peek(request, n)?;
+            done(n, i, &status);
+        }
+        Ok(Some(chosen.len()))
+    }
+
+    /// The status of a request that is complete, without ending it.
+    fn peek(&mut self, request: Request, place: usize) -> Result<Status> {
+        let Some(index) = request.index() else { return Ok(Status::EMPTY) };
+        // What the program was told stays so: the result moves from the engine into the slot.
+        let Some(slot) = self.requests.get_mut(index) else { return Ok(Status::EMPTY) };
+        let comm = slot.comm;
+        match slot.active {
+            Some(Active::Generalized(generalized)) => {
+                self.ask(Asked::Query, generalized.callbacks);
+                if let Some(question) = self.questions.last_mut() {
+                    question.place = place;
+                }
+                return Ok(Status::EMPTY);
+            }
+            Some(Active::Send(id)) => {
+                // Asked again next time, as it would be if it had been complete at once.
+                slot.active = Some(Active::Sent);
+                return Ok(Status::sent(&self.engine.finish(id)));
+            }
+            Some(Active::Sent) => return Ok(Status::EMPTY),
+            _ => {}
+        }
+        let kept = Slot { comm, active: slot.active.take(), template: None };
+        let moved = self.requests.insert(kept)?;
+        let status = self.collect(&mut Request::at(moved));
+        if let Some(slot) = self.requests.get_mut(index) {
+            slot.active = Some(Active::Known(status));
+        }
+        Ok(status)
+    }
+}

@@ -1,0 +1,523 @@
+//! Partitioned point-to-point communication (MPI-4.1, 4.2).
+//!
+//! A message whose parts are marked ready one by one travels as a row of pieces, each with a header
+//! that says which bytes of which message it is. Pieces are never larger than what every channel
+//! takes without a rendezvous, so that a sender's completion does not depend on what the receiver
+//! calls. All pieces between two ranks on one communicator have one tag, in the context of
+//! collectives; the receiver sorts them.
+//!
+//! Guarantees: the n-th `MPI_Psend_init` of a rank to another with a tag on a communicator meets the
+//! n-th `MPI_Precv_init` there; a part is reported as arrived when all its bytes are in place,
+//! whatever the number of parts on the other side; that report is recorded, because it depends on
+//! timing.
+
+use super::arguments::{number, send_tag, world_rank};
+use super::{CommId, Mpi, Peer, Request, Status, Tag};
+use crate::bail;
+use crate::collective::{Piece, lend};
+use crate::comm::Members;
+use crate::datatype::TypeId;
+use crate::engine::{Decision, Engine, Link, RecvData, ReqId, SendData, SendMode, Source};
+use crate::error::{ErrorClass, Result};
+use crate::request::{Active, Slot, Template};
+use crate::usermem::{Scratch, UserPtr};
+use ftmpi_wire::Rank;
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// The tag of all pieces: that of no collective operation and no agreement.
+const TAG: i32 = -1;
+/// Payload of a piece. Part of what a rank sends, hence the same in all its lives.
+const PIECE: usize = 16 << 10;
+const HEADER: usize = 32;
+
+/// What a partitioned request is about, the same at every start.
+#[derive(Clone)]
+pub struct Parts {
+    data: Piece,
+    partitions: usize,
+    /// `None`: `MPI_PROC_NULL`.
+    channel: Option<Channel>,
+    members: Rc<Members>,
+    /// Starts so far; shared by the copies.
+    rounds: Rc<Cell<u32>>,
+}
+
+impl Parts {
+    fn part(&self) -> u64 {
+        self.data.len() as u64 / self.partitions.max(1) as u64
+    }
+}
+
+/// Which pair of inits, in a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Channel {
+    context: u16,
+    peer: Rank,
+    tag: i32,
+    /// The how many-th init of these.
+    nth: u32,
+}
+
+/// A started send.
+pub struct PartitionedSend {
+    parts: Parts,
+    round: u32,
+    ready: Vec<bool>,
+    left: usize,
+    pending: Vec<(ReqId, Scratch)>,
+}
+
+impl PartitionedSend {
+    /// All parts are ready and out.
+    pub(super) fn is_done<L: Link>(&self, engine: &Engine<L>) -> bool {
+        self.left == 0 && self.pending.iter().all(|(id, _)| engine.is_done(*id))
+    }
+}
+
+/// A started receive.
+pub struct PartitionedRecv {
+    parts: Parts,
+    round: u32,
+    /// Bytes that are there of each part.
+    there: Vec<u64>,
+    /// Bytes that came, and how many the sender says that there are.
+    came: u64,
+    expected: Option<u64>,
+}
+
+impl PartitionedRecv {
+    /// Everything is there.
+    pub(super) fn is_done(&self) -> bool {
+        self.parts.channel.is_none() || self.expected == Some(self.came)
+    }
+
+    fn has(&self, part: usize) -> bool {
+        self.is_done() || (self.parts.part() > 0 && self.there[part] == self.parts.part())
+    }
+
+    fn take(&mut self, header: &Header, payload: &[u8]) {
+        self.expected = Some(header.total);
+        self.came += payload.len() as u64;
+        let room = (self.parts.data.len() as u64).saturating_sub(header.offset);
+        let payload = &payload[..payload.len().min(room as usize)];
+        let data = &self.parts.data;
+        match &data.datatype {
+            None => data.at.offset(header.offset as i64).write(payload),
+            Some(datatype) => {
+                datatype.unpack(data.at, data.count as u64, header.offset, payload);
+            }
+        }
+        let (part, end) = (self.parts.part(), header.offset + payload.len() as u64);
+        let mut from = header.offset;
+        while from < end {
+            let index = (from / part) as usize;
+            let to = end.min((index as u64 + 1) * part);
+            self.there[index] += to - from;
+            from = to;
+        }
+    }
+}
+
+/// What every piece begins with.
+struct Header {
+    tag: i32,
+    nth: u32,
+    round: u32,
+    offset: u64,
+    total: u64,
+}
+
+impl Header {
+    fn encode(&self) -> [u8; HEADER] {
+        let mut out = [0; HEADER];
+        out[..4].copy_from_slice(&self.tag.to_le_bytes());
+        out[4..8].copy_from_slice(&self.nth.to_le_bytes());
+        out[8..12].copy_from_slice(&self.round.to_le_bytes());
+        out[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        out[24..].copy_from_slice(&self.total.to_le_bytes());
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (head, payload) = bytes.split_first_chunk::<HEADER>()?;
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let wide = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        let header = Self {
+            tag: word(0) as i32,
+            nth: word(4),
+            round: word(8),
+            offset: wide(16),
+            total: wide(24),
+        };
+        (header.offset.checked_add(payload.len() as u64)? <= header.total)
+            .then_some((header, payload))
+    }
+}
+
+/// The receive that takes the next piece of one rank on one communicator.
+struct Stream {
+    request: ReqId,
+    buffer: Scratch,
+}
+
+/// Partitioned communication of this rank.
+#[derive(Default)]
+pub(super) struct Partitions {
+    /// Inits so far, of sends and of receives.
+    inits: BTreeMap<(bool, u16, Rank, i32), u32>,
+    /// Slots of receives under way.
+    receiving: Vec<u32>,
+    streams: BTreeMap<(u16, Rank), Stream>,
+    /// Pieces of receives that are not started yet.
+    early: BTreeMap<Channel, VecDeque<Box<[u8]>>>,
+}
+
+impl<L: Link> Mpi<L> {
+    #[allow(clippy::too_many_arguments)]
+    fn parts(
+        &mut self,
+        sends: bool,
+        buffer: UserPtr,
+        partitions: i64,
+        count: i64,
+        datatype: TypeId,
+        peer: Peer,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<Parts> {
+        let members = self.members(comm)?;
+        let world = match peer {
+            Peer::Rank(rank) => Some(world_rank(&members, rank)?),
+            Peer::ProcNull => None,
+            Peer::Any | Peer::Root => {
+                bail!(Rank, "partitioned communication has no wildcards: name the rank")
+            }
+        };
+        send_tag(tag)?;
+        if partitions <= 0 {
+            bail!(Arg, "partitions is {partitions}, must be positive");
+        }
+        number("count", count)?;
+        let Some(total) = partitions.checked_mul(count) else {
+            bail!(Count, "{partitions} partitions of {count} elements do not fit into memory");
+        };
+        let data = self.piece(buffer, total, datatype)?;
+        let context = members.collective_context();
+        let channel = world.map(|peer| {
+            let inits = self.partitions.inits.entry((sends, context, peer, tag)).or_default();
+            *inits += 1;
+            Channel { context, peer, tag, nth: *inits }
+        });
+        let rounds = Rc::new(Cell::new(0));
+        Ok(Parts { data, partitions: partitions as usize, channel, members, rounds })
+    }
+
+    /// `MPI_Psend_init`; `count` elements in each of the partitions.
+    #[allow(clippy::too_many_arguments)]
+    pub fn psend_init(
+        &mut self,
+        buffer: UserPtr,
+        partitions: i64,
+        count: i64,
+        datatype: TypeId,
+        to: Peer,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<Request> {
+        let parts = self.parts(true, buffer, partitions, count, datatype, to, tag, comm)?;
+        self.new_request(Slot::persistent(comm, Template::PartitionedSend(parts)))
+    }
+
+    /// `MPI_Precv_init`
+    #[allow(clippy::too_many_arguments)]
+    pub fn precv_init(
+        &mut self,
+        buffer: UserPtr,
+        partitions: i64,
+        count: i64,
+        datatype: TypeId,
+        from: Peer,
+        tag: Tag,
+        comm: CommId,
+    ) -> Result<Request> {
+        let Tag::Is(tag) = tag else {
+            bail!(Tag, "partitioned communication has no wildcards: name the tag");
+        };
+        let parts = self.parts(false, buffer, partitions, count, datatype, from, tag, comm)?;
+        self.new_request(Slot::persistent(comm, Template::PartitionedRecv(parts)))
+    }
+
+    pub(super) fn begin_partitioned_send(&mut self, parts: &Parts) -> PartitionedSend {
+        let round = parts.rounds.get() + 1;
+        parts.rounds.set(round);
+        PartitionedSend {
+            round,
+            ready: vec![false; parts.partitions],
+            left: parts.partitions,
+            pending: Vec::new(),
+            parts: parts.clone(),
+        }
+    }
+
+    pub(super) fn begin_partitioned_recv(&mut self, parts: &Parts) -> PartitionedRecv {
+        let round = parts.rounds.get() + 1;
+        parts.rounds.set(round);
+        PartitionedRecv {
+            round,
+            there: vec![0; parts.partitions],
+            came: 0,
+            expected: None,
+            parts: parts.clone(),
+        }
+    }
+
+    /// A partitioned receive was started in this slot.
+    pub(super) fn expect_partitions(&mut self, slot: u32) {
+        self.partitions.receiving.push(slot);
+        self.look_after_partitions();
+    }
+
+    /// `MPI_Pready` and its sisters, for the parts from `first` to `last`.
+    pub fn pready(&mut self, request: Request, first: i64, last: i64) -> Result<()> {
+        let index = request.index();
+        let slot = index.and_then(|index| self.requests.get_mut(index));
+        let Some(slot) = slot else {
+            bail!(Request, "{:#010x} is no request", request.0);
+        };
+        self.blamed = slot.comm;
+        let Some(Active::PartitionedSend(send)) = &mut slot.active else {
+            bail!(Request, "the request is no partitioned send that was started");
+        };
+        let partitions = send.parts.partitions;
+        for part in first..=last {
+            match usize::try_from(part).ok().and_then(|part| send.ready.get(part)) {
+                Some(false) => {}
+                Some(true) => bail!(Arg, "partition {part} is marked as ready already"),
+                None => bail!(Arg, "partition is {part}, must be between 0 and {}", partitions - 1),
+            }
+        }
+        // Out of the table while the engine works: it may come back here by a function of the program.
+        let Some(Active::PartitionedSend(mut send)) = slot.active.take() else { return Ok(()) };
+        for part in first..=last {
+            send.ready[part as usize] = true;
+            send.left -= 1;
+            self.send_partition(&mut send, part as u64);
+        }
+        let (pool, engine) = (&mut self.pool, &mut self.engine);
+        let mut i = 0;
+        while i < send.pending.len() {
+            if engine.is_done(send.pending[i].0) {
+                let (id, copy) = send.pending.swap_remove(i);
+                engine.finish(id);
+                pool.give_back(copy);
+            } else {
+                i += 1;
+            }
+        }
+        if let Some(slot) = index.and_then(|index| self.requests.get_mut(index)) {
+            slot.active = Some(Active::PartitionedSend(send));
+        }
+        Ok(())
+    }
+
+    fn send_partition(&mut self, send: &mut PartitionedSend, part: u64) {
+        let Some(channel) = send.parts.channel else { return };
+        let data = send.parts.data.clone();
+        let (size, total) = (send.parts.part(), data.len() as u64);
+        let (mut offset, end) = (part * size, (part + 1) * size);
+        // Of an empty message the last part says that it is there.
+        while offset < end || (total == 0 && send.left == 0) {
+            let len = PIECE.min((end - offset) as usize);
+            let Channel { tag, nth, .. } = channel;
+            let header = Header { tag, nth, round: send.round, offset, total };
+            let mut copy = self.pool.take(HEADER + len);
+            let bytes = &mut copy.as_mut_slice()[..HEADER + len];
+            bytes[..HEADER].copy_from_slice(&header.encode());
+            match &data.datatype {
+                None => data.at.offset(offset as i64).read(&mut bytes[HEADER..]),
+                Some(datatype) => {
+                    datatype.pack(data.at, data.count as u64, offset, &mut bytes[HEADER..]);
+                }
+            }
+            let payload = SendData::Bytes { ptr: lend(&mut copy), len: HEADER + len };
+            let mode = SendMode::Standard;
+            match self.engine.isend(payload, channel.peer, channel.context, TAG, mode) {
+                None => self.pool.give_back(copy),
+                Some(id) => send.pending.push((id, copy)),
+            }
+            offset += len as u64;
+            if total == 0 {
+                break;
+            }
+        }
+    }
+
+    pub(super) fn finish_partitioned_send(&mut self, send: PartitionedSend) -> Status {
+        for (id, copy) in send.pending {
+            self.engine.finish(id);
+            self.pool.give_back(copy);
+        }
+        Status::EMPTY
+    }
+
+    pub(super) fn finish_partitioned_recv(&mut self, recv: PartitionedRecv) -> Status {
+        let Some(channel) = recv.parts.channel else { return Status::PROC_NULL };
+        let own = recv.parts.data.len() as u64;
+        let error = (recv.came != own).then_some(ErrorClass::Truncate);
+        Status {
+            source: recv.parts.members.rank_of(channel.peer).map_or(Peer::Any, Peer::Rank),
+            tag: Tag::Is(channel.tag),
+            bytes: recv.came.min(own),
+            cancelled: false,
+            error,
+        }
+    }
+
+    /// `MPI_Parrived`
+    pub fn parrived(&mut self, request: Request, part: i64) -> Result<bool> {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        let Some(slot) = slot else {
+            bail!(Request, "{:#010x} is no request", request.0);
+        };
+        let comm = slot.comm;
+        let Some(Template::PartitionedRecv(parts)) = slot.template.as_deref() else {
+            bail!(Request, "the request is no partitioned receive");
+        };
+        let partitions = parts.partitions;
+        let Some(part) = usize::try_from(part).ok().filter(|&part| part < partitions) else {
+            bail!(Arg, "partition is {part}, must be between 0 and {}", partitions - 1);
+        };
+        if !matches!(slot.active, Some(Active::PartitionedRecv(_))) {
+            // Not started, or the program has been told that all of it is there.
+            return Ok(true);
+        }
+        self.blamed = comm;
+        self.poll_once();
+        match self.engine.decide() {
+            Decision::Negative => Ok(false),
+            Decision::Positive(_) => {
+                while !self.has_part(request, part) {
+                    self.block();
+                }
+                Ok(true)
+            }
+            Decision::Live => {
+                let there = self.has_part(request, part);
+                if there {
+                    self.engine.answered(1);
+                } else {
+                    self.engine.answered_negative();
+                }
+                Ok(there)
+            }
+        }
+    }
+
+    fn has_part(&self, request: Request, part: usize) -> bool {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        match slot.and_then(|slot| slot.active.as_ref()) {
+            Some(Active::PartitionedRecv(recv)) => recv.has(part),
+            _ => true,
+        }
+    }
+
+    /// Takes pieces that came, and sees to it that more can come.
+    #[inline]
+    pub(super) fn look_after_partitions(&mut self) {
+        if !self.partitions.receiving.is_empty() {
+            self.take_partitions();
+        }
+    }
+
+    #[cold]
+    fn take_partitions(&mut self) {
+        loop {
+            let slots = std::mem::take(&mut self.partitions.receiving);
+            let mut wanted: Vec<(u16, Rank)> = Vec::new();
+            let mut still: Vec<u32> = Vec::new();
+            for index in slots {
+                let slot = self.requests.get_mut(index);
+                let Some(Active::PartitionedRecv(recv)) =
+                    slot.and_then(|slot| slot.active.as_mut())
+                else {
+                    continue;
+                };
+                let Some(channel) = recv.parts.channel else { continue };
+                if let Some(early) = self.partitions.early.get_mut(&channel) {
+                    while let Some((header, payload)) =
+                        early.front().and_then(|p| Header::decode(p))
+                        && header.round == recv.round
+                    {
+                        recv.take(&header, payload);
+                        early.pop_front();
+                    }
+                    if early.is_empty() {
+                        self.partitions.early.remove(&channel);
+                    }
+                }
+                if !recv.is_done() && !still.contains(&index) {
+                    still.push(index);
+                    wanted.push((channel.context, channel.peer));
+                }
+            }
+            self.partitions.receiving = still;
+            let mut came = false;
+            for stream in wanted {
+                self.listen(stream);
+                came |= self.take_piece(stream);
+            }
+            if !came {
+                return;
+            }
+        }
+    }
+
+    /// Posts the receive of a stream, if there is none.
+    fn listen(&mut self, (context, peer): (u16, Rank)) {
+        if self.partitions.streams.contains_key(&(context, peer)) {
+            return;
+        }
+        let mut buffer = self.pool.take(HEADER + PIECE);
+        let into = RecvData::Bytes { ptr: lend(&mut buffer), len: HEADER + PIECE };
+        let request = self.engine.irecv(into, Source::Rank(peer), context, Tag::Is(TAG));
+        self.partitions.streams.insert((context, peer), Stream { request, buffer });
+    }
+
+    /// If the piece that a stream waits for is there: puts it where its receive looks for it.
+    fn take_piece(&mut self, (context, peer): (u16, Rank)) -> bool {
+        let streams = &mut self.partitions.streams;
+        if !streams.get(&(context, peer)).is_some_and(|s| self.engine.is_done(s.request)) {
+            return false;
+        }
+        let Some(stream) = streams.remove(&(context, peer)) else { return false };
+        let done = self.engine.finish(stream.request);
+        let bytes = &stream.buffer.as_slice()[..(done.bytes as usize).min(HEADER + PIECE)];
+        if let Some((header, _)) = Header::decode(bytes) {
+            let channel = Channel { context, peer, tag: header.tag, nth: header.nth };
+            self.partitions.early.entry(channel).or_default().push_back(bytes.into());
+        }
+        self.pool.give_back(stream.buffer);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_come_back_and_lies_are_refused() {
+        let header = Header { tag: 7, nth: 3, round: 9, offset: 1 << 40, total: (1 << 40) + 5 };
+        let mut piece = header.encode().to_vec();
+        piece.extend(b"hello");
+        let (found, payload) = Header::decode(&piece).unwrap();
+        assert_eq!((found.tag, found.nth, found.round), (7, 3, 9));
+        assert_eq!((found.offset, found.total, payload), (1 << 40, (1 << 40) + 5, &b"hello"[..]));
+        piece.push(b'!');
+        assert!(Header::decode(&piece).is_none(), "more bytes than there are in all");
+        assert!(Header::decode(&piece[..HEADER - 1]).is_none());
+    }
+}

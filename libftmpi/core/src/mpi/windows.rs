@@ -1,0 +1,410 @@
+//! Windows: making and freeing them, and what hangs on them.
+
+use super::properties::NAME_MAX;
+use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
+use crate::attribute::{Attributes, Keyvals};
+use crate::bail;
+use crate::collective::lend;
+use crate::engine::Link;
+use crate::error::Result;
+use crate::group::GroupId;
+use crate::info::{Info, InfoId};
+use crate::usermem::{Scratch, UserPtr};
+use crate::window::locks::Locks;
+use crate::window::{Flavor, Part, Toward, Values, WinId, Window};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Memory that a new window has.
+struct Memory {
+    base: UserPtr,
+    own: Option<Scratch>,
+    segment: Option<(UserPtr, usize)>,
+    parts: Vec<Part>,
+}
+
+impl<L: Link> Mpi<L> {
+    pub(super) fn window(&self, id: WinId) -> Result<&Window> {
+        self.engine.windows.get(id)
+    }
+
+    pub(super) fn window_mut(&mut self, id: WinId) -> Result<&mut Window> {
+        self.engine.windows.get_mut(id)
+    }
+
+    /// What all members contribute.
+    fn window_parts(&mut self, comm: CommId, size: i64, unit: i64) -> Result<Vec<Part>> {
+        if size < 0 {
+            bail!(Size, "size is {size}, must not be negative");
+        }
+        if unit <= 0 {
+            bail!(Disp, "disp_unit is {unit}, must be positive");
+        }
+        let scope = self.scope(comm)?;
+        let mut mine = [0; 16];
+        mine[..8].copy_from_slice(&size.to_le_bytes());
+        mine[8..].copy_from_slice(&unit.to_le_bytes());
+        let all = self.collect_within(&scope, &mine)?;
+        let mut begin = 0u64;
+        let mut parts = Vec::with_capacity(all.len() / 16);
+        for part in all.as_chunks::<16>().0 {
+            let word = |at: usize| i64::from_le_bytes(std::array::from_fn(|i| part[at + i]));
+            parts.push(Part { size: word(0) as u64, unit: word(8), begin });
+            begin = begin.saturating_add(word(0) as u64);
+        }
+        Ok(parts)
+    }
+
+    /// Whether errors of arguments can be told before anything is sent.
+    fn new_window_comm(&mut self, comm: CommId) -> Result<CommId> {
+        if self.comm(comm)?.members.remote.is_some() {
+            bail!(Comm, "a window cannot be made on an intercommunicator");
+        }
+        if self.engine.has_waves() && self.comm_size(comm)? > 1 {
+            bail!(
+                UnsupportedOperation,
+                "one-sided communication does not work under --protocol coordinated yet: use \
+                 pessimistic, causal or none"
+            );
+        }
+        self.duplicate(comm)
+    }
+
+    fn establish_window(
+        &mut self,
+        comm: CommId,
+        flavor: Flavor,
+        memory: Memory,
+        info: Option<InfoId>,
+    ) -> Result<WinId> {
+        let members = self.members(comm)?;
+        let info = match info {
+            Some(info) => self.infos.get(info)?.clone(),
+            None => Info::default(),
+        };
+        let lockable = info.get(b"no_locks")?.is_none_or(|value| value != b"true");
+        let part = memory.parts.get(members.me as usize).copied().unwrap_or_default();
+        let toward = (0..members.local.len()).map(|_| Toward::default()).collect();
+        let number = match flavor {
+            Flavor::Create => 1,
+            Flavor::Allocate => 2,
+            Flavor::Dynamic => 3,
+            Flavor::Shared => 4,
+        };
+        const UNIFIED: i32 = 2;
+        let window = Window {
+            comm,
+            members,
+            parts: memory.parts,
+            flavor,
+            base: memory.base,
+            memory: memory.own,
+            segment: memory.segment,
+            attached: BTreeMap::new(),
+            lockable,
+            counter: false,
+            fenced: false,
+            access: None,
+            locked_all: false,
+            toward,
+            exposure: None,
+            locks: Locks::default(),
+            faults: BTreeMap::new(),
+            inbox: VecDeque::new(),
+            errhandler: ErrhandlerId::FATAL,
+            name: Vec::new(),
+            info,
+            attributes: Attributes::new(),
+            values: Box::new((part.size as i64, part.unit as i32, number, UNIFIED)),
+        };
+        let id = self.engine.windows.insert(window)?;
+        if lockable {
+            let told = self.engine.open_to_others(true);
+            self.engine.link.tell_ends_of_calls(told);
+        }
+        // Nobody's request comes before everybody has the window.
+        self.collective(comm, Collective::Barrier)?;
+        Ok(id)
+    }
+
+    /// `MPI_Win_create`
+    pub fn win_create(
+        &mut self,
+        base: UserPtr,
+        size: i64,
+        unit: i64,
+        info: Option<InfoId>,
+        comm: CommId,
+    ) -> Result<WinId> {
+        if base.is_null() && size > 0 {
+            bail!(Arg, "base is a null pointer, but the window has {size} bytes");
+        }
+        let comm = self.new_window_comm(comm)?;
+        let parts = self.window_parts(comm, size, unit)?;
+        let memory = Memory { base, own: None, segment: None, parts };
+        self.establish_window(comm, Flavor::Create, memory, info)
+    }
+
+    /// `MPI_Win_allocate`; also returns where the memory is.
+    pub fn win_allocate(
+        &mut self,
+        size: i64,
+        unit: i64,
+        info: Option<InfoId>,
+        comm: CommId,
+    ) -> Result<(WinId, UserPtr)> {
+        let comm = self.new_window_comm(comm)?;
+        let parts = self.window_parts(comm, size, unit)?;
+        let mut own = Scratch::new(size as usize);
+        let base = lend(&mut own);
+        let memory = Memory { base, own: Some(own), segment: None, parts };
+        Ok((self.establish_window(comm, Flavor::Allocate, memory, info)?, base))
+    }
+
+    /// `MPI_Win_allocate_shared`; also returns where this rank's part is.
+    pub fn win_allocate_shared(
+        &mut self,
+        size: i64,
+        unit: i64,
+        info: Option<InfoId>,
+        comm: CommId,
+    ) -> Result<(WinId, UserPtr)> {
+        let members = self.members(comm)?;
+        if members.local.len() == 1 && members.remote.is_none() {
+            let comm = self.new_window_comm(comm)?;
+            let parts = self.window_parts(comm, size, unit)?;
+            let mut own = Scratch::new(size as usize);
+            let base = lend(&mut own);
+            let segment = Some((base, size as usize));
+            let memory = Memory { base, own: Some(own), segment, parts };
+            return Ok((self.establish_window(comm, Flavor::Shared, memory, info)?, base));
+        }
+        let hosts = &self.hosts;
+        let host = |rank: ftmpi_wire::Rank| hosts.get(rank.index());
+        if members.local.iter().any(|rank| host(rank) != host(self.engine.me())) {
+            bail!(
+                RmaShared,
+                "the communicator has processes of several hosts: split it with \
+                 MPI_COMM_TYPE_SHARED first"
+            );
+        }
+        if self.engine.logs() || self.engine.has_waves() {
+            bail!(
+                RmaShared,
+                "loads and stores in memory that processes share cannot be repeated after a failure: \
+                 use --protocol none, or MPI_Win_allocate"
+            );
+        }
+        let comm = self.new_window_comm(comm)?;
+        let parts = self.window_parts(comm, size, unit)?;
+        let (at, len) = self.share_segment(comm, &parts)?;
+        let mine = parts.get(members.me as usize).copied().unwrap_or_default();
+        let base = at.offset(mine.begin as i64);
+        let memory = Memory { base, own: None, segment: Some((at, len)), parts };
+        Ok((self.establish_window(comm, Flavor::Shared, memory, info)?, base))
+    }
+
+    /// A segment for all members: the first one makes it, the others join.
+    fn share_segment(&mut self, comm: CommId, parts: &[Part]) -> Result<(UserPtr, usize)> {
+        let bytes = parts.last().map_or(0, |last| last.begin.saturating_add(last.size));
+        let len = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
+        let first = self.comm_rank(comm)? == 0;
+        let made = if first { self.engine.link.share(len) } else { None };
+        let mut name = [0; 16];
+        if let Some((_, name_of)) = &made {
+            name = *name_of;
+        }
+        let scope = self.scope(comm)?;
+        self.broadcast(&scope, 0, &mut name)?;
+        let at = match (first, made) {
+            (true, Some((at, _))) => Some(at),
+            (false, _) if name != [0; 16] => self.engine.link.join_shared(len, name),
+            _ => None,
+        };
+        // Nobody goes on, and the first one keeps its end open, until everybody has it.
+        let scope = self.scope(comm)?;
+        let answers = self.collect_within(&scope, &[u8::from(at.is_some())])?;
+        if first {
+            self.engine.link.shared_by_all(name);
+        }
+        match at {
+            Some(at) if answers.iter().all(|&ok| ok == 1) => Ok((at, len)),
+            _ => bail!(NoMem, "{len} bytes of shared memory are not available on this host"),
+        }
+    }
+
+    /// `MPI_Win_create_dynamic`
+    pub fn win_create_dynamic(&mut self, info: Option<InfoId>, comm: CommId) -> Result<WinId> {
+        let comm = self.new_window_comm(comm)?;
+        let parts = self.window_parts(comm, 0, 1)?;
+        let memory = Memory { base: UserPtr::BOTTOM, own: None, segment: None, parts };
+        self.establish_window(comm, Flavor::Dynamic, memory, info)
+    }
+
+    /// `MPI_Win_attach`
+    pub fn win_attach(&mut self, id: WinId, base: UserPtr, size: i64) -> Result<()> {
+        let window = self.window_mut(id)?;
+        if window.flavor != Flavor::Dynamic {
+            bail!(RmaFlavor, "memory can be attached to a window of MPI_Win_create_dynamic only");
+        }
+        if size < 0 {
+            bail!(Size, "size is {size}, must not be negative");
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        let (begin, end) = (base.address(), base.address().saturating_add(size as usize));
+        let before = window.attached.range(..end).next_back();
+        if before.is_some_and(|(&start, &len)| start + len > begin) {
+            bail!(RmaAttach, "memory from {begin:#x} to {end:#x} overlaps attached memory");
+        }
+        window.attached.insert(begin, size as usize);
+        Ok(())
+    }
+
+    /// `MPI_Win_detach`
+    pub fn win_detach(&mut self, id: WinId, base: UserPtr) -> Result<()> {
+        let window = self.window_mut(id)?;
+        if window.flavor != Flavor::Dynamic {
+            bail!(RmaFlavor, "memory can be detached from a window of MPI_Win_create_dynamic only");
+        }
+        if window.attached.remove(&base.address()).is_none() {
+            bail!(RmaAttach, "no memory that begins at {:#x} is attached", base.address());
+        }
+        Ok(())
+    }
+
+    /// `MPI_Win_shared_query`; `rank` is `None` for `MPI_PROC_NULL`: the first process with memory.
+    pub fn win_shared_query(&self, id: WinId, rank: Option<u32>) -> Result<(Part, UserPtr)> {
+        let window = self.window(id)?;
+        let Some((segment, _)) = window.segment else {
+            bail!(RmaFlavor, "the window is not of MPI_Win_allocate_shared");
+        };
+        let part = match rank {
+            Some(rank) => window.parts.get(rank as usize).copied(),
+            None => Some(window.parts.iter().find(|p| p.size > 0).copied().unwrap_or_default()),
+        };
+        match part {
+            Some(part) => Ok((part, segment.offset(part.begin as i64))),
+            None => bail!(
+                Rank,
+                "rank {} is not in a window of size {}",
+                rank.unwrap_or_default() as i32,
+                window.parts.len()
+            ),
+        }
+    }
+
+    /// `MPI_Win_free`, after the front has dealt with the attributes.
+    pub fn win_free(&mut self, id: WinId) -> Result<()> {
+        let window = self.window(id)?;
+        if window.access.is_some() || window.exposure.is_some() {
+            bail!(RmaSync, "the window is freed within an epoch of start or post");
+        }
+        if window.locked_all || window.toward.iter().any(|t| t.lock.is_some()) {
+            bail!(RmaSync, "the window is freed while a lock of this process is held");
+        }
+        let comm = window.comm;
+        // Everybody is through with it.
+        self.collective(comm, Collective::Barrier)?;
+        self.engine.repeat_services();
+        if let Some(mut window) = self.engine.windows.remove(id) {
+            for call in window.attributes.deletions(&self.keyvals) {
+                window.attributes.remove(&mut self.keyvals, call.keyval);
+            }
+            self.release_errhandler(window.errhandler);
+            if window.lockable {
+                let told = self.engine.open_to_others(false);
+                self.engine.link.tell_ends_of_calls(told);
+            }
+            if let (Some((at, len)), None) = (window.segment, &window.memory) {
+                self.engine.link.part_shared(at, len);
+            }
+        }
+        self.comm_free(comm)
+    }
+
+    /// `MPI_Win_get_group`
+    pub fn win_get_group(&mut self, id: WinId) -> Result<GroupId> {
+        let group = self.window(id)?.members.local.clone();
+        self.groups.insert(group)
+    }
+
+    /// `MPI_Win_set_name`; longer names are cut.
+    pub fn win_set_name(&mut self, id: WinId, name: &[u8]) -> Result<()> {
+        self.window_mut(id)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        Ok(())
+    }
+
+    /// `MPI_Win_get_name`
+    pub fn win_get_name(&self, id: WinId) -> Result<&[u8]> {
+        Ok(&self.window(id)?.name)
+    }
+
+    /// `MPI_Win_set_info`: hints are kept; `no_locks` counts when the window is made only.
+    pub fn win_set_info(&mut self, id: WinId, info: InfoId) -> Result<()> {
+        let info = self.infos.get(info)?.clone();
+        self.window_mut(id)?.info = info;
+        Ok(())
+    }
+
+    /// `MPI_Win_get_info`: a new object, which the program frees.
+    pub fn win_get_info(&mut self, id: WinId) -> Result<InfoId> {
+        let window = self.window(id)?;
+        let mut info = window.info.clone();
+        let no_locks: &[u8] = if window.lockable { b"false" } else { b"true" };
+        for (key, value) in [
+            (&b"no_locks"[..], no_locks),
+            (b"accumulate_ordering", b"rar,raw,war,waw"),
+            (b"accumulate_ops", b"same_op_no_op"),
+            (b"same_size", b"false"),
+            (b"same_disp_unit", b"false"),
+        ] {
+            if info.get(key)?.is_none() {
+                info.set(key, value)?;
+            }
+        }
+        self.infos.insert(info)
+    }
+
+    /// `MPI_Win_set_errhandler`
+    pub fn win_set_errhandler(&mut self, id: WinId, handler: ErrhandlerId) -> Result<()> {
+        self.window(id)?;
+        self.retain_errhandler(handler)?;
+        let old = std::mem::replace(&mut self.window_mut(id)?.errhandler, handler);
+        self.release_errhandler(old);
+        Ok(())
+    }
+
+    /// `MPI_Win_get_errhandler`; the program frees what it gets.
+    pub fn win_get_errhandler(&mut self, id: WinId) -> Result<ErrhandlerId> {
+        let handler = self.window(id)?.errhandler;
+        self.retain_errhandler(handler)?;
+        Ok(handler)
+    }
+
+    /// What an error on this window leads to; on none, what the world's does.
+    #[must_use]
+    pub fn win_errhandler_of(&self, id: WinId) -> Errhandler {
+        match self.window(id) {
+            Ok(window) => self.errhandler(window.errhandler),
+            Err(_) => self.errhandler_of(CommId::WORLD),
+        }
+    }
+
+    /// The attributes of a window and the keys, to be changed.
+    pub fn win_attributes_mut(&mut self, id: WinId) -> Result<(&mut Attributes, &mut Keyvals)> {
+        Ok((&mut self.engine.windows.get_mut(id)?.attributes, &mut self.keyvals))
+    }
+
+    /// Base, and the values whose addresses are predefined attributes.
+    pub fn win_values(&self, id: WinId) -> Result<(UserPtr, &Values)> {
+        let window = self.window(id)?;
+        Ok((window.base, &window.values))
+    }
+
+    /// Whether there is such a window.
+    #[must_use]
+    pub fn has_window(&self, id: WinId) -> bool {
+        self.window(id).is_ok()
+    }
+}

@@ -1,0 +1,267 @@
+//! One-sided communication (MPI-3.1, chapter 11) as active messages.
+//!
+//! The origin sends a [`request::Request`] in a context that belongs to the window alone; the target
+//! carries it out and replies. Operations between fences are carried out in the target's own fence,
+//! by rank and order of the origin: nothing there depends on timing, and accumulates of floating
+//! point numbers give the same bits in every run. All others are served whenever the target is in
+//! the library, in an order that is recorded (`crate::engine`, `services`).
+//!
+//! Guarantees: operations of one origin are carried out in the order in which they were called (so
+//! accumulates are ordered as `accumulate_ordering` has it by default), each at once; nothing outside
+//! the window is touched.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `request` | what goes over the wire |
+//! | `locks` | who may access |
+//! | `memory` | storing and combining |
+//! | `serve` | the target's loop |
+//! | `mpi::windows`, `mpi::epochs`, `mpi::one_sided` | the calls |
+
+pub mod locks;
+pub mod memory;
+pub mod request;
+pub(crate) mod serve;
+
+use crate::attribute::Attributes;
+use crate::bail;
+use crate::comm::Members;
+use crate::engine::ReqId;
+use crate::error::{ErrorClass, Result};
+use crate::info::Info;
+use crate::mpi::{CommId, ErrhandlerId};
+use crate::slab::Slab;
+use crate::usermem::{Scratch, UserPtr};
+use locks::Locks;
+use serve::Arrived;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// A window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WinId(pub u32);
+
+/// How a window got its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// `MPI_Win_create`
+    Create,
+    /// `MPI_Win_allocate`
+    Allocate,
+    /// `MPI_Win_create_dynamic`
+    Dynamic,
+    /// `MPI_Win_allocate_shared`
+    Shared,
+}
+
+/// What a member contributed to a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes.
+    pub size: u64,
+    /// Bytes of one unit of displacement.
+    pub unit: i64,
+    /// Where it begins in a segment that all share.
+    pub begin: u64,
+}
+
+impl Part {
+    /// Bytes from the begin of the part, if data of this span fit there.
+    pub fn offset(&self, disp: i64, span: (i64, i64)) -> Result<i64> {
+        let fits = || -> Option<i64> {
+            let offset = disp.checked_mul(self.unit)?;
+            let (low, high) = (offset.checked_add(span.0)?, offset.checked_add(span.1)?);
+            (low >= 0 && high as u64 <= self.size).then_some(offset)
+        };
+        match fits() {
+            Some(offset) => Ok(offset),
+            None => bail!(
+                RmaRange,
+                "displacement {disp} (in units of {} bytes) with data from {} to {} is outside of a \
+                 window of {} bytes",
+                self.unit,
+                span.0,
+                span.1,
+                self.size
+            ),
+        }
+    }
+}
+
+/// Messages of one operation that this rank still waits for.
+#[derive(Debug, Default)]
+pub struct Transfer {
+    /// The reply, and how many bytes it must have.
+    pub reply: Option<(ReqId, u64)>,
+    /// Data on their way.
+    pub sends: Vec<ReqId>,
+    /// What went wrong.
+    pub error: Option<ErrorClass>,
+}
+
+/// Shared by the window and, if it has one, the request of the operation.
+pub type SharedTransfer = Rc<RefCell<Transfer>>;
+
+/// What this rank, as an origin, knows of one target.
+#[derive(Debug, Default)]
+pub struct Toward {
+    /// It is under a lock of ours: an exclusive one?
+    pub lock: Option<bool>,
+    /// The target was told.
+    pub asked: bool,
+    /// Operations since the last fence.
+    pub fenced: u64,
+    /// Something was sent that no flush has asked about.
+    pub unflushed: bool,
+    /// Operations with messages under way.
+    pub transfers: Vec<SharedTransfer>,
+    /// Number of the last message with data apart.
+    pub apart: u32,
+}
+
+/// An exposure epoch of this rank (between post and wait).
+#[derive(Debug, Default)]
+pub struct Exposure {
+    /// Origins that have not completed yet.
+    pub open: Vec<u32>,
+}
+
+/// A window of this rank.
+pub struct Window {
+    /// The communicator of its own.
+    pub comm: CommId,
+    /// Its members.
+    pub members: Rc<Members>,
+    /// What each of them contributed.
+    pub parts: Vec<Part>,
+    /// How it got its memory.
+    pub flavor: Flavor,
+    /// Memory of this rank.
+    pub base: UserPtr,
+    /// It is ours.
+    pub memory: Option<Scratch>,
+    /// It is a segment that all share: where that begins, and its length.
+    pub segment: Option<(UserPtr, usize)>,
+    /// Regions of a dynamic window: begin and length.
+    pub attached: BTreeMap<usize, usize>,
+    /// Others may lock it.
+    pub lockable: bool,
+    /// A counter of our own (`mpi::counters`): no epochs, no locks.
+    pub counter: bool,
+    /// A fence began an epoch.
+    pub fenced: bool,
+    /// Targets between start and complete.
+    pub access: Option<Vec<u32>>,
+    /// Between lock_all and unlock_all.
+    pub locked_all: bool,
+    /// Each member as a target.
+    pub toward: Vec<Toward>,
+    /// Between post and wait.
+    pub exposure: Option<Exposure>,
+    /// Locks on our memory.
+    pub locks: Locks,
+    /// Errors that an origin has to be told, by its rank.
+    pub faults: BTreeMap<u32, ErrorClass>,
+    pub(crate) inbox: VecDeque<Arrived>,
+    /// Who is told of errors.
+    pub errhandler: ErrhandlerId,
+    /// Name given by the program.
+    pub name: Vec<u8>,
+    /// Hints given by the program.
+    pub info: Info,
+    /// Attributes of the program.
+    pub attributes: Attributes,
+    /// Values of the predefined attributes, whose addresses C programs get: size, unit of
+    /// displacement, flavor, model.
+    pub values: Box<Values>,
+}
+
+/// Size, unit of displacement, flavor, model.
+pub type Values = (i64, i32, i32, i32);
+
+/// Tags in the context of a window.
+pub(crate) mod tags {
+    /// Requests that are served at any time.
+    pub const SERVICE: i32 = 0;
+    /// Requests that wait for a fence.
+    pub const FENCE: i32 = 1;
+    const APART: i32 = 1 << 28;
+    const REPLY: i32 = 1 << 29;
+
+    /// Of data that do not go with their request.
+    pub const fn apart(number: u32) -> i32 {
+        APART | (number & 0x0fff_ffff) as i32
+    }
+
+    /// Of the reply to a request.
+    pub const fn reply(number: u64) -> i32 {
+        REPLY | (number & 0x0fff_ffff) as i32
+    }
+}
+
+impl Window {
+    /// Context of its messages.
+    #[must_use]
+    pub fn context(&self) -> u16 {
+        self.members.context
+    }
+
+    /// Grants what can be granted; says to whom.
+    pub fn grant(&mut self) -> Vec<locks::Asker> {
+        std::iter::from_fn(|| self.locks.grant()).collect()
+    }
+}
+
+/// All windows of a rank.
+#[derive(Default)]
+pub struct Windows {
+    table: Slab<Window>,
+    /// Requests with a reply so far, by world rank of the target.
+    requests: Vec<u64>,
+}
+
+impl Windows {
+    /// Whether there is none.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Enters a window.
+    pub fn insert(&mut self, window: Window) -> Result<WinId> {
+        Ok(WinId(self.table.insert(window)?))
+    }
+
+    /// Takes a window out.
+    pub fn remove(&mut self, id: WinId) -> Option<Window> {
+        self.table.remove(id.0)
+    }
+
+    /// The window with this number.
+    pub fn get(&self, id: WinId) -> Result<&Window> {
+        match self.table.get(id.0) {
+            Some(window) => Ok(window),
+            None => bail!(Win, "there is no window number {}: was it freed?", id.0),
+        }
+    }
+
+    /// The window with this number, to be changed.
+    pub fn get_mut(&mut self, id: WinId) -> Result<&mut Window> {
+        match self.table.get_mut(id.0) {
+            Some(window) => Ok(window),
+            None => bail!(Win, "there is no window number {}: was it freed?", id.0),
+        }
+    }
+
+    /// The number of the next reply from a rank of the world.
+    pub fn number_reply(&mut self, from: ftmpi_wire::Rank) -> u64 {
+        let index = from.index();
+        if self.requests.len() <= index {
+            self.requests.resize(index + 1, 0);
+        }
+        self.requests[index] += 1;
+        self.requests[index]
+    }
+}

@@ -1,0 +1,379 @@
+//! Array descriptors of gfortran: what a dummy argument `type(*), dimension(..)` is (GCC 9 and later).
+//!
+//! Guarantees: a contiguous array, a scalar or a special address costs no more than looking at the
+//! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy where
+//! the call is over when it returns, by a datatype where it is not.
+
+use core::ffi::{c_int, c_void};
+
+use crate::c::mpi;
+use crate::special::buffer_f08;
+
+const MPI_COMM_WORLD: c_int = 0x4400_0000;
+const MPI_BYTE: c_int = 0x4c00_010d;
+const MPI_ERR_BUFFER: c_int = 1;
+/// More than Fortran allows.
+const RANK_MAX: usize = 16;
+
+#[repr(C)]
+struct Dimension {
+    stride: isize,
+    lower: isize,
+    upper: isize,
+}
+
+/// As libgfortran lays it out.
+#[repr(C)]
+struct Descriptor {
+    base: *mut c_void,
+    offset: usize,
+    element: usize,
+    version: c_int,
+    rank: i8,
+    kind: i8,
+    attribute: i16,
+    span: isize,
+    dimensions: [Dimension; RANK_MAX],
+}
+
+/// A section with gaps: bytes of an element, and (extent, stride in bytes) of each dimension.
+struct Section {
+    base: *mut c_void,
+    element: usize,
+    dimensions: Vec<(usize, isize)>,
+}
+
+/// What a descriptor says.
+enum Choice {
+    At(*mut c_void),
+    Gaps(Section),
+}
+
+/// # Safety
+/// `p` is a descriptor that gfortran passed.
+unsafe fn look(p: *const c_void) -> Choice {
+    let d = p.cast::<Descriptor>();
+    // SAFETY: the caller's promise; only the `rank` dimensions that exist are looked at.
+    let (base, element, rank, span) = unsafe { ((*d).base, (*d).element, (*d).rank, (*d).span) };
+    let rank = usize::try_from(rank).unwrap_or(0).min(RANK_MAX);
+    let unit = if span > 0 { span } else { element as isize };
+    let mut expected = element as isize;
+    let (mut gaps, mut empty) = (false, false);
+    let mut dimensions = Vec::new();
+    for i in 0..rank {
+        // SAFETY: as above.
+        let (stride, lower, upper) = unsafe {
+            let x = &raw const (*d).dimensions[i];
+            ((*x).stride, (*x).lower, (*x).upper)
+        };
+        // The last extent of an assumed-size array is not known: upper is -1.
+        let unknown = i + 1 == rank && upper == -1 && lower == 1;
+        let extent = upper.wrapping_sub(lower).wrapping_add(1);
+        let stride = stride.wrapping_mul(unit);
+        gaps |= extent != 1 && stride != expected;
+        empty |= extent <= 0 && !unknown;
+        expected = expected.wrapping_mul(extent.max(1));
+        dimensions.push((extent.max(0) as usize, stride));
+    }
+    if gaps && !empty && dimensions.iter().all(|d| d.0 > 0) {
+        Choice::Gaps(Section { base, element, dimensions })
+    } else {
+        Choice::At(buffer_f08(base))
+    }
+}
+
+/// The address of the first element.
+///
+/// # Safety
+/// `p` is a descriptor that gfortran passed.
+pub unsafe fn address(p: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    match unsafe { look(p) } {
+        Choice::At(at) => at,
+        Choice::Gaps(section) => section.base,
+    }
+}
+
+/// The address of an array that must be contiguous: the call takes no datatype for it, or several.
+///
+/// # Safety
+/// `p` is a descriptor that gfortran passed.
+pub unsafe fn contiguous(p: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    match unsafe { look(p) } {
+        Choice::At(at) => at,
+        Choice::Gaps(section) => {
+            refuse(
+                "an array section with gaps cannot be used in this non-blocking call: copy it to a contiguous array",
+            );
+            section.base
+        }
+    }
+}
+
+fn refuse(why: &str) {
+    eprintln!("ftmpi: {why}");
+    // SAFETY: asks for the program's error handler.
+    unsafe { mpi::Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_BUFFER) };
+}
+
+impl Section {
+    fn elements(&self) -> usize {
+        self.dimensions.iter().map(|d| d.0).product()
+    }
+
+    /// Shows the address of each element, in array element order.
+    fn for_each(&self, mut visit: impl FnMut(*mut u8)) {
+        let mut index = vec![0usize; self.dimensions.len()];
+        let mut at = self.base.cast::<u8>();
+        loop {
+            visit(at);
+            let mut level = 0;
+            loop {
+                let Some(&(extent, stride)) = self.dimensions.get(level) else { return };
+                index[level] += 1;
+                at = at.wrapping_offset(stride);
+                if index[level] < extent {
+                    break;
+                }
+                at = at.wrapping_offset(stride.wrapping_mul(extent as isize).wrapping_neg());
+                index[level] = 0;
+                level += 1;
+            }
+        }
+    }
+}
+
+/// A choice buffer of a call that is over when it returns.
+pub struct Copied {
+    at: *mut c_void,
+    copy: Option<(Section, Vec<u8>, bool)>,
+}
+
+impl Copied {
+    /// What the descriptor says; `writes`: what the call stores goes back to the section.
+    ///
+    /// # Safety
+    /// `p` is a descriptor that gfortran passed, of memory that stays for the length of the call.
+    pub unsafe fn take(p: *mut c_void, writes: bool) -> Self {
+        // SAFETY: the caller's promise.
+        match unsafe { look(p) } {
+            Choice::At(at) => Self { at, copy: None },
+            Choice::Gaps(section) => {
+                let mut bytes = Vec::with_capacity(section.elements() * section.element);
+                section.for_each(|at| {
+                    // SAFETY: an element of the program's array.
+                    let one = unsafe { core::slice::from_raw_parts(at, section.element) };
+                    bytes.extend_from_slice(one);
+                });
+                Self { at: bytes.as_mut_ptr().cast(), copy: Some((section, bytes, writes)) }
+            }
+        }
+    }
+
+    /// For the call.
+    pub fn at(&mut self) -> *mut c_void {
+        self.at
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        if let Some((section, bytes, true)) = &self.copy {
+            let mut from = bytes.as_ptr();
+            section.for_each(|at| {
+                // SAFETY: an element of the program's array, and the same one of the copy.
+                unsafe { core::ptr::copy_nonoverlapping(from, at, section.element) };
+                from = from.wrapping_add(section.element);
+            });
+        }
+    }
+}
+
+/// A choice buffer of a call that goes on after it returned, with its count and datatype.
+pub struct Typed {
+    at: *mut c_void,
+    small: c_int,
+    large: i64,
+    datatype: c_int,
+    /// The datatype is ours.
+    made: bool,
+}
+
+impl Typed {
+    /// # Safety
+    /// `p` is a descriptor that gfortran passed; the others are references to integers.
+    pub unsafe fn small(p: *mut c_void, count: *const c_int, datatype: *const c_int) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::new(look(p), i64::from(*count), *datatype) }
+    }
+
+    /// # Safety
+    /// As for [`Typed::small`].
+    pub unsafe fn large(p: *mut c_void, count: *const i64, datatype: *const c_int) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::new(look(p), *count, *datatype) }
+    }
+
+    fn new(choice: Choice, count: i64, datatype: c_int) -> Self {
+        let plain = |at| Self { at, small: count as c_int, large: count, datatype, made: false };
+        let section = match choice {
+            Choice::At(at) => return plain(at),
+            Choice::Gaps(section) => section,
+        };
+        let (mut size, mut lower, mut extent) = (0i64, 0isize, 0isize);
+        // SAFETY: results go to variables of ours.
+        let known = unsafe {
+            mpi::Type_size_c(datatype, &raw mut size) == 0
+                && mpi::Type_get_extent(datatype, &raw mut lower, &raw mut extent) == 0
+        };
+        if !known || count <= 0 || size <= 0 {
+            // The call itself says what is wrong, if anything is.
+            return plain(section.base);
+        }
+        let element = section.element as i64;
+        let bytes = size.saturating_mul(count);
+        if lower != 0 || extent as i64 != size || bytes % element != 0 || element % size != 0 {
+            refuse(
+                "an array section with gaps needs a datatype without holes that fills its elements",
+            );
+            return plain(section.base);
+        }
+        // So many elements of the section, each as many values of the datatype.
+        let (wanted, each) = (bytes / element, element / size);
+        let mut made = MPI_BYTE;
+        // SAFETY: results go to variables of ours; the arrays live for the length of the calls.
+        unsafe {
+            mpi::Type_contiguous_c(each, datatype, &raw mut made);
+            if wanted as usize >= section.elements() {
+                for &(n, stride) in &section.dimensions {
+                    let inner = made;
+                    mpi::Type_create_hvector_c(n as i64, 1, stride as i64, inner, &raw mut made);
+                    mpi::Type_free(&mut { inner });
+                }
+            } else {
+                let base = section.base.cast::<u8>();
+                let mut places: Vec<i64> = Vec::with_capacity(wanted as usize);
+                section.for_each(|at| {
+                    if places.len() < wanted as usize {
+                        places.push(at as i64 - base as i64);
+                    }
+                });
+                let inner = made;
+                let (n, list) = (places.len() as i64, places.as_ptr());
+                mpi::Type_create_hindexed_block_c(n, 1, list, inner, &raw mut made);
+                mpi::Type_free(&mut { inner });
+            }
+            mpi::Type_commit(&raw mut made);
+        }
+        Self { at: section.base, small: 1, large: 1, datatype: made, made: true }
+    }
+
+    /// For the call.
+    pub fn at(&mut self) -> *mut c_void {
+        self.at
+    }
+
+    /// For the call.
+    pub fn small_count(&mut self) -> *mut c_int {
+        &raw mut self.small
+    }
+
+    /// For the call.
+    pub fn large_count(&mut self) -> *mut i64 {
+        &raw mut self.large
+    }
+
+    /// For the call.
+    pub fn datatype(&mut self) -> *mut c_int {
+        &raw mut self.datatype
+    }
+}
+
+impl Drop for Typed {
+    fn drop(&mut self) {
+        if self.made {
+            // SAFETY: made above; what is under way keeps it.
+            unsafe { mpi::Type_free(&raw mut self.datatype) };
+        }
+    }
+}
+
+/// Bytes of one element: `MPI_Sizeof`.
+///
+/// # Safety
+/// Called by Fortran as `MPI_Sizeof(x, size, ierror)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpi_sizeof_f08ts_(x: *const c_void, size: *mut c_int, ierror: *mut c_int) {
+    // SAFETY: a descriptor and two references to integers, the last of which may be left out.
+    unsafe { *size = (*x.cast::<Descriptor>()).element as c_int };
+    crate::marshal::set(ierror, 0);
+}
+
+/// `MPI_F_sync_reg` of MPICH's module: the call itself is what counts.
+///
+/// # Safety
+/// None: nothing is looked at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpi_f_sync_reg_f08ts_(_buffer: *const c_void) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(base: &mut [u8], element: usize, dimensions: &[(isize, isize)]) -> Descriptor {
+        let mut all = [const { Dimension { stride: 0, lower: 1, upper: 0 } }; RANK_MAX];
+        for (place, &(extent, stride)) in all.iter_mut().zip(dimensions) {
+            *place = Dimension { stride, lower: 1, upper: extent };
+        }
+        Descriptor {
+            base: base.as_mut_ptr().cast(),
+            offset: 0,
+            element,
+            version: 0,
+            rank: dimensions.len() as i8,
+            kind: 1,
+            attribute: 0,
+            span: element as isize,
+            dimensions: all,
+        }
+    }
+
+    fn is_contiguous(d: &Descriptor) -> bool {
+        // SAFETY: a descriptor as gfortran makes them.
+        matches!(unsafe { look((&raw const *d).cast()) }, Choice::At(_))
+    }
+
+    #[test]
+    fn contiguous_or_not() {
+        let mut memory = [0u8; 64];
+        assert!(is_contiguous(&described(&mut memory, 4, &[])));
+        assert!(is_contiguous(&described(&mut memory, 4, &[(16, 1)])));
+        assert!(is_contiguous(&described(&mut memory, 4, &[(4, 1), (4, 4)])));
+        assert!(is_contiguous(&described(&mut memory, 4, &[(1, 7), (4, 1)])));
+        assert!(is_contiguous(&described(&mut memory, 4, &[(0, 2)])));
+        assert!(!is_contiguous(&described(&mut memory, 4, &[(4, 2)])));
+        assert!(!is_contiguous(&described(&mut memory, 4, &[(2, 1), (4, 4)])));
+        let mut assumed = described(&mut memory, 4, &[(4, 1), (9, 4)]);
+        assumed.dimensions[1].upper = -1;
+        assert!(is_contiguous(&assumed));
+    }
+
+    #[test]
+    fn copies_go_out_and_come_back_in_element_order() {
+        let mut memory: Vec<u8> = (0..24).collect();
+        // Two rows of a 4 by 6 array, every second column, backwards.
+        let d = described(&mut memory[20..], 1, &[(2, 1), (3, -8)]);
+        // SAFETY: the section lies inside `memory`.
+        let mut copied = unsafe { Copied::take((&raw const d).cast_mut().cast(), true) };
+        // SAFETY: six elements were copied.
+        let bytes = unsafe { core::slice::from_raw_parts_mut(copied.at().cast::<u8>(), 6) };
+        assert_eq!(bytes, [20, 21, 12, 13, 4, 5]);
+        bytes.copy_from_slice(&[100, 101, 102, 103, 104, 105]);
+        drop(copied);
+        assert_eq!(&memory[4..6], [104, 105]);
+        assert_eq!(&memory[12..14], [102, 103]);
+        assert_eq!(&memory[20..22], [100, 101]);
+        assert_eq!(memory[6], 6);
+    }
+}

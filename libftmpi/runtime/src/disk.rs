@@ -1,0 +1,214 @@
+//! The file system of the program's files, by POSIX calls.
+//!
+//! Descriptors are ordinary ones: an image knows them by path and opens them again.
+
+use ftmpi_core::error::{ErrorClass, MpiError, Result};
+use ftmpi_core::file::disk::{Disk, Handle, Open};
+use ftmpi_core::usermem::UserPtr;
+use std::fs::{File, OpenOptions};
+use std::io::Error;
+use std::os::fd::AsRawFd;
+
+/// Open files of the program.
+#[derive(Default)]
+pub struct Posix {
+    files: Vec<Option<(String, File)>>,
+}
+
+/// The class of what the system answered.
+fn class(error: &Error) -> ErrorClass {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => ErrorClass::NoSuchFile,
+        Some(libc::EACCES | libc::EPERM) => ErrorClass::Access,
+        Some(libc::EEXIST) => ErrorClass::FileExists,
+        Some(libc::EROFS) => ErrorClass::ReadOnly,
+        Some(libc::ENOSPC) => ErrorClass::NoSpace,
+        Some(libc::EDQUOT) => ErrorClass::Quota,
+        Some(libc::EISDIR | libc::ENAMETOOLONG | libc::ELOOP) => ErrorClass::BadFile,
+        Some(libc::ETXTBSY | libc::EBUSY) => ErrorClass::FileInUse,
+        _ => ErrorClass::Io,
+    }
+}
+
+fn refused(what: &str, path: &str, error: &Error) -> MpiError {
+    class(error).because(format!("'{path}' cannot be {what}: {error}"))
+}
+
+impl Posix {
+    fn get(&self, file: Handle) -> Result<&(String, File)> {
+        match self.files.get(file.0 as usize) {
+            Some(Some(open)) => Ok(open),
+            _ => Err(ErrorClass::File.because("the file is not open")),
+        }
+    }
+}
+
+/// Repeats a call that a signal interrupted.
+fn again(mut call: impl FnMut() -> isize) -> std::result::Result<usize, Error> {
+    loop {
+        let done = call();
+        if done >= 0 {
+            return Ok(done as usize);
+        }
+        let error = Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINTR) {
+            return Err(error);
+        }
+    }
+}
+
+fn range(kind: i32, from: u64, to: u64) -> libc::flock {
+    // SAFETY: all-zero is valid.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as i16;
+    lock.l_whence = libc::SEEK_SET as i16;
+    lock.l_start = from as i64;
+    lock.l_len = to.saturating_sub(from) as i64;
+    lock
+}
+
+impl Disk for Posix {
+    fn open(&mut self, path: &str, how: Open) -> Result<Handle> {
+        let mut options = OpenOptions::new();
+        options.read(how.read).write(how.write);
+        if how.exclusive && how.create {
+            options.create_new(true);
+        } else {
+            options.create(how.create);
+        }
+        let file = options.open(path).map_err(|error| refused("opened", path, &error))?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err(ErrorClass::BadFile.because(format!("'{path}' is a directory")));
+        }
+        let entry = Some((path.to_owned(), file));
+        let free = self.files.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.files.len());
+        match free {
+            Some(free) => self.files[free] = entry,
+            None => self.files.push(entry),
+        }
+        Ok(Handle(index as u32))
+    }
+
+    fn close(&mut self, file: Handle) {
+        if let Some(slot) = self.files.get_mut(file.0 as usize) {
+            *slot = None;
+        }
+    }
+
+    fn delete(&mut self, path: &str) -> Result<()> {
+        std::fs::remove_file(path).map_err(|error| refused("deleted", path, &error))
+    }
+
+    fn read(&mut self, file: Handle, at: u64, into: UserPtr, len: usize) -> Result<usize> {
+        let (path, file) = self.get(file)?;
+        let mut done = 0;
+        while done < len {
+            let place = into.offset(done as i64).as_ptr();
+            let from = (at + done as u64) as libc::off_t;
+            // SAFETY: the place is the program's buffer (or a copy of ours) for `len` bytes, which the
+            // caller of the MPI function promised.
+            let came = again(|| unsafe { libc::pread(file.as_raw_fd(), place, len - done, from) });
+            match came {
+                Ok(0) => break,
+                Ok(came) => done += came,
+                Err(error) => return Err(refused("read", path, &error)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write(&mut self, file: Handle, at: u64, from: UserPtr, len: usize) -> Result<()> {
+        let (path, file) = self.get(file)?;
+        let mut done = 0;
+        while done < len {
+            let place = from.offset(done as i64).as_ptr();
+            let to = (at + done as u64) as libc::off_t;
+            // SAFETY: as for `read`; the kernel only reads.
+            let went = again(|| unsafe { libc::pwrite(file.as_raw_fd(), place, len - done, to) });
+            match went {
+                Ok(went) => done += went,
+                Err(error) => return Err(refused("written", path, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&mut self, file: Handle) -> Result<u64> {
+        let (path, file) = self.get(file)?;
+        let about = file.metadata().map_err(|error| refused("examined", path, &error))?;
+        Ok(about.len())
+    }
+
+    fn set_size(&mut self, file: Handle, bytes: u64) -> Result<()> {
+        let (path, file) = self.get(file)?;
+        file.set_len(bytes).map_err(|error| refused("resized", path, &error))
+    }
+
+    fn preallocate(&mut self, file: Handle, bytes: u64) -> Result<()> {
+        let (path, open) = self.get(file)?;
+        // SAFETY: about our own descriptor.
+        let code = unsafe { libc::posix_fallocate(open.as_raw_fd(), 0, bytes as libc::off_t) };
+        match code {
+            0 => Ok(()),
+            libc::EINVAL if bytes == 0 => Ok(()),
+            code => Err(refused("extended", path, &Error::from_raw_os_error(code))),
+        }
+    }
+
+    fn sync(&mut self, file: Handle) -> Result<()> {
+        let (path, file) = self.get(file)?;
+        file.sync_all().map_err(|error| refused("synchronised", path, &error))
+    }
+
+    fn lock(&mut self, file: Handle, from: u64, to: u64, shared: bool) -> Result<()> {
+        let (path, file) = self.get(file)?;
+        // A file that is open for writing only cannot be locked for reading, and vice versa: the access
+        // that wants the lock is of the kind that the file is open for.
+        let lock = range(if shared { libc::F_RDLCK } else { libc::F_WRLCK }, from, to);
+        // SAFETY: `lock` lives over the call.
+        let done = again(|| unsafe {
+            libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) as isize
+        });
+        done.map(|_| ()).map_err(|error| refused("locked", path, &error))
+    }
+
+    fn unlock(&mut self, file: Handle, from: u64, to: u64) {
+        if let Ok((_, file)) = self.get(file) {
+            let lock = range(libc::F_UNLCK, from, to);
+            // SAFETY: `lock` lives over the call.
+            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_read_cut_and_deleted() {
+        let path = std::env::temp_dir().join(format!("ftmpi-disk-{}", std::process::id()));
+        let path = path.to_string_lossy().into_owned();
+        let mut disk = Posix::default();
+        let how = Open { read: true, write: true, create: true, exclusive: true };
+        let file = disk.open(&path, how).unwrap();
+        let error = disk.open(&path, how).unwrap_err();
+        assert_eq!(error.class, ErrorClass::FileExists);
+        let (out, mut back) = ([1u8, 2, 3, 4], [0u8; 6]);
+        disk.lock(file, 0, 100, false).unwrap();
+        disk.write(file, 3, UserPtr::own(&out), 4).unwrap();
+        disk.unlock(file, 0, 100);
+        assert_eq!(disk.size(file).unwrap(), 7);
+        assert_eq!(disk.read(file, 2, UserPtr::own_mut(&mut back), 6).unwrap(), 5);
+        assert_eq!(back, [0, 1, 2, 3, 4, 0]);
+        disk.set_size(file, 4).unwrap();
+        disk.preallocate(file, 4096).unwrap();
+        assert_eq!(disk.size(file).unwrap(), 4096);
+        disk.sync(file).unwrap();
+        disk.close(file);
+        assert!(disk.size(file).is_err());
+        disk.delete(&path).unwrap();
+        assert_eq!(disk.delete(&path).unwrap_err().class, ErrorClass::NoSuchFile);
+    }
+}

@@ -1,0 +1,155 @@
+//! Several threads of the program in the library: one lock around it, taken by every call and let go
+//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more; without
+//! that a call costs one predicted branch.
+//!
+//! (With `SERIALIZED` the program takes care that threads do not meet, but the engine's signal comes
+//! on the main thread whatever the others do.)
+//!
+//! A call that waits lets others in where the engine would rest: between two steps, where an image
+//! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors, the
+//! others on a counter that everyone moves who may have done something for them.
+
+use libc::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+static ON: AtomicBool = AtomicBool::new(false);
+/// 0: free, 1: taken, 2: taken, and somebody may wait.
+static LOCK: AtomicU32 = AtomicU32::new(0);
+/// The thread that has it (its `pthread_self`, which is never 0).
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+/// Threads that sleep on [`MOVED`].
+static SLEEPERS: AtomicU32 = AtomicU32::new(0);
+/// Counts what may have been done for those that wait.
+static MOVED: AtomicU32 = AtomicU32::new(0);
+/// The thread inside keeps the lock also while it waits: it is the main thread in its signal handler,
+/// where it could not be stopped for an image that another one takes.
+static KEPT: AtomicBool = AtomicBool::new(false);
+/// A thread sleeps on doorbell and descriptors.
+static POLLER: AtomicBool = AtomicBool::new(false);
+
+/// Whether calls take the lock.
+#[inline(always)]
+pub fn on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+fn me() -> usize {
+    // SAFETY: no precondition.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// From now on calls take the lock; the calling thread has it, if it is inside a call.
+pub fn switch_on(inside: bool) {
+    if inside {
+        LOCK.store(1, Ordering::SeqCst);
+        OWNER.store(me(), Ordering::SeqCst);
+    }
+    ON.store(true, Ordering::SeqCst);
+}
+
+/// Whether the calling thread has the lock.
+pub fn is_mine() -> bool {
+    OWNER.load(Ordering::Relaxed) == me()
+}
+
+fn futex(word: &AtomicU32, operation: c_int, value: u32, time: Option<&libc::timespec>) {
+    let time = time.map_or(std::ptr::null(), |time| time as *const libc::timespec);
+    let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: word and time live over the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, time) };
+}
+
+/// Takes the lock if it is free.
+pub fn try_take() -> bool {
+    if LOCK.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return false;
+    }
+    OWNER.store(me(), Ordering::Relaxed);
+    true
+}
+
+/// Takes the lock.
+pub fn take() {
+    if try_take() {
+        return;
+    }
+    take_slowly();
+}
+
+#[cold]
+fn take_slowly() {
+    while LOCK.swap(2, Ordering::Acquire) != 0 {
+        futex(&LOCK, libc::FUTEX_WAIT, 2, None);
+    }
+    OWNER.store(me(), Ordering::Relaxed);
+}
+
+/// Whether the lock may be let go in a wait.
+pub fn may_let_go() -> bool {
+    !KEPT.load(Ordering::Relaxed)
+}
+
+/// Keeps it also in waits, or not.
+pub fn keep(kept: bool) {
+    KEPT.store(kept, Ordering::Relaxed);
+}
+
+/// Gives it back.
+pub fn give() {
+    OWNER.store(0, Ordering::Relaxed);
+    if LOCK.swap(0, Ordering::Release) == 2 {
+        futex(&LOCK, libc::FUTEX_WAKE, 1, None);
+    }
+}
+
+/// Something happened that others may wait for. `doorbell` wakes the one that polls.
+pub fn tell(doorbell: Option<i32>) {
+    MOVED.fetch_add(1, Ordering::SeqCst);
+    if SLEEPERS.load(Ordering::SeqCst) > 0 {
+        futex(&MOVED, libc::FUTEX_WAKE, i32::MAX as u32, None);
+    }
+    if POLLER.load(Ordering::SeqCst)
+        && let Some(doorbell) = doorbell
+    {
+        crate::sleep::ring(doorbell);
+    }
+}
+
+/// Lets another thread in, if one waits.
+pub fn let_in() {
+    if LOCK.load(Ordering::Relaxed) == 2 {
+        let depth = crate::life::step_out();
+        give();
+        crate::sleep::give_way();
+        take();
+        crate::life::step_in(depth);
+    }
+}
+
+/// Sleeps without the lock: `poll` on doorbell and descriptors if nobody else does, otherwise until
+/// somebody [`tell`]s, for 10 ms at the most.
+///
+/// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
+#[inline(never)]
+pub fn sleep(poll: impl FnOnce()) {
+    let polls = !POLLER.swap(true, Ordering::SeqCst);
+    let moved = MOVED.load(Ordering::SeqCst);
+    if !polls {
+        SLEEPERS.fetch_add(1, Ordering::SeqCst);
+    }
+    let depth = crate::life::step_out();
+    give();
+    if polls {
+        poll();
+    } else {
+        let time = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        futex(&MOVED, libc::FUTEX_WAIT, moved, Some(&time));
+    }
+    take();
+    crate::life::step_in(depth);
+    if polls {
+        POLLER.store(false, Ordering::SeqCst);
+    } else {
+        SLEEPERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}

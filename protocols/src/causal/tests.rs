@@ -1,0 +1,162 @@
+//! Ranks that exchange messages in a model: what travels must suffice, and not be sent twice.
+
+use super::*;
+use crate::protocol::Protocol;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn settings(piggyback: Piggyback, logger: bool) -> Settings {
+    Settings { all: true, clock: false, piggyback, logger, carry: false }
+}
+
+fn ranks(count: usize, piggyback: Piggyback, logger: bool) -> Vec<Causal> {
+    let lives = vec![Incarnation(0); count];
+    (0..count as u32)
+        .map(|rank| Causal::new(settings(piggyback, logger), Rank(rank), &lives))
+        .collect()
+}
+
+/// A message, received at once; the bytes that went before it.
+fn message(ranks: &mut [Causal], from: usize, to: usize, ssn: u64) -> usize {
+    let (source, target) = (Rank(from as u32), Rank(to as u32));
+    assert_eq!(ranks[from].on_send(target, Ssn(ssn)), SendVerdict::Go);
+    let mut bytes = Vec::new();
+    if ranks[from].has_piggyback(target) {
+        ranks[from].piggyback(target, &mut bytes);
+    }
+    if !bytes.is_empty() {
+        ranks[to].on_piggyback(source, &bytes);
+    }
+    ranks[to].on_match(0, source, Ssn(ssn));
+    bytes.len()
+}
+
+fn known(rank: &Causal) -> Vec<EventNo> {
+    (0..rank.size() as u32).map(|creator| rank.store.last(Rank(creator))).collect()
+}
+
+#[test]
+fn the_graph_sees_what_a_peer_has_learned_from_others() {
+    // Rank 2 hears of rank 1's events by rank 0, which had them from rank 1 itself: rank 2 tells
+    // rank 1 none of them in any case, but rank 0's only where the graph is not crossed.
+    let count = |piggyback| {
+        let mut ranks = ranks(3, piggyback, false);
+        message(&mut ranks, 2, 0, 1); // event 1 of rank 0
+        message(&mut ranks, 0, 1, 1); // rank 1 knows it
+        message(&mut ranks, 1, 2, 1); // and tells rank 2
+        let _ = message(&mut ranks, 0, 2, 1);
+        message(&mut ranks, 1, 0, 1);
+        message(&mut ranks, 0, 2, 2);
+        // Rank 2 now holds rank 1's events from rank 0, which prove what rank 1 knows.
+        message(&mut ranks, 2, 1, 1);
+        let counts: u64 = ranks.iter().map(|rank| rank.counts().piggyback_events).sum();
+        for creator in 0..3 {
+            assert!(ranks[1].store.last(Rank(creator)) >= EventNo(1));
+        }
+        counts
+    };
+    let (vcausal, manetho, logon) =
+        (count(Piggyback::Vcausal), count(Piggyback::Manetho), count(Piggyback::Logon));
+    assert_eq!(manetho, logon);
+    assert!(manetho <= vcausal, "{manetho} {vcausal}");
+}
+
+/// Who knows what, by the definition: a receiver knows all that the sender knew.
+fn must_know(sizes: usize, messages: &[(usize, usize)]) -> Vec<Vec<EventNo>> {
+    let mut must = vec![vec![EventNo(0); sizes]; sizes];
+    for &(from, to) in messages {
+        let told = must[from].clone();
+        for (own, told) in must[to].iter_mut().zip(told) {
+            *own = told.max(*own);
+        }
+        must[to][to] = must[to][to].next();
+    }
+    must
+}
+
+fn exchange(count: usize, piggyback: Piggyback, messages: &[(usize, usize)]) -> (Vec<Causal>, u64) {
+    let mut ranks = ranks(count, piggyback, false);
+    let mut ssns = BTreeMap::new();
+    for &(from, to) in messages {
+        let ssn = ssns.entry((from, to)).or_insert(0);
+        *ssn += 1;
+        message(&mut ranks, from, to, *ssn);
+    }
+    let events = ranks.iter().map(|rank| rank.counts().piggyback_events).sum();
+    (ranks, events)
+}
+
+proptest! {
+    #[test]
+    fn every_technique_tells_all_that_matters_and_the_graphs_tell_least(
+        messages in proptest::collection::vec((0usize..5, 1usize..5), 1..120)
+    ) {
+        let messages: Vec<_> = messages.into_iter().map(|(a, d)| (a, (a + d) % 5)).collect();
+        let must = must_know(5, &messages);
+        let mut sent = Vec::new();
+        for piggyback in [Piggyback::Vcausal, Piggyback::Manetho, Piggyback::Logon] {
+            let (ranks, events) = exchange(5, piggyback, &messages);
+            for (rank, must) in ranks.iter().zip(&must) {
+                prop_assert_eq!(&known(rank), must, "{:?}", piggyback);
+            }
+            sent.push(events);
+        }
+        prop_assert!(sent[1] <= sent[0], "manetho {} vcausal {}", sent[1], sent[0]);
+        prop_assert!(sent[2] <= sent[0], "logon {} vcausal {}", sent[2], sent[0]);
+    }
+
+    #[test]
+    fn hostile_frames_end_the_job_and_nothing_else(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+        let mut rank = ranks(3, Piggyback::Logon, true).remove(0);
+        rank.on_joined(Rank(1), &bytes);
+        rank.on_frame(Rank(1), &bytes);
+        rank.on_piggyback(Rank(1), &bytes);
+    }
+}
+
+#[test]
+fn own_events_are_logged_behind_what_they_depend_on() {
+    let mut ranks = ranks(2, Piggyback::Vcausal, true);
+    message(&mut ranks, 1, 0, 1);
+    while ranks[0].next_command().is_some() {}
+    message(&mut ranks, 0, 1, 1);
+    ranks[1].flush();
+    let Some(Command::Log { first, clock, records }) = ranks[1].next_command() else { panic!() };
+    assert_eq!((first, clock, records.len()), (EventNo(1), EventNo(1), 3));
+    let witness = Determinant::Witness { creator: Rank(0), count: 1, first: EventNo(1) };
+    assert_eq!(records[0], witness);
+    assert_eq!(ranks[1].last_event(), EventNo(3));
+    ranks[1].on_stable(EventNo(3), EventNo(0));
+    ranks[1].on_stable_clocks(&[(Rank(0), EventNo(1))]);
+    assert_eq!((ranks[1].counts().held_events, ranks[1].stable()), (0, EventNo(3)));
+}
+
+#[test]
+fn a_new_life_has_its_events_from_the_log_and_from_peers() {
+    let mut ranks = ranks(2, Piggyback::Manetho, true);
+    message(&mut ranks, 1, 0, 1);
+    message(&mut ranks, 1, 0, 2);
+    // Rank 1 comes to depend on both; only the first is in the log.
+    message(&mut ranks, 0, 1, 1);
+    let lives = [Incarnation(1), Incarnation(0)];
+    let mut life = Causal::new(settings(Piggyback::Manetho, true), Rank(0), &lives);
+    life.on_new_life(EventNo(0), &lives);
+    assert_eq!(life.next_command(), Some(Command::Join { to: Rank(1) }));
+    ranks[1].on_parted(Rank(0));
+    ranks[1].on_peer_restart(Rank(0), Incarnation(1));
+    let mut said = Vec::new();
+    ranks[1].resume(Rank(0), &mut said);
+    life.on_joined(Rank(1), &said);
+    let Some(Command::SendFirst { payload: question, .. }) = life.next_command() else { panic!() };
+    while ranks[1].next_command().is_some() {}
+    ranks[1].on_frame(Rank(0), &question);
+    let Some(Command::SendFirst { payload: answer, .. }) = ranks[1].next_command() else {
+        panic!()
+    };
+    life.on_frame(Rank(1), &answer);
+    assert!(life.gathering(), "the log is not read yet");
+    let recorded = Determinant::Match { fails: 0, post: 0, source: Rank(1), ssn: Ssn(1) };
+    life.on_restart(EventNo(0), vec![recorded]);
+    assert!(!life.gathering());
+    assert_eq!((life.recorded(), life.counts().recovered_from_peers), (2, 1));
+}

@@ -1,0 +1,181 @@
+//! Coordinated checkpoints: all ranks take their images in *waves*, and a failure returns every rank
+//! to the last wave that is complete (Chandy & Lamport; blocking-vs-nonblocking-2008 §3).
+//!
+//! Guarantees: the images of a wave are a consistent cut. No message is in the state of its receiver
+//! that is not in the state of its sender (no orphan), and every message that left before its
+//! sender's image and came after its receiver's is in one of the two images (none is lost). Between
+//! waves a message costs a count on each side and nothing else.
+//!
+//! What both kinds have in common is here; [`blocking`] and [`nonblocking`] say what a rank does
+//! when a wave reaches it. The wave reaches a rank by the dispatcher's order, or by the first marker
+//! of a peer, whichever comes first. Then:
+//!
+//! 1. It *begins*: tells all peers with whom a channel is open ([`Stage::Begun`]), with the number
+//!    of messages sent before.
+//! 2. From there to its image nothing that it sends can be lost: it is held (blocking) or kept
+//!    (non-blocking), and either way the image has it.
+//! 3. When all these peers have begun, too, and everything that they had sent before has come, the
+//!    image is taken: what is older than both marks is received, what is younger is in the image of
+//!    its sender.
+//! 4. What a peer sends after its own image is *late*: it waits until ours is taken.
+//!
+//! It is the sender that keeps the channel's state, not the receiver as in the papers. An image is a
+//! copy of the process at one moment, so what a receiver collects afterwards would have to be stored
+//! beside it and given back at a restore; what the sender keeps is simply in its memory. It is
+//! needed for the short time between the two markers only, and the restart handshake of the logging
+//! protocols ("this is what I have") tells what of it is to be sent again.
+//!
+//! Markers carry wave and counts, so neither the order between channels nor a marker's position is
+//! trusted: an image waits until as many messages have come as were sent.
+
+pub mod blocking;
+pub mod nonblocking;
+#[cfg(test)]
+mod tests;
+
+use crate::protocol::{Command, Hooks, Marker, Protocol, Readiness, Stage};
+use ftmpi_wire::{ImageNo, Rank, Wave};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Name of the setting that chooses the kind of wave.
+pub const WAVE: &str = "wave";
+/// Its values.
+pub const BLOCKING: &str = "blocking";
+/// Its values.
+pub const NONBLOCKING: &str = "nonblocking";
+
+/// What the kinds of waves differ in.
+pub trait Kind {
+    /// The wave reaches this rank.
+    fn begin(&self, wave: Wave, commands: &mut VecDeque<Command>);
+    /// A peer tells that it is in the wave, and our image is not taken yet.
+    fn heard(&self, from: Rank, stage: Stage, commands: &mut VecDeque<Command>);
+    /// Our image is taken, or there will be none.
+    fn over(&self, wave: Wave, commands: &mut VecDeque<Command>);
+    /// The program stands still until the image is taken.
+    fn stands_still(&self) -> bool;
+}
+
+/// The wave that has reached this rank and whose image is not taken yet.
+#[derive(Debug)]
+struct UnderWay {
+    wave: Wave,
+    /// Who has begun it, and how many messages it had sent us before.
+    begun: BTreeMap<Rank, u64>,
+}
+
+/// The protocol `coordinated`. An image has the number of its wave.
+#[derive(Debug)]
+pub struct Coordinated<K> {
+    kind: K,
+    /// The last wave that is behind this rank.
+    past: Wave,
+    under_way: Option<UnderWay>,
+    commands: VecDeque<Command>,
+}
+
+impl<K: Kind> Coordinated<K> {
+    /// Before the first wave.
+    #[must_use]
+    pub fn new(kind: K) -> Self {
+        Self { kind, past: Wave(0), under_way: None, commands: VecDeque::new() }
+    }
+
+    /// The wave reaches this rank, unless it has.
+    fn begin(&mut self, wave: Wave) {
+        match &self.under_way {
+            Some(under_way) if under_way.wave >= wave => return,
+            // A later wave is begun only after every rank was heard about this one: ours was given
+            // up, and the news is still on its way.
+            Some(under_way) => self.finish(under_way.wave),
+            None => {}
+        }
+        self.under_way = Some(UnderWay { wave, begun: BTreeMap::new() });
+        self.kind.begin(wave, &mut self.commands);
+    }
+
+    fn finish(&mut self, wave: Wave) {
+        self.under_way = None;
+        self.past = wave;
+        self.kind.over(wave, &mut self.commands);
+    }
+}
+
+impl<K: Kind> Protocol for Coordinated<K> {
+    fn hooks(&self) -> Hooks {
+        Hooks { channel_state: true, ..Hooks::default() }
+    }
+
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        let Some(marker) = Marker::decode(payload) else { return };
+        if marker.wave <= self.past {
+            return;
+        }
+        self.begin(marker.wave);
+        if let Some(under_way) = self.under_way.as_mut().filter(|u| u.wave == marker.wave) {
+            under_way.begun.entry(from).or_insert(marker.count);
+            self.kind.heard(from, marker.stage, &mut self.commands);
+        }
+    }
+
+    fn on_image_due(&mut self, image: ImageNo) {
+        if image.0 > self.past.0 {
+            self.begin(Wave(image.0));
+        }
+    }
+
+    fn image_ready(
+        &self,
+        image: ImageNo,
+        peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        match &self.under_way {
+            Some(under_way) if under_way.wave.0 == image.0 => {
+                let mut peers = peers;
+                let all = Iterator::all(&mut peers, |(peer, received)| {
+                    under_way.begun.get(&peer).is_some_and(|&sent| received >= sent)
+                });
+                if all { Readiness::Now } else { Readiness::NotYet }
+            }
+            _ if image.0 > self.past.0 => Readiness::NotYet,
+            _ => Readiness::Never,
+        }
+    }
+
+    fn stands_still(&self) -> bool {
+        self.kind.stands_still()
+    }
+
+    fn on_image_over(&mut self, image: ImageNo) {
+        let wave = Wave(image.0);
+        if wave > self.past {
+            // The others wait for our marker, also in a wave that will not be complete.
+            self.begin(wave);
+            self.finish(wave);
+        }
+    }
+
+    fn on_return(&mut self, image: ImageNo) {
+        self.past = Wave(image.0);
+        self.under_way = None;
+        self.commands.clear();
+    }
+
+    fn greeting(&self) -> Option<Marker> {
+        let (wave, stage) = match &self.under_way {
+            Some(under_way) => (under_way.wave, Stage::Begun),
+            None if self.past > Wave(0) => (self.past, Stage::Cut),
+            None => return None,
+        };
+        Some(Marker { wave, stage, count: 0 })
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+/// The marker that all peers get.
+fn mark(wave: Wave, stage: Stage) -> Command {
+    Command::Mark(Marker { wave, stage, count: 0 })
+}

@@ -1,0 +1,60 @@
+//! Ranks whose event logger does not serve them: told once, waited for, but not for ever.
+//!
+//! A rank that cannot log waits before it sends; it loses nothing. What helps is outside (room on a
+//! disk, a host that comes back), so the user is told what stands in the way at once, and the job
+//! ends, with events and images kept, when nobody has mended it in time.
+
+use super::{Command, Dispatcher};
+use ftmpi_wire::Rank;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Who waits since when, and why.
+#[derive(Debug, Default)]
+pub(super) struct LoggerTrouble {
+    waiting: BTreeMap<Rank, (Duration, String)>,
+}
+
+impl Dispatcher {
+    pub(super) fn logger_trouble(&mut self, rank: Rank, why: String, for_good: bool) {
+        let host = self.host_name(rank).to_owned();
+        if for_good {
+            let text = format!("rank {rank} on {host} cannot log its events: {why}");
+            return self.give_up(1, text);
+        }
+        let waiting = &mut self.logger_trouble.waiting;
+        if waiting.is_empty() {
+            self.commands.push_back(Command::Say(format!(
+                "rank {rank} on {host} waits for its event logger: {why}; if this is not mended \
+                 within {} s, the job ends and can be continued later (told once)",
+                self.settings.storage_patience.as_secs_f32()
+            )));
+        }
+        waiting.entry(rank).or_insert((self.now, String::new())).1 = why;
+    }
+
+    pub(super) fn logger_back(&mut self, rank: Rank) {
+        let waiting = &mut self.logger_trouble.waiting;
+        if waiting.remove(&rank).is_some() && waiting.is_empty() {
+            self.commands.push_back(Command::Say("the event logger serves all ranks again".into()));
+        }
+    }
+
+    /// A life that has ended waits for nothing.
+    pub(super) fn waits_no_more(&mut self, rank: Rank) {
+        self.logger_trouble.waiting.remove(&rank);
+    }
+
+    pub(super) fn look_at_logger_trouble(&mut self) {
+        let patience = self.settings.storage_patience;
+        let waiting = self.logger_trouble.waiting.iter();
+        let over = waiting.filter(|(_, (since, _))| self.now >= *since + patience);
+        let Some((rank, (_, why))) = over.min_by_key(|(_, (since, _))| *since) else { return };
+        let text = format!(
+            "rank {rank} on {} could not log its events for {} s: {why}",
+            self.host_name(*rank),
+            patience.as_secs_f32()
+        );
+        self.give_up(1, text);
+    }
+}

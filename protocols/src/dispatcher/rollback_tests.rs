@@ -1,0 +1,193 @@
+use super::tests::{S, drain, ended, hello, running, settings};
+use super::*;
+
+const KILLED: Ending = Ending::Signal(9);
+
+fn job() -> Dispatcher {
+    running(settings(3, 1, "coordinated"))
+}
+
+fn committed(rank: u32, incarnation: u32, image: u64) -> Input {
+    Input::ImageCommitted {
+        rank: Rank(rank),
+        incarnation: Incarnation(incarnation),
+        image: ImageFacts { image: ImageNo(image), bytes: 1, written: [0, 0], consumed: 0 },
+        oldest: ImageNo(0),
+    }
+}
+
+/// Begins the next wave and hears so many images of it.
+fn wave(dispatcher: &mut Dispatcher, incarnation: u32, images: u32) -> u64 {
+    let now = dispatcher.now + 9 * S;
+    dispatcher.handle(now, Input::Tick);
+    let asked: Vec<_> = drain(dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::TakeImage { rank, image, keep: Some(_), .. } => Some((rank.0, image.0)),
+            _ => None,
+        })
+        .collect();
+    let number = asked[0].1;
+    assert_eq!(asked, [(0, number), (1, number), (2, number)]);
+    for rank in 0..images {
+        dispatcher.handle(now, committed(rank, incarnation, number));
+    }
+    number
+}
+
+/// (announced, started with these images) in order.
+fn begun(commands: &[Command]) -> Vec<(bool, u32, u32, Option<u64>)> {
+    commands
+        .iter()
+        .filter_map(|command| match command {
+            Command::Announce { rank, incarnation, .. } => {
+                Some((false, rank.0, incarnation.0, None))
+            }
+            Command::Start { rank, incarnation, images, or_beginning, .. } => {
+                assert_eq!(*or_beginning, images.is_empty());
+                assert!(images.len() <= 1);
+                Some((true, rank.0, incarnation.0, images.first().map(|i| i.image.0)))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn all_begin(incarnation: u32, image: Option<u64>) -> Vec<(bool, u32, u32, Option<u64>)> {
+    let announced = (0..3).map(|rank| (false, rank, incarnation, None));
+    announced.chain((0..3).map(|rank| (true, rank, incarnation, image))).collect()
+}
+
+#[test]
+fn all_return_to_the_last_complete_wave_when_all_old_lives_have_ended() {
+    let mut dispatcher = job();
+    let complete = wave(&mut dispatcher, 0, 3);
+    let commands = drain(&mut dispatcher);
+    let told = |c: &&Command| matches!(c, Command::ImageCommitted { .. });
+    assert_eq!(commands.iter().filter(told).count(), 3);
+    assert!(commands.iter().any(|c| matches!(c, Command::WaveOver(_))));
+    wave(&mut dispatcher, 0, 2);
+    drain(&mut dispatcher);
+    let now = dispatcher.now;
+    dispatcher.handle(now, ended(1, 0, KILLED, 7));
+    let commands = drain(&mut dispatcher);
+    let killed: Vec<_> = commands
+        .iter()
+        .filter_map(|c| match c {
+            Command::Kill { rank, .. } => Some(rank.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(killed, [0, 2]);
+    dispatcher.handle(now, ended(0, 0, KILLED, 7));
+    // Too late: the wave was given up with the life that it is of.
+    dispatcher.handle(now, committed(2, 0, complete + 1));
+    assert_eq!(begun(&drain(&mut dispatcher)), []);
+    dispatcher.handle(now, ended(2, 0, KILLED, 7));
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, Some(complete)));
+    assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (1, 1));
+}
+
+#[test]
+fn without_a_complete_wave_all_begin_anew_and_barriers_do_too() {
+    let mut dispatcher = job();
+    for rank in 0..3 {
+        let (rank, incarnation) = (Rank(rank), Incarnation(0));
+        dispatcher.handle(S, Input::Finalizing { rank, incarnation });
+    }
+    drain(&mut dispatcher);
+    for rank in [2, 0, 1] {
+        dispatcher.handle(S, ended(rank, 0, KILLED, 1));
+    }
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, None));
+    for rank in 0..3 {
+        hello(&mut dispatcher, rank, 1);
+        let (rank, incarnation) = (Rank(rank), Incarnation(1));
+        dispatcher.handle(S, Input::Finalizing { rank, incarnation });
+        let told = drain(&mut dispatcher);
+        let all = told.iter().any(|c| matches!(c, Command::AllFinalized { .. }));
+        assert_eq!(all, rank == Rank(2), "nobody leaves MPI_Finalize before all are there again");
+    }
+}
+
+#[test]
+fn a_failure_on_the_way_back_makes_the_way_begin_again() {
+    let mut dispatcher = job();
+    let complete = wave(&mut dispatcher, 0, 3);
+    let now = dispatcher.now;
+    for rank in [0, 1, 2] {
+        dispatcher.handle(now, ended(rank, 0, KILLED, 1));
+    }
+    drain(&mut dispatcher);
+    hello(&mut dispatcher, 0, 1);
+    dispatcher.handle(now, ended(0, 1, KILLED, 1));
+    // Ranks 1 and 2 were only being started: their lives end with the announcement of the next.
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(complete)));
+}
+
+#[test]
+fn a_damaged_image_sends_all_to_the_wave_before() {
+    let mut dispatcher = job();
+    let first = wave(&mut dispatcher, 0, 3);
+    let second = wave(&mut dispatcher, 0, 3);
+    let now = dispatcher.now;
+    for rank in [0, 1, 2] {
+        dispatcher.handle(now, ended(rank, 0, KILLED, 1));
+    }
+    drain(&mut dispatcher);
+    let (rank, incarnation) = (Rank(1), Incarnation(1));
+    let (image, why) = (ImageNo(second), "damaged".to_owned());
+    dispatcher.handle(now, Input::ImageUnusable { rank, incarnation, image, why });
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(first)));
+    let (code, why) = (1, "no image".to_owned());
+    dispatcher.handle(now, Input::CannotStart { rank, incarnation, code, why });
+    assert!(!dispatcher.has_ended(), "that was said about the life before");
+}
+
+#[test]
+fn a_lost_host_is_waited_for() {
+    let mut dispatcher = running(settings(4, 2, "coordinated"));
+    dispatcher.handle(S, Input::AgentLost { host: 1, why: "silent".to_owned() });
+    dispatcher.handle(S, ended(0, 0, KILLED, 1));
+    dispatcher.handle(S, ended(1, 0, KILLED, 1));
+    assert_eq!(begun(&drain(&mut dispatcher)), []);
+    dispatcher.handle(S, Input::AgentUp { host: 1 });
+    assert_eq!(begun(&drain(&mut dispatcher)).len(), 8);
+}
+
+#[test]
+fn a_broken_channel_is_repaired_by_a_return_unless_a_death_explains_it() {
+    let mut dispatcher = job();
+    let lost = Input::ChannelLost {
+        rank: Rank(0),
+        incarnation: Incarnation(0),
+        peer: Rank(2),
+        peer_incarnation: Incarnation(0),
+    };
+    dispatcher.handle(S, lost.clone());
+    dispatcher.handle(2 * S, Input::Tick);
+    assert_eq!(dispatcher.restarts(), 0);
+    dispatcher.handle(4 * S, Input::Tick);
+    assert_eq!(dispatcher.restarts(), 1);
+    for rank in 0..3 {
+        dispatcher.handle(4 * S, ended(rank, 0, KILLED, 1));
+    }
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, None));
+    dispatcher.handle(5 * S, lost);
+    dispatcher.handle(9 * S, Input::Tick);
+    assert_eq!(dispatcher.restarts(), 1, "that channel was of the lives before");
+}
+
+#[test]
+fn returns_are_limited() {
+    let mut dispatcher = job();
+    for life in 0..6 {
+        for rank in 0..3 {
+            hello(&mut dispatcher, rank, life);
+        }
+        for rank in 0..3 {
+            dispatcher.handle(S, ended(rank, life, KILLED, u64::from(life)));
+        }
+    }
+    assert!(dispatcher.has_ended(), "five restarts are allowed");
+}

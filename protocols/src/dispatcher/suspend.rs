@@ -1,0 +1,114 @@
+//! The orderly interruption of a job: a last image of every rank, then the end, so that a later
+//! launcher goes on from there (a batch system's limit is near, the machine will be shut down).
+//!
+//! Guarantees: it ends, at the latest when the time is over; the ranks' older images stand, whatever
+//! comes of the last ones; a job whose program ends meanwhile ends in order, with its own code.
+
+use super::rank_state::Stage;
+use super::{Command, Dispatcher};
+use ftmpi_wire::{ImageNo, Rank};
+use std::time::Duration;
+
+/// Exit code of a job that was interrupted and can be continued (`EX_TEMPFAIL` of `sysexits.h`: try
+/// again later).
+pub const SUSPENDED: i32 = 75;
+
+/// The last images that are waited for.
+#[derive(Debug)]
+pub(super) struct Suspension {
+    begun: Duration,
+    until: Duration,
+    /// For each rank, the highest number that its images had when this began.
+    before: Vec<ImageNo>,
+    /// Why there is no last image of a rank.
+    failed: Vec<Option<String>>,
+}
+
+impl Dispatcher {
+    /// The user wants the job to stop so that it can be continued.
+    pub(super) fn suspend(&mut self, grace: Duration) {
+        if self.scheduler.is_none() {
+            return self.suspended("no images are taken".into());
+        }
+        if self.suspension.is_none() {
+            self.commands.push_back(Command::Say(format!(
+                "taking a last image of every rank, for {} s at the most",
+                grace.as_secs_f32()
+            )));
+            self.suspension = Some(Suspension {
+                begun: self.now,
+                until: self.now + grace,
+                before: self.ranks.iter().map(|rank| rank.images.last_issued()).collect(),
+                failed: vec![None; self.ranks.len()],
+            });
+            self.look_at_suspension();
+        }
+    }
+
+    /// A last image was lost. It is not tried again: the time is short.
+    pub(super) fn last_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
+        if let Some(suspension) = &mut self.suspension
+            && image > suspension.before[rank.index()]
+        {
+            suspension.failed[rank.index()] = Some(why.to_owned());
+        }
+    }
+
+    /// Whether this rank still owes its last image.
+    pub(super) fn owes_last_image(&self, rank: Rank) -> bool {
+        let Some(suspension) = &self.suspension else { return true };
+        let newest = self.ranks[rank.index()].images.newest().unwrap_or_default();
+        newest <= suspension.before[rank.index()] && suspension.failed[rank.index()].is_none()
+    }
+
+    /// Asks for what is missing; ends when nothing is, or time is over.
+    pub(super) fn look_at_suspension(&mut self) {
+        let Some(suspension) = &self.suspension else { return };
+        let (begun, until) = (suspension.begun, suspension.until);
+        let owing: Vec<Rank> = (0..self.ranks.len() as u32)
+            .map(Rank)
+            .filter(|rank| self.ranks[rank.index()].may_take_images_yet())
+            .filter(|rank| self.owes_last_image(*rank))
+            .collect();
+        if let Some(scheduler) = &mut self.scheduler {
+            for rank in &owing {
+                scheduler.hasten_one(self.now, *rank);
+            }
+        }
+        if !owing.is_empty() && self.now < until {
+            return;
+        }
+        let failed = suspension.failed.iter().enumerate();
+        let mut without: Vec<(u32, String)> = failed
+            .filter_map(|(rank, why)| Some((rank as u32, why.clone()?)))
+            .chain(owing.iter().map(|rank| (rank.0, "the time was too short".to_owned())))
+            .collect();
+        without.sort();
+        let took = (self.now - begun).as_secs_f64();
+        let text = match without.first() {
+            None => format!("every rank that can has a last image, after {took:.1} s"),
+            Some((rank, why)) => format!(
+                "{} of {} ranks go on from what is older than their last image (rank {rank}: {why})",
+                without.len(),
+                self.ranks.len()
+            ),
+        };
+        self.suspended(text);
+    }
+
+    fn suspended(&mut self, text: String) {
+        self.give_up(SUSPENDED, format!("stopped, to be continued: {text}"));
+    }
+}
+
+impl super::rank_state::RankState {
+    /// A last image of it may still come.
+    fn may_take_images_yet(&self) -> bool {
+        let able = match self.stage {
+            Stage::Running => self.can_image,
+            Stage::Waiting | Stage::Stopping | Stage::Starting | Stage::Spawned => true,
+            Stage::Done(_) => false,
+        };
+        able && !self.finalizing && self.exiting.is_none()
+    }
+}

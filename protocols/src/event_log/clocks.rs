@@ -1,0 +1,125 @@
+//! Up to which of its own events each rank's log is written, in the numbers by which its peers name
+//! them, and who has been told (event-logger-2005 §IV-B4: an acknowledgement notifies about the last
+//! event stored for each process).
+//!
+//! Only what has changed is told, and only to whoever wants to know. Nothing of this is in the files:
+//! after a restart of the logger a clock is unknown until its rank ships again.
+
+use super::ConnId;
+use ftmpi_wire::event_log::{CLOCKS_MAX, Frame};
+use ftmpi_wire::{EventNo, Rank};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One rank's clock.
+#[derive(Debug, Default)]
+struct Clock {
+    /// Written.
+    stable: EventNo,
+    /// Last record of what was announced and is not written, and the clock after it.
+    announced: VecDeque<(EventNo, EventNo)>,
+    /// When it changed last.
+    changed: u64,
+}
+
+/// All clocks.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    clocks: BTreeMap<Rank, Clock>,
+    /// Ranks by the time of their last change.
+    by_change: BTreeMap<u64, Rank>,
+    now: u64,
+    /// Who wants to know, and when it was told last.
+    watchers: BTreeMap<ConnId, u64>,
+}
+
+impl Clocks {
+    /// A rank sends records from `first` on; its clock is `clock` after them.
+    pub fn announce(&mut self, rank: Rank, first: EventNo, clock: EventNo, records: usize) {
+        let last = EventNo(first.0.saturating_add(records as u64).saturating_sub(1));
+        if records > 0 && clock > EventNo(0) {
+            let announced = &mut self.clocks.entry(rank).or_default().announced;
+            // A later life, or the same after a lost connection, sends some again.
+            while announced.back().is_some_and(|&(end, _)| end >= last) {
+                announced.pop_back();
+            }
+            announced.push_back((last, clock));
+        }
+    }
+
+    /// The rank's log is written up to this record.
+    pub fn written(&mut self, rank: Rank, written: EventNo) {
+        let Some(clock) = self.clocks.get_mut(&rank) else { return };
+        let before = clock.stable;
+        while let Some(&(end, number)) = clock.announced.front()
+            && end <= written
+        {
+            clock.announced.pop_front();
+            clock.stable = number.max(clock.stable);
+        }
+        if clock.stable > before {
+            self.by_change.remove(&clock.changed);
+            self.now += 1;
+            clock.changed = self.now;
+            self.by_change.insert(self.now, rank);
+        }
+    }
+
+    /// This connection wants to know, from the beginning.
+    pub fn watch(&mut self, conn: ConnId) {
+        self.watchers.insert(conn, 0);
+    }
+
+    /// It is gone.
+    pub fn forget(&mut self, conn: ConnId) {
+        self.watchers.remove(&conn);
+    }
+
+    /// What has changed since the last call for this connection of rank `own`.
+    pub fn news(&mut self, conn: ConnId, own: Rank, out: &mut Vec<Frame>) {
+        let Some(told) = self.watchers.get_mut(&conn) else { return };
+        let changed: Vec<_> = self
+            .by_change
+            .range(*told + 1..)
+            .filter(|&(_, rank)| *rank != own)
+            .map(|(_, rank)| (*rank, self.clocks[rank].stable))
+            .collect();
+        *told = self.now;
+        out.extend(
+            changed.chunks(CLOCKS_MAX).map(|clocks| Frame::Stable { clocks: clocks.into() }),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(clocks: &mut Clocks, conn: u64) -> Vec<(u32, u64)> {
+        let mut frames = Vec::new();
+        clocks.news(ConnId(conn), Rank(9), &mut frames);
+        let entries = frames.into_iter().flat_map(|frame| match frame {
+            Frame::Stable { clocks } => clocks,
+            other => panic!("{other:?}"),
+        });
+        entries.map(|(rank, clock)| (rank.0, clock.0)).collect()
+    }
+
+    #[test]
+    fn only_what_is_written_and_new_is_told() {
+        let mut clocks = Clocks::default();
+        clocks.watch(ConnId(1));
+        clocks.announce(Rank(0), EventNo(1), EventNo(2), 4);
+        clocks.announce(Rank(0), EventNo(5), EventNo(6), 4);
+        assert_eq!(told(&mut clocks, 1), []);
+        clocks.written(Rank(0), EventNo(7));
+        assert_eq!(told(&mut clocks, 1), [(0, 2)]);
+        clocks.announce(Rank(3), EventNo(1), EventNo(1), 1);
+        clocks.written(Rank(3), EventNo(1));
+        clocks.written(Rank(0), EventNo(8));
+        assert_eq!(told(&mut clocks, 1), [(3, 1), (0, 6)]);
+        assert_eq!(told(&mut clocks, 1), []);
+        assert_eq!(told(&mut clocks, 2), [], "does not want to know");
+        clocks.watch(ConnId(2));
+        assert_eq!(told(&mut clocks, 2).len(), 2);
+    }
+}

@@ -1,0 +1,127 @@
+//! What every logging protocol records and repeats, whatever it then does with the determinants.
+//!
+//! Guarantees: negative answers are counted and belong to the next determinant; while anything
+//! recorded is left, matches and answers are repeated and nothing new is made of them; the end of the
+//! replay is told once.
+
+use crate::protocol::{Answer, Decision, Pin, Service};
+use crate::replay::Replay;
+use ftmpi_wire::{Determinant, Rank, Ssn};
+
+/// Makes determinants, and repeats those of an earlier life.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// Negative answers since the last determinant.
+    fails: u32,
+    replay: Replay,
+    replaying: bool,
+    recorded: u64,
+}
+
+impl Recorder {
+    fn take_fails(&mut self) -> u32 {
+        std::mem::take(&mut self.fails)
+    }
+
+    /// Negative answers that something which leaves would reveal become a determinant of their own.
+    #[inline]
+    pub fn settle(&mut self) -> Option<Determinant> {
+        if self.fails == 0 {
+            return None;
+        }
+        Some(Determinant::Failed { fails: self.take_fails() })
+    }
+
+    /// What receive `post` may take.
+    #[must_use]
+    pub fn pin(&self, post: u64) -> Pin {
+        self.replay.pin(post)
+    }
+
+    /// Receive `post` took this message: a determinant, unless it was recorded.
+    pub fn matched(&mut self, post: u64, source: Rank, ssn: Ssn) -> Option<Determinant> {
+        if self.replay.matched(post) {
+            return None;
+        }
+        Some(Determinant::Match { fails: self.take_fails(), post, source, ssn })
+    }
+
+    /// What the next call with a non-deterministic answer is to answer.
+    #[inline]
+    pub fn decide(&mut self) -> Decision {
+        if !self.replaying {
+            return Decision::Live;
+        }
+        self.replay.decide().unwrap_or(Decision::Live)
+    }
+
+    /// A call answered "nothing".
+    pub fn negative(&mut self) -> Option<Determinant> {
+        let full = if self.fails == u32::MAX { self.settle() } else { None };
+        self.fails += 1;
+        full
+    }
+
+    /// A call answered this.
+    pub fn answered(&mut self, answer: Answer) -> Determinant {
+        let fails = self.take_fails();
+        match answer {
+            Answer::Value(value) => Determinant::Outcome { fails, value },
+            Answer::Probed(source, ssn) => Determinant::Probed { fails, source, ssn },
+            Answer::Clock(bits) => Determinant::Clock { fails, bits },
+            Answer::Cancelled(post) => Determinant::Cancelled { fails, post },
+            Answer::Served(call, message) => Determinant::Served { fails, call, message },
+        }
+    }
+
+    /// Which one-sided request may be served next.
+    #[must_use]
+    pub fn next_service(&self) -> Service {
+        self.replay.next_service()
+    }
+
+    /// It was served again.
+    pub fn served(&mut self) {
+        self.replay.served();
+    }
+
+    /// How many determinants the present life had to repeat when it began.
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// Something that must be told is left to repeat.
+    #[must_use]
+    pub fn replaying(&self) -> bool {
+        self.replaying
+    }
+
+    /// Anything is left to repeat.
+    #[must_use]
+    pub fn repeating(&self) -> bool {
+        !self.replay.is_exhausted()
+    }
+
+    /// A new life begins that is to repeat these.
+    ///
+    /// Negative answers since the image's last determinant belong to the state of the image; those
+    /// that were told afterwards are counted in the recorded events from zero, because an image is
+    /// taken only after [`Recorder::settle`].
+    pub fn begin(&mut self, recorded: Vec<Determinant>) {
+        self.fails = 0;
+        self.recorded = recorded.len() as u64;
+        self.replay = Replay::new(recorded);
+        self.replaying = true;
+    }
+
+    /// Whether the replay has come to its end; true once. To be asked after every step.
+    #[inline]
+    pub fn ended(&mut self) -> bool {
+        if !self.replaying || !self.replay.is_over() {
+            return false;
+        }
+        self.replaying = false;
+        true
+    }
+}

@@ -1,0 +1,215 @@
+//! Which waves of images there are: who is still to report about the one under way, and to which
+//! wave everybody returns after a failure.
+//!
+//! Guarantees: a wave counts only when the image of *every* rank is durable; one wave is under way
+//! at a time, until every rank was heard about it; the images of the last [`KEPT`] complete waves
+//! are kept until a later wave is complete, whatever becomes of the waves between (so a damaged
+//! image is survivable). Time is passed in.
+
+use crate::dispatcher::ImageFacts;
+use ftmpi_wire::{ImageNo, Rank};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// Complete waves that are kept.
+pub const KEPT: usize = 2;
+
+/// The waves of a job. An image has the number of its wave.
+#[derive(Debug)]
+pub struct Waves {
+    size: u32,
+    issued: ImageNo,
+    under_way: Option<UnderWay>,
+    /// Oldest first.
+    complete: VecDeque<Complete>,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    wave: ImageNo,
+    began: Duration,
+    missing: BTreeSet<Rank>,
+    images: Vec<Option<ImageFacts>>,
+    /// Some rank has no image in it, or it must not count.
+    void: bool,
+}
+
+#[derive(Debug)]
+struct Complete {
+    wave: ImageNo,
+    images: Vec<ImageFacts>,
+}
+
+/// Every rank was heard about a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over {
+    /// Which.
+    pub wave: ImageNo,
+    /// From its order to the last word about it.
+    pub took: Duration,
+    /// Bytes stored, of all its images.
+    pub bytes: u64,
+    /// The oldest wave that is kept, if this one is complete.
+    pub complete: Option<ImageNo>,
+}
+
+impl Waves {
+    /// Of a job of so many ranks.
+    #[must_use]
+    pub fn new(size: u32) -> Self {
+        Self { size, issued: ImageNo(0), under_way: None, complete: VecDeque::new() }
+    }
+
+    /// Is a wave under way?
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Begins a wave; its number is never used again.
+    pub fn begin(&mut self, now: Duration) -> ImageNo {
+        self.issued = self.issued.next();
+        self.under_way = Some(UnderWay {
+            wave: self.issued,
+            began: now,
+            missing: (0..self.size).map(Rank).collect(),
+            images: vec![None; self.size as usize],
+            void: false,
+        });
+        self.issued
+    }
+
+    /// The waves whose images are to be kept beside the one under way; 0: none.
+    #[must_use]
+    pub fn kept(&self) -> [ImageNo; KEPT] {
+        let mut kept = [ImageNo(0); KEPT];
+        for (slot, complete) in kept.iter_mut().zip(self.complete.iter().rev()) {
+            *slot = complete.wave;
+        }
+        kept
+    }
+
+    /// The image of this rank is durable.
+    pub fn committed(&mut self, now: Duration, rank: Rank, image: ImageFacts) -> Option<Over> {
+        let wave = self.under_way.as_mut().filter(|wave| wave.wave == image.image)?;
+        wave.images[rank.index()] = Some(image);
+        wave.missing.remove(&rank);
+        self.look(now)
+    }
+
+    /// There will be no image of this rank in this wave.
+    pub fn failed(&mut self, now: Duration, rank: Rank, image: ImageNo) -> Option<Over> {
+        let wave = self.under_way.as_mut().filter(|wave| wave.wave == image)?;
+        wave.void = true;
+        wave.missing.remove(&rank);
+        self.look(now)
+    }
+
+    /// The wave under way must not count, though its images may be taken.
+    pub fn void(&mut self) {
+        if let Some(wave) = &mut self.under_way {
+            wave.void = true;
+        }
+    }
+
+    /// Everybody returns: the wave under way is forgotten.
+    pub fn abandon(&mut self) {
+        self.under_way = None;
+    }
+
+    fn look(&mut self, now: Duration) -> Option<Over> {
+        let UnderWay { wave, began, images, void, .. } =
+            self.under_way.take_if(|wave| wave.missing.is_empty())?;
+        let took = now.saturating_sub(began);
+        let bytes = images.iter().flatten().map(|image| image.bytes).sum();
+        if !void {
+            let images = images.into_iter().flatten().collect();
+            self.complete.push_back(Complete { wave, images });
+            while self.complete.len() > KEPT {
+                self.complete.pop_front();
+            }
+        }
+        let complete = self.complete.front().filter(|_| !void).map(|oldest| oldest.wave);
+        Some(Over { wave, took, bytes, complete })
+    }
+
+    /// The wave to which everybody returns; none: the start of the program.
+    #[must_use]
+    pub fn newest(&self) -> Option<ImageNo> {
+        self.complete.back().map(|complete| complete.wave)
+    }
+
+    /// The image from which this rank goes on there.
+    #[must_use]
+    pub fn image_of(&self, rank: Rank) -> Option<ImageFacts> {
+        self.complete.back().map(|complete| complete.images[rank.index()])
+    }
+
+    /// An image of this wave is damaged: it is none to return to.
+    pub fn condemn(&mut self, wave: ImageNo) {
+        self.complete.retain(|complete| complete.wave != wave);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+
+    fn image(wave: ImageNo) -> ImageFacts {
+        ImageFacts { image: wave, bytes: 5, written: [0; 2], consumed: 0 }
+    }
+
+    fn whole_wave(waves: &mut Waves) -> ImageNo {
+        let wave = waves.begin(S);
+        for rank in 0..3 {
+            waves.committed(2 * S, Rank(rank), image(wave));
+        }
+        wave
+    }
+
+    #[test]
+    fn a_wave_counts_when_all_images_are_durable_and_not_before() {
+        let mut waves = Waves::new(3);
+        let wave = waves.begin(S);
+        assert_eq!(waves.committed(S, Rank(0), image(wave)), None);
+        assert_eq!(waves.committed(S, Rank(2), image(wave)), None);
+        assert_eq!(waves.newest(), None);
+        let over = waves.committed(3 * S, Rank(1), image(wave)).unwrap();
+        assert_eq!(over, Over { wave, took: 2 * S, bytes: 15, complete: Some(wave) });
+        assert_eq!((waves.newest(), waves.image_of(Rank(1))), (Some(wave), Some(image(wave))));
+    }
+
+    #[test]
+    fn failed_and_abandoned_waves_leave_the_complete_ones_alone() {
+        let mut waves = Waves::new(3);
+        let (first, second) = (whole_wave(&mut waves), whole_wave(&mut waves));
+        let third = waves.begin(S);
+        waves.committed(S, Rank(0), image(third));
+        waves.failed(S, Rank(1), third);
+        let over = waves.committed(S, Rank(2), image(third)).unwrap();
+        assert_eq!((over.complete, waves.newest()), (None, Some(second)));
+        assert_eq!(waves.kept(), [second, first]);
+        let fourth = waves.begin(S);
+        waves.abandon();
+        assert_eq!(waves.committed(S, Rank(0), image(fourth)), None, "its life is over");
+        waves.condemn(second);
+        assert_eq!((waves.newest(), waves.kept()), (Some(first), [first, ImageNo(0)]));
+        let fifth = whole_wave(&mut waves);
+        assert!(fifth > fourth, "numbers are never used again");
+        assert_eq!(waves.kept(), [fifth, first]);
+    }
+
+    #[test]
+    fn a_void_wave_is_heard_out_and_does_not_count() {
+        let mut waves = Waves::new(3);
+        let wave = waves.begin(S);
+        waves.void();
+        for rank in 0..3 {
+            let over = waves.committed(S, Rank(rank), image(wave));
+            assert_eq!(over.is_some(), rank == 2);
+        }
+        assert_eq!(waves.newest(), None);
+    }
+}

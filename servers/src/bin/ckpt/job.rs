@@ -1,0 +1,135 @@
+//! What lies in a job's directory.
+
+use anyhow::{Context, bail};
+use ftmpi_checkpoint::container::note_of;
+use ftmpi_servers::image_store::parse_image_name;
+use ftmpi_servers::note;
+use ftmpi_wire::image_store::Note;
+use ftmpi_wire::{ImageNo, Rank};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// One image.
+#[derive(Debug, Clone)]
+pub struct Image {
+    pub rank: Rank,
+    pub image: ImageNo,
+    pub life: u32,
+    pub bytes: u64,
+    pub path: PathBuf,
+    /// Set aside by the server.
+    pub damaged: bool,
+    /// What it says about itself, or why it cannot be read.
+    pub note: Result<Note, String>,
+}
+
+/// All of them, and what else is there.
+#[derive(Debug, Default)]
+pub struct Job {
+    /// By rank, oldest first.
+    pub images: BTreeMap<Rank, Vec<Image>>,
+    /// Unfinished files.
+    pub parts: Vec<PathBuf>,
+    /// Bytes of events by rank.
+    pub events: BTreeMap<Rank, u64>,
+}
+
+/// Looks through the directory of a job (or of one server).
+pub fn look(directory: &Path) -> anyhow::Result<Job> {
+    let about = || format!("{}", directory.display());
+    let mut folders = vec![directory.to_owned()];
+    let mut known = false;
+    for entry in std::fs::read_dir(directory).with_context(about)? {
+        let entry = entry.with_context(about)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        known |= name == "plan";
+        if name.starts_with("checkpoint-server-") || name.starts_with("event-logger-") {
+            known = true;
+            folders.push(entry.path());
+        }
+    }
+    let mut job = Job::default();
+    for folder in folders {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_string_lossy();
+            let bytes = entry.metadata().map_or(0, |about| about.len());
+            let image = parse_image_name(&name, ".image").map(|name| (name, false));
+            let image = image.or_else(|| Some((parse_image_name(&name, ".damaged")?, true)));
+            if let Some((id, damaged)) = image {
+                known = true;
+                let note = File::open(&path)
+                    .and_then(note_of)
+                    .map_err(|e| e.to_string())
+                    .and_then(|bytes| note::decode(&bytes));
+                let (rank, image, life) = (id.rank, id.image, id.incarnation.0);
+                let image = Image { rank, image, life, bytes, path, damaged, note };
+                job.images.entry(id.rank).or_default().push(image);
+            } else if name.ends_with(".part") {
+                job.parts.push(path);
+            } else if let Some(rank) = name
+                .strip_suffix(".events")
+                .and_then(|name| name.strip_prefix('r')?.split('-').next()?.parse().ok())
+            {
+                known = true;
+                *job.events.entry(Rank(rank)).or_default() += bytes;
+            }
+        }
+    }
+    for images in job.images.values_mut() {
+        images.sort_by_key(|image| (image.image, image.life));
+    }
+    if !known {
+        bail!("{} is not the directory of a job", directory.display());
+    }
+    Ok(job)
+}
+
+impl Job {
+    /// One good image of a rank.
+    pub fn image(&self, rank: u32, number: Option<u64>) -> anyhow::Result<&Image> {
+        let images = self.images.get(&Rank(rank)).map_or(&[][..], Vec::as_slice);
+        let wanted = |image: &&Image| match number {
+            Some(number) => image.image == ImageNo(number),
+            None => !image.damaged,
+        };
+        let numbers = || images.iter().map(|i| i.image.to_string()).collect::<Vec<_>>().join(", ");
+        images.iter().rev().find(wanted).with_context(|| match number {
+            _ if images.is_empty() => format!("rank {rank} has no image"),
+            Some(number) => format!("rank {rank} has no image {number} (it has {})", numbers()),
+            None => format!("rank {rank} has no good image"),
+        })
+    }
+
+    /// Images of all ranks.
+    pub fn all(&self) -> impl Iterator<Item = &Image> {
+        self.images.values().flatten()
+    }
+}
+
+/// Reads a whole image and hands its raw stream on.
+pub fn read(
+    image: &Image,
+    bar: &crate::Bar,
+    mut raw: impl FnMut(&[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<ftmpi_checkpoint::container::Summary> {
+    use std::io::Read;
+    let about = || format!("image {} of rank {}", image.image, image.rank);
+    let mut file = File::open(&image.path).with_context(about)?;
+    let mut decoder = ftmpi_checkpoint::container::Decoder::new();
+    let (mut piece, mut out) = (vec![0; 1 << 20], Vec::new());
+    loop {
+        let got = file.read(&mut piece).with_context(about)?;
+        if got == 0 {
+            break;
+        }
+        bar.inc(got as u64);
+        out.clear();
+        decoder.push(&piece[..got], &mut out).with_context(about)?;
+        raw(&out).with_context(about)?;
+    }
+    decoder.finish().with_context(about)
+}

@@ -1,0 +1,57 @@
+//! `verify`: every checksum of every image, and whether its stream can be understood.
+
+use crate::job::{look, read};
+use crate::{Bar, size};
+use anyhow::Context;
+use ftmpi_checkpoint::stream::Watcher;
+use std::path::Path;
+
+pub fn verify(directory: &Path, json: bool) -> anyhow::Result<bool> {
+    let job = look(directory)?;
+    let bytes: u64 = job.all().map(|image| image.bytes).sum();
+    let progress = Bar::new(bytes, "verifying");
+    let mut results = Vec::new();
+    for image in job.all() {
+        let mut watcher = Watcher::new();
+        let outcome = read(image, &progress, |raw| watcher.push(raw).context("its stream"));
+        let outcome = outcome.and_then(|summary| {
+            watcher.finish().context("its stream")?;
+            let same = summary.id.rank == image.rank
+                && summary.id.image == image.image
+                && summary.id.incarnation.0 == image.life;
+            anyhow::ensure!(same, "the file has another name than its contents");
+            Ok(())
+        });
+        results.push((image, outcome.err().map(|error| format!("{error:#}"))));
+    }
+    progress.finish();
+    let bad = results.iter().filter(|(_, why)| why.is_some()).count();
+    // What the server has set aside is known to be bad and not offered.
+    let new = results.iter().filter(|(image, why)| why.is_some() && !image.damaged).count();
+    if json {
+        let images: Vec<_> = results
+            .iter()
+            .map(|(image, why)| {
+                serde_json::json!({
+                    "rank": image.rank, "image": image.image, "file": image.path,
+                    "set_aside": image.damaged, "good": why.is_none(), "why": why,
+                })
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&serde_json::json!({ "images": images }))?);
+    } else {
+        for (image, why) in &results {
+            if let Some(why) = why {
+                let aside = if image.damaged { " (set aside, not offered)" } else { "" };
+                println!("{}{aside}: {why}", image.path.display());
+            }
+        }
+        println!(
+            "{} images, {}: {} good, {bad} damaged",
+            results.len(),
+            size(bytes),
+            results.len() - bad
+        );
+    }
+    Ok(new == 0)
+}

@@ -1,0 +1,182 @@
+//! Storage that fails, dies or loses its power before any chosen change; for tests.
+//!
+//! A [`Plan`] counts the changes and decides what happens to the n-th. After a death nothing changes
+//! any more. After a loss of power [`Plan::lose_power`] puts the directory into a state that a file
+//! system may show then: names as of the last synced directory plus a part of the later changes in
+//! their order, contents as of the last sync of the file or anything between that and what was written.
+
+use crate::files::{Op, Watch};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What happens at the chosen change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails, for lack of space; the next ones do not.
+    Full,
+    /// It and all later ones fail and do nothing: the process died before it.
+    Death,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Inode {
+    now: Vec<u8>,
+    durable: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+enum NameChange {
+    Add(PathBuf, usize),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+}
+
+#[derive(Debug, Default)]
+struct Model {
+    changes: u64,
+    dead: bool,
+    inodes: Vec<Inode>,
+    names: BTreeMap<PathBuf, usize>,
+    durable_names: BTreeMap<PathBuf, usize>,
+    pending: Vec<NameChange>,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Plan {
+    fault: Option<(u64, Fault)>,
+    model: Mutex<Model>,
+}
+
+impl Plan {
+    /// `fault` at the change with this number, from 0.
+    pub fn new(fault: Option<(u64, Fault)>) -> Self {
+        Self { fault, model: Mutex::new(Model::default()) }
+    }
+
+    /// Changes that were asked for.
+    pub fn changes(&self) -> u64 {
+        self.model.lock().unwrap().changes
+    }
+
+    /// What may be there after a loss of power; `choose(n)` gives a number below n.
+    pub fn lose_power(&self, mut choose: impl FnMut(usize) -> usize) {
+        let mut model = self.model.lock().unwrap();
+        let mut names = model.durable_names.clone();
+        let kept = choose(model.pending.len() + 1);
+        for change in &model.pending[..kept] {
+            apply(&mut names, change);
+        }
+        for path in model.names.keys().chain(model.durable_names.keys()) {
+            let _ = std::fs::remove_file(path);
+        }
+        for (path, inode) in names {
+            let inode = &mut model.inodes[inode];
+            let mut bytes = inode.durable.clone();
+            match choose(4) {
+                0 => {}
+                1 => bytes.clone_from(&inode.now),
+                // The length arrived, the bytes did not.
+                2 if inode.now.len() > bytes.len() => bytes.resize(inode.now.len(), 0),
+                _ if inode.now.len() > bytes.len() => {
+                    let more = choose(inode.now.len() - bytes.len() + 1);
+                    let from = bytes.len();
+                    bytes.extend_from_slice(&inode.now[from..from + more]);
+                }
+                _ => {}
+            }
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+}
+
+fn apply(names: &mut BTreeMap<PathBuf, usize>, change: &NameChange) {
+    match change {
+        NameChange::Add(path, inode) => {
+            names.insert(path.clone(), *inode);
+        }
+        NameChange::Rename(from, to) => {
+            if let Some(inode) = names.remove(from) {
+                names.insert(to.clone(), inode);
+            }
+        }
+        NameChange::Remove(path) => {
+            names.remove(path);
+        }
+    }
+}
+
+impl Model {
+    fn inode(&mut self, path: &Path) -> &mut Inode {
+        let known = self.names.get(path).copied();
+        let place = known.unwrap_or_else(|| {
+            // Was there before anybody looked: durable, let us say.
+            let now = std::fs::read(path).unwrap_or_default();
+            self.inodes.push(Inode { durable: now.clone(), now });
+            let place = self.inodes.len() - 1;
+            self.names.insert(path.to_owned(), place);
+            self.durable_names.insert(path.to_owned(), place);
+            place
+        });
+        &mut self.inodes[place]
+    }
+
+    fn change_names(&mut self, change: NameChange) {
+        apply(&mut self.names, &change);
+        self.pending.push(change);
+    }
+}
+
+impl Watch for Plan {
+    fn before(&self, op: Op<'_>) -> io::Result<()> {
+        let mut model = self.model.lock().unwrap();
+        // Known before it is changed.
+        if let Op::Write { path, .. } | Op::Cut { path, .. } | Op::Sync(path) = op {
+            model.inode(path);
+        }
+        let number = model.changes;
+        model.changes += 1;
+        match self.fault {
+            Some((at, Fault::Full)) if at == number => {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            Some((at, Fault::Death)) if at <= number => model.dead = true,
+            _ => {}
+        }
+        if model.dead { Err(io::Error::other("the process is dead")) } else { Ok(()) }
+    }
+
+    fn after(&self, op: Op<'_>) {
+        let mut model = self.model.lock().unwrap();
+        match op {
+            Op::Create(path) => {
+                model.inodes.push(Inode::default());
+                let inode = model.inodes.len() - 1;
+                model.change_names(NameChange::Add(path.to_owned(), inode));
+            }
+            Op::Write { path, offset, bytes } => {
+                let now = &mut model.inode(path).now;
+                let end = offset as usize + bytes.len();
+                if now.len() < end {
+                    now.resize(end, 0);
+                }
+                now[offset as usize..end].copy_from_slice(bytes);
+            }
+            Op::Cut { path, bytes } => model.inode(path).now.resize(bytes as usize, 0),
+            Op::Sync(path) => {
+                let inode = model.inode(path);
+                inode.durable = inode.now.clone();
+            }
+            Op::Rename { from, to } => {
+                model.change_names(NameChange::Rename(from.to_owned(), to.to_owned()));
+            }
+            Op::Remove(path) => model.change_names(NameChange::Remove(path.to_owned())),
+            Op::SyncDir(_) => {
+                model.durable_names = model.names.clone();
+                model.pending.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The note of an image, as bytes: JSON, so that tools of other versions can read it.
+//!
+//! What a newer version added is ignored, what an older one did not have is zero or empty.
+
+use ftmpi_wire::image_store::Note;
+
+/// As bytes for the container.
+///
+/// # Panics
+/// Never: such a note has no part that JSON lacks.
+#[must_use]
+pub fn encode(note: &Note) -> Vec<u8> {
+    serde_json::to_vec(note).expect("a note of numbers and strings")
+}
+
+/// Reads a note; no bytes are a note that says nothing.
+///
+/// # Errors
+/// It is none.
+pub fn decode(bytes: &[u8]) -> Result<Note, String> {
+    if bytes.is_empty() {
+        return Ok(Note::default());
+    }
+    serde_json::from_slice(bytes).map_err(|e| format!("its note cannot be understood: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_other_versions_are_read() {
+        let note = Note { taken_ms: 5, host: "a".into(), ..Note::default() };
+        assert_eq!(decode(&encode(&note)), Ok(note));
+        assert_eq!(decode(b""), Ok(Note::default()));
+        let other = br#"{"counts":{"written":[3,4]},"new":[1]}"#;
+        assert_eq!(decode(other).unwrap().counts.written, [3, 4]);
+        assert!(decode(b"{").is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! Which protocol is under test, with which settings.
+
+use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
+use ftmpi_protocols::coordinated::Coordinated;
+use ftmpi_protocols::coordinated::blocking::Blocking;
+use ftmpi_protocols::coordinated::nonblocking::NonBlocking;
+use ftmpi_protocols::pessimistic::Pessimistic;
+use ftmpi_protocols::protocol::Protocol;
+use ftmpi_wire::{Incarnation, Rank};
+
+/// A protocol and its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Choice {
+    /// `pessimistic`
+    Pessimistic,
+    /// `coordinated --wave blocking`
+    Blocking,
+    /// `coordinated --wave nonblocking`
+    Nonblocking,
+    /// `causal --piggyback vcausal`
+    Vcausal,
+    /// `causal --piggyback manetho`
+    Manetho,
+    /// `causal --piggyback logon`
+    Logon,
+    /// `causal --piggyback logon`, where the logger tells each rank of its own events only, as one
+    /// of several would
+    LogonCarried,
+    /// `causal --piggyback vcausal --event-logger off`
+    VcausalAlone,
+    /// `causal --piggyback manetho --event-logger off`
+    ManethoAlone,
+    /// `causal --piggyback logon --event-logger off`
+    LogonAlone,
+}
+
+impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Pessimistic,
+        Self::Blocking,
+        Self::Nonblocking,
+        Self::Vcausal,
+        Self::Manetho,
+        Self::Logon,
+        Self::LogonCarried,
+        Self::VcausalAlone,
+        Self::ManethoAlone,
+        Self::LogonAlone,
+    ];
+
+    /// What causal logging is to be, if it is that.
+    #[must_use]
+    pub fn causal(self, all: bool) -> Option<Settings> {
+        let (piggyback, logger) = match self {
+            Self::Pessimistic | Self::Blocking | Self::Nonblocking => return None,
+            Self::Vcausal => (Piggyback::Vcausal, true),
+            Self::Manetho => (Piggyback::Manetho, true),
+            Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),
+            Self::VcausalAlone => (Piggyback::Vcausal, false),
+            Self::ManethoAlone => (Piggyback::Manetho, false),
+            Self::LogonAlone => (Piggyback::Logon, false),
+        };
+        let carry = self == Self::LogonCarried;
+        Some(Settings { all, clock: true, piggyback, logger, carry })
+    }
+
+    /// Does a failure return every rank to the last wave?
+    #[must_use]
+    pub fn in_waves(self) -> bool {
+        matches!(self, Self::Blocking | Self::Nonblocking)
+    }
+
+    /// Whether there is an event logger.
+    #[must_use]
+    pub fn has_logger(self) -> bool {
+        !self.in_waves() && self.causal(true).is_none_or(|settings| settings.logger)
+    }
+
+    /// The protocol of one rank.
+    #[must_use]
+    pub fn make(self, all: bool, me: Rank, lives: &[Incarnation]) -> Box<dyn Protocol> {
+        match self.causal(all) {
+            None if self == Self::Blocking => Box::new(Coordinated::new(Blocking)),
+            None if self == Self::Nonblocking => Box::new(Coordinated::new(NonBlocking)),
+            None => Box::new(Pessimistic::new(all, true)),
+            Some(settings) => Box::new(Causal::new(settings, me, lives)),
+        }
+    }
+}
