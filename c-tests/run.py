@@ -7,6 +7,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py check                    what `make check` runs (minutes)
     c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
+    c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
     c-tests/run.py speed                    instructions of a message
@@ -28,7 +29,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, committed, conformance, cuts, faults, imb, netns, npb, restart, speed,
+    bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, restart, speed,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -68,6 +69,10 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--npb", type=Path, help="NPB sources: BT, CG, LU and SP take turns, too")
     p.add_argument("--waves", action="store_true", help="under --protocol coordinated")
     p.add_argument("--seconds", type=float, default=10, help="length of a run without kills")
+    p = suite("random", "random datatypes, collectives and traffic")
+    p.add_argument("only", nargs="*", help="names of programs")
+    p.add_argument("--runs", type=int, default=4, help="seeds of each")
+    p.add_argument("--rounds", type=int, default=60)
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
@@ -112,6 +117,8 @@ def main() -> int:
             case "kills":
                 faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
                              args.waves)
+            case "random":
+                mixed.mixed(setting, args.runs, args.only, args.rounds)
             case "points":
                 faults.points(setting)
             case "servers":
@@ -160,6 +167,7 @@ def terminated(number: int, frame: object) -> None:
 def check(setting: Setting) -> None:
     """The short form: some minutes on two processors."""
     conformance.conformance(setting, [])
+    mixed.mixed(setting, 1, [], 40)
     speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)

@@ -1,0 +1,83 @@
+"""Random datatypes, collectives and traffic (c-tests/random), a new seed in each run.
+
+A run fails if a byte is wrong, if the sums that rank 0 prints depend on protocol, transport, or on a
+death, or if a rank that was to die did not."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from . import build
+from .core import Outcome, Setting, problem_of, run
+from .faults import failures_of
+from . import reports
+
+PLAIN = [
+    ["--protocol", "none"],
+    ["--protocol", "pessimistic"],
+    ["--protocol", "none", "--transport", "tcp"],
+    ["--protocol", "pessimistic", "--transport", "tcp"],
+    ["--protocol", "pessimistic", "--events", "all"],
+]
+PAUSE_US = 25_000   # between rounds of a run in which somebody dies
+
+
+def mixed(setting: Setting, runs: int, only: list[str], rounds: int) -> None:
+    """`runs` seeds of each program; in each once undisturbed and once with the death of a rank."""
+    if not setting.ready():
+        return
+    for source in build.sources("random"):
+        name = source.stem
+        if only and name not in only:
+            continue
+        program, made = build.build(setting, source)
+        if program is None:
+            setting.results.bad(f"{name} compiles", made.last_words())
+            continue
+        for number in range(runs):
+            seed = setting.seed + number
+            one_seed(setting, name, program, seed, number, rounds)
+
+
+def one_seed(
+    setting: Setting, name: str, program: Path, seed: int, number: int, rounds: int
+) -> None:
+    ranks = [4, 3, 2, 5][number % 4]
+    arguments = ["--seed", str(seed), "--rounds", str(rounds)]
+    says = f"{name} on {ranks}: ok"
+
+    def start(options: list[str | Path], more: list[str]) -> Outcome:
+        return run([*setting.mpiexec(ranks, *options), program, *arguments, *more],
+                   timeout=setting.timeout, cwd=setting.fresh("run"))
+
+    modes = PLAIN if setting.full else [PLAIN[0], PLAIN[1 + number % 4]]
+    expected = None
+    for mode in modes:
+        outcome = start(mode, [])
+        problem = problem_of(outcome, says=says)
+        if problem is None and expected is not None and outcome.out != expected:
+            problem = "another sum than in the first run"
+        expected = expected or outcome.out
+        setting.results.check(f"random {name}, seed {seed} on {ranks}, {' '.join(mode)}", problem,
+                              f"{outcome.seconds:.1f} s")
+    dice = random.Random(seed)
+    protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
+    if number % 2:
+        protocol = [*protocol, "--transport", "tcp"]
+    victim, at = dice.randrange(ranks), dice.randrange(300, 300 + rounds * PAUSE_US // 1500)
+    report = setting.work / f"random-{name}.json"
+    report.unlink(missing_ok=True)
+    outcome = start(["--ckpt-interval", "500ms", "--report", report, *protocol,
+                     "--inject", f"kill:rank={victim},at={at}ms"], ["--pause-us", str(PAUSE_US)])
+    problem = problem_of(outcome, says=says)
+    if problem is None and outcome.out != expected:
+        problem = "another sum than without a death"
+    if problem is None:
+        what, unread = reports.read(report)
+        problem = unread if what is None else None
+        if what is not None and not failures_of(what):
+            problem = "nobody died"
+    setting.results.check(
+        f"random {name}, seed {seed} on {ranks}, {' '.join(protocol)}, rank {victim} dies at {at} ms", problem,
+        f"{outcome.seconds:.1f} s")
