@@ -378,7 +378,8 @@ def all_ranks(setting: Setting) -> None:
 
 
 class Damager:
-    """When there are at least two images of a rank, damages the newest file and kills its rank."""
+    """When there are at least two images of a rank, damages the newest file (or what it rests on) and
+    kills its rank."""
 
     def __init__(self, folder: Path, program: Path, how: str):
         self.folder, self.program, self.how = folder, program, how
@@ -393,7 +394,21 @@ class Damager:
             by_rank.setdefault(file.name.split("-")[0], []).append(file)
         if len(by_rank) < RANKS or any(len(files) < 2 for files in by_rank.values()):
             return None
-        return {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
+        newest = {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
+        return self.below(newest) if self.how == "below" else newest
+
+    def below(self, newest: dict[str, Path]) -> dict[str, Path] | None:
+        """What the newest images rest on: the whole image of their row. Rows take turns, and the
+        image before the newest is in the other."""
+        found = {}
+        for rank, file in newest.items():
+            number = int(file.name.split("-")[1][1:])
+            row = [base for base in self.folder.rglob(f"{rank}-*.ground")
+                   if int(base.name.split("-")[1][1:]) % 2 == number % 2]
+            if not row:
+                return None
+            found[rank] = max(row, key=lambda f: f.stat().st_size)
+        return found
 
     def __call__(self, process) -> None:
         if self.damaged or time.monotonic() - self.begin < 4:
@@ -407,7 +422,10 @@ class Damager:
             for file in chosen.values():
                 size = file.stat().st_size
                 with file.open("r+b") as image:
-                    if self.how == "bit":
+                    if self.how == "below":
+                        image.seek(size // 3)
+                        image.write(bytes(size // 3))
+                    elif self.how == "bit":
                         image.seek(size // 2)
                         byte = image.read(1)
                         image.seek(size // 2)
@@ -424,7 +442,7 @@ def damage(setting: Setting) -> None:
     """The newest images are damaged, then a rank dies: the older image must serve."""
     if not setting.ready():
         return
-    for how in ("bit", "truncated"):
+    for how in ("bit", "truncated", "below"):
         test = f"newest image damaged ({how})"
         job, why = Jobs(setting, 9).make("master_worker", setting.seed)
         if job is None:

@@ -79,6 +79,8 @@ pub struct Job {
     pub one_machine: bool,
     /// Text of the ranks is held until it is final; by what. None: it is passed on as it comes.
     pub commitment: Option<Commitment>,
+    /// Images hold only what changed since an earlier one.
+    pub incremental: bool,
     /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
     pub stack_limit: (u64, u64),
 }

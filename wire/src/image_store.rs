@@ -100,7 +100,7 @@ pub struct Stored {
     pub image: ImageNo,
     /// In which life of the rank it was taken.
     pub incarnation: Incarnation,
-    /// Bytes of the container.
+    /// Bytes of the container: in a list those that it takes, before its bytes those that come.
     pub bytes: u64,
     /// Where the program's streams stood.
     pub counts: Counts,
@@ -132,6 +132,8 @@ pub struct Note {
     pub program: String,
     /// How long the rank stood still, in nanoseconds.
     pub pause_ns: u64,
+    /// The images of this rank that it rests on (life, number): chunks of it are there.
+    pub bases: Vec<(Incarnation, ImageNo)>,
 }
 
 /// All about the images of one rank.

@@ -1,9 +1,9 @@
 //! Container in, raw bytes (or only the verdict) out.
 
 use super::{
-    CHUNK_BYTES_MAX, ContainerError, FLAG_LZ4, FLAG_NOTE, FLAG_STORED, FLAG_TRAILER, HEADER_BYTES,
-    ImageId, NOTE_BYTES_MAX, PREFIX_BYTES, STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES,
-    read_header, u32_at, u64_at,
+    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_NOTE, FLAG_STORED,
+    FLAG_TRAILER, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES, Place,
+    STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
 };
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -17,18 +17,18 @@ enum State {
 
 /// The parser that [`Decoder`] and [`Verifier`] share: gathers one piece at a time.
 #[derive(Debug)]
-struct Reader {
+pub(super) struct Reader {
     state: State,
     piece: Vec<u8>,
-    id: Option<ImageId>,
+    pub(super) id: Option<ImageId>,
     sums: Sums,
-    note: Vec<u8>,
+    pub(super) note: Vec<u8>,
     bytes: u64,
     failed: Option<ContainerError>,
 }
 
 impl Reader {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             state: State::Header,
             piece: Vec::new(),
@@ -40,12 +40,12 @@ impl Reader {
         }
     }
 
-    /// Feeds bytes; calls `chunk(index, raw_len, flags, stored)` for each whole chunk with a right
-    /// checksum. After an error the reader stays in error.
-    fn push(
+    /// Feeds bytes; calls `chunk(id, index, raw_len, flags, stored)` for each whole chunk (or place of
+    /// one) with a right checksum. After an error the reader stays in error.
+    pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
-        chunk: &mut impl FnMut(u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+        chunk: &mut impl FnMut(ImageId, u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
     ) -> Result<(), ContainerError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -90,7 +90,7 @@ impl Reader {
     fn piece_done(
         &mut self,
         piece: &[u8],
-        chunk: &mut impl FnMut(u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+        chunk: &mut impl FnMut(ImageId, u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
     ) -> Result<(), ContainerError> {
         let index = self.sums.chunks;
         match self.state {
@@ -106,6 +106,7 @@ impl Reader {
                 let possible = match flags {
                     FLAG_STORED => raw_len > 0 && stored_len == raw_len as usize,
                     FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
+                    FLAG_ELSEWHERE => raw_len > 0 && stored_len == PLACE_BYTES,
                     FLAG_NOTE => {
                         raw_len == 0
                             && (1..=NOTE_BYTES_MAX).contains(&stored_len)
@@ -139,7 +140,8 @@ impl Reader {
                     self.sums.note(piece.len(), crc);
                     self.state = State::Prefix;
                 } else {
-                    chunk(index, raw_len, flags, piece)?;
+                    let id = self.id.ok_or(ContainerError::NotAnImage)?;
+                    chunk(id, index, raw_len, flags, piece)?;
                     self.sums.count(raw_len, crc);
                     self.state = State::Prefix;
                 }
@@ -149,7 +151,12 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(self) -> Result<Summary, ContainerError> {
+    /// Whether the trailer came.
+    pub(super) fn is_complete(&self) -> bool {
+        matches!(self.state, State::Done) && self.failed.is_none()
+    }
+
+    pub(super) fn finish(self) -> Result<Summary, ContainerError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -190,7 +197,10 @@ impl Decoder {
     /// # Errors
     /// The container is damaged; no later call succeeds.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
-        self.reader.push(bytes, &mut |chunk, raw_len, flags, stored| {
+        self.reader.push(bytes, &mut |_, chunk, raw_len, flags, stored| {
+            if flags == FLAG_ELSEWHERE {
+                return Err(ContainerError::Elsewhere { chunk });
+            }
             if flags == FLAG_STORED {
                 out.extend_from_slice(stored);
                 return Ok(());
@@ -222,7 +232,7 @@ impl Decoder {
     /// Whether the trailer came: nothing is missing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.reader.state, State::Done) && self.reader.failed.is_none()
+        self.reader.is_complete()
     }
 
     /// There are no more bytes.
@@ -258,7 +268,24 @@ impl Verifier {
     /// # Errors
     /// The container is damaged; no later call succeeds.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ContainerError> {
-        self.reader.push(bytes, &mut |_, _, _, _| Ok(()))
+        self.push_with(bytes, &mut |_| ())
+    }
+
+    /// Takes bytes of the container; calls `place` for each chunk that is in another one.
+    ///
+    /// # Errors
+    /// The container is damaged; no later call succeeds.
+    pub fn push_with(
+        &mut self,
+        bytes: &[u8],
+        place: &mut impl FnMut(Place),
+    ) -> Result<(), ContainerError> {
+        self.reader.push(bytes, &mut |_, chunk, raw_len, flags, stored| {
+            if flags == FLAG_ELSEWHERE {
+                place(Place::read(raw_len, stored).ok_or(ContainerError::BadChunk { chunk })?);
+            }
+            Ok(())
+        })
     }
 
     /// Whose it is, once the header came.
@@ -276,7 +303,7 @@ impl Verifier {
     /// Whether the trailer came: nothing is missing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.reader.state, State::Done) && self.reader.failed.is_none()
+        self.reader.is_complete()
     }
 
     /// There are no more bytes.

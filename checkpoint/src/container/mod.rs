@@ -9,6 +9,7 @@
 //! header  (40)  magic "FTMPIIMG" | version u32 | rank u32 | incarnation u32 | 0 u32 | image u64
 //!               | 0 u32 | crc32c u32
 //! chunk   (16+) raw_len u32 | stored_len u32 | flags u32 | crc32c u32 | stored bytes
+//! elsewhere     raw_len u32 | 40 u32 | ELSEWHERE u32 | crc32c u32 | place of the chunk (40)
 //! note    (16+) 0 u32 | note_len u32 | NOTE u32 | crc32c u32 | note
 //! trailer (40)  0 u32 | 24 u32 | TRAILER u32 | crc32c u32 | chunks u64 | raw bytes u64
 //!               | crc32c of all checksums u32 | note_len u32 (0: there is no note)
@@ -16,14 +17,25 @@
 //! All little-endian. A chunk's checksum covers its position, its lengths and flags, and its stored
 //! bytes; the header's checksum begins every chunk's, so chunks of two images cannot be mixed.
 //!
+//! *Incremental images.* Instead of a chunk there may be its place in an earlier container of the same
+//! rank ([`Place`]): an image then holds what is new and names what is not. Positions agree, so
+//! [`Whole`] makes an ordinary container of it by putting each chunk where its place was named; that is
+//! all that a reader ever sees. [`Known`] is what a writer remembers of chunks that are stored.
+//!
 //! Guarantees: pure (no I/O), incremental, bounded memory (one chunk), and hostile input is refused
 //! with a typed error, never a panic. One `push` of n bytes gives at most n × 255 + 1 MiB bytes.
 
 mod decode;
 mod encode;
+mod known;
+mod place;
+mod whole;
 
 pub use decode::{Decoder, Verifier, note_of};
 pub use encode::{Compression, Encoder};
+pub use known::Known;
+pub use place::{PLACE_BYTES, Place};
+pub use whole::{Whole, WholeError};
 
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -33,7 +45,7 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// First bytes of every container.
 pub const MAGIC: [u8; 8] = *b"FTMPIIMG";
 /// Version of the format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes of a note at the most.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;
 
@@ -45,6 +57,7 @@ const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX;
 
 const FLAG_STORED: u32 = 0;
 const FLAG_LZ4: u32 = 1;
+const FLAG_ELSEWHERE: u32 = 0x4553_4c45;
 const FLAG_NOTE: u32 = 0x4554_4f4e;
 const FLAG_TRAILER: u32 = 0x5452_4c52;
 
@@ -101,6 +114,12 @@ pub enum ContainerError {
     /// A chunk's checksum is right but it does not decompress to its length.
     #[error("image damaged: chunk {chunk} does not decompress; use an older image")]
     Decompress {
+        /// Which, from 0.
+        chunk: u64,
+    },
+    /// A chunk is in another image, and this reader wants whole ones.
+    #[error("chunk {chunk} of the image is in an earlier one, which is not at hand")]
+    Elsewhere {
         /// Which, from 0.
         chunk: u64,
     },

@@ -19,7 +19,7 @@ fn encode_noted(raw: &[u8], note: &[u8]) -> (Vec<u8>, Summary) {
     let mut out = Vec::new();
     let mut encoder = Encoder::new(id(), Compression::Lz4);
     encoder.push(raw, &mut out);
-    let summary = encoder.finish_with(note, &mut out);
+    let (summary, _) = encoder.finish_with(note, &mut out);
     (out, summary)
 }
 
@@ -176,5 +176,133 @@ proptest! {
         prop_assert!(verify(&input).is_err());
         prop_assert!(decode(&input, 7).is_err());
         prop_assert!(note_of(std::io::Cursor::new(&input)).is_err());
+    }
+}
+
+/// Containers of a row of images, as a store has them.
+#[derive(Default)]
+struct Row {
+    files: std::collections::HashMap<ImageId, Vec<u8>>,
+    known: Known,
+}
+
+const PIECE: usize = 4096;
+
+impl Row {
+    fn put(&mut self, image: u64, raw: &[u8]) -> (ImageId, Vec<ImageId>) {
+        let id = ImageId { image: ImageNo(image), ..id() };
+        let known = std::mem::take(&mut self.known);
+        let mut encoder = Encoder::incremental(id, Compression::Lz4, known);
+        let mut out = Vec::new();
+        for piece in raw.chunks(PIECE) {
+            encoder.push(piece, &mut out);
+            encoder.cut(&mut out);
+        }
+        let bases = encoder.bases();
+        let (summary, known) = encoder.finish_with(b"note", &mut out);
+        assert_eq!(summary.stored_bytes, out.len() as u64);
+        assert_eq!(summary.raw_bytes, raw.len() as u64);
+        self.known = known;
+        self.files.insert(id, out);
+        (id, bases)
+    }
+
+    fn whole(&self, id: ImageId) -> Result<Vec<u8>, WholeError> {
+        let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
+        let file = |id| Ok(std::io::Cursor::new(self.files.get(&id).ok_or_else(missing)?));
+        let mut whole = Whole::new(file(id).unwrap(), file);
+        let summary = whole.check()?;
+        let mut out = Vec::new();
+        while whole.read(&mut out)? {}
+        assert_eq!(summary.stored_bytes, out.len() as u64);
+        Ok(out)
+    }
+}
+
+#[test]
+fn what_did_not_change_is_named_and_found() {
+    let mut row = Row::default();
+    let mut memory = raw(40 * PIECE, 3);
+    let (first, bases) = row.put(1, &memory);
+    assert!(bases.is_empty());
+    memory[5 * PIECE + 7] ^= 1;
+    memory[30 * PIECE..32 * PIECE].fill(9);
+    let (second, bases) = row.put(2, &memory);
+    assert_eq!(bases, [first]);
+    assert!(row.files[&second].len() < row.files[&first].len() / 3);
+    // By itself it is no image.
+    assert_eq!(
+        decode(&row.files[&second], 999).unwrap_err(),
+        ContainerError::Elsewhere { chunk: 0 }
+    );
+    let whole = row.whole(second).unwrap();
+    let (raw_again, summary) = decode(&whole, 999).unwrap();
+    assert!(raw_again == memory && summary.id == second);
+    assert_eq!(note_of(std::io::Cursor::new(&whole)).unwrap(), b"note");
+    // What was new in the second is found there by the third.
+    let (third, bases) = row.put(3, &memory);
+    assert_eq!(bases, [first, second]);
+    assert!(decode(&row.whole(third).unwrap(), 1 << 20).unwrap().0 == memory);
+    // One that is whole is given as it is.
+    assert!(row.whole(first).unwrap() == row.files[&first]);
+}
+
+#[test]
+fn damage_anywhere_below_is_found() {
+    let mut row = Row::default();
+    let memory = raw(6 * PIECE, 3);
+    let (first, _) = row.put(1, &memory);
+    let (second, _) = row.put(2, &memory);
+    let good = row.files.clone();
+    for id in [first, second] {
+        for at in 0..good[&id].len() {
+            row.files.get_mut(&id).unwrap()[at] ^= 0x10;
+            // The header, the note and the end of a container below are its own affair.
+            match row.whole(second) {
+                Ok(whole) => assert!(id == first && decode(&whole, 1 << 20).unwrap().0 == memory),
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+            row.files = good.clone();
+        }
+        row.files.get_mut(&id).unwrap().truncate(good[&id].len() / 2);
+        row.whole(second).unwrap_err();
+        row.files = good.clone();
+    }
+    row.files.remove(&first);
+    assert!(row.whole(second).unwrap_err().to_string().contains("image 1"));
+}
+
+#[test]
+fn a_row_ends_when_too_much_of_it_is_waste() {
+    let mut row = Row::default();
+    let mut whole = 0;
+    for image in 1..=40_u64 {
+        // A fifth of the memory changes every time.
+        let mut memory = raw(40 * PIECE, 3);
+        for piece in memory.chunks_mut(PIECE).skip(image as usize % 5).step_by(5) {
+            piece.fill(image as u8);
+            piece[..8].copy_from_slice(&(image ^ 0x5555).to_le_bytes());
+        }
+        let (id, bases) = row.put(image, &memory);
+        whole += u32::from(bases.is_empty());
+        assert!(bases.len() <= 16);
+        assert!(decode(&row.whole(id).unwrap(), 1 << 20).unwrap().0 == memory);
+    }
+    assert!((2..=10).contains(&whole), "{whole}");
+}
+
+proptest! {
+    #[test]
+    fn any_changes_come_back(seeds in prop::collection::vec((0usize..30, any::<u8>(), 1usize..40), 1..12)) {
+        let mut row = Row::default();
+        let mut memory = raw(20 * PIECE, 11);
+        for (image, (at, byte, pieces)) in seeds.into_iter().enumerate() {
+            memory.resize(pieces * PIECE, byte);
+            if let Some(slot) = memory.get_mut(at * 1000) {
+                *slot = byte;
+            }
+            let (id, _) = row.put(image as u64 + 1, &memory);
+            prop_assert!(decode(&row.whole(id).unwrap(), 7777).unwrap().0 == memory);
+        }
     }
 }

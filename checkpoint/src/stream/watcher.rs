@@ -36,6 +36,8 @@ pub struct Watcher {
     keep: bool,
     kind: u32,
     payload_left: u64,
+    /// A record's header came, and nothing of what it announced.
+    at_begin: bool,
     sequence: u64,
     page_bytes: u64,
     page_floor: u64,
@@ -52,6 +54,9 @@ impl Default for Watcher {
 }
 
 const HEADER_BYTES: usize = size_of::<RecordHeader>();
+/// Memory is cut at multiples of this: small enough that what changed drags little with it, large
+/// enough to compress well.
+const WINDOW_BYTES: u64 = 64 << 10;
 
 impl Watcher {
     /// At the beginning of a stream.
@@ -63,6 +68,7 @@ impl Watcher {
             keep: false,
             kind: 0,
             payload_left: 0,
+            at_begin: false,
             sequence: 0,
             page_bytes: 0,
             page_floor: 0,
@@ -89,6 +95,31 @@ impl Watcher {
             }
         }
         Ok(())
+    }
+
+    /// How many of the next bytes, at the least 1, belong to one piece: up to the end of what is not
+    /// memory, of the record, or of a [`WINDOW_BYTES`] of addresses. Memory that did not change between
+    /// two images then falls into equal pieces, whatever changed around it.
+    #[must_use]
+    pub fn piece_left(&self) -> usize {
+        let left = match self.payload_left {
+            0 => (HEADER_BYTES - self.header.len()) as u64,
+            left if self.kind == kind::PAGES => {
+                let at = self.page_floor - left;
+                left.min(WINDOW_BYTES - at % WINDOW_BYTES)
+            }
+            left => left,
+        };
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
+    /// Whether a piece of memory begins or ends here.
+    #[must_use]
+    pub fn at_piece(&self) -> bool {
+        let inside = || !(self.page_floor - self.payload_left).is_multiple_of(WINDOW_BYTES);
+        self.kind == kind::PAGES
+            && self.header.is_empty()
+            && (self.payload_left == 0 || self.at_begin || !inside())
     }
 
     /// Whether the END came.
@@ -126,6 +157,7 @@ impl Watcher {
             return Err(self.malformed("bytes behind the end"));
         }
         if self.payload_left > 0 {
+            self.at_begin = false;
             let take = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(bytes.len());
             let (now, rest) = bytes.split_at(take);
             if self.keep {
@@ -201,6 +233,7 @@ impl Watcher {
         self.keep = matches!(kind, kind::FACTS | kind::END | kind::REFUSED);
         self.kept.clear();
         self.payload_left = len;
+        self.at_begin = true;
         if len == 0 {
             self.payload_done()?;
         }

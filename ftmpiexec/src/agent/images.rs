@@ -8,7 +8,7 @@
 
 use super::{Agent, Directory, Event};
 use crate::orders::{Image, Report, Start};
-use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
+use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId, Known};
 use ftmpi_checkpoint::stream::Watcher;
 use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
 use ftmpi_servers::note;
@@ -40,6 +40,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 pub struct TakingImage {
     image: ImageNo,
     asked: Instant,
+    /// In which of the two rows it is.
+    row: usize,
     /// Takes what the rank tells of it to the transfer, which writes it into the image.
     begun: Option<oneshot::Sender<Begun>>,
 }
@@ -59,7 +61,15 @@ pub struct Begun {
 #[derive(Debug)]
 pub struct Done {
     image: ImageNo,
-    outcome: Result<(Committed, Counts), String>,
+    outcome: Result<(Committed, Packed), String>,
+}
+
+/// What came of packing it.
+#[derive(Debug)]
+struct Packed {
+    counts: Counts,
+    /// For the next one of its row.
+    known: Known,
 }
 
 /// An image that streams into a new process.
@@ -103,10 +113,11 @@ impl Agent {
         };
         let _ = rustix::pipe::fcntl_setpipe_size(&ours, PIPE_BYTES);
         let (begun, told) = oneshot::channel();
-        life.image = Some(TakingImage { image, asked: Instant::now(), begun: Some(begun) });
+        let (row, known) = life.rows.next(keep);
+        life.image = Some(TakingImage { image, asked: Instant::now(), row, begun: Some(begun) });
         life.send(&ToRank::TakeImage { image }, vec![theirs], true);
         let id = ImageId { rank, incarnation, image };
-        let about = About { told, host, program: life.program() };
+        let about = About { told, host, program: life.program(), known };
         tokio::spawn(async move {
             let outcome = store(id, keep, ours, about, &key, &server).await;
             let done = Done { image, outcome };
@@ -141,8 +152,9 @@ impl Agent {
         let Some(life) = self.life_mut(rank, incarnation) else { return };
         let Some(taking) = life.image.take_if(|taking| taking.image == done.image) else { return };
         let report = match done.outcome {
-            Ok((committed, counts)) => {
+            Ok((committed, Packed { counts, known })) => {
                 let Counts { written, consumed } = counts;
+                life.rows.stored(taking.row, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
                 life.written_of.push((image, written));
                 let image = Image { image, bytes, written, consumed };
@@ -181,6 +193,8 @@ struct About {
     told: oneshot::Receiver<Begun>,
     host: String,
     program: String,
+    /// What is stored already of what will be in it.
+    known: Known,
 }
 
 /// Carries one image to the server.
@@ -191,7 +205,7 @@ async fn store(
     about: About,
     key: &JobKey,
     directory: &watch::Receiver<Directory>,
-) -> Result<(Committed, Counts), String> {
+) -> Result<(Committed, Packed), String> {
     // Begins at once: the rank's child must not wait for the connection.
     let (pieces, mut queue) = mpsc::channel(PIECES);
     let packing = tokio::task::spawn_blocking(move || pack(id, File::from(pipe), about, &pieces));
@@ -205,7 +219,7 @@ async fn store(
         put.data(piece).await.map_err(text)?;
     }
     match packing.await {
-        Ok(Ok(counts)) => {
+        Ok(Ok(packed)) => {
             let mut loggers = directory.borrow().event_loggers.clone();
             loggers.sort_unstable();
             loggers.dedup();
@@ -213,7 +227,7 @@ async fn store(
                 put.abandon().await.map_err(text)?;
                 return Err(why);
             }
-            Ok((put.commit().await.map_err(text)?, counts))
+            Ok((put.commit().await.map_err(text)?, packed))
         }
         Ok(Err(why)) => {
             put.abandon().await.map_err(text)?;
@@ -229,8 +243,9 @@ fn pack(
     mut pipe: File,
     about: About,
     pieces: &mpsc::Sender<Vec<u8>>,
-) -> Result<Counts, String> {
-    let mut encoder = Encoder::new(id, Compression::default());
+) -> Result<Packed, String> {
+    let About { told, host, program, known } = about;
+    let mut encoder = Encoder::incremental(id, Compression::default(), known);
     let mut watcher = Watcher::new();
     let mut raw = vec![0; PIECE_BYTES];
     let mut out = Vec::new();
@@ -246,8 +261,16 @@ fn pack(
         match pipe.read(&mut raw) {
             Ok(0) => break,
             Ok(count) => {
-                watcher.push(&raw[..count]).map_err(|e| e.to_string())?;
-                encoder.push(&raw[..count], &mut out);
+                let mut rest = &raw[..count];
+                while !rest.is_empty() {
+                    let (piece, later) = rest.split_at(watcher.piece_left().min(rest.len()));
+                    watcher.push(piece).map_err(|e| e.to_string())?;
+                    encoder.push(piece, &mut out);
+                    if watcher.at_piece() {
+                        encoder.cut(&mut out);
+                    }
+                    rest = later;
+                }
                 give(&mut out, PIECE_BYTES)?;
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
@@ -257,7 +280,6 @@ fn pack(
     watcher.finish().map_err(|e| e.to_string())?;
     // Its word and its stream come on different ways. A whole stream that no word follows has lost
     // its rank in this very moment.
-    let About { told, host, program } = about;
     let begun =
         told.blocking_recv().map_err(|_| "its rank died before it told of it".to_owned())?;
     let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -267,10 +289,11 @@ fn pack(
         host,
         program,
         pause_ns: begun.pause_ns,
+        bases: encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect(),
     };
-    let _ = encoder.finish_with(&note::encode(&note), &mut out);
+    let (_, known) = encoder.finish_with(&note::encode(&note), &mut out);
     give(&mut out, 1)?;
-    Ok(begun.counts)
+    Ok(Packed { counts: begun.counts, known })
 }
 
 /// Declares the new life and finds the newest image for it.

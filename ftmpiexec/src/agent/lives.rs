@@ -5,6 +5,7 @@ use super::held::Hold;
 use super::images::{self, Restore, TakingImage};
 use super::output::{self, OutputPipe};
 use super::page::Page;
+use super::rows::Rows;
 use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
@@ -59,6 +60,8 @@ pub struct Life {
     settling: Option<[u64; 2]>,
     /// What had been written when its images were taken that are stored and not yet committed.
     pub written_of: Vec<(ImageNo, [u64; 2])>,
+    /// What its next images may rest on.
+    pub rows: Rows,
     outbox: mpsc::UnboundedSender<Outgoing>,
     kick: Arc<OnceLock<Kick>>,
     child: Option<Child>,
@@ -257,6 +260,7 @@ impl Agent {
             hold,
             settling: None,
             written_of: Vec::new(),
+            rows: Rows::new(!job.incremental),
             outbox,
             kick,
             child: Some(child),

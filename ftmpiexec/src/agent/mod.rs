@@ -16,6 +16,7 @@ mod page;
 mod processes;
 pub mod program;
 mod rank_messages;
+mod rows;
 mod signal;
 pub mod spawn;
 mod watched;

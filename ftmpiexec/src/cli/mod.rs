@@ -130,6 +130,10 @@ pub struct Cli {
     /// Images of processes: `off` replays from the start of the program instead
     #[arg(long, value_enum, default_value = "on", value_name = "ON/OFF")]
     pub ckpt: Switch,
+    /// Images hold only the memory that changed since an earlier one, with a whole one now and then;
+    /// `off`: every image is whole
+    #[arg(long, value_enum, default_value = "on", value_name = "ON/OFF")]
+    pub ckpt_incremental: Switch,
     /// Where the servers keep events and images; kept after the job [default: a private directory
     /// below the current one, removed after success]
     #[arg(long, value_name = "DIR")]
@@ -304,7 +308,7 @@ impl CommandLine {
         }
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
-        take!(storage_patience);
+        take!(storage_patience, ckpt_incremental);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

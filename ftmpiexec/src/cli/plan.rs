@@ -66,6 +66,8 @@ pub struct Plan {
     pub whole_lines: bool,
     /// Text is held until it is final; by what.
     pub commitment: Option<Commitment>,
+    /// Images hold only what changed since an earlier one.
+    pub incremental: bool,
     /// Files for output and error of the ranks.
     pub file_patterns: [Option<String>; 2],
     /// How other hosts are reached.
@@ -274,6 +276,7 @@ impl Plan {
             prepend_rank: cli.prepend_rank,
             whole_lines: cli.output.contains(&OutputChoice::Lines),
             commitment: commitment(cli, fault_tolerant)?,
+            incremental: cli.ckpt_incremental == Switch::On,
             file_patterns: [cli.outfile_pattern.clone(), cli.errfile_pattern.clone()],
             starter,
             remote: HashSet::new(),

@@ -94,7 +94,7 @@ impl JobDir {
             "job directory {} ({}; {})",
             path.display(),
             if images {
-                "about twice the memory of all ranks, compressed"
+                "two to four times the memory of all ranks, compressed"
             } else {
                 "events only: some MB"
             },

@@ -312,6 +312,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
         program_of: plan.program_of.clone(),
         local_rank_of,
         commitment: plan.commitment,
+        incremental: plan.incremental,
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         stack_limit,
     })

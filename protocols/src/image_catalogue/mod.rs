@@ -226,13 +226,14 @@ pub struct ImageCatalogue {
     /// Connections that are in the middle of something.
     phases: BTreeMap<ConnId, Phase>,
     bytes_max: u64,
+    besides: u64,
 }
 
 impl ImageCatalogue {
     /// Without any image; stores at most `bytes_max` bytes (`u64::MAX`: as many as the disk takes).
     #[must_use]
     pub fn new(bytes_max: u64) -> Self {
-        Self { shelves: BTreeMap::new(), phases: BTreeMap::new(), bytes_max }
+        Self { shelves: BTreeMap::new(), phases: BTreeMap::new(), bytes_max, besides: 0 }
     }
 
     /// A rank whose record was found on disk; before the first input.
@@ -272,7 +273,12 @@ impl ImageCatalogue {
             | Phase::Publishing { bytes, .. } => *bytes,
             _ => 0,
         });
-        stored.chain(coming).fold(0, u64::saturating_add)
+        stored.chain(coming).fold(self.besides, u64::saturating_add)
+    }
+
+    /// So many bytes are stored besides: of images that are not offered and that others rest on.
+    pub fn besides(&mut self, bytes: u64) {
+        self.besides = bytes;
     }
 
     /// Takes one input; appends what is to be done for that connection.

@@ -1,29 +1,74 @@
 //! Images on disk: one file each, whose name says whose it is.
 //!
-//! Guarantees: a file has an image's name only if it was whole, verified and synced before it got
-//! it; names and records are durable when the call returns; what a dead server left half-done is
-//! removed at the next start.
+//! Guarantees: a file has an image's name only if it was verified, synced, and all that it rests on was
+//! there, before it got it; names and records are durable when the call returns; what a dead server
+//! left half-done is removed at the next start. An image that is not offered any more but that others
+//! rest on is kept under another name (`.ground`).
 
+use super::ground::{Ground, Holder};
 use crate::files::{Files, StoreFile};
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Verifier, note_of};
+use ftmpi_checkpoint::container::{ImageId, Place, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
-use ftmpi_wire::image_store::Counts;
+use ftmpi_wire::image_store::{Counts, Note};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// Bytes of one read.
-const READ_BYTES: usize = 1 << 20;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// See the module's description.
 #[derive(Debug)]
 pub(super) struct Disk {
     dir: PrivateDir,
     files: Files,
+    ground: Arc<Mutex<Ground>>,
+}
+
+/// A stored image that was read and found good, to be sent.
+pub struct Checked {
+    whole: Box<Reader>,
+    /// Bytes of the whole container.
+    pub bytes: u64,
+}
+
+type Reader = Whole<File, Box<dyn FnMut(ImageId) -> io::Result<File> + Send>>;
+
+impl Checked {
+    /// Appends the next bytes; false: that was all.
+    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
+        self.whole.read(out).map_err(|e| e.to_string())
+    }
+}
+
+/// Names under which a container may lie.
+const NAMES: [&str; 3] = ["image", "ground", "damaged"];
+
+/// Opens a container of a directory of images, be it offered or only kept for others.
+///
+/// # Errors
+/// It is not there, or cannot be read.
+pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
+    let name = dir.join(image_name(named(id)));
+    let mut result = Err(io::ErrorKind::NotFound.into());
+    for suffix in NAMES {
+        result = File::open(name.with_extension(suffix));
+        if !matches!(&result, Err(e) if e.kind() == io::ErrorKind::NotFound) {
+            break;
+        }
+    }
+    result
+}
+
+fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
+    ground.lock().expect("no panic while it is locked")
+}
+
+fn named(id: ImageId) -> ImageName {
+    ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
 }
 
 fn image_name(name: ImageName) -> String {
@@ -31,7 +76,8 @@ fn image_name(name: ImageName) -> String {
     format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
 }
 
-/// Whose image a file of this name is; `suffix` is `.image`, or `.damaged` for those set aside.
+/// Whose image a file of this name is; `suffix` is `.image`, `.damaged` for those set aside, or
+/// `.ground` for those that others rest on.
 #[must_use]
 pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
     let mut parts = text.strip_suffix(suffix)?.split('-');
@@ -79,7 +125,7 @@ impl Disk {
         mut say: impl FnMut(String),
     ) -> anyhow::Result<Self> {
         let about = || format!("directory {}", dir.path().display());
-        let (mut images, mut records) = (Vec::new(), Vec::new());
+        let (mut images, mut records, mut retired) = (Vec::new(), Vec::new(), Vec::new());
         for entry in std::fs::read_dir(dir.path()).with_context(about)? {
             let entry = entry.with_context(about)?;
             let name = entry.file_name();
@@ -91,6 +137,8 @@ impl Disk {
                 images.push((image, bytes(), false));
             } else if let Some(image) = parse_image_name(name, ".damaged") {
                 images.push((image, bytes(), true));
+            } else if let Some(image) = parse_image_name(name, ".ground") {
+                retired.push((image, bytes()));
             } else if let Some(rank) = parse_record_name(name) {
                 let text = std::fs::read(entry.path()).with_context(about)?;
                 records.push((rank, std::str::from_utf8(&text).ok().and_then(decode_record)));
@@ -105,11 +153,16 @@ impl Disk {
             });
             catalogue.restore_record(rank, record);
         }
-        let disk = Self { dir, files };
+        let disk = Self { dir, files, ground: Arc::default() };
         for (image, bytes, set_aside) in images {
-            let counts = match disk.counts(image) {
+            let counts = match disk.note(image) {
                 _ if set_aside => None,
-                Ok(counts) => Some(counts),
+                Ok(note) => {
+                    for base in bases_of(image.rank, &note) {
+                        lock(&disk.ground).hold(Holder::Image(image), base);
+                    }
+                    Some(note.counts)
+                }
                 Err(why) => {
                     let ImageName { rank, image: number, .. } = image;
                     say(format!("image {number} of rank {rank} is damaged ({why})"));
@@ -118,6 +171,14 @@ impl Disk {
                 }
             };
             catalogue.restore_image(image, bytes, counts);
+        }
+        for (image, bytes) in retired {
+            let mut ground = lock(&disk.ground);
+            if ground.is_held(image) {
+                ground.retire(image, bytes);
+            } else {
+                let _ = disk.files.remove(&disk.ground(image));
+            }
         }
         Ok(disk)
     }
@@ -135,19 +196,31 @@ impl Disk {
         self.path().join(image_name(name))
     }
 
+    fn ground(&self, name: ImageName) -> PathBuf {
+        self.image(name).with_extension("ground")
+    }
+
+    /// Bytes of what is not offered any more and kept for others.
+    pub fn retired_bytes(&self) -> u64 {
+        lock(&self.ground).retired_bytes()
+    }
+
     fn sync_names(&self) -> io::Result<()> {
         self.files.sync_dir(self.path())
     }
 
-    pub fn publish(&self, temporary: &Path, name: ImageName) -> Result<(), String> {
+    /// What came on `conn` gets its name.
+    pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), String> {
         let publish = || {
-            self.files.rename(temporary, &self.image(name))?;
+            self.files.rename(&self.temporary(conn), &self.image(name))?;
             self.sync_names().inspect_err(|_| {
                 // Not offered, so it must not be found later either.
                 let _ = self.files.remove(&self.image(name));
             })
         };
-        publish().map_err(|error: io::Error| error.to_string())
+        publish().map_err(|error: io::Error| error.to_string())?;
+        lock(&self.ground).settle(conn, name);
+        Ok(())
     }
 
     pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
@@ -165,47 +238,84 @@ impl Disk {
             let _ = self.files.remove(&path);
         }
         let _ = self.sync_names();
+        self.release(Holder::Image(name));
     }
 
     pub fn remove(&self, name: ImageName) {
-        let _ = self.files.remove(&self.image(name));
+        let path = self.image(name);
+        {
+            let mut ground = lock(&self.ground);
+            if ground.is_held(name) {
+                let bytes = std::fs::metadata(&path).map_or(0, |about| about.len());
+                // If it cannot be renamed it is found again at the next start, as one more image.
+                let _ = self.files.rename(&path, &self.ground(name));
+                ground.retire(name, bytes);
+            } else {
+                let _ = self.files.remove(&path);
+            }
+        }
+        self.release(Holder::Image(name));
     }
 
-    /// Begins to receive an image.
-    pub fn receive(&self, conn: ConnId) -> Result<Upload, String> {
+    fn release(&self, holder: Holder) {
+        release(&self.ground, &self.files, self.path(), holder);
+    }
+
+    /// Begins to receive an image of this rank.
+    pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, String> {
         let path = self.temporary(conn);
         let file = self.files.create(&path).map_err(|e| e.to_string())?;
-        let (files, verifier) = (self.files.clone(), Verifier::new());
-        Ok(Upload { file, files, bytes: 0, verifier })
+        Ok(Upload {
+            file,
+            files: self.files.clone(),
+            bytes: 0,
+            verifier: Verifier::new(),
+            bases: Bases {
+                ground: self.ground.clone(),
+                dir: self.path().to_owned(),
+                conn,
+                rank,
+                open: HashMap::new(),
+            },
+        })
     }
 
     /// What its note says; the rest is verified when it is asked for.
-    fn counts(&self, name: ImageName) -> Result<Counts, String> {
+    fn note(&self, name: ImageName) -> Result<Note, String> {
         let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
-        let note = note_of(file).map_err(|e| e.to_string())?;
-        Ok(note::decode(&note)?.counts)
+        note::decode(&note_of(file).map_err(|e| e.to_string())?)
     }
 
-    /// Reads and verifies a stored image; the open file is then sent, whatever happens to its name.
-    pub fn check(&self, name: ImageName) -> Result<File, CheckError> {
-        let damaged = |why: &dyn std::fmt::Display| CheckError::Damaged(why.to_string());
-        let mut file = match File::open(self.image(name)) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(CheckError::Gone),
-            Err(e) => return Err(damaged(&e)),
-        };
-        let mut verifier = Verifier::new();
-        let mut buffer = vec![0; READ_BYTES];
-        loop {
-            match file.read(&mut buffer).map_err(|e| damaged(&e))? {
-                0 => break,
-                read => verifier.push(&buffer[..read]).map_err(|e| damaged(&e))?,
+    /// Reads and verifies a stored image and all that it rests on; what was opened is then sent,
+    /// whatever happens to the names.
+    pub fn check(&self, name: ImageName) -> Result<Checked, CheckError> {
+        let damaged = |why: &dyn std::fmt::Display| {
+            // It may have been removed meanwhile, and what it rested on with it.
+            match self.image(name).exists() {
+                true => CheckError::Damaged(why.to_string()),
+                false => CheckError::Gone,
             }
-        }
-        let whole = verifier.finish().map_err(|e| damaged(&e))?;
-        expect_identity(whole.id, name).map_err(|e| damaged(&e))?;
-        io::Seek::rewind(&mut file).map_err(|e| damaged(&e))?;
-        Ok(file)
+        };
+        let file = File::open(self.image(name)).map_err(|e| damaged(&e))?;
+        let dir = self.path().to_owned();
+        let mut whole: Box<Reader> =
+            Box::new(Whole::new(file, Box::new(move |base| open_container(&dir, base))));
+        let found = whole.check().map_err(|e| damaged(&e))?;
+        expect_identity(found.id, name).map_err(|e| damaged(&e))?;
+        Ok(Checked { whole, bytes: found.stored_bytes })
+    }
+}
+
+/// What the image with this note rests on.
+fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
+    note.bases.iter().map(move |&(incarnation, image)| ImageName { rank, image, incarnation })
+}
+
+/// A holder is gone: what is not needed any more goes, too.
+fn release(ground: &Mutex<Ground>, files: &Files, dir: &Path, holder: Holder) {
+    let mut ground = lock(ground);
+    for base in ground.release(holder) {
+        let _ = files.remove(&dir.join(image_name(base)).with_extension("ground"));
     }
 }
 
@@ -228,12 +338,49 @@ pub(super) struct Upload {
     files: Files,
     bytes: u64,
     verifier: Verifier,
+    bases: Bases,
+}
+
+/// What an image on its way rests on.
+#[derive(Debug)]
+struct Bases {
+    ground: Arc<Mutex<Ground>>,
+    dir: PathBuf,
+    conn: ConnId,
+    rank: Rank,
+    open: HashMap<ImageId, File>,
+}
+
+impl Bases {
+    /// Checks that the chunk is there, and that it stays.
+    fn admit(&mut self, place: &Place) -> Result<(), String> {
+        let id = place.container(self.rank);
+        let missing = |why: io::Error| {
+            format!("it rests on image {} of life {}: {why}", id.image, id.incarnation)
+        };
+        if !self.open.contains_key(&id) {
+            // Held before it is opened, so it cannot go in between.
+            lock(&self.ground).hold(Holder::Upload(self.conn), named(id));
+            let file = open_container(&self.dir, id).map_err(missing)?;
+            self.open.insert(id, file);
+        }
+        place.is_there(&self.open[&id]).map_err(missing)
+    }
 }
 
 impl Upload {
     /// Verifies and stores the next bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.verifier.push(bytes).map_err(|e| e.to_string())?;
+        let mut outcome = Ok(());
+        let bases = &mut self.bases;
+        self.verifier
+            .push_with(bytes, &mut |place| {
+                if outcome.is_ok() {
+                    outcome = bases.admit(&place);
+                }
+            })
+            .map_err(|e| e.to_string())?;
+        outcome?;
         self.file.write_all_at(bytes, self.bytes).map_err(|e| match e.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 format!("{e} (make room on the checkpoint server's disk)")
@@ -244,14 +391,20 @@ impl Upload {
         Ok(())
     }
 
-    /// Whether it is whole and the announced one; makes it durable.
+    /// Whether it is good and the announced one; makes it durable.
     pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
         let verifier = std::mem::take(&mut self.verifier);
-        let counts = note::decode(verifier.note())?.counts;
+        let note = note::decode(verifier.note())?;
         let whole = verifier.finish().map_err(|e| e.to_string())?;
         expect_identity(whole.id, name)?;
+        let mut named: Vec<_> = bases_of(name.rank, &note).collect();
+        named.sort_unstable();
+        let holder = Holder::Upload(self.bases.conn);
+        if !lock(&self.bases.ground).bases(holder).eq(named) {
+            return Err("its note does not name the images that it rests on".into());
+        }
         self.file.sync().map_err(|e| e.to_string())?;
-        Ok(counts)
+        Ok(note.counts)
     }
 }
 
@@ -261,6 +414,8 @@ impl Drop for Upload {
         if self.file.path().exists() {
             let _ = self.files.remove(self.file.path());
         }
+        let Bases { ground, dir, conn, .. } = &self.bases;
+        release(ground, &self.files, dir, Holder::Upload(*conn));
     }
 }
 
@@ -268,7 +423,7 @@ impl Drop for Upload {
 mod tests {
     use super::*;
     use crate::faults::{Fault, Plan};
-    use ftmpi_checkpoint::container::{Compression, Encoder};
+    use ftmpi_checkpoint::container::{Compression, Encoder, Known};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -297,16 +452,28 @@ mod tests {
         ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(0) }
     }
 
-    fn container(image: u64) -> Vec<u8> {
+    /// An image of a process whose memory changes only in a few places; it rests on what is `known`.
+    fn container(image: u64, known: &mut Known) -> Vec<u8> {
         let ImageName { rank, image, incarnation } = id(image);
         let mut out = Vec::new();
-        let mut encoder = Encoder::new(ImageId { rank, incarnation, image }, Compression::Stored);
-        encoder.push(&[image.0 as u8; 3000], &mut out);
-        let _ = encoder.finish_with(b"{}", &mut out);
+        let about = ImageId { rank, incarnation, image };
+        let before = std::mem::take(known);
+        let mut encoder = Encoder::incremental(about, Compression::Stored, before);
+        for piece in 0..6 {
+            let byte = if piece == image.0 % 6 { image.0 as u8 } else { 0 };
+            let mut bytes = [byte; 1000];
+            bytes[0] = piece as u8 + 100;
+            encoder.push(&bytes, &mut out);
+            encoder.cut(&mut out);
+        }
+        let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
+        let note = Note { bases, ..Note::default() };
+        let (_, after) = encoder.finish_with(&note::encode(&note), &mut out);
+        *known = after;
         out
     }
 
-    /// Three images, one after the other, as the catalogue orders it; the numbers of those that were
+    /// Five images, one after the other in two rows, as the catalogue orders it; the numbers of those that were
     /// said to be there, and whether the start was given up.
     fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
         let (mut published, mut given_up) = (Vec::new(), false);
@@ -317,16 +484,19 @@ mod tests {
         };
         let record = |start_offered| Record { incarnation: Incarnation(0), start_offered };
         let _ = disk.persist(R, record(true));
-        for image in 1..=3 {
+        let mut rows = [Known::default(), Known::default()];
+        for image in 1..=5 {
+            let row = &mut rows[image as usize % 2];
+            let bytes = container(image, row);
             let put = || {
-                let mut upload = disk.receive(ConnId(image))?;
-                let bytes = container(image);
+                let mut upload = disk.receive(ConnId(image), R)?;
                 upload.write(&bytes[..1000])?;
                 upload.write(&bytes[1000..])?;
                 upload.finish(id(image))?;
-                disk.publish(&disk.temporary(ConnId(image)), id(image))
+                disk.publish(ConnId(image), id(image))
             };
             if put().is_err() {
+                *row = Known::default();
                 continue;
             }
             published.push(image);
@@ -369,11 +539,70 @@ mod tests {
     }
 
     #[test]
+    fn what_others_rest_on_stays_as_long_as_they() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = history(dir.path(), Files::default());
+        assert_eq!(said.0, [4, 5]);
+        let names = || {
+            let entries = std::fs::read_dir(dir.path()).unwrap().flatten();
+            let mut names: Vec<_> = entries
+                .filter_map(|entry| {
+                    let name = entry.file_name().into_string().unwrap();
+                    let ground = parse_image_name(&name, ".ground").map(|name| name.image.0);
+                    ground.or_else(|| Some(parse_image_name(&name, ".image")?.image.0 * 10))
+                })
+                .collect();
+            names.sort_unstable();
+            names
+        };
+        // 4 rests on 2; 5 on 3 and 1.
+        assert_eq!(names(), [1, 2, 3, 40, 50]);
+        let mut catalogue = ImageCatalogue::new(u64::MAX);
+        let private = PrivateDir::take(dir.path()).unwrap();
+        let disk = Disk::open(private, Files::default(), &mut catalogue, |_| ()).unwrap();
+        assert!(disk.retired_bytes() > 0);
+        assert_eq!(names(), [1, 2, 3, 40, 50]);
+        // One that rests on what is not there is refused.
+        let mut known = Known::default();
+        let _ = container(7, &mut known);
+        let orphan = container(8, &mut known);
+        let mut upload = disk.receive(ConnId(8), R).unwrap();
+        let why = upload.write(&orphan).unwrap_err();
+        assert!(why.contains("rests on image 7"), "{why}");
+        drop(upload);
+        // One on its way holds what it rests on, too.
+        let mut known = Known::default();
+        let bytes = container(6, &mut known);
+        let mut upload = disk.receive(ConnId(6), R).unwrap();
+        upload.write(&bytes).unwrap();
+        upload.finish(id(6)).unwrap();
+        disk.publish(ConnId(6), id(6)).unwrap();
+        let mut next = disk.receive(ConnId(9), R).unwrap();
+        next.write(&container(9, &mut known)).unwrap();
+        disk.remove(id(6));
+        assert_eq!(names(), [1, 2, 3, 6, 40, 50]);
+        drop(next);
+        assert_eq!(names(), [1, 2, 3, 40, 50]);
+        disk.remove(id(4));
+        assert_eq!(names(), [1, 3, 50]);
+        // Damage below is damage.
+        let below = dir.path().join(image_name(id(1))).with_extension("ground");
+        let mut bytes = std::fs::read(&below).unwrap();
+        // In the third piece, which never changed.
+        bytes[40 + 2 * 1016 + 500] ^= 1;
+        std::fs::write(&below, bytes).unwrap();
+        assert!(matches!(disk.check(id(5)), Err(CheckError::Damaged(_))));
+        disk.set_aside(id(5));
+        assert_eq!(names(), [0; 0]);
+        assert!(matches!(disk.check(id(5)), Err(CheckError::Gone)));
+    }
+
+    #[test]
     fn a_fault_at_any_change_leaves_the_old_or_the_new_image() {
         let begin = tempfile::tempdir().unwrap();
         let whole = Arc::new(Plan::new(None));
         let said = history(begin.path(), Files::watched(whole.clone()));
-        assert_eq!(said, (vec![2, 3], true));
+        assert_eq!(said, (vec![4, 5], true));
         let changes = whole.changes();
         assert!(changes > 20, "{changes} changes");
         let mut state = 12_345_u64;

@@ -5,13 +5,14 @@
 //! decides and what lies on the disk never part.
 
 mod disk;
+mod ground;
 mod session;
 
 use crate::files::Files;
 use crate::shell::{self, PrivateDir, ServerArgs};
 use clap::Parser;
 use disk::Disk;
-pub use disk::parse_image_name;
+pub use disk::{open_container, parse_image_name};
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
@@ -66,8 +67,9 @@ struct Server {
 impl Server {
     /// Gives one event to the catalogue. What concerns names of files is carried out at once, while
     /// nobody else may ask; the rest is for the connection.
-    fn decide(&self, conn: ConnId, event: Event, temporary: &std::path::Path) -> Vec<Output> {
+    fn decide(&self, conn: ConnId, event: Event) -> Vec<Output> {
         let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
+        catalogue.besides(self.disk.retired_bytes());
         let mut rest = Vec::new();
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -76,7 +78,7 @@ impl Server {
             for output in out {
                 match output {
                     Output::Publish(name) => {
-                        events.push(Event::Published(self.disk.publish(temporary, name)));
+                        events.push(Event::Published(self.disk.publish(conn, name)));
                     }
                     Output::Persist { rank, record } => {
                         events.push(Event::Persisted(self.disk.persist(rank, record)));
@@ -100,6 +102,7 @@ impl Server {
             "uptime_s": self.started.elapsed().as_secs_f64(),
             "connections": self.connections.load(Ordering::Relaxed),
             "bytes": catalogue.bytes(),
+            "bytes_of_bases": self.disk.retired_bytes(),
             "bytes_received": self.bytes_received.load(Ordering::Relaxed),
             "bytes_sent": self.bytes_sent.load(Ordering::Relaxed),
             "rejected_callers": self.rejected.load(Ordering::Relaxed),

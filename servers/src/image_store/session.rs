@@ -1,6 +1,6 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
-use super::disk::Upload;
+use super::disk::{Checked, Upload};
 use super::{NAME, Server};
 use crate::client::PIECE_BYTES;
 use crate::shell::say;
@@ -8,8 +8,6 @@ use ftmpi_protocols::image_catalogue::{Ask, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed};
 use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpStream;
 use tokio::task::block_in_place;
@@ -31,9 +29,8 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
             }
         }
     }
-    let temporary = server.disk.temporary(conn);
     block_in_place(|| {
-        server.decide(conn, Event::Lost, &temporary);
+        server.decide(conn, Event::Lost);
         drop(session.upload);
     });
 }
@@ -45,7 +42,7 @@ struct Session<'a> {
     /// The image that comes.
     upload: Option<Upload>,
     /// The image that was verified and is to be sent.
-    checked: Option<File>,
+    checked: Option<Checked>,
 }
 
 impl Session<'_> {
@@ -59,8 +56,7 @@ impl Session<'_> {
         self.server.bytes_received.fetch_add(data.len() as u64, Ordering::Relaxed);
         let mut events = VecDeque::from([Event::Request(ask)]);
         while let Some(event) = events.pop_front() {
-            let temporary = self.server.disk.temporary(self.conn);
-            let decided = block_in_place(|| self.server.decide(self.conn, event, &temporary));
+            let decided = block_in_place(|| self.server.decide(self.conn, event));
             for output in decided {
                 match output {
                     Output::Send(_, stored) => match self.send(stored).await? {
@@ -88,9 +84,9 @@ impl Session<'_> {
     /// What takes long but concerns nobody else.
     fn store(&mut self, output: &Output, data: &[u8]) -> Option<Event> {
         match *output {
-            Output::Create(_) => {
+            Output::Create(name) => {
                 self.upload = None;
-                match self.server.disk.receive(self.conn) {
+                match self.server.disk.receive(self.conn, name.rank) {
                     Ok(upload) => self.upload = Some(upload),
                     Err(why) => return Some(Event::WriteFailed(why)),
                 }
@@ -107,7 +103,7 @@ impl Session<'_> {
             Output::Check(name) => {
                 self.checked = None;
                 return Some(Event::Checked(
-                    self.server.disk.check(name).map(|file| self.checked = Some(file)),
+                    self.server.disk.check(name).map(|checked| self.checked = Some(checked)),
                 ));
             }
             // Carried out before, under the catalogue's lock, or by the caller.
@@ -131,19 +127,24 @@ impl Session<'_> {
 
     /// Outer error: the connection broke; inner: the image could not be read to its end.
     async fn send(&mut self, stored: Stored) -> Result<Result<(), String>, FrameError> {
-        let Some(mut file) = self.checked.take() else {
+        let Some(mut checked) = self.checked.take() else {
             return Ok(Err("it was not verified".into()));
         };
+        // As it travels: with what it rests on.
+        let stored = Stored { bytes: checked.bytes, ..stored };
         self.frames.writer.feed(&Answer::Image(stored)).await?;
-        let mut left = stored.bytes;
-        while left > 0 {
-            let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(PIECE_BYTES))];
-            if let Err(error) = block_in_place(|| file.read_exact(&mut piece)) {
-                return Ok(Err(error.to_string()));
+        let mut ready = Vec::new();
+        loop {
+            match block_in_place(|| checked.read(&mut ready)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(why) => return Ok(Err(why)),
             }
-            left -= piece.len() as u64;
-            self.server.bytes_sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
-            self.frames.writer.send(&Answer::Data(piece)).await?;
+            for piece in ready.chunks(PIECE_BYTES) {
+                self.server.bytes_sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+                self.frames.writer.send(&Answer::Data(piece.to_vec())).await?;
+            }
+            ready.clear();
         }
         self.frames.writer.send(&Answer::End).await?;
         Ok(Ok(()))

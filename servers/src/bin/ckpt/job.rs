@@ -1,8 +1,9 @@
 //! What lies in a job's directory.
 
 use anyhow::{Context, bail};
-use ftmpi_checkpoint::container::note_of;
-use ftmpi_servers::image_store::parse_image_name;
+use ftmpi_checkpoint::container::{Decoder, Summary, Whole, note_of};
+use ftmpi_protocols::image_catalogue::ImageName;
+use ftmpi_servers::image_store::{open_container, parse_image_name};
 use ftmpi_servers::note;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Rank};
@@ -31,6 +32,8 @@ pub struct Job {
     pub images: BTreeMap<Rank, Vec<Image>>,
     /// Unfinished files.
     pub parts: Vec<PathBuf>,
+    /// Images that are kept only because others rest on them, and their bytes.
+    pub grounds: Vec<(ImageName, PathBuf, u64)>,
     /// Bytes of events by rank.
     pub events: BTreeMap<Rank, u64>,
 }
@@ -68,6 +71,8 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                 let (rank, image, life) = (id.rank, id.image, id.incarnation.0);
                 let image = Image { rank, image, life, bytes, path, damaged, note };
                 job.images.entry(id.rank).or_default().push(image);
+            } else if let Some(id) = parse_image_name(&name, ".ground") {
+                job.grounds.push((id, path, bytes));
             } else if name.ends_with(".part") {
                 job.parts.push(path);
             } else if let Some(rank) = name
@@ -110,26 +115,24 @@ impl Job {
     }
 }
 
-/// Reads a whole image and hands its raw stream on.
+/// Reads an image with what it rests on and hands its raw stream on.
 pub fn read(
     image: &Image,
     bar: &crate::Bar,
     mut raw: impl FnMut(&[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<ftmpi_checkpoint::container::Summary> {
-    use std::io::Read;
+) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);
-    let mut file = File::open(&image.path).with_context(about)?;
-    let mut decoder = ftmpi_checkpoint::container::Decoder::new();
-    let (mut piece, mut out) = (vec![0; 1 << 20], Vec::new());
-    loop {
-        let got = file.read(&mut piece).with_context(about)?;
-        if got == 0 {
-            break;
-        }
-        bar.inc(got as u64);
-        out.clear();
-        decoder.push(&piece[..got], &mut out).with_context(about)?;
+    let file = File::open(&image.path).with_context(about)?;
+    let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
+    let mut whole = Whole::new(file, |base| open_container(&dir, base));
+    let mut decoder = Decoder::new();
+    let (mut piece, mut out) = (Vec::new(), Vec::new());
+    while whole.read(&mut piece).with_context(about)? {
+        bar.inc(piece.len() as u64);
+        decoder.push(&piece, &mut out).with_context(about)?;
         raw(&out).with_context(about)?;
+        piece.clear();
+        out.clear();
     }
     decoder.finish().with_context(about)
 }

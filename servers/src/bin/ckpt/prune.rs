@@ -1,8 +1,10 @@
 //! `prune`: removes what nobody will restore.
 
-use crate::job::look;
+use crate::job::{Image, look};
 use crate::size;
 use anyhow::{Context, bail};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeSet;
 use std::fs::{OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,7 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
     }
     let job = look(directory)?;
     let mut removed: Vec<(PathBuf, u64)> = Vec::new();
+    let mut retired: Vec<(PathBuf, u64)> = Vec::new();
     for part in &job.parts {
         removed.push((part.clone(), std::fs::metadata(part).map_or(0, |about| about.len())));
     }
@@ -34,11 +37,27 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
             removed.extend(bad.iter().map(|image| (image.path.clone(), image.bytes)));
         }
         let surplus = good.len().saturating_sub(keep);
-        removed.extend(good[..surplus].iter().map(|image| (image.path.clone(), image.bytes)));
+        let (old, kept) = good.split_at(surplus);
+        let needed: BTreeSet<_> = kept.iter().flat_map(|image| bases(image)).collect();
+        for image in old {
+            let about = (image.path.clone(), image.bytes);
+            let name = (image.rank, Incarnation(image.life), image.image);
+            if needed.contains(&name) { retired.push(about) } else { removed.push(about) }
+        }
+        let unneeded = job.grounds.iter().filter(|(id, ..)| {
+            Some(id.rank) == good.first().map(|image| image.rank)
+                && !needed.contains(&(id.rank, id.incarnation, id.image))
+        });
+        removed.extend(unneeded.map(|(_, path, bytes)| (path.clone(), *bytes)));
     }
     if !dry_run {
         for (path, _) in &removed {
             std::fs::remove_file(path).with_context(|| format!("{}", path.display()))?;
+        }
+        // Newer ones rest on these.
+        for (path, _) in &retired {
+            std::fs::rename(path, path.with_extension("ground"))
+                .with_context(|| format!("{}", path.display()))?;
         }
     }
     let bytes = removed.iter().map(|(_, bytes)| bytes).sum();
@@ -54,4 +73,10 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
         println!("{} files, {}, {what}", removed.len(), size(bytes));
     }
     Ok(true)
+}
+
+/// What an image rests on.
+fn bases(image: &Image) -> impl Iterator<Item = (Rank, Incarnation, ImageNo)> {
+    let bases = image.note.iter().flat_map(|note| &note.bases);
+    bases.map(|&(life, number)| (image.rank, life, number))
 }

@@ -1,0 +1,121 @@
+//! Where a chunk of an earlier container lies.
+
+use super::{
+    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_STORED, ImageId, PREFIX_BYTES, STORED_BYTES_MAX, Sums,
+    header_bytes, prefix, u32_at, u64_at,
+};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// Bytes of a place.
+pub const PLACE_BYTES: usize = 40;
+
+/// One chunk of an earlier container of the same rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The container: taken in which life.
+    pub incarnation: Incarnation,
+    /// Its number.
+    pub image: ImageNo,
+    /// The chunk's position among the chunks.
+    pub(super) index: u64,
+    /// Where its prefix begins in the container.
+    pub(super) offset: u64,
+    /// What the prefix says.
+    pub(super) raw_len: u32,
+    pub(super) stored_len: u32,
+    pub(super) flags: u32,
+    pub(super) crc: u32,
+}
+
+impl Place {
+    /// Bytes that the chunk takes there.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        PREFIX_BYTES as u64 + u64::from(self.stored_len)
+    }
+
+    pub(super) fn write(&self) -> [u8; PLACE_BYTES] {
+        let mut bytes = [0; PLACE_BYTES];
+        bytes[0..4].copy_from_slice(&self.incarnation.0.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.crc.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.image.0.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.index.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.stored_len.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.flags.to_le_bytes());
+        bytes
+    }
+
+    /// `None`: there can be no such place.
+    pub(super) fn read(raw_len: u32, bytes: &[u8]) -> Option<Self> {
+        if bytes.len() != PLACE_BYTES {
+            return None;
+        }
+        let place = Self {
+            incarnation: Incarnation(u32_at(bytes, 0)),
+            crc: u32_at(bytes, 4),
+            image: ImageNo(u64_at(bytes, 8)),
+            index: u64_at(bytes, 16),
+            offset: u64_at(bytes, 24),
+            raw_len,
+            stored_len: u32_at(bytes, 32),
+            flags: u32_at(bytes, 36),
+        };
+        let stored_len = place.stored_len as usize;
+        let possible = match place.flags {
+            FLAG_STORED => stored_len == raw_len as usize,
+            FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
+            _ => false,
+        };
+        (possible && raw_len as usize <= CHUNK_BYTES_MAX && stored_len <= STORED_BYTES_MAX)
+            .then_some(place)
+    }
+
+    /// The container it is in.
+    #[must_use]
+    pub fn container(&self, rank: Rank) -> ImageId {
+        ImageId { rank, incarnation: self.incarnation, image: self.image }
+    }
+
+    /// Whether the container has a chunk with this checksum there. The chunk itself is not looked at.
+    ///
+    /// # Errors
+    /// It has not, or cannot be read.
+    pub fn is_there(&self, mut container: impl Read + Seek) -> io::Result<()> {
+        let mut found = [0; PREFIX_BYTES];
+        container.seek(SeekFrom::Start(self.offset))?;
+        container.read_exact(&mut found)?;
+        if found == prefix(self.raw_len, self.stored_len, self.flags, self.crc) {
+            return Ok(());
+        }
+        Err(self.wrong("there is another chunk"))
+    }
+
+    /// Reads the chunk into `stored` and checks it.
+    ///
+    /// # Errors
+    /// It is not there, is damaged, or cannot be read.
+    pub(super) fn fetch(
+        &self,
+        rank: Rank,
+        mut container: impl Read + Seek,
+        stored: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        self.is_there(&mut container)?;
+        stored.clear();
+        stored.resize(self.stored_len as usize, 0);
+        container.read_exact(stored)?;
+        let mut sums = Sums::new(u32_at(&header_bytes(self.container(rank)), 36));
+        sums.chunks = self.index;
+        if sums.chunk(self.raw_len, self.flags, stored) == self.crc {
+            return Ok(());
+        }
+        Err(self.wrong("it is damaged there"))
+    }
+
+    fn wrong(&self, what: &str) -> io::Error {
+        let text = format!("chunk {} of image {}: {what}", self.index, self.image);
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    }
+}
