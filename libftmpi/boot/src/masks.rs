@@ -1,6 +1,9 @@
-//! Keeps the engine's signal open: a thread that blocked it, or took it away with `sigwait`, could
-//! not be stopped for an image. These functions stand before the C library's and leave that one
-//! signal out. (The C library itself blocks all signals for moments, which passes.)
+//! Signals of the program beside our own.
+//!
+//! A thread that blocked the engine's signal, or took it away with `sigwait`, could not be stopped for
+//! an image: these functions stand before the C library's and leave that one signal out. (The C library
+//! itself blocks all signals for moments, which passes.) And a thread may send itself a signal in
+//! whatever life it is.
 
 use crate::life::{Next, is_rank};
 use core::ffi::{CStr, c_int, c_void};
@@ -105,4 +108,19 @@ pub unsafe extern "C" fn sigaction(
     }
     // SAFETY: by the caller.
     unsafe { next(signal, action, old) }
+}
+
+/// See `raise(3)`. The C library asks for the thread's id and then uses it; after an image in between
+/// a restored process has another one. The calling thread itself always exists, so "no such thread"
+/// means that.
+#[unsafe(no_mangle)]
+pub extern "C" fn raise(signal: c_int) -> c_int {
+    let next = next!(c"raise", -1, fn(c_int) -> c_int);
+    loop {
+        // SAFETY: no memory involved.
+        let result = unsafe { next(signal) };
+        if result == 0 || !is_rank() || crate::sleep::errno() != libc::ESRCH {
+            return result;
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::sys::now_ns;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-fn errno() -> c_int {
+pub fn errno() -> c_int {
     // SAFETY: the C library's own, valid in every thread.
     unsafe { *libc::__errno_location() }
 }
