@@ -10,6 +10,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
+    c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB-MPI1 of the Python package impi-rt
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, restart, speed,
+    standard,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -73,6 +75,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("only", nargs="*", help="names of programs")
     p.add_argument("--runs", type=int, default=4, help="seeds of each")
     p.add_argument("--rounds", type=int, default=60)
+    suite("standard", "the standard ABI of MPI 5.0: libmpi_abi.so.1")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
@@ -119,6 +122,8 @@ def main() -> int:
                              args.waves)
             case "random":
                 mixed.mixed(setting, args.runs, args.only, args.rounds)
+            case "standard":
+                standard.standard(setting)
             case "points":
                 faults.points(setting)
             case "servers":
@@ -168,6 +173,7 @@ def check(setting: Setting) -> None:
     """The short form: some minutes on two processors."""
     conformance.conformance(setting, [])
     mixed.mixed(setting, 1, [], 40)
+    standard.standard(setting, short=True)
     speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)

@@ -38,6 +38,7 @@ for program in ftmpiexec ftmpi-event-logger ftmpi-checkpoint-server ftmpi-ckpt; 
     put "$target/$program" "$dist/bin/$program" 755
 done
 put "$target/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
+put "$target/libftmpi_standard.so" "$dist/lib/libmpi_abi.so.1" 755
 put "$target/libftmpi_fortran.so" "$dist/lib/libmpifort.so.12" 755
 put "$target/libftmpi_boot.so" "$dist/lib/libftmpi_boot.so" 755
 
@@ -50,6 +51,8 @@ done
 for name in libmpi libmpich libmpifort libmpichfort libmpicxx; do
     link "$name.so.12" "$dist/lib/$name.so"
 done
+
+link libmpi_abi.so.1 "$dist/lib/libmpi_abi.so"
 
 put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755
 link ftmpicc "$dist/bin/ftmpicxx"
@@ -79,6 +82,8 @@ done
 for header in mpi.h mpif.h; do
     put "$top/include/generated/$header" "$dist/include/$header"
 done
+mkdir -p "$dist/include/standard"
+put "$top/include/generated/standard/mpi.h" "$dist/include/standard/mpi.h"
 for file in README.md MATRIX.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANGELOG.md; do
     put "$top/$file" "$dist/share/doc/ftmpi/$file"
 done

@@ -28,9 +28,12 @@ def is_fortran(source: Path) -> bool:
     return source.suffix in (".f", ".f90")
 
 
-def build(setting: Setting, source: Path, peer: bool = False) -> tuple[Path | None, Outcome | None]:
-    """Compiles one program; gives its path, or what the compiler said."""
-    where = setting.work / ("peer" if peer else "bin")
+def build(
+    setting: Setting, source: Path, peer: bool = False, standard: bool = False
+) -> tuple[Path | None, Outcome | None]:
+    """Compiles one program, for the other MPI (`peer`) or the standard ABI; gives its path, or what the
+    compiler said."""
+    where = setting.work / ("peer" if peer else "bin-standard" if standard else "bin")
     where.mkdir(parents=True, exist_ok=True)
     target = where / source.stem
     wrapper: str | Path
@@ -40,6 +43,8 @@ def build(setting: Setting, source: Path, peer: bool = False) -> tuple[Path | No
         wrapper, flags = (PEER_CC if peer else setting.cc), CFLAGS
     if source.parent == KERNELS:
         flags = ["-O3", *flags[1:]]
+    if standard:
+        flags = ["-mpi-abi", *flags]
     made = run([wrapper, *flags, "-o", target, source, "-lm"], timeout=120)
     if made.code != 0:
         return None, made

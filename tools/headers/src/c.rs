@@ -1,4 +1,4 @@
-//! `mpi.h`: the hand-written preamble, and prototypes by cbindgen from declarations made of the table.
+//! `mpi.h` of both binary interfaces: the hand-written preambles, the constants of the standard's, and prototypes by cbindgen from declarations made of the table.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use crate::standard;
 use crate::table::{Function, Kind, c_element, rust_type};
 
 /// The whole text of `mpi.h`.
@@ -13,6 +14,19 @@ pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> 
     let preamble = fs::read_to_string(include.join("mpi_preamble.h"))?;
     let mut text = preamble;
     text.push_str(prototypes(functions)?.trim());
+    text.push_str("\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    Ok(text)
+}
+
+/// The whole text of the standard interface's `mpi.h`.
+pub fn standard_header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
+    let mut text = fs::read_to_string(include.join("standard_preamble.h"))?;
+    let table = fs::read_to_string(include.join("standard.table"))?;
+    let sections =
+        standard::parse(&table).map_err(|e| anyhow::anyhow!("include/standard.table:{e}"))?;
+    text.push_str(&standard::constants(&sections));
+    text.push_str("/* ---- Functions ---- */\n\n");
+    text.push_str(prototypes(&standard::declared(functions))?.trim());
     text.push_str("\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     Ok(text)
 }

@@ -14,6 +14,9 @@ mod constants;
 mod f08;
 mod fortran;
 mod matrix;
+#[path = "../../../include/standard.rs"]
+#[allow(missing_docs)]
+mod standard;
 #[path = "../../../include/table.rs"]
 #[allow(missing_docs)]
 mod table;
@@ -27,7 +30,10 @@ fn main() -> anyhow::Result<()> {
     };
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let functions = table::read(&include.join("mpi.table")).map_err(anyhow::Error::msg)?;
-    let mut files = vec![("mpi.h", c::header(&include, &functions)?)];
+    let mut files = vec![
+        ("mpi.h", c::header(&include, &functions)?),
+        ("standard/mpi.h", c::standard_header(&include, &functions)?),
+    ];
     files.extend(fortran::files(&include, &functions)?);
 
     let top = include.join("..");
@@ -42,7 +48,7 @@ fn main() -> anyhow::Result<()> {
         if check {
             stale.push(name);
         } else {
-            fs::create_dir_all(&out)?;
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(&out)))?;
             fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }

@@ -1,0 +1,44 @@
+"""The standard ABI: programs compiled with `ftmpicc -mpi-abi` run on libmpi_abi.so.1 and say the same as
+when they are compiled for the first interface."""
+
+from __future__ import annotations
+
+from . import build, conformance
+from .core import Setting, problem_of, run
+
+# Prints the numbers of the first interface; its like for the standard's is standard/values.c.
+FIRST_ONLY = {"constants"}
+# What they print contains numbers of ranks in special meaning, or of error classes.
+NUMBERS_DIFFER = {"errors", "topologies"}
+
+
+def standard(setting: Setting, short: bool = False) -> None:
+    """All programs of `standard/`, `conformance/` and `random/` in C."""
+    if not setting.ready():
+        return
+    sources = [s for folder in ("standard", "conformance", "random") for s in build.sources(folder)]
+    modes = conformance.modes(False)[:1] if short else conformance.modes(False)
+    for source in sources:
+        name = source.stem
+        if build.is_fortran(source) or name in FIRST_ONLY | set(conformance.EXIT_CODES) | conformance.ANY_ERROR:
+            continue
+        program, made = build.build(setting, source, standard=True)
+        if program is None:
+            setting.results.bad(f"{name} compiles for the standard ABI", made.last_words())
+            continue
+        expected = None
+        if source.parent.name != "standard" and name not in NUMBERS_DIFFER:
+            first, made = build.build(setting, source)
+            if first is None:
+                setting.results.bad(f"{name} compiles", made.last_words())
+                continue
+            expected = conformance.once(setting, first, 4, ["--protocol", "none"]).out
+        for label, options in modes:
+            outcome = conformance.once(setting, program, 4, options)
+            problem = problem_of(outcome)
+            if problem is None and expected is not None and outcome.out != expected:
+                problem = "differs from the first interface: " + conformance.difference(outcome.out, expected)
+            setting.results.check(f"standard ABI: {name} on 4, {label}", problem, f"{outcome.seconds:.1f} s")
+    linked = run(["ldd", setting.work / "bin-standard" / "values"], timeout=20).out
+    setting.results.check("standard ABI: programs ask for libmpi_abi.so.1 alone",
+                          None if "libmpi_abi.so.1 =>" in linked else linked.strip())
