@@ -18,6 +18,7 @@ pub mod event_store;
 mod faults;
 pub mod files;
 pub mod image_store;
+pub mod metrics;
 pub mod net;
 pub mod note;
 pub mod shell;

@@ -34,6 +34,9 @@ pub struct ServerArgs {
     /// End when the parent process ends; with its number, also if it ended before we looked.
     #[arg(long, value_name = "PID", num_args = 0..=1, default_missing_value = "0")]
     pub exit_with_parent: Option<i32>,
+    /// Tell the state at http://ADDRESS/metrics, in the text form of Prometheus.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
 }
 
 impl ServerArgs {

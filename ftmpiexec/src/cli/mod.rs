@@ -148,6 +148,9 @@ pub struct Cli {
     /// Write what happened as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Tell the state of the job at http://ADDRESS/metrics, in the text form of Prometheus
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
     /// `auto`: shared memory within a host; `tcp`: sockets everywhere
     #[arg(long, value_enum, default_value = "auto", value_name = "KIND")]
     pub transport: TransportChoice,
@@ -308,7 +311,7 @@ impl CommandLine {
         }
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
-        take!(storage_patience, ckpt_incremental);
+        take!(storage_patience, ckpt_incremental, metrics);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

@@ -48,6 +48,8 @@ pub struct Plan {
     pub ckpt_policy: Policy,
     /// Given by the user, or none.
     pub job_dir: Option<PathBuf>,
+    /// Where the state of the job is told over HTTP.
+    pub metrics: Option<std::net::SocketAddr>,
     /// Where the report goes.
     pub report: Option<PathBuf>,
     /// Sockets everywhere.
@@ -268,6 +270,7 @@ impl Plan {
             ckpt_policy: policy(cli)?,
             job_dir: cli.job_dir.clone(),
             report: cli.report.clone(),
+            metrics: cli.metrics,
             force_tcp: cli.transport == TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             max_restarts: cli.max_restarts,

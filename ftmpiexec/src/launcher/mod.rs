@@ -27,6 +27,7 @@ use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};
 use ftmpi_protocols::scheduler;
+use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::control::JobView;
 use ftmpi_wire::{Incarnation, Rank};
@@ -72,6 +73,8 @@ enum Event {
     Input(Vec<u8>),
     /// Somebody asks for images now.
     ImagesWanted(mpsc::UnboundedSender<String>),
+    /// Somebody wants to know the state of the job.
+    StateWanted(Question),
 }
 
 /// So much of a rank's stream is out.
@@ -206,6 +209,9 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         launcher
             .printer
             .say(format!("nobody can ask this job for images: no socket in its directory: {e}"));
+    }
+    if let Some(address) = launcher.plan.metrics {
+        launcher.tell_metrics(address)?;
     }
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
@@ -458,6 +464,10 @@ impl Launcher {
             }
             Event::Past(past) => self.past_is_known(past),
             Event::ImagesWanted(tell) => self.images_wanted(tell),
+            Event::StateWanted(question) => {
+                let report = self.recorder.report(&self.dispatcher, self.begin.elapsed(), 0);
+                let _ = question.send(serde_json::to_value(report).unwrap_or_default());
+            }
             Event::Printed { host, launch, bytes, read, upto } => {
                 if self.agents[host as usize].is_launch(launch) {
                     self.to_agent(host, ToAgent::OutputPrinted(bytes));

@@ -10,6 +10,7 @@ mod connection;
 mod core;
 
 use crate::event_store::EventStore;
+use crate::metrics;
 use crate::shell::{self, ServerArgs};
 use clap::Parser;
 use connection::Link;
@@ -75,6 +76,16 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let core = Rc::new(RefCell::new(Core::new(opened)));
+    let (_ask, mut questions) = match args.server.metrics {
+        Some(address) => {
+            let listening = metrics::listen(address, "ftmpi_event_logger");
+            (None, listening.map_err(anyhow::Error::msg)?.1)
+        }
+        None => {
+            let (ask, nobody_asks) = tokio::sync::mpsc::unbounded_channel();
+            (Some(ask), nobody_asks)
+        }
+    };
     args.server.announce(listener.local_addr()?)?;
 
     tokio::task::spawn_local(sync_regularly(core.clone(), args.sync_interval));
@@ -82,8 +93,16 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut next_conn = 0;
         loop {
+            let next = tokio::select! {
+                next = listener.next() => next,
+                Some(question) = questions.recv() => {
+                    let rejected = listener.rejected();
+                    let _ = question.send(core.borrow().status(started.elapsed(), rejected));
+                    continue;
+                }
+            };
             // Strangers are not worth a line each; their number is in the status.
-            let Ok(caller) = listener.next().await else { continue };
+            let Ok(caller) = next else { continue };
             match caller.purpose {
                 Purpose::Events { .. } => {
                     next_conn += 1;

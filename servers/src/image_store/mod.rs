@@ -9,6 +9,7 @@ mod ground;
 mod session;
 
 use crate::files::Files;
+use crate::metrics;
 use crate::shell::{self, PrivateDir, ServerArgs};
 use clap::Parser;
 use disk::Disk;
@@ -147,6 +148,16 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         bytes_sent: AtomicU64::new(0),
         rejected: AtomicU64::new(0),
     });
+    if let Some(address) = args.server.metrics {
+        let (_, mut questions) =
+            metrics::listen(address, "ftmpi_checkpoint_server").map_err(anyhow::Error::msg)?;
+        let server = server.clone();
+        tokio::spawn(async move {
+            while let Some(question) = questions.recv().await {
+                let _ = question.send(server.status());
+            }
+        });
+    }
     args.server.announce(listener.local_addr()?)?;
     let accepting = async {
         let mut next_conn = 0;
