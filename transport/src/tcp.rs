@@ -2,16 +2,20 @@
 //! non-blocking socket that the agent made. Only raw `send`/`recv` here.
 //!
 //! A frame is the 24-byte header, little-endian, and the payload. Small frames cost one system call
-//! on each side; payloads that are larger than what was read along with their header go straight to
+//! on each side, together with what a causal protocol puts before them; payloads that are larger than what was read along with their header go straight to
 //! where they are wanted.
 
 use crate::shm::Receiver;
 use ftmpi_wire::Header;
+use ftmpi_wire::header::Kind;
 use std::io;
 
 const BUFFER: usize = 64 << 10;
 /// Payloads that are shorter are copied through the buffer, so that one read may bring many frames.
 const DIRECT_MIN: u64 = 16 << 10;
+/// A piggyback of at most so many bytes waits for the frame that it belongs to, which is always pushed
+/// next: one system call for both.
+const AHEAD_MAX: u64 = 32 << 10;
 
 struct Incoming<T> {
     header: Header,
@@ -31,6 +35,9 @@ pub struct Channel<T> {
     trash: Box<[u8]>,
     header_sent: usize,
     head: [u8; Header::BYTES],
+    /// Goes out before the next frame, and how much of it has.
+    ahead: Vec<u8>,
+    ahead_sent: usize,
 }
 
 /// What a push or a poll found.
@@ -96,6 +103,8 @@ impl<T: Copy> Channel<T> {
             trash: Box::new([]),
             header_sent: 0,
             head: [0; Header::BYTES],
+            ahead: Vec::new(),
+            ahead_sent: 0,
         })
     }
 
@@ -120,14 +129,24 @@ impl<T: Copy> Channel<T> {
             *begun = true;
             self.head = head_of(header);
             self.header_sent = 0;
+            if header.kind == Kind::Piggyback && header.len <= AHEAD_MAX && self.ahead.is_empty() {
+                self.ahead.extend_from_slice(&self.head);
+                // SAFETY: by the caller.
+                let payload = unsafe { std::slice::from_raw_parts(payload, header.len as usize) };
+                self.ahead.extend_from_slice(payload);
+                *sent = header.len;
+                return Outcome::Done;
+            }
         }
         loop {
+            let ahead = &self.ahead[self.ahead_sent..];
             let head = &self.head[self.header_sent..];
             let left = (header.len - *sent) as usize;
             if head.is_empty() && left == 0 {
                 return Outcome::Done;
             }
             let parts = [
+                libc::iovec { iov_base: ahead.as_ptr().cast_mut().cast(), iov_len: ahead.len() },
                 libc::iovec { iov_base: head.as_ptr().cast_mut().cast(), iov_len: head.len() },
                 libc::iovec {
                     // SAFETY: `sent` ≤ `len`, and the caller gives `len` bytes.
@@ -137,15 +156,25 @@ impl<T: Copy> Channel<T> {
             ];
             // SAFETY: all-zero is a valid `msghdr`.
             let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-            message.msg_iov = parts.as_ptr().cast_mut();
-            message.msg_iovlen = 2;
+            let skipped = usize::from(ahead.is_empty());
+            message.msg_iov = parts[skipped..].as_ptr().cast_mut();
+            message.msg_iovlen = parts.len() - skipped;
             // SAFETY: the vector and what it points to live over the call.
             let result = unsafe {
                 libc::sendmsg(self.fd, &message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
             };
             match try_io(result) {
-                Ok(Some(count)) => {
-                    let of_head = count.min(head.len());
+                Ok(Some(mut count)) => {
+                    if !ahead.is_empty() {
+                        let of_ahead = count.min(ahead.len());
+                        count -= of_ahead;
+                        self.ahead_sent += of_ahead;
+                        if self.ahead_sent == self.ahead.len() {
+                            self.ahead.clear();
+                            self.ahead_sent = 0;
+                        }
+                    }
+                    let of_head = count.min(Header::BYTES - self.header_sent);
                     self.header_sent += of_head;
                     *sent += (count - of_head) as u64;
                 }
@@ -329,6 +358,40 @@ mod tests {
         assert_eq!(b.poll(&mut sink), Outcome::Lost);
     }
 
+    #[test]
+    fn a_piggyback_goes_out_with_the_frame_behind_it() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (mut a, mut b) = (
+            Channel::<()>::new_for_test(a.into_raw_fd()),
+            Channel::<()>::new_for_test(b.into_raw_fd()),
+        );
+        let mut sink = Collect { buffer: Vec::new(), limit: 1 << 20, got: Vec::new() };
+        let mut expected = Vec::new();
+        // Until the socket is full, in the middle of a piggyback, too.
+        for round in 0..60_u64 {
+            for (kind, size) in [(Kind::Piggyback, 90 + round * 300), (Kind::Eager, 40_000)] {
+                let payload: Vec<u8> = (0..size).map(|i| (i * 3 + round) as u8).collect();
+                let (flags, context, tag, ssn) = (0, 0, 1, Ssn(round));
+                let header = Header { kind, flags, context, tag, len: size, ssn };
+                let (mut begun, mut sent) = (false, 0);
+                // SAFETY: the payload lives over the loop.
+                while unsafe { a.push(&header, payload.as_ptr(), &mut begun, &mut sent) }
+                    != Outcome::Done
+                {
+                    b.poll(&mut sink);
+                }
+                if kind == Kind::Piggyback && round == 0 {
+                    assert_eq!(b.poll(&mut sink), Outcome::Nothing, "it waits");
+                }
+                expected.push((header, payload));
+            }
+        }
+        while sink.got.len() < expected.len() {
+            b.poll(&mut sink);
+        }
+        assert!(sink.got == expected);
+    }
+
     impl Channel<()> {
         fn new_for_test(fd: i32) -> Self {
             Self {
@@ -340,6 +403,8 @@ mod tests {
                 trash: Box::new([]),
                 header_sent: 0,
                 head: [0; Header::BYTES],
+                ahead: Vec::new(),
+                ahead_sent: 0,
             }
         }
     }
