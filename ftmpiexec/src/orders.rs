@@ -456,4 +456,8 @@ pub struct Counters {
     pub wave_wait_ns: u64,
     /// `HELD_FRAMES`
     pub held_frames: u64,
+    /// `PUTS_MEASURED`
+    pub puts_measured: u64,
+    /// `PUT_NS`
+    pub put_ns: u64,
 }

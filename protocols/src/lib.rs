@@ -3,7 +3,7 @@
 //! | module | machine |
 //! | --- | --- |
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
-//! | [`none`], [`pessimistic`], [`causal`], [`coordinated`] | the protocols |
+//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`coordinated`] | the protocols; `channel_memory` has its server beside it |
 //! | [`registry`] | their names |
 //! | [`received`], [`sender_log`], [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod causal;
+pub mod channel_memory;
 pub mod coordinated;
 pub mod dispatcher;
 pub mod event_log;

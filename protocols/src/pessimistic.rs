@@ -26,17 +26,22 @@ impl Pessimistic {
     /// `all`: every reception becomes a determinant; else only what replay needs.
     #[must_use]
     pub fn new(all: bool, clock: bool) -> Self {
+        Self::with_hooks(Hooks {
+            log_payload: true,
+            wildcard_matches: true,
+            all_matches: all,
+            outcomes: true,
+            clock,
+            sends: true,
+            logger: true,
+            ..Hooks::default()
+        })
+    }
+
+    /// The same discipline over what these hooks tell.
+    pub(crate) fn with_hooks(hooks: Hooks) -> Self {
         Self {
-            hooks: Hooks {
-                log_payload: true,
-                wildcard_matches: true,
-                all_matches: all,
-                outcomes: true,
-                clock,
-                sends: true,
-                logger: true,
-                ..Hooks::default()
-            },
+            hooks,
             recorder: Recorder::default(),
             shipper: Shipper::default(),
             commands: VecDeque::new(),

@@ -30,6 +30,9 @@ pub struct Hooks {
     pub piggyback: bool,
     /// Determinants go to an event logger.
     pub logger: bool,
+    /// Messages go to the receiver's memory and come from one's own: the peer at the other end of
+    /// every channel is a server that outlives ranks, and what it has stored need not be kept.
+    pub memory: bool,
     /// Coordinated waves: messages are counted on each channel, and a life that begins from an image
     /// finds in the images of all ranks together everything that was under way.
     pub channel_state: bool,

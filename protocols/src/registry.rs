@@ -1,6 +1,7 @@
 //! The protocols by name: adding one means one module and one line here.
 
 use crate::causal::{self, Causal, Piggyback};
+use crate::channel_memory;
 use crate::coordinated::{self, Coordinated};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
@@ -14,6 +15,7 @@ pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<
     Some(match config.name.as_str() {
         "none" => Box::new(NoProtocol),
         "pessimistic" => Box::new(Pessimistic::new(all, clock)),
+        "channel-memory" => Box::new(channel_memory::protocol(all, clock)),
         "causal" => Box::new(Causal::new(causal_settings(config)?, me, lives)),
         "coordinated" => match config.setting(coordinated::WAVE) {
             Some(coordinated::NONBLOCKING) => {
@@ -40,4 +42,4 @@ fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
 }
 
 /// All names, for help texts.
-pub const NAMES: &[&str] = &["none", "pessimistic", "causal", "coordinated"];
+pub const NAMES: &[&str] = &["none", "channel-memory", "pessimistic", "causal", "coordinated"];

@@ -1,15 +1,17 @@
-//! Event logger and checkpoint server: Tokio shells around the machines in `ftmpi_protocols`.
+//! Event logger, channel memory and checkpoint server: Tokio shells around the machines in `ftmpi_protocols`.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`checked`], [`files`] | small whole files, and the ways in which storage is changed |
 //! | [`client`] | what an agent asks of the servers |
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
+//! | [`channel_memory`], [`memory_store`] | the channel memory, which is an event logger as well, and its files |
 //! | [`image_store`] | the checkpoint server and its files |
 //! | [`note`] | what an image's container says beside the image |
 //! | [`shell`] | what both servers have in common |
 //! | [`net`] | socket settings |
 
+pub mod channel_memory;
 pub mod checked;
 pub mod client;
 pub mod event_logger;
@@ -18,6 +20,7 @@ pub mod event_store;
 mod faults;
 pub mod files;
 pub mod image_store;
+pub mod memory_store;
 pub mod metrics;
 pub mod net;
 pub mod note;

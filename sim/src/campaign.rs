@@ -39,15 +39,20 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         slow_logger: draw(3) == 2,
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
+        memories: (1 + seed as usize % 3, [0, 1, 4][draw(3) as usize]),
         breaks: [0, 0, 2, 6][draw(4) as usize],
         mutant,
         trace,
     };
     if choice.in_waves() {
         // No logger.
-        return Setup { slow_logger: false, logger_deaths: 0, power_loss: false, ..setup };
+        return Setup { slow_logger: false, logger_deaths: 0, power_loss: false, memories: (1, 0), ..setup };
     }
-    setup
+    if choice.has_memories() {
+        // What a loss of power takes from a memory is not made good (ARCHITECTURE.md).
+        return Setup { power_loss: false, ..setup };
+    }
+    Setup { memories: (1, 0), ..setup }
 }
 
 /// Runs one simulation and judges it.
@@ -62,6 +67,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             logger_deaths: 0,
             power_loss: false,
             breaks: 0,
+            memories: (setup.memories.0, 0),
             slow_logger: false,
             mutant: None,
             trace: false,

@@ -1,6 +1,7 @@
 //! Which protocol is under test, with which settings.
 
 use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
+use ftmpi_protocols::channel_memory;
 use ftmpi_protocols::coordinated::Coordinated;
 use ftmpi_protocols::coordinated::blocking::Blocking;
 use ftmpi_protocols::coordinated::nonblocking::NonBlocking;
@@ -13,6 +14,8 @@ use ftmpi_wire::{Incarnation, Rank};
 pub enum Choice {
     /// `pessimistic`
     Pessimistic,
+    /// `channel-memory`
+    ChannelMemory,
     /// `coordinated --wave blocking`
     Blocking,
     /// `coordinated --wave nonblocking`
@@ -36,8 +39,9 @@ pub enum Choice {
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Pessimistic,
+        Self::ChannelMemory,
         Self::Blocking,
         Self::Nonblocking,
         Self::Vcausal,
@@ -53,7 +57,9 @@ impl Choice {
     #[must_use]
     pub fn causal(self, all: bool) -> Option<Settings> {
         let (piggyback, logger) = match self {
-            Self::Pessimistic | Self::Blocking | Self::Nonblocking => return None,
+            Self::Pessimistic | Self::ChannelMemory | Self::Blocking | Self::Nonblocking => {
+                return None;
+            },
             Self::Vcausal => (Piggyback::Vcausal, true),
             Self::Manetho => (Piggyback::Manetho, true),
             Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),
@@ -71,6 +77,12 @@ impl Choice {
         matches!(self, Self::Blocking | Self::Nonblocking)
     }
 
+    /// Do messages go through channel memories?
+    #[must_use]
+    pub fn has_memories(self) -> bool {
+        self == Self::ChannelMemory
+    }
+
     /// Whether there is an event logger.
     #[must_use]
     pub fn has_logger(self) -> bool {
@@ -83,6 +95,7 @@ impl Choice {
         match self.causal(all) {
             None if self == Self::Blocking => Box::new(Coordinated::new(Blocking)),
             None if self == Self::Nonblocking => Box::new(Coordinated::new(NonBlocking)),
+            None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
             None => Box::new(Pessimistic::new(all, true)),
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
         }

@@ -30,6 +30,7 @@ pub mod choice;
 pub mod fiber;
 pub mod link;
 pub mod logger;
+pub mod memory;
 pub mod mutants;
 pub mod picture;
 pub mod programs;

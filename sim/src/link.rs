@@ -23,6 +23,8 @@ pub struct SimLink {
     /// The latest life of each peer that was heard of.
     lives: Vec<(Rank, Incarnation)>,
     mutant: Option<Mutant>,
+    /// The other end of every channel is a memory.
+    memories: bool,
     /// For a mutant: the messages that came whole.
     whole: BTreeSet<(Rank, Ssn)>,
 }
@@ -30,9 +32,9 @@ pub struct SimLink {
 impl SimLink {
     /// For rank `me`, whose coroutine stops by `stop`.
     #[must_use]
-    pub fn new(me: usize, stop: Stop, mutant: Option<Mutant>) -> Self {
+    pub fn new(me: usize, stop: Stop, mutant: Option<Mutant>, memories: bool) -> Self {
         let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { me, stop, landing, lives, mutant, whole }
+        Self { me, stop, landing, lives, mutant, memories, whole }
     }
 
     fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
@@ -144,7 +146,7 @@ impl Link for SimLink {
     }
 
     fn eager_limit(&self, _to: Rank) -> usize {
-        EAGER
+        if self.memories { usize::MAX } else { EAGER }
     }
 
     fn open(&mut self, peer: Rank, incarnation: Incarnation) {

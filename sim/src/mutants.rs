@@ -77,6 +77,14 @@ pub enum Mutant {
     SettledTooFar,
     /// Events of others are not put into the log before those that depend on them.
     WitnessForgotten,
+    /// A channel memory acknowledges and gives what it has not written.
+    MemoryTellsUnwritten,
+    /// A channel memory throws one message too many away.
+    MemoryCutsTooFar,
+    /// A channel memory that starts again gives messages in another order.
+    MemoryForgetsOrder,
+    /// A channel memory loses acknowledgements of matches.
+    MatchAckNotKept,
     /// The stable clocks that the logger tells are believed to be one higher.
     StableTooFar,
 }
@@ -114,6 +122,10 @@ impl Mutant {
             Self::WitnessForgotten | Self::StableTooFar => {
                 vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]
             }
+            Self::MemoryTellsUnwritten
+            | Self::MemoryCutsTooFar
+            | Self::MemoryForgetsOrder
+            | Self::MatchAckNotKept => vec![Choice::ChannelMemory],
             Self::ChannelNotClosed => vec![Choice::Blocking],
             Self::ChannelStateForgotten => vec![Choice::Nonblocking],
             mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],

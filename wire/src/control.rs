@@ -309,6 +309,13 @@ impl ProtocolConfig {
         self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
+    /// Whether messages go through stable memories instead of from rank to rank. These also are
+    /// the event loggers of their ranks.
+    #[must_use]
+    pub fn uses_memory(&self) -> bool {
+        self.name == "channel-memory"
+    }
+
     /// Whether determinants go to an event logger.
     #[must_use]
     pub fn uses_logger(&self) -> bool {

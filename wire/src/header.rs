@@ -26,6 +26,9 @@ pub enum Kind {
     /// What must be known before the next frame of this channel is looked at: the determinants that
     /// a causal protocol sends along with a message.
     Piggyback = 9,
+    /// From a channel memory: where the next frame stands in the order of all that was sent to the
+    /// reader. `tag` is the rank that sent it, `ssn` its place, counted from 1; no payload.
+    Place = 10,
 }
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
@@ -84,6 +87,7 @@ impl Header {
             7 => Kind::LogCut,
             8 => Kind::Protocol,
             9 => Kind::Piggyback,
+            10 => Kind::Place,
             _ => return Err(DecodeError::new("message header", "unknown kind of frame")),
         };
         if words[1] > Self::LEN_MAX {
@@ -125,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=9) {
+        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=10) {
             let words = [u64::from(kind) | u64::from(flags) << 8 | u64::from(context) << 16 | (tag as u32 as u64) << 32, len, ssn];
             prop_assert_eq!(Header::from_words(words).unwrap().to_words(), words);
         }

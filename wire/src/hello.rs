@@ -44,6 +44,16 @@ pub enum Purpose {
     Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
+    /// To a channel memory: frames for one rank follow, and, if that is the caller itself, all that
+    /// was sent to it comes back.
+    Memory {
+        /// Who calls.
+        from: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// Whose memory.
+        to: Rank,
+    },
 }
 
 /// The callee's answer.

@@ -75,6 +75,10 @@ pub mod word {
     pub const WAVE_WAIT_NS: usize = 88;
     /// Rank: frames that came behind a marker and waited for the image.
     pub const HELD_FRAMES: usize = 89;
+    /// Rank: messages whose way into a channel memory was measured.
+    pub const PUTS_MEASURED: usize = 90;
+    /// Rank: nanoseconds from each of these sends to the word that it is stored.
+    pub const PUT_NS: usize = 91;
 }
 
 /// What a rank is doing.

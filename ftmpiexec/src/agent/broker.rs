@@ -60,6 +60,14 @@ fn ordered(a: Peer, b: Peer) -> (Peer, Peer) {
 impl Agent {
     /// A rank of this host wants a channel.
     pub(super) fn open(&mut self, from: Peer, to: Peer, round: u32) {
+        if self.uses_memories() {
+            if self.broker.connecting.insert((from, to, round)) {
+                let directory = self.directory.subscribe();
+                let (key, events) = (self.key.clone(), self.events.clone());
+                tokio::spawn(connect_memory(from, to, round, key, directory, events));
+            }
+            return;
+        }
         let (known, host) = {
             let directory = self.directory.borrow();
             let index = to.0.index();
@@ -86,6 +94,11 @@ impl Agent {
         } else {
             self.broker.waiting.push((from, to));
         }
+    }
+
+    /// Do ranks speak to channel memories instead of one another?
+    fn uses_memories(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| job.view.protocol.uses_memory())
     }
 
     /// A rank of this host has said hello: serve who waited for it.
@@ -140,7 +153,7 @@ impl Agent {
     pub(super) fn hand_over_socket(&mut self, rank: Peer, peer: Peer, round: u32, socket: OwnedFd) {
         self.broker.connecting.remove(&(rank, peer, round));
         let stale = self.directory.borrow().incarnations.get(peer.0.index()) != Some(&peer.1);
-        if stale {
+        if stale && !self.uses_memories() {
             return;
         }
         if let Some(life) = self.life(rank.0, rank.1).filter(|life| life.is_talking()) {
@@ -338,6 +351,52 @@ async fn connect(
                     socket,
                 });
                 return;
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(RETRY_MOST);
+    }
+}
+
+/// Calls the memory of a rank until it answers or the caller's life is over.
+async fn connect_memory(
+    from: Peer,
+    to: Peer,
+    round: u32,
+    key: JobKey,
+    directory: watch::Receiver<Directory>,
+    events: mpsc::UnboundedSender<Event>,
+) {
+    let purpose = Purpose::Memory { from: from.0, incarnation: from.1, to: to.0 };
+    let mut pause = RETRY_FIRST;
+    loop {
+        let address = {
+            let directory = directory.borrow();
+            if directory.incarnations.get(from.0.index()) != Some(&from.1) {
+                return;
+            }
+            directory.event_loggers.get(to.0.index()).copied()
+        };
+        if events.is_closed() {
+            return;
+        }
+        if let Some(address) = address {
+            match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
+                Ok(stream) => {
+                    let Some(socket) = raw(stream) else { return };
+                    let _ = events.send(Event::Connected {
+                        rank: from.0,
+                        incarnation: from.1,
+                        peer: to.0,
+                        peer_incarnation: to.1,
+                        round,
+                        socket,
+                    });
+                    return;
+                }
+                Err(e) if matches!(e.problem, Problem::Stale) => return,
+                // Trouble that lasts shows in the connection for events, which is to the same server.
+                Err(_) => {}
             }
         }
         tokio::time::sleep(pause).await;

@@ -92,6 +92,8 @@ impl Page {
             channel_state_bytes: self.get(word::CHANNEL_STATE_BYTES),
             wave_wait_ns: self.get(word::WAVE_WAIT_NS),
             held_frames: self.get(word::HELD_FRAMES),
+            puts_measured: self.get(word::PUTS_MEASURED),
+            put_ns: self.get(word::PUT_NS),
         }
     }
 }

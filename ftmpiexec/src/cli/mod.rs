@@ -41,10 +41,12 @@ Servers that no line names run where ftmpiexec runs.
 Protocols (--protocol): pessimistic: no message leaves before the events that it depends on are in
 the event logger · causal: nobody waits, such events travel with the messages until they are there;
 --piggyback vcausal (quickest to choose; default), manetho or logon (choose fewest);
---event-logger off: no server, but whoever restarts asks all other ranks for its events
+--event-logger off: no server, but whoever restarts asks all other ranks for its events ·
+channel-memory: messages go through servers that store them, so ranks need no way to one another and
+a restart nothing from any rank; machine file: an event-logger is a channel memory then
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
-  kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s ·
+  kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=channel-memory,at=2s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
 Points: init, log-sent, log-acknowledged, ring-read, rendezvous, wave, image, replay (it begins),
 replay-step (an answer is repeated), finalize-begin, finalize, finalize-end, exit
@@ -98,8 +100,8 @@ pub struct Cli {
     #[arg(long, value_name = "PATH")]
     pub remote_path: Option<PathBuf>,
 
-    /// Fault tolerance: `pessimistic` and `causal` (log messages, restart only what failed; see
-    /// below), `coordinated` (images of all ranks in waves, all return to the last one) or `none`
+    /// Fault tolerance: `pessimistic`, `causal` and `channel-memory` (log messages, restart only what
+    /// failed; see below), `coordinated` (images of all ranks in waves, all return to the last one) or `none`
     #[arg(long, value_name = "NAME", default_value = "pessimistic")]
     pub protocol: String,
     /// causal: how the events that travel with messages are chosen
@@ -108,6 +110,9 @@ pub struct Cli {
     /// causal: without an event logger ranks hold one another's events
     #[arg(long, value_enum, value_name = "ON/OFF")]
     pub event_logger: Option<Switch>,
+    /// channel-memory: how many memories the ranks are spread over [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub channel_memories: Option<u32>,
     /// Waves of `coordinated`: `blocking` empties the channels and holds messages until the images
     /// are taken (default); `nonblocking` keeps what is under way and lets the program go on
     #[arg(long, value_enum, value_name = "KIND")]

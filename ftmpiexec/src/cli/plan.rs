@@ -38,6 +38,8 @@ pub struct Plan {
     pub program_of: Vec<u32>,
     /// The protocol.
     pub protocol: ProtocolConfig,
+    /// How many channel memories there are, if the machine file does not place them.
+    pub channel_memories: u32,
     /// Whether a failed rank can be restarted.
     pub fault_tolerant: bool,
     /// All ranks return to the last wave of images after a failure.
@@ -157,7 +159,7 @@ impl Plan {
             bail!("--restart: the job has {ranks} ranks, which cannot be changed (-n)");
         }
         for fixed in
-            ["env", "genv", "wdir", "protocol", "piggyback", "event_logger", "events", "wtime"]
+            ["env", "genv", "wdir", "protocol", "piggyback", "event_logger", "events", "wtime", "channel_memories"]
         {
             if line.gave(fixed) {
                 bail!(
@@ -264,6 +266,7 @@ impl Plan {
             programs,
             program_of,
             protocol,
+            channel_memories: cli.channel_memories.unwrap_or(1),
             fault_tolerant,
             coordinated,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
@@ -300,7 +303,7 @@ fn commitment(cli: &Cli, fault_tolerant: bool) -> anyhow::Result<Option<Commitme
     if !fault_tolerant || !cli.output.contains(&OutputChoice::Committed) {
         return Ok(None);
     }
-    if cli.protocol == "pessimistic" {
+    if ["pessimistic", "channel-memory"].contains(&cli.protocol.as_str()) {
         return Ok(Some(Commitment::Events));
     }
     if cli.ckpt == Switch::Off {

@@ -26,6 +26,7 @@ pub fn config(cli: &Cli) -> anyhow::Result<ProtocolConfig> {
     };
     set("piggyback", cli.piggyback.map(name_of), "causal")?;
     set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal")?;
+    set("channel-memories", cli.channel_memories.map(|n| n.to_string()), "channel-memory")?;
     set("wave", cli.wave.map(name_of), "coordinated")?;
     Ok(ProtocolConfig {
         name: name.to_owned(),
@@ -60,7 +61,7 @@ mod tests {
         for (line, says) in [
             ("x --piggyback logon ./p", "belongs to --protocol causal"),
             ("x --protocol none --event-logger on ./p", "belongs to --protocol causal"),
-            ("x --protocol casual ./p", "there is none, pessimistic, causal"),
+            ("x --protocol casual ./p", "there is none, channel-memory, pessimistic, causal"),
         ] {
             assert!(of(line).unwrap_err().to_string().contains(says), "{line}");
         }

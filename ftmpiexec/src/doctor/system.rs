@@ -68,7 +68,7 @@ fn installation() -> Finding {
         .iter()
         .map(|name| libraries.join(name))
         .chain(
-            ["ftmpi-event-logger", "ftmpi-checkpoint-server"]
+            ["ftmpi-event-logger", "ftmpi-channel-memory", "ftmpi-checkpoint-server"]
                 .iter()
                 .map(|name| programs.join(name)),
         )

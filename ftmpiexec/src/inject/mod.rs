@@ -62,6 +62,8 @@ pub enum ServerKind {
     EventLogger,
     /// Checkpoint server.
     CheckpointServer,
+    /// Channel memory, which also is the event logger of its ranks.
+    ChannelMemory,
 }
 
 impl ServerKind {
@@ -70,6 +72,7 @@ impl ServerKind {
         match self {
             Self::EventLogger => "event-logger",
             Self::CheckpointServer => "checkpoint-server",
+            Self::ChannelMemory => "channel-memory",
         }
     }
 }
@@ -193,9 +196,11 @@ impl Fault {
                             let kind = match name {
                                 "event-logger" => ServerKind::EventLogger,
                                 "checkpoint-server" => ServerKind::CheckpointServer,
+                                "channel-memory" => ServerKind::ChannelMemory,
                                 _ => {
                                     return Err(wrong(
-                                        "servers are event-logger and checkpoint-server",
+                                        "servers are event-logger, checkpoint-server and \
+                                         channel-memory",
                                     ));
                                 }
                             };

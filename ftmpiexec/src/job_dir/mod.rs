@@ -13,7 +13,7 @@
 //! | `input` | what was read of standard input |
 //! | `lock` | locked while a launcher uses the directory |
 //! | `control` | socket of that launcher ([`crate::launcher`]) |
-//! | `event-logger-N`, `checkpoint-server-N` | the servers' own |
+//! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
 
 pub mod plan_file;
 pub mod progress;
@@ -213,6 +213,7 @@ fn make_room(path: &Path) -> anyhow::Result<()> {
         ["plan", "progress", "input", "control"].contains(&name)
             || name.starts_with("event-logger-")
             || name.starts_with("checkpoint-server-")
+            || name.starts_with("channel-memory-")
     };
     let about = || format!("the job directory {}", path.display());
     let entries: Vec<_> = std::fs::read_dir(path)

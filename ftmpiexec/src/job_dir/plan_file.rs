@@ -95,9 +95,13 @@ impl Saved {
     /// # Errors
     /// It names another number of servers.
     pub fn move_servers(&mut self, machines: &[Machine]) -> anyhow::Result<()> {
-        for kind in [ServerKind::EventLogger, ServerKind::CheckpointServer] {
+        for kind in
+            [ServerKind::EventLogger, ServerKind::ChannelMemory, ServerKind::CheckpointServer]
+        {
             let named = machines.iter().filter(|machine| match kind {
-                ServerKind::EventLogger => machine.event_logger.is_some(),
+                ServerKind::EventLogger | ServerKind::ChannelMemory => {
+                    machine.event_logger.is_some()
+                }
                 ServerKind::CheckpointServer => machine.checkpoint_server.is_some(),
             });
             let hosts: Vec<String> = named.map(|machine| machine.name.clone()).collect();

@@ -779,6 +779,11 @@ impl Launcher {
         for agent in &mut self.agents {
             agent.kill_hard();
         }
+        if self.plan.report.is_some() {
+            for state in self.servers.memory_states(&self.key).await {
+                self.recorder.memory_says(&state);
+            }
+        }
         self.servers.stop(keep).await;
         if let Some(text) = text {
             self.printer.say(text);

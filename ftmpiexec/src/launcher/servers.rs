@@ -11,7 +11,7 @@ use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Rank;
 use rustix::process::Pid;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -28,6 +28,8 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// A server that was asked to end may need this long for its last sync.
 const ASK_LIMIT: Duration = Duration::from_secs(4);
+/// Asking a server for its figures.
+const STATE_LIMIT: Duration = Duration::from_secs(2);
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 /// A server that ran this long starts with a clean record.
 const GOOD_RUN: Duration = Duration::from_secs(10);
@@ -100,7 +102,11 @@ impl Servers {
         if let Some(job_dir) = job_dir {
             let images = plan.ckpt_interval.is_some();
             let wanted = [
-                (ServerKind::EventLogger, plan.protocol.uses_logger()),
+                (
+                    ServerKind::EventLogger,
+                    plan.protocol.uses_logger() && !plan.protocol.uses_memory(),
+                ),
+                (ServerKind::ChannelMemory, plan.protocol.uses_memory()),
                 (ServerKind::CheckpointServer, images),
             ];
             let before = plan.continued.as_ref().map_or(&[][..], |past| &past.saved.servers);
@@ -182,6 +188,7 @@ impl Servers {
         let program = match server.kind {
             ServerKind::EventLogger => "ftmpi-event-logger",
             ServerKind::CheckpointServer => "ftmpi-checkpoint-server",
+            ServerKind::ChannelMemory => "ftmpi-channel-memory",
         };
         let listen = server.address.map_or_else(
             || if self.listen_everywhere { "0.0.0.0:0".into() } else { "127.0.0.1:0".to_owned() },
@@ -196,7 +203,7 @@ impl Servers {
             "--dir".to_owned(),
             server.directory.display().to_string(),
         ];
-        if server.kind == ServerKind::EventLogger
+        if server.kind != ServerKind::CheckpointServer
             && let Some(delay) = self.logger_delay
         {
             arguments.extend(["--delay".to_owned(), format!("{}ms", delay.as_millis())]);
@@ -267,21 +274,24 @@ impl Servers {
         self.servers.iter().all(|server| server.address.is_some())
     }
 
-    /// Event logger and checkpoint server of each rank.
+    /// Event logger (or channel memory, which is one) and checkpoint server of each rank.
     pub fn addresses(
         &self,
         seen: impl Fn(SocketAddr) -> SocketAddr,
     ) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
-        let of = |kind: ServerKind| {
+        let of = |kinds: &[ServerKind]| {
             let mut addresses = vec![None; self.size];
-            for server in self.servers.iter().filter(|server| server.kind == kind) {
+            for server in self.servers.iter().filter(|server| kinds.contains(&server.kind)) {
                 for rank in &server.serves {
                     addresses[rank.index()] = server.address.map(&seen);
                 }
             }
             addresses.into_iter().flatten().collect()
         };
-        (of(ServerKind::EventLogger), of(ServerKind::CheckpointServer))
+        (
+            of(&[ServerKind::EventLogger, ServerKind::ChannelMemory]),
+            of(&[ServerKind::CheckpointServer]),
+        )
     }
 
     /// Kills all servers of this kind; they are restarted as if they had died by themselves.
@@ -291,6 +301,22 @@ impl Servers {
                 let _ = kill.send(Manner::Kill);
             }
         }
+    }
+
+    /// What the channel memories say of themselves.
+    pub async fn memory_states(&self, key: &JobKey) -> Vec<serde_json::Value> {
+        let mut states = Vec::new();
+        let memories = self.servers.iter().filter(|s| s.kind == ServerKind::ChannelMemory && s.up);
+        for address in memories.filter_map(|server| server.address) {
+            let address = match address.ip().is_unspecified() {
+                true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
+                false => address,
+            };
+            if let Ok(state) = ftmpi_servers::client::status(address, key, STATE_LIMIT).await {
+                states.push(state);
+            }
+        }
+        states
     }
 
     /// The job is over: returns when they are gone and write no more. `keep`: what they have is needed.
@@ -402,7 +428,8 @@ fn of_kind(
     size: usize,
 ) -> anyhow::Result<Vec<Server>> {
     let duty = |machine: &Machine| match kind {
-        ServerKind::EventLogger => machine.event_logger.clone(),
+        // A line of the machine file that names an event logger places a memory as well.
+        ServerKind::EventLogger | ServerKind::ChannelMemory => machine.event_logger.clone(),
         ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
     };
     let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
@@ -418,8 +445,11 @@ fn of_kind(
     let mut rest: Vec<usize> =
         (0..servers.len()).filter(|index| servers[*index].1 == ServerDuty::Rest).collect();
     if rest.is_empty() && claims.iter().any(Option::is_none) {
-        rest.push(servers.len());
-        servers.push((new(None, servers.len()), ServerDuty::Rest));
+        let wanted = if kind == ServerKind::ChannelMemory { plan.channel_memories } else { 1 };
+        for _ in 0..wanted {
+            rest.push(servers.len());
+            servers.push((new(None, servers.len()), ServerDuty::Rest));
+        }
     }
     for (rank, claim) in claims.iter().enumerate() {
         let index = claim.unwrap_or_else(|| rest[rank % rest.len()]);

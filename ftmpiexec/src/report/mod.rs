@@ -28,6 +28,7 @@ pub struct RunReport {
     messages: Messages,
     piggyback: Piggyback,
     event_logger: EventLogger,
+    channel_memories: ChannelMemories,
     recovered: Vec<Recovered>,
     logs: Logs,
     servers_restarted: u32,
@@ -103,6 +104,23 @@ struct Piggyback {
     held_events: u64,
 }
 
+/// What the memories told at the end of the job (since each of them was last started), and what ranks
+/// measured.
+#[derive(Debug, Default, Clone, Serialize)]
+struct ChannelMemories {
+    count: u64,
+    records: u64,
+    stored_bytes: u64,
+    /// Bytes that left main memory before their reader took them, and that were read from files.
+    spilled_bytes: u64,
+    reread_bytes: u64,
+    /// Bytes in their files at the end.
+    file_bytes: u64,
+    /// From a send to the word that it is stored.
+    puts_measured: u64,
+    put_ms_mean: f64,
+}
+
 #[derive(Debug, Default, Serialize)]
 struct EventLogger {
     /// Batches whose way there and back was measured.
@@ -156,6 +174,7 @@ pub struct Recorder {
     image_bytes: u64,
     images_failed: u64,
     servers_failed: u32,
+    memories: ChannelMemories,
 }
 
 fn seconds(time: Duration) -> f64 {
@@ -188,6 +207,7 @@ impl Recorder {
             waves_void: 0,
             coordinated: plan.coordinated,
             image_bytes: 0,
+            memories: ChannelMemories::default(),
             images_failed: 0,
             servers_failed: 0,
         }
@@ -297,6 +317,19 @@ impl Recorder {
     }
 
     /// The whole.
+    /// What a channel memory says of itself.
+    pub fn memory_says(&mut self, state: &serde_json::Value) {
+        let of = |name: &str| state["memory"][name].as_u64().unwrap_or(0);
+        let memories = &mut self.memories;
+        memories.count += 1;
+        memories.records += of("records");
+        memories.stored_bytes += of("bytes");
+        memories.spilled_bytes += of("spilled_bytes");
+        memories.reread_bytes += of("reread_bytes");
+        memories.file_bytes += of("file_bytes");
+    }
+
+    /// Everything, for the file of the report.
     pub fn report(&self, dispatcher: &Dispatcher, wall: Duration, exit_code: i32) -> RunReport {
         let sum = |of: fn(&Counters) -> u64| self.latest.iter().map(of).sum::<u64>();
         let mean = |values: &[u64]| {
@@ -372,6 +405,13 @@ impl Recorder {
                 build_ms: milliseconds(Duration::from_nanos(sum(|c| c.piggyback_build_ns))),
                 merge_ms: milliseconds(Duration::from_nanos(sum(|c| c.piggyback_merge_ns))),
                 held_events: sum(|c| c.held_events),
+            },
+            channel_memories: ChannelMemories {
+                puts_measured: sum(|c| c.puts_measured),
+                put_ms_mean: milliseconds(Duration::from_nanos(
+                    sum(|c| c.put_ns) / sum(|c| c.puts_measured).max(1),
+                )),
+                ..self.memories.clone()
             },
             event_logger: EventLogger {
                 round_trips: sum(|c| c.logger_round_trips),

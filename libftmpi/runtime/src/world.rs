@@ -61,6 +61,8 @@ pub struct World {
     /// For each peer, its latest life that we know, and how often the connection to that life was
     /// lost: sockets of earlier rounds are over, whichever side noticed first.
     rounds: Vec<(Incarnation, u32)>,
+    /// At the other end of every channel is a channel memory, which has no lives.
+    memories: bool,
     pub(crate) image_due: Option<(ImageNo, i32)>,
     /// The agent wants everything to be made stable.
     settle_due: bool,
@@ -137,6 +139,7 @@ impl World {
             until_control: CONTROL_EVERY,
             asked: Vec::new(),
             rounds: vec![(Incarnation(0), 0)],
+            memories: false,
             image_due: None,
             settle_due: false,
             all_finalized: false,
@@ -201,6 +204,7 @@ impl World {
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
         self.rounds = job.incarnations.iter().map(|&life| (life, 0)).collect();
+        self.memories = job.protocol.uses_memory();
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
         self.job = Some(job);
     }
@@ -254,6 +258,12 @@ impl World {
                     }
                     self.watch(fd);
                     sink.logger_up();
+                }
+            }
+            ToRank::PeerRestarted { rank, host, .. } if self.memories => {
+                let job = self.job.as_mut();
+                if let Some(known) = job.and_then(|job| job.host_of.get_mut(rank.index())) {
+                    *known = host;
                 }
             }
             ToRank::PeerRestarted { rank, incarnation, host } => {
@@ -318,8 +328,10 @@ impl World {
             passed.iter().for_each(|&fd| close(fd));
             return;
         }
-        // News of the new life may come with its channel.
-        self.part(sink, peer, incarnation);
+        if !self.memories {
+            // News of the new life may come with its channel.
+            self.part(sink, peer, incarnation);
+        }
         if let ChannelKind::Tcp { round } = kind {
             let current = self.rounds[peer.index()].1;
             if round < current {
@@ -555,8 +567,12 @@ impl Link for World {
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
         match self.send_on[to.index()].map(|index| &self.ways[index].channel) {
+            // A memory takes everything at once.
+            Some(Channel::Tcp(_)) if self.memories => usize::MAX,
             Some(Channel::Tcp(_)) => EAGER_TCP,
-            _ => EAGER_SHM,
+            Some(Channel::Shm { .. }) => EAGER_SHM,
+            None if self.memories => usize::MAX,
+            None => EAGER_SHM,
         }
     }
 
@@ -779,6 +795,8 @@ impl Link for World {
         page.set(word::CHANNEL_STATE_BYTES, c.channel_state_bytes);
         page.set(word::WAVE_WAIT_NS, c.wave_wait_ns);
         page.set(word::HELD_FRAMES, c.held_frames);
+        page.set(word::PUTS_MEASURED, c.puts_measured);
+        page.set(word::PUT_NS, c.put_ns);
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {

@@ -18,7 +18,8 @@ use core::Core;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
@@ -43,7 +44,7 @@ pub struct EventLoggerArgs {
 }
 
 /// `50ms`, `2s`, `1.5s`
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.strip_suffix("ms") {
         Some(number) => (number, 1e-3),
         None => (text.strip_suffix('s').unwrap_or(text), 1.0),
@@ -65,17 +66,65 @@ pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
     tokio::task::LocalSet::new().block_on(&runtime, serve(args))
 }
 
+/// Events, kept within a process that may have other duties as well (a channel memory).
+#[derive(Clone)]
+pub(crate) struct Service {
+    core: Rc<RefCell<Core>>,
+    next_conn: Rc<Cell<u64>>,
+    started: Instant,
+    delay: Duration,
+}
+
+impl Service {
+    /// Opens the directory and begins to sync it from time to time; on the local set of tasks.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn begin(dir: &Path, delay: Duration, sync: Duration) -> anyhow::Result<Self> {
+        let mut opened = EventStore::open(dir)?;
+        for line in opened.lines.drain(..) {
+            shell::say(NAME, line);
+        }
+        let core = Rc::new(RefCell::new(Core::new(opened)));
+        tokio::task::spawn_local(sync_regularly(core.clone(), sync));
+        Ok(Self { core, next_conn: Rc::default(), started: Instant::now(), delay })
+    }
+
+    /// Serves a caller that has events ([`Purpose::Events`]).
+    pub(crate) fn serve(&self, caller: Authenticated) {
+        self.next_conn.set(self.next_conn.get() + 1);
+        let conn = ConnId(self.next_conn.get());
+        tokio::task::spawn_local(converse(self.core.clone(), conn, caller, self.delay));
+    }
+
+    /// Answers when everything that was written before the question is durable.
+    pub(crate) async fn answer_when_durable(&self, caller: Authenticated) {
+        tell_when_durable(self.core.clone(), caller).await;
+    }
+
+    /// What it has done.
+    pub(crate) fn status(&self, rejected: u64) -> serde_json::Value {
+        self.core.borrow().status(self.started.elapsed(), rejected)
+    }
+
+    /// The process ends.
+    pub(crate) fn finish(&self) -> std::io::Result<()> {
+        let last = {
+            let mut core = self.core.borrow_mut();
+            core.flush();
+            core.begin_round()
+        };
+        last.sync()
+    }
+}
+
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let mut opened = EventStore::open(&args.server.dir)?;
-    for line in opened.lines.drain(..) {
-        shell::say(NAME, line);
-    }
+    let service = Service::begin(&args.server.dir, args.delay, args.sync_interval)?;
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
-    let core = Rc::new(RefCell::new(Core::new(opened)));
     let (_ask, mut questions) = match args.server.metrics {
         Some(address) => {
             let listening = metrics::listen(address, "ftmpi_event_logger");
@@ -88,34 +137,29 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     };
     args.server.announce(listener.local_addr()?)?;
 
-    tokio::task::spawn_local(sync_regularly(core.clone(), args.sync_interval));
     let accepting = async {
-        let started = Instant::now();
-        let mut next_conn = 0;
         loop {
             let next = tokio::select! {
                 next = listener.next() => next,
                 Some(question) = questions.recv() => {
                     let rejected = listener.rejected();
-                    let _ = question.send(core.borrow().status(started.elapsed(), rejected));
+                    let _ = question.send(service.status(rejected));
                     continue;
                 }
             };
             // Strangers are not worth a line each; their number is in the status.
             let Ok(caller) = next else { continue };
             match caller.purpose {
-                Purpose::Events { .. } => {
-                    next_conn += 1;
-                    let conn = ConnId(next_conn);
-                    tokio::task::spawn_local(converse(core.clone(), conn, caller, args.delay));
-                }
+                Purpose::Events { .. } => service.serve(caller),
                 Purpose::Status => {
-                    let rejected = listener.rejected();
-                    let state = core.borrow().status(started.elapsed(), rejected).to_string();
+                    let state = service.status(listener.rejected()).to_string();
                     tokio::task::spawn_local(tell(caller, state));
                 }
                 Purpose::Durable => {
-                    tokio::task::spawn_local(tell_when_durable(core.clone(), caller));
+                    let service = service.clone();
+                    tokio::task::spawn_local(
+                        async move { service.answer_when_durable(caller).await },
+                    );
                 }
                 _ => {
                     let why = "this is an event logger".to_owned();
@@ -128,12 +172,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         why = ending => why?,
         () = accepting => unreachable!("it accepts for ever"),
     };
-    let last = {
-        let mut core = core.borrow_mut();
-        core.flush();
-        core.begin_round()
-    };
-    if let Err(error) = last.sync() {
+    if let Err(error) = service.finish() {
         anyhow::bail!("ends ({why}), but events could not be made durable: {error}");
     }
     Ok(())
@@ -154,12 +193,12 @@ async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated, 
     core.borrow_mut().forget(conn);
 }
 
-async fn refuse(caller: Authenticated, welcome: Welcome) {
+pub(crate) async fn refuse(caller: Authenticated, welcome: Welcome) {
     let Authenticated { mut stream, responder, .. } = caller;
     let _ = responder.answer(&mut stream, welcome).await;
 }
 
-async fn tell(caller: Authenticated, state: String) {
+pub(crate) async fn tell(caller: Authenticated, state: String) {
     let Authenticated { mut stream, responder, .. } = caller;
     let telling = async {
         if responder.answer(&mut stream, Welcome::Yes).await.is_ok() {

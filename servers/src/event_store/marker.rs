@@ -100,7 +100,7 @@ impl Marker {
 }
 
 /// Which boot of which system this is.
-pub(super) fn boot_id() -> String {
+pub(crate) fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_owned()
 }

@@ -53,6 +53,9 @@ impl World {
 
     /// A frame leaves.
     pub fn send(&mut self, from: usize, to: usize, header: Header, payload: Vec<u8>) {
+        if self.has_memories() {
+            return self.send_to_memory(from, to, header, payload);
+        }
         let a = (from, self.lives[from].incarnation);
         let Some(&(incarnation, way)) = self.lives[from].ways.get(&to) else { return };
         let b = (to, incarnation);

@@ -86,16 +86,19 @@ impl World {
         life.fiber = None;
         life.digest = None;
         life.cut.insert(life.incarnation, cut);
-        life.incarnation = life.incarnation.next();
+        let dead = life.incarnation;
+        life.incarnation = dead.next();
         let incarnation = life.incarnation;
         if let Some(conn) = life.logger.take() {
             let answers = self.logger.lost(conn);
             self.deliver_log(answers);
         }
+        self.life_leaves_memories(rank, dead);
         let delay = self.below(800);
         self.after(delay, Event::Start(rank));
         for other in 0..self.lives.len() {
-            if other != rank {
+            // (To memories lives of ranks make no difference.)
+            if other != rank && !self.has_memories() {
                 // Tell it when what the dead life sent can no longer come: the link ends its
                 // channels with the news.
                 let delay = cut - self.now + 1 + self.below(500);
@@ -186,7 +189,7 @@ thread_local! {
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let inner = setup.choice.make(setup.all_events, Rank(rank as u32), incarnations);
     let protocol = crate::mutants::protocol(inner, setup.mutant);
-    let link = SimLink::new(rank, stop, setup.mutant);
+    let link = SimLink::new(rank, stop, setup.mutant, setup.choice.has_memories());
     let mut engine = Engine::new(link, Rank(rank as u32), incarnations, protocol);
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();

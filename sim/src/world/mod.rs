@@ -4,6 +4,7 @@ use crate::arena::{Arena, outside};
 use crate::choice::Choice;
 use crate::fiber::{Fiber, Pause};
 use crate::logger::Logger;
+use crate::memory::Memories;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use crate::programs::Program;
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 mod channels;
 mod lives;
+mod memories;
 mod servers;
 mod waves;
 
@@ -68,6 +70,8 @@ pub struct Setup {
     pub logger_deaths: u32,
     /// At a quiet moment the logger's computer loses power.
     pub power_loss: bool,
+    /// How many channel memories there are, where the protocol has them, and how often one dies.
+    pub memories: (usize, u32),
     /// How often a channel breaks whose ends live on.
     pub breaks: u32,
     /// A deliberate bug.
@@ -158,6 +162,12 @@ enum Event {
     LoggerWrites,
     LoggerSyncs,
     LoggerDies,
+    /// A frame reaches a channel memory, or a rank from it.
+    AtMemory(ConnId, Header, Vec<u8>),
+    FromMemory(ConnId, Item),
+    MemoriesWrite,
+    MemoryDies,
+    MemoryHearsEnd(ConnId),
     PowerLoss,
     ChannelBreaks,
     /// A wave is to begin at this rank.
@@ -216,6 +226,7 @@ pub struct World {
     broken: BTreeMap<Ends, u32>,
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
     logger: Logger,
+    memories: Memories,
     crashes_left: u32,
     /// Of a coordinated job.
     waves: Option<Waves>,
@@ -263,6 +274,7 @@ impl World {
             broken: BTreeMap::new(),
             waiting: Vec::new(),
             logger: Logger::new(setup.mutant),
+            memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
             waves: setup.choice.in_waves().then(|| Waves::new(setup.ranks as u32)),
             rolling: false,
@@ -314,6 +326,10 @@ impl World {
         for _ in 0..world.setup.logger_deaths {
             let delay = world.below(6000);
             world.after(delay, Event::LoggerDies);
+        }
+        for _ in 0..world.setup.memories.1 {
+            let delay = world.below(6000);
+            world.after(delay, Event::MemoryDies);
         }
         for _ in 0..world.setup.breaks {
             let delay = world.below(6000);
@@ -459,7 +475,29 @@ impl World {
                 Some(to.0)
             }
             Event::Open { a, b } => {
-                self.connect(a, b);
+                if self.has_memories() {
+                    self.memory_opens(a, b.0);
+                } else {
+                    self.connect(a, b);
+                }
+                None
+            }
+            Event::AtMemory(conn, header, payload) => {
+                self.at_memory(conn, header, payload);
+                None
+            }
+            Event::FromMemory(conn, item) => self.from_memory(conn, item),
+            Event::MemoriesWrite => {
+                self.memories.write();
+                self.memories_speak();
+                None
+            }
+            Event::MemoryDies => {
+                self.memory_dies();
+                None
+            }
+            Event::MemoryHearsEnd(conn) => {
+                self.memories.lost(conn);
                 None
             }
             Event::Start(rank) => {
@@ -577,7 +615,11 @@ impl World {
                 None
             }
             Event::ChannelBreaks => {
-                self.channel_breaks();
+                if self.has_memories() {
+                    self.memory_connection_breaks();
+                } else {
+                    self.channel_breaks();
+                }
                 None
             }
             Event::PowerLoss => {

@@ -134,13 +134,13 @@ impl State {
             Token::Discard => {}
             Token::Held => self.held_landed(from),
             Token::Request(id) => {
-                if self.tracks() && from != self.me {
+                if self.tracks() && (from != self.me || self.hooks.memory) {
                     self.peers[from.index()].received.insert(header.ssn);
                 }
                 self.recv_done(id);
             }
             Token::Unexpected(id) => {
-                if self.tracks() && from != self.me {
+                if self.tracks() && (from != self.me || self.hooks.memory) {
                     self.peers[from.index()].received.insert(header.ssn);
                 }
                 let message = self.matcher.message_mut(id);
@@ -278,15 +278,22 @@ impl Sink for State {
         if self.waves.holding > 0 && self.is_held(from) {
             return self.hold_frame(from, header);
         }
+        if self.hooks.memory {
+            return self.arrive_from_memory(from, header);
+        }
         self.take_frame(from, header)
     }
 
     #[inline]
     fn landed(&mut self, from: Rank, header: &Header, token: Token) {
+        if self.hooks.memory {
+            return self.landed_from_memory(from, header, token);
+        }
         self.finish_landing(from, header, token);
     }
 
     fn aborted(&mut self, from: Rank, header: &Header, token: Token) {
+        let from = if self.hooks.memory { self.source_of_broken(from, header) } else { from };
         match token {
             Token::Discard => {}
             Token::Held => self.held_aborted(from),
@@ -376,6 +383,7 @@ impl State {
             Kind::Resume | Kind::LogCut | Kind::Protocol | Kind::Piggyback => {
                 self.control_landing(from, header)
             }
+            Kind::Place => self.discard(),
         }
     }
 }

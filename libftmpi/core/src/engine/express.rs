@@ -31,6 +31,7 @@ impl State {
     #[inline]
     fn may_express(&self, from: Rank) -> bool {
         self.short_way
+            && !self.hooks.memory
             && self.waves.holding == 0
             && self.matcher.is_empty()
             && self.awaited.is_empty()

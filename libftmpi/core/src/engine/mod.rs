@@ -15,6 +15,7 @@
 //! | `services` | one-sided requests of others: when they are served |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
+//! | `home` | channel memories: the one stream in, and where a rank stands in it |
 //! | `waves` | coordinated images: markers, what is held and kept, new lives of all ranks |
 
 // An envelope has many parts, and a struct of them would only be taken apart again.
@@ -22,6 +23,7 @@
 
 mod arrive;
 mod express;
+mod home;
 pub mod link;
 mod matching;
 mod outcome;
@@ -89,6 +91,8 @@ pub struct Counters {
     pub channel_state_bytes: u64,
     pub wave_wait_ns: u64,
     pub held_frames: u64,
+    pub puts_measured: u64,
+    pub put_ns: u64,
 }
 
 /// State of the way to a peer.
@@ -184,6 +188,8 @@ struct Snapshot {
     image: ImageNo,
     events: EventNo,
     received: Vec<Received>,
+    /// Place in the stream out of the rank's memory.
+    home: u64,
 }
 
 /// Everything but the link, so that the link can call it while it is being polled.
@@ -237,6 +243,7 @@ pub struct State {
     short_way: bool,
     waves: waves::Waves,
     services: services::Services,
+    home: home::Home,
 }
 
 /// The engine of one rank.
@@ -299,7 +306,8 @@ impl<L: Link> Engine<L> {
             unacknowledged: BTreeMap::new(),
             busy: Vec::new(),
             rebuild: Vec::new(),
-            wanted: Vec::new(),
+            // What comes, comes from one's own memory.
+            wanted: if hooks.memory { vec![me] } else { Vec::new() },
             snapshots: VecDeque::new(),
             to_logger: VecDeque::new(),
             logger: Logger::Absent,
@@ -318,6 +326,7 @@ impl<L: Link> Engine<L> {
             short_way: true,
             waves: waves::Waves::new(hooks.channel_state),
             services: services::Services::default(),
+            home: home::Home::default(),
         };
         Self {
             link,
@@ -561,7 +570,8 @@ impl<L: Link> Engine<L> {
             self.work();
             self.take_image_if_possible();
             self.settle_if_due();
-            if !self.is_repeating() {
+            // Recorded answers come at once; after the last of them somebody may have to send.
+            if !self.state.protocol.replaying() {
                 self.link.relax();
             }
         }
@@ -596,7 +606,7 @@ impl<L: Link> Engine<L> {
             }
             while let Some(peer) = state.wanted.pop() {
                 let p = &mut state.peers[peer.index()];
-                if p.way == Way::Absent && peer != state.me {
+                if p.way == Way::Absent && (peer != state.me || state.hooks.memory) {
                     p.way = Way::Asked;
                     self.link.open(peer, p.incarnation);
                 }

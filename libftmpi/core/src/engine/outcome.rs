@@ -35,6 +35,7 @@ impl<L: Link> Engine<L> {
     #[inline]
     pub fn wait(&mut self, id: ReqId) -> Completion {
         let first = match &self.state.requests.get(id.0).kind {
+            RequestKind::Recv { .. } if self.state.hooks.memory => Some(self.state.me),
             RequestKind::Recv { from: Source::Rank(rank), .. } => Some(*rank),
             _ => None,
         };

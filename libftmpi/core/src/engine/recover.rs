@@ -41,11 +41,11 @@ impl<L: Link> Engine<L> {
         state.to_logger.clear();
         for (index, &incarnation) in incarnations.iter().enumerate() {
             let rank = Rank(index as u32);
-            if rank != state.me {
+            if rank != state.me || state.hooks.memory {
                 state.forget_channel(rank);
                 let peer = &mut state.peers[index];
                 peer.incarnation = incarnation;
-                if peer.has_traffic() {
+                if peer.has_traffic() || rank == state.me {
                     state.want(rank);
                 }
             }
@@ -151,7 +151,8 @@ impl<L: Link> Engine<L> {
         let state = &mut self.state;
         let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
         let events = state.protocol.last_event();
-        state.snapshots.push_back(Snapshot { image, events, received });
+        let home = state.home.place;
+        state.snapshots.push_back(Snapshot { image, events, received, home });
     }
 
     /// The image was not taken after all, or was lost.
@@ -172,14 +173,19 @@ impl State {
         if incarnation > self.peers[rank.index()].incarnation {
             self.new_life_of(rank, incarnation);
         }
+        let memory = self.hooks.memory;
         let peer = &mut self.peers[rank.index()];
-        if incarnation != peer.incarnation
+        if (incarnation != peer.incarnation && !memory)
             || matches!(peer.way, Way::Fresh | Way::Ready)
             || peer.channel.broken
         {
             return;
         }
-        let mut payload = control::encode(&peer.received.to_wire());
+        let mut payload = if memory {
+            self.word_to_memory(rank)
+        } else {
+            control::encode(&peer.received.to_wire())
+        };
         self.protocol.resume(rank, &mut payload);
         let header = Header {
             kind: Kind::Resume,
@@ -190,6 +196,7 @@ impl State {
             ssn: Ssn(0),
         };
         let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
+        let peer = &mut self.peers[rank.index()];
         peer.resume = Some(Out {
             frame,
             owned: Some(payload),
@@ -230,6 +237,7 @@ impl State {
         peer.absent_life = true;
         peer.has = Received::default();
         peer.piggyback_frame = None;
+        self.forget_measure();
         self.protocol.on_parted(rank);
         let peer = &mut self.peers[rank.index()];
         let queue = std::mem::take(&mut peer.queue);
@@ -247,7 +255,11 @@ impl State {
 
     /// A peer begins a new life.
     pub(super) fn new_life_of(&mut self, rank: Rank, incarnation: Incarnation) {
-        if incarnation <= self.peers[rank.index()].incarnation || rank == self.me {
+        if incarnation <= self.peers[rank.index()].incarnation
+            || rank == self.me
+            || self.hooks.memory
+        {
+            // (Channels to memories outlive the lives of ranks.)
             return;
         }
         self.peers[rank.index()].incarnation = incarnation;
@@ -275,6 +287,14 @@ impl State {
         let peer = &mut self.peers[rank.index()];
         if peer.log.cut_at().exceeds(&has) {
             let (me, cut) = (self.me, peer.log.cut_at().contiguous());
+            if self.hooks.memory {
+                self.failure = Some(format!(
+                    "the channel memory of rank {rank} has lost messages {} to {cut} of rank {me}, \
+                     which it had stored: its files are lost or damaged",
+                    has.contiguous().next(),
+                ));
+                return;
+            }
             self.failure = Some(format!(
                 "rank {rank} cannot be recovered: it restarted from a state that lacks messages \
                  {} to {cut} of rank {me}, which were cut from the log because newer images of \
@@ -325,7 +345,8 @@ impl State {
             .iter()
             .filter(|entry| {
                 !peer.has.contains(entry.ssn)
-                    || (entry.flags & FLAG_SYNC != 0
+                    || (!self.hooks.memory
+                        && entry.flags & FLAG_SYNC != 0
                         && self.unacknowledged.contains_key(&(rank, entry.ssn)))
             })
             .map(|entry| {
@@ -347,6 +368,7 @@ impl State {
             .range((rank, Ssn(0))..=(rank, Ssn(u64::MAX)))
             .map(|(&(_, ssn), _)| ssn)
             .filter(|&ssn| ssn <= log.cut_at().contiguous() && log.get(ssn).is_none())
+            .filter(|_| !self.hooks.memory)
             .collect();
         for ssn in forgotten {
             let kind = Kind::RequestToSend;
@@ -378,6 +400,11 @@ impl State {
         for request in requests.into_values() {
             self.send_is_out(request);
         }
+        if self.hooks.memory {
+            let peer = &mut self.peers[rank.index()];
+            peer.log.cut(&peer.has, &mut self.memory);
+            self.repeat_acknowledgements(rank);
+        }
     }
 
     /// A peer's oldest offered image has this much: the log may forget it.
@@ -385,6 +412,9 @@ impl State {
         if let Ok(wire) = control::decode::<WireReceived>(payload) {
             let received = Received::from_wire(&wire);
             self.peers[rank.index()].log.cut(&received, &mut self.memory);
+            if self.hooks.memory {
+                self.put_confirmed(rank);
+            }
         }
     }
 
@@ -398,6 +428,11 @@ impl State {
             return;
         }
         self.protocol.on_oldest_image(front.events);
+        if self.hooks.memory {
+            let place = front.home;
+            self.cut_home(place);
+            return self.commands_to_queues();
+        }
         let cuts: Vec<_> = front
             .received
             .iter()

@@ -69,6 +69,9 @@ impl<L: Link> Engine<L> {
             payload.store_away(state.memory.bytes_mut(block));
             payload = UserPtr::own(state.memory.bytes(block));
             state.peers[to.index()].log.keep(ssn, context, tag, 0, block);
+            if state.hooks.memory {
+                state.measure_put(to, ssn);
+            }
         }
         if self.link.push(to, &mut frame) == Push::Done {
             state.peers[to.index()].channel.sent += 1;
@@ -114,15 +117,22 @@ impl<L: Link> Engine<L> {
                 // From here on it may grow to twice as much before we wait again.
                 self.state.log_limit = self.state.log_limit.saturating_mul(2);
                 self.link.tell(FromRank::Say {
-                    text: format!(
-                        "its sender log holds {megabytes} MiB and no image has let it be cut for a \
-                         minute; if memory runs out, take images more often (--ckpt-interval) or \
-                         find out why they fail"
-                    ),
+                    text: if self.state.hooks.memory {
+                        format!(
+                            "{megabytes} MiB that it sent have been waiting for channel memories for \
+                             a minute; are their disks full or too slow?"
+                        )
+                    } else {
+                        format!(
+                            "its sender log holds {megabytes} MiB and no image has let it be cut for \
+                             a minute; if memory runs out, take images more often (--ckpt-interval) \
+                             or find out why they fail"
+                        )
+                    },
                 });
                 return;
             }
-            if now - asked > ASK_EVERY_S {
+            if now - asked > ASK_EVERY_S && !self.state.hooks.memory {
                 asked = now;
                 let bytes = self.state.memory.held();
                 self.link.tell(FromRank::LogFull { bytes });
@@ -170,7 +180,7 @@ impl<L: Link> Engine<L> {
     ) -> Option<ReqId> {
         self.state.counters.messages_sent += 1;
         self.state.counters.bytes_sent += typed::send_len(&data) as u64;
-        let request = if to == self.state.me {
+        let request = if to == self.state.me && !self.state.hooks.memory {
             self.state.send_to_self(ssn, data, context, tag, flags)
         } else if self.state.hooks.log_payload {
             let limit = self.link.eager_limit(to);
@@ -290,6 +300,21 @@ impl State {
         eager_limit: usize,
     ) -> Option<ReqId> {
         let sync = flags & FLAG_SYNC != 0;
+        if self.hooks.memory {
+            let stored = self.peers[to.index()].has.contains(ssn);
+            if stored && (!sync || self.was_early(to, ssn)) {
+                return None;
+            }
+            if stored {
+                // The memory has it, and the acknowledgement comes from ours.
+                let request = self.new_send(true);
+                self.unacknowledged.insert((to, ssn), request);
+                self.send_is_out(request);
+                return Some(request);
+            }
+            self.measure_put(to, ssn);
+        }
+        let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = typed::send_len(&data);
         let block = self.memory.take(len);
         typed::pack_away(&data, self.memory.bytes_mut(block));
@@ -376,6 +401,14 @@ impl State {
 
     /// Queues a frame of the engine's own. Such frames reveal a match only where `gated`.
     pub(super) fn control_frame(&mut self, to: Rank, kind: Kind, ssn: Ssn, payload: Vec<u8>) {
+        if self.hooks.memory {
+            match kind {
+                Kind::SyncAck => self.keep_acknowledgement(to, ssn),
+                // What broke off is given again without being asked for.
+                Kind::ClearToSend => return,
+                _ => {}
+            }
+        }
         let gated = kind == Kind::SyncAck && self.hooks.sends;
         let after = if gated {
             match self.verdict(to, ssn) {
@@ -509,7 +542,12 @@ impl State {
 
     /// A synchronous send was matched.
     pub(super) fn acknowledged(&mut self, by: Rank, ssn: Ssn) {
-        let Some(id) = self.unacknowledged.remove(&(by, ssn)) else { return };
+        let Some(id) = self.unacknowledged.remove(&(by, ssn)) else {
+            if self.hooks.memory {
+                self.keep_early(by, ssn);
+            }
+            return;
+        };
         let request = self.requests.get_mut(id.0);
         if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
             *unacknowledged = false;

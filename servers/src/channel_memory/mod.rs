@@ -1,0 +1,175 @@
+//! The channel memory's shell: moves frames between connections, the machine and the files, and is the
+//! event logger of the same ranks.
+//!
+//! One thread. What arrives in one read is given to the machine frame by frame, written with as few
+//! system calls as there are ranks, and acknowledged once; only then does a reader get it. If nothing
+//! can be written (a full disk), nobody is read from until it can be again.
+
+mod connection;
+mod core;
+
+use crate::event_logger::{self, Service, parse_duration};
+use crate::event_store::boot_id;
+use crate::metrics;
+use crate::shell::{self, ServerArgs};
+use clap::Parser;
+use core::Core;
+use ftmpi_protocols::event_log::ConnId;
+use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_wire::hello::{Purpose, Welcome};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How this server calls itself.
+const NAME: &str = "ftmpi-channel-memory";
+/// Pause between two trials to write what could not be written.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Keeps what is sent to some ranks of one job, in order, and their non-deterministic events.
+/// ftmpiexec starts it by itself; start it by hand only to place it.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version)]
+pub struct ChannelMemoryArgs {
+    /// Common options.
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Hold back every acknowledgement of events for this long (fault injection): 50ms, 1s.
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
+    pub delay: Duration,
+    /// Sync files of events at most this often.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
+    pub sync_interval: Duration,
+    /// MiB of messages that may wait in main memory for their readers; the rest is read from disk.
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    pub memory_limit: u64,
+}
+
+/// Runs the server until it is asked to end.
+///
+/// # Errors
+/// It cannot start; one line says why.
+pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
+    shell::raise_descriptor_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, serve(args))
+}
+
+async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
+    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let dir = &args.server.dir;
+    // First the messages: their lock says that nobody else is here.
+    let limit = args.memory_limit.saturating_mul(1 << 20);
+    let core = Core::open(&dir.join("messages"), limit, &boot_id())?;
+    let core = Rc::new(RefCell::new(core));
+    let events = Service::begin(&dir.join("events"), args.delay, args.sync_interval)?;
+    let key = args.server.key()?;
+    let mut listener = Listener::bind(args.server.listen, key)
+        .await
+        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let (_ask, mut questions) = match args.server.metrics {
+        Some(address) => {
+            let listening = metrics::listen(address, "ftmpi_channel_memory");
+            (None, listening.map_err(anyhow::Error::msg)?.1)
+        }
+        None => {
+            let (ask, nobody_asks) = tokio::sync::mpsc::unbounded_channel();
+            (Some(ask), nobody_asks)
+        }
+    };
+    args.server.announce(listener.local_addr()?)?;
+
+    tokio::task::spawn_local(write_again(core.clone()));
+    let accepting = async {
+        let mut next_conn = 0;
+        loop {
+            let next = tokio::select! {
+                next = listener.next() => next,
+                Some(question) = questions.recv() => {
+                    let state = state(&events, &core, listener.rejected());
+                    let _ = question.send(state);
+                    continue;
+                }
+            };
+            let Ok(caller) = next else { continue };
+            match caller.purpose {
+                Purpose::Memory { .. } => {
+                    next_conn += 1;
+                    let conn = ConnId(next_conn);
+                    tokio::task::spawn_local(converse(core.clone(), conn, caller));
+                }
+                Purpose::Events { .. } => events.serve(caller),
+                Purpose::Status => {
+                    let state = state(&events, &core, listener.rejected());
+                    tokio::task::spawn_local(event_logger::tell(caller, state.to_string()));
+                }
+                Purpose::Durable => {
+                    let (core, events) = (core.clone(), events.clone());
+                    tokio::task::spawn_local(async move {
+                        match make_durable(&core).await {
+                            Ok(()) => events.answer_when_durable(caller).await,
+                            Err(why) => event_logger::refuse(caller, Welcome::No(why)).await,
+                        }
+                    });
+                }
+                _ => {
+                    let why = "this is a channel memory".to_owned();
+                    tokio::task::spawn_local(event_logger::refuse(caller, Welcome::No(why)));
+                }
+            }
+        }
+    };
+    let why = tokio::select! {
+        why = ending => why?,
+        () = accepting => unreachable!("it accepts for ever"),
+    };
+    core.borrow_mut().flush();
+    let last = core.borrow_mut().take_unsynced();
+    if let Err(error) = last.sync().and_then(|()| events.finish()) {
+        anyhow::bail!("ends ({why}), but what it has could not be made durable: {error}");
+    }
+    Ok(())
+}
+
+fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::Value {
+    let mut state = events.status(rejected);
+    state["server"] = NAME.into();
+    state["memory"] = core.borrow().status();
+    state
+}
+
+/// Serves one rank that puts something here or reads what is its own.
+async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
+    let Authenticated { mut stream, purpose, responder, .. } = caller;
+    let Purpose::Memory { from, incarnation, to } = purpose else { return };
+    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    let (welcome, woken) = core.borrow_mut().hello(conn, from, incarnation, to);
+    let accepted = welcome == Welcome::Yes;
+    if responder.answer(&mut stream, welcome).await.is_ok() && accepted {
+        let _ = stream.set_nodelay(true);
+        connection::serve(&core, conn, to, &woken, &mut stream).await;
+    }
+    core.borrow_mut().forget(conn);
+}
+
+async fn make_durable(core: &RefCell<Core>) -> Result<(), String> {
+    let unsynced = {
+        let mut core = core.borrow_mut();
+        core.flush();
+        if core.is_stuck() {
+            return Err("messages cannot be written; is the disk full?".into());
+        }
+        core.take_unsynced()
+    };
+    let outcome = tokio::task::spawn_blocking(move || unsynced.sync()).await;
+    outcome.map_err(|e| e.to_string())?.map_err(|e| format!("messages cannot be made durable: {e}"))
+}
+
+async fn write_again(core: Rc<RefCell<Core>>) {
+    loop {
+        tokio::time::sleep(RETRY).await;
+        if core.borrow().is_stuck() {
+            core.borrow_mut().flush();
+        }
+    }
+}

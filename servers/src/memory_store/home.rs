@@ -1,0 +1,302 @@
+//! What was sent to one rank: records in main memory that wait to be written or to be read, and files.
+
+use super::segment::{self, RECORD_BYTES};
+use crate::files::{Files, StoreFile};
+use anyhow::Context;
+use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
+use ftmpi_wire::Rank;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A file is closed when it is larger.
+const FILE_BYTES: u64 = 16 << 20;
+/// One of which nothing is needed is closed, to be removed, when it is larger.
+const CUT_BYTES: u64 = 1 << 20;
+/// Payloads that are larger are written from where they are.
+const DIRECT_MIN: usize = 16 << 10;
+/// Smaller ones are gathered into one write of so many bytes.
+const GATHER_BYTES: usize = 1 << 20;
+
+fn name(rank: Rank, last: u64) -> String {
+    format!("r{:010}-{last:020}.messages", rank.0)
+}
+
+pub(super) fn parse_name(name: &str) -> Option<(Rank, u64)> {
+    let (rank, last) = name.strip_prefix('r')?.strip_suffix(".messages")?.split_once('-')?;
+    Some((Rank(rank.parse().ok()?), last.parse().ok()?))
+}
+
+#[derive(Debug)]
+struct Part {
+    file: Arc<StoreFile>,
+    path: PathBuf,
+    /// The last place before it.
+    last: u64,
+    /// Where its records begin, and where they end.
+    begin: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    record: Record,
+    payload: Rc<[u8]>,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(super) struct Home {
+    rank: Rank,
+    /// Oldest first; the last is written to.
+    parts: Vec<Part>,
+    /// In no file yet.
+    unwritten: VecDeque<Held>,
+    /// In a file, and here for the reader.
+    held: VecDeque<Held>,
+    /// The last place that is written.
+    written: u64,
+    /// Where the next record to be read from a file lies: its place, its file, its byte.
+    cursor: Option<(u64, u64, u64)>,
+    unsynced: Vec<Arc<StoreFile>>,
+}
+
+impl Home {
+    pub fn new(rank: Rank) -> Self {
+        Self {
+            rank,
+            parts: Vec::new(),
+            unwritten: VecDeque::new(),
+            held: VecDeque::new(),
+            written: 0,
+            cursor: None,
+            unsynced: Vec::new(),
+        }
+    }
+
+    /// Reads what is there; what follows something unsound is set aside.
+    pub fn recover(
+        dir: &Path,
+        files: &Files,
+        rank: Rank,
+        lasts: BTreeSet<u64>,
+        machine: &mut Memory,
+        lines: &mut Vec<String>,
+    ) -> anyhow::Result<Option<Self>> {
+        let mut home = Self::new(rank);
+        let newest = lasts.last().copied();
+        let mut sound = true;
+        for last in lasts {
+            let path = dir.join(name(rank, last));
+            let about = || format!("messages in {}", path.display());
+            let bytes = std::fs::read(&path).with_context(about)?;
+            let first = home.parts.is_empty();
+            let header = segment::read_header(&bytes, rank, last);
+            let Some((summary, begin)) =
+                header.filter(|_| sound && (first || last == home.written))
+            else {
+                if Some(last) == newest && bytes.len() < segment::HEADER_BYTES {
+                    // Its first write never completed.
+                    files.remove(&path).with_context(about)?;
+                    continue;
+                }
+                lines.push(format!("{} is damaged and set aside", path.display()));
+                files.rename(&path, &path.with_extension("damaged")).with_context(about)?;
+                sound = false;
+                continue;
+            };
+            if first {
+                machine.restore(rank, &summary);
+            }
+            home.written = last;
+            let end = segment::scan(&bytes, begin, last + 1, |record| {
+                machine.found(rank, record);
+                home.written = record.place;
+            });
+            let file = files.open(&path).with_context(about)?;
+            if end < bytes.len() {
+                sound = Some(last) == newest;
+                lines.push(format!(
+                    "what was sent to rank {rank} ends in an unfinished or damaged write behind \
+                     message {}, which was cut off",
+                    home.written
+                ));
+                file.set_len(end as u64).with_context(about)?;
+            }
+            let file = Arc::new(file);
+            home.unsynced.push(file.clone());
+            let (begin, bytes) = (begin as u64, end as u64);
+            home.parts.push(Part { file, path, last, begin, bytes });
+        }
+        Ok((!home.parts.is_empty()).then_some(home))
+    }
+
+    pub fn append(&mut self, record: Record, payload: Rc<[u8]>) {
+        self.unwritten.push_back(Held { record, payload });
+    }
+
+    pub fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// Begins a file behind everything that is written.
+    fn begin_part(&mut self, dir: &Path, files: &Files, summary: &Summary) -> io::Result<()> {
+        let path = dir.join(name(self.rank, summary.last));
+        if path.exists() {
+            files.remove(&path)?;
+        }
+        let file = files.create(&path)?;
+        let head = segment::header(self.rank, summary);
+        if let Err(error) = file.write_all_at(&head, 0) {
+            let _ = files.remove(&path);
+            return Err(error);
+        }
+        let (file, begin) = (Arc::new(file), head.len() as u64);
+        self.unsynced.push(file.clone());
+        self.parts.push(Part { file, path, last: summary.last, begin, bytes: begin });
+        Ok(())
+    }
+
+    /// `summary`: of everything that was taken, which is all written when a further file begins.
+    pub fn flush(
+        &mut self,
+        dir: &Path,
+        files: &Files,
+        summary: impl Fn() -> Summary,
+    ) -> io::Result<u64> {
+        if self.parts.is_empty() {
+            self.begin_part(dir, files, &Summary::default())?;
+        }
+        while !self.unwritten.is_empty() {
+            let mut out = Vec::new();
+            let mut count = 0;
+            let mut direct = None;
+            for held in &self.unwritten {
+                count += 1;
+                out.extend_from_slice(&segment::record_head(&held.record, &held.payload));
+                if held.payload.len() >= DIRECT_MIN {
+                    direct = Some(held.payload.clone());
+                    break;
+                }
+                out.extend_from_slice(&held.payload);
+                if out.len() >= GATHER_BYTES {
+                    break;
+                }
+            }
+            let active = self.parts.last_mut().expect("there is one");
+            let at = active.bytes;
+            let written = active.file.write_all_at(&out, at).and_then(|()| match &direct {
+                Some(payload) => active.file.write_all_at(payload, at + out.len() as u64),
+                None => Ok(()),
+            });
+            if let Err(error) = written {
+                // If a part of it cannot be cut off, the next write covers it.
+                let _ = active.file.set_len(at);
+                return Err(error);
+            }
+            active.bytes += (out.len() + direct.map_or(0, |payload| payload.len())) as u64;
+            let file = active.file.clone();
+            if !self.unsynced.iter().any(|other| Arc::ptr_eq(other, &file)) {
+                self.unsynced.push(file);
+            }
+            self.held.extend(self.unwritten.drain(..count));
+            self.written = self.held.back().map_or(self.written, |held| held.record.place);
+        }
+        if self.parts.last().is_some_and(|part| part.bytes >= FILE_BYTES) {
+            self.begin_part(dir, files, &summary())?;
+        }
+        Ok(self.written)
+    }
+
+    /// Lets go of the oldest record in main memory; it is in its file.
+    pub fn spill(&mut self) -> Option<u64> {
+        self.held.pop_front().map(|held| held.payload.len() as u64)
+    }
+
+    /// What the reader has passed; how many bytes that were.
+    pub fn forget_before(&mut self, place: u64) -> u64 {
+        let mut bytes = 0;
+        while self.held.front().is_some_and(|held| held.record.place < place) {
+            bytes += self.spill().unwrap_or(0);
+        }
+        bytes
+    }
+
+    pub fn take_held(&mut self, place: u64) -> Option<(Record, Rc<[u8]>)> {
+        let held = self.held.pop_front()?;
+        if held.record.place != place {
+            self.held.push_front(held);
+            return None;
+        }
+        Some((held.record, held.payload))
+    }
+
+    /// A record out of its file.
+    pub fn read(&mut self, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
+        let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let known = self.cursor.take().filter(|cursor| cursor.0 == place);
+        let index = match known {
+            Some((_, last, _)) => self.parts.iter().position(|part| part.last == last),
+            None => self.parts.iter().rposition(|part| part.last < place),
+        };
+        let mut index = index.ok_or_else(|| damaged("what was sent first is gone"))?;
+        let mut at = known.map_or(self.parts[index].begin, |cursor| cursor.2);
+        loop {
+            let mut part = &self.parts[index];
+            if at >= part.bytes {
+                index += 1;
+                part = self.parts.get(index).ok_or_else(|| damaged("it ends before"))?;
+                at = part.begin;
+                continue;
+            }
+            let mut head = [0; RECORD_BYTES];
+            part.file.file().read_exact_at(&mut head, at)?;
+            let (record, crc) =
+                segment::read_head(&head).ok_or_else(|| damaged("a record's head changed"))?;
+            let end = at + RECORD_BYTES as u64 + record.header.len;
+            if record.place == place {
+                let mut payload = vec![0; record.header.len as usize];
+                part.file.file().read_exact_at(&mut payload, at + RECORD_BYTES as u64)?;
+                if !segment::fits(&head, &payload, crc) {
+                    return Err(damaged("a record's checksum does not match any more"));
+                }
+                self.cursor = Some((place + 1, part.last, end));
+                return Ok((record, payload.into()));
+            }
+            at = end;
+        }
+    }
+
+    pub fn cut(
+        &mut self,
+        dir: &Path,
+        files: &Files,
+        place: u64,
+        summary: &Summary,
+    ) -> io::Result<()> {
+        let active = self.parts.last();
+        if place >= self.written
+            && self.unwritten.is_empty()
+            && active.is_some_and(|part| part.bytes >= CUT_BYTES && part.last < summary.last)
+        {
+            self.begin_part(dir, files, summary)?;
+        }
+        while self.parts.get(1).is_some_and(|second| second.last <= place) {
+            let old = self.parts.remove(0);
+            self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
+            files.remove(&old.path)?;
+        }
+        Ok(())
+    }
+
+    pub fn take_unsynced(&mut self) -> Vec<Arc<StoreFile>> {
+        std::mem::take(&mut self.unsynced)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes).sum()
+    }
+}

@@ -1,0 +1,259 @@
+//! Files of a channel memory: for each rank what was sent to it, in order.
+//!
+//! Guarantees: a record counts as written when the system has taken all of it, and a process that
+//! starts on the directory again finds every such record of this boot of the system; what is in main
+//! memory is bounded: records that their reader has not taken stay there while there is room, and are
+//! read from their file otherwise; places that are cut go, file by file.
+
+mod home;
+mod segment;
+
+use crate::files::Files;
+use crate::shell::PrivateDir;
+use anyhow::{Context, bail};
+use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
+use ftmpi_wire::Rank;
+use home::Home;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What has been counted since the process began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records and bytes of payload that were stored.
+    pub records: u64,
+    #[allow(missing_docs)]
+    pub bytes: u64,
+    /// Bytes that left main memory before their reader took them.
+    pub spilled: u64,
+    /// Bytes that were read from files.
+    pub reread: u64,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct MemoryStore {
+    dir: PrivateDir,
+    files: Files,
+    homes: BTreeMap<Rank, Home>,
+    /// Bytes of payload in main memory, and how many there may be.
+    held: u64,
+    limit: u64,
+    counts: Counts,
+}
+
+/// Files that are to be made durable.
+pub struct Unsynced {
+    files: Vec<Arc<crate::files::StoreFile>>,
+    all: Files,
+    dir: std::path::PathBuf,
+}
+
+impl Unsynced {
+    /// Makes them durable.
+    ///
+    /// # Errors
+    /// Nobody knows what of them is.
+    pub fn sync(&self) -> io::Result<()> {
+        self.files.iter().try_for_each(|file| file.sync())?;
+        self.all.sync_dir(&self.dir)
+    }
+}
+
+impl MemoryStore {
+    /// Opens the directory and tells the machine what is there.
+    ///
+    /// # Errors
+    /// It is not ours alone, cannot be read, or is of an earlier boot of the system.
+    pub fn open(
+        path: &Path,
+        limit: u64,
+        boot: &str,
+        machine: &mut Memory,
+    ) -> anyhow::Result<(Self, Vec<String>)> {
+        let dir = PrivateDir::take(path)?;
+        let files = Files::default();
+        let mark = path.join("boot");
+        let known = std::fs::read_to_string(&mark).unwrap_or_default();
+        let mut firsts: BTreeMap<Rank, BTreeSet<u64>> = BTreeMap::new();
+        for entry in std::fs::read_dir(path)? {
+            if let Some((rank, last)) = entry?.file_name().to_str().and_then(home::parse_name) {
+                firsts.entry(rank).or_default().insert(last);
+            }
+        }
+        if !known.is_empty() && known != boot && !firsts.is_empty() {
+            bail!(
+                "the messages in {} were stored before this computer was started anew: what had not \
+                 reached its disk is lost, and with it the order of messages; a job under the \
+                 protocol channel-memory cannot be continued after that",
+                path.display()
+            );
+        }
+        std::fs::write(&mark, boot).with_context(|| mark.display().to_string())?;
+        let mut lines = Vec::new();
+        let mut homes = BTreeMap::new();
+        for (rank, lasts) in firsts {
+            if let Some(home) = Home::recover(path, &files, rank, lasts, machine, &mut lines)? {
+                homes.insert(rank, home);
+            }
+        }
+        let counts = Counts::default();
+        Ok((Self { dir, files, homes, held: 0, limit, counts }, lines))
+    }
+
+    /// Takes a record; it is in no file before [`MemoryStore::flush`].
+    pub fn append(&mut self, to: Rank, record: Record, payload: Rc<[u8]>) {
+        self.counts.records += 1;
+        self.counts.bytes += payload.len() as u64;
+        self.held += payload.len() as u64;
+        self.homes.entry(to).or_insert_with(|| Home::new(to)).append(record, payload);
+    }
+
+    /// Ranks with records that are in no file.
+    pub fn unwritten(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.homes.iter().filter(|(_, home)| home.has_unwritten()).map(|(rank, _)| *rank)
+    }
+
+    /// Writes all of a rank; the last place that is written then.
+    ///
+    /// # Errors
+    /// The disk is full, or worse; the rest is still there to be written later.
+    pub fn flush(&mut self, to: Rank, summary: impl Fn() -> Summary) -> io::Result<u64> {
+        let Some(home) = self.homes.get_mut(&to) else { return Ok(0) };
+        let written = home.flush(self.dir.path(), &self.files, summary)?;
+        while self.held > self.limit
+            && let Some(bytes) = home.spill()
+        {
+            self.held -= bytes;
+            self.counts.spilled += bytes;
+        }
+        Ok(written)
+    }
+
+    /// The record at a place, for its reader, who takes them in order.
+    ///
+    /// # Errors
+    /// It is damaged, or not there.
+    pub fn take(&mut self, to: Rank, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "there is no such record");
+        let home = self.homes.get_mut(&to).ok_or_else(gone)?;
+        self.held -= home.forget_before(place);
+        if let Some((record, payload)) = home.take_held(place) {
+            self.held -= payload.len() as u64;
+            return Ok((record, payload));
+        }
+        let (record, payload) = home.read(place)?;
+        self.counts.reread += payload.len() as u64;
+        Ok((record, payload))
+    }
+
+    /// Places up to here are needed no more.
+    pub fn cut(&mut self, to: Rank, place: u64, summary: &Summary) -> io::Result<()> {
+        match self.homes.get_mut(&to) {
+            Some(home) => home.cut(self.dir.path(), &self.files, place, summary),
+            None => Ok(()),
+        }
+    }
+
+    /// What is not durable; whoever takes it makes it so.
+    pub fn take_unsynced(&mut self) -> Unsynced {
+        let files = self.homes.values_mut().flat_map(Home::take_unsynced).collect();
+        Unsynced { files, all: self.files.clone(), dir: self.dir.path().to_owned() }
+    }
+
+    /// What has been counted.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Bytes in files, and of payload in main memory.
+    #[must_use]
+    pub fn sizes(&self) -> (u64, u64) {
+        (self.homes.values().map(Home::bytes).sum(), self.held)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftmpi_protocols::channel_memory::Fate;
+    use ftmpi_protocols::event_log::ConnId;
+    use ftmpi_wire::{Header, Incarnation, Ssn, header::Kind};
+
+    const TO: Rank = Rank(3);
+    const CONN: ConnId = ConnId(1);
+
+    fn put(machine: &mut Memory, store: &mut MemoryStore, ssn: u64, bytes: usize) {
+        let len = bytes as u64;
+        let header = Header { kind: Kind::Eager, flags: 0, context: 0, tag: 1, len, ssn: Ssn(ssn) };
+        let Fate::Keep(to, record) = machine.arrived(CONN, &header) else { panic!() };
+        store.append(to, record, Rc::from(vec![ssn as u8; bytes]));
+    }
+
+    fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<(Memory, MemoryStore)> {
+        let mut machine = Memory::default();
+        let (store, _) = MemoryStore::open(path, limit, boot, &mut machine)?;
+        machine.hello(CONN, Rank(0), Incarnation(0), TO);
+        Ok((machine, store))
+    }
+
+    #[test]
+    fn what_was_written_is_found_again_in_order_and_what_was_cut_is_remembered_as_had() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        for ssn in 1..=100 {
+            put(&mut machine, &mut store, ssn, 400_000);
+            let written = store.flush(TO, || machine.summary(TO)).unwrap();
+            machine.written(TO, written);
+        }
+        // Nearly all left main memory, and is read again.
+        assert!(store.sizes().1 <= 400_000 && store.counts().spilled > 39_000_000);
+        for place in 1..=100 {
+            let (record, payload) = store.take(TO, place).unwrap();
+            assert_eq!((record.place, record.header.ssn), (place, Ssn(place)));
+            assert!(payload.len() == 400_000 && payload.iter().all(|&b| b == place as u8));
+        }
+        store.cut(TO, 90, &machine.summary(TO)).unwrap();
+        assert!(store.sizes().0 < 40_000_000);
+        drop(store);
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        assert_eq!(store.take(TO, 95).unwrap().0.header.ssn, Ssn(95));
+        let again = Header { ssn: Ssn(2), ..store.take(TO, 96).unwrap().0.header };
+        assert_eq!(machine.arrived(CONN, &again), Fate::Drop);
+        put(&mut machine, &mut store, 101, 5);
+        store.flush(TO, || machine.summary(TO)).unwrap();
+        assert_eq!(store.take(TO, 101).unwrap().1.len(), 5);
+        drop(store);
+        assert!(open(dir.path(), 1000, "b").unwrap_err().to_string().contains("started anew"));
+    }
+
+    #[test]
+    fn a_torn_end_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        for ssn in 1..=3 {
+            put(&mut machine, &mut store, ssn, 10);
+        }
+        store.flush(TO, || machine.summary(TO)).unwrap();
+        let bytes = store.sizes().0;
+        drop(store);
+        let entry = std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap);
+        let file = entry.map(|e| e.path()).find(|p| p.extension().is_some_and(|e| e == "messages"));
+        let file = std::fs::OpenOptions::new().write(true).open(file.unwrap()).unwrap();
+        file.set_len(bytes - 3).unwrap();
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        put(&mut machine, &mut store, 3, 10);
+        assert_eq!(store.flush(TO, || machine.summary(TO)).unwrap(), 3);
+        assert_eq!(store.take(TO, 3).unwrap().0.header.ssn, Ssn(3));
+    }
+}
