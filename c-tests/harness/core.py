@@ -197,6 +197,8 @@ PROTOCOLS = [
     ["causal", "--piggyback", "logon", "--event-logger", "off"],
     ["coordinated"],
     ["coordinated", "--wave", "nonblocking"],
+    ["channel-memory"],
+    ["channel-memory", "--channel-memories", "2"],
 ]
 
 

@@ -350,6 +350,9 @@ def simple(setting: Setting, test: str, program: str, injections: list[str], lea
 def servers(setting: Setting) -> None:
     if not setting.ready():
         return
+    memories(setting)
+    if setting.protocol.startswith("channel-memory"):
+        return
     for server in ("event-logger", "checkpoint-server"):
         for program in ("master_worker", "collectives") if setting.full else ("master_worker",):
             simple(setting, f"{server} killed under {program}", program,
@@ -361,6 +364,24 @@ def servers(setting: Setting) -> None:
            ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5)
     simple(setting, "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
            ["--ckpt", "off"])
+
+
+def memories(setting: Setting) -> None:
+    """Channel memories die, alone and with ranks; they are event loggers as well."""
+    options = [] if setting.protocol else ["--protocol", "channel-memory"]
+    two = [*options, "--channel-memories", "2"]
+    if setting.protocol and not setting.protocol.startswith("channel-memory"):
+        return
+    simple(setting, "channel memory killed, then a rank", "master_worker",
+           ["kill:server=channel-memory,at=2s", "kill:rank=1,at=4s"], 1, options)
+    simple(setting, "both channel memories killed again and again, and all ranks", "two_receives",
+           ["kill:server=channel-memory,every=1500ms,count=3", "kill:rank=all,at=3s"], RANKS, two)
+    if setting.full or setting.protocol:
+        simple(setting, "both channel memories and ranks killed", "traffic",
+               ["kill:server=channel-memory,every=2s,count=3", "kill:every=2s,count=3,seed=5"], 1, two)
+        simple(setting, "channel memories, no images", "waitany",
+               ["kill:server=channel-memory,at=1s", "kill:rank=2,at=2s"], 1,
+               [*options, "--ckpt", "off"])
 
 
 def all_ranks(setting: Setting) -> None:

@@ -46,7 +46,13 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     };
     if choice.in_waves() {
         // No logger.
-        return Setup { slow_logger: false, logger_deaths: 0, power_loss: false, memories: (1, 0), ..setup };
+        return Setup {
+            slow_logger: false,
+            logger_deaths: 0,
+            power_loss: false,
+            memories: (1, 0),
+            ..setup
+        };
     }
     if choice.has_memories() {
         // What a loss of power takes from a memory is not made good (ARCHITECTURE.md).

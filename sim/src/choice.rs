@@ -59,7 +59,7 @@ impl Choice {
         let (piggyback, logger) = match self {
             Self::Pessimistic | Self::ChannelMemory | Self::Blocking | Self::Nonblocking => {
                 return None;
-            },
+            }
             Self::Vcausal => (Piggyback::Vcausal, true),
             Self::Manetho => (Piggyback::Manetho, true),
             Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),

@@ -158,9 +158,17 @@ impl Plan {
         if line.gave("ranks") && line.cli.part.ranks as usize != ranks {
             bail!("--restart: the job has {ranks} ranks, which cannot be changed (-n)");
         }
-        for fixed in
-            ["env", "genv", "wdir", "protocol", "piggyback", "event_logger", "events", "wtime", "channel_memories"]
-        {
+        for fixed in [
+            "env",
+            "genv",
+            "wdir",
+            "protocol",
+            "piggyback",
+            "event_logger",
+            "events",
+            "wtime",
+            "channel_memories",
+        ] {
             if line.gave(fixed) {
                 bail!(
                     "--restart: --{} is part of the job and of its images and cannot be changed",

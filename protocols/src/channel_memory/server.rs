@@ -168,8 +168,12 @@ impl Memory {
             return (Welcome::Stale, Vec::new());
         }
         *life = incarnation;
-        let replaced: Vec<_> =
-            self.conns.iter().filter(|(_, c)| (c.from, c.to) == (from, to)).map(|(id, _)| *id).collect();
+        let replaced: Vec<_> = self
+            .conns
+            .iter()
+            .filter(|(_, c)| (c.from, c.to) == (from, to))
+            .map(|(id, _)| *id)
+            .collect();
         for old in &replaced {
             self.conns.remove(old);
         }

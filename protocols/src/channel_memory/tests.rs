@@ -62,10 +62,8 @@ fn an_acknowledgement_of_a_match_is_echoed_when_it_is_kept() {
     assert_eq!(says(&mut memory, A), []);
     memory.written(Rank(2), 1);
     let said = says(&mut memory, A);
-    assert!(
-        matches!(&said[..], [Say::Frame(ack, _), Say::Frame(echo, _)]
-            if ack.kind == Kind::LogCut && echo.kind == Kind::SyncAck && echo.ssn == Ssn(9))
-    );
+    assert!(matches!(&said[..], [Say::Frame(ack, _), Say::Frame(echo, _)]
+            if ack.kind == Kind::LogCut && echo.kind == Kind::SyncAck && echo.ssn == Ssn(9)));
 }
 
 #[test]

@@ -142,9 +142,6 @@ impl World {
 }
 
 /// The way of what a memory says to a life of a rank.
-fn way_in(
-    to: usize,
-    from: (usize, Incarnation),
-) -> (usize, Incarnation, usize, Incarnation) {
+fn way_in(to: usize, from: (usize, Incarnation)) -> (usize, Incarnation, usize, Incarnation) {
     (MEMORIES + to, Incarnation(0), from.0, from.1)
 }
