@@ -368,7 +368,7 @@ pub enum Report {
     /// It serves it again.
     LoggerBack,
     /// The counters of its status page (every second, and once after its end).
-    Counters(Counters),
+    Counters(Box<Counters>),
     /// Standard input took so many bytes.
     InputTaken(u32),
     /// The process is gone; the last word about this life.

@@ -426,7 +426,7 @@ impl Agent {
         let (Some((ending, at)), 0) = (life.ending, life.undrained) else { return };
         let life = self.lives.remove(&rank).expect("looked up above");
         let counters = life.page.counters();
-        self.report(rank, life.incarnation, Report::Counters(counters));
+        self.report(rank, life.incarnation, Report::Counters(Box::new(counters)));
         let tried = life.resumed_from.filter(|_| life.rank_pid.is_none());
         if let (How::Code(code), Some(image)) = (ending, tried)
             && let Some(why) = unusable(code)

@@ -366,7 +366,7 @@ impl Agent {
         processes::reap_orphans(|pid| self.lives.values().any(|life| life.owns(pid)));
         let _ = self.link.send(FromAgent::Heartbeat);
         for life in self.lives.values().filter(|life| !life.is_over()) {
-            let report = Report::Counters(life.page.counters());
+            let report = Report::Counters(Box::new(life.page.counters()));
             let (rank, incarnation) = (life.rank, life.incarnation);
             let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
         }

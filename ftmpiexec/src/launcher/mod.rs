@@ -614,7 +614,7 @@ impl Launcher {
                 Input::ImageFailed { rank, incarnation, image, why }
             }
             Report::Counters(counters) => {
-                self.recorder.counters(rank, incarnation, counters);
+                self.recorder.counters(rank, incarnation, *counters);
                 Input::Received { rank, bytes: counters.bytes_received }
             }
             Report::InputTaken(bytes) => {

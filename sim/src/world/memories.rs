@@ -80,7 +80,7 @@ impl World {
     }
 
     /// Something reaches a rank; which one, if it takes it.
-    pub(super) fn from_memory(&mut self, conn: ConnId, item: Item) -> Option<usize> {
+    pub(super) fn memory_says(&mut self, conn: ConnId, item: Item) -> Option<usize> {
         let (rank, life, to) = self.memories.caller(conn)?;
         if !self.is_alive((rank, life)) {
             return None;

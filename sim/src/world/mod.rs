@@ -486,7 +486,7 @@ impl World {
                 self.at_memory(conn, header, payload);
                 None
             }
-            Event::FromMemory(conn, item) => self.from_memory(conn, item),
+            Event::FromMemory(conn, item) => self.memory_says(conn, item),
             Event::MemoriesWrite => {
                 self.memories.write();
                 self.memories_speak();
