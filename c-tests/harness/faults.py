@@ -415,6 +415,8 @@ class Damager:
             by_rank.setdefault(file.name.split("-")[0], []).append(file)
         if len(by_rank) < RANKS or any(len(files) < 2 for files in by_rank.values()):
             return None
+        if self.how == "all":
+            return {file.name: file for files in by_rank.values() for file in files}
         newest = {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
         return self.below(newest) if self.how == "below" else newest
 
@@ -443,7 +445,7 @@ class Damager:
             for file in chosen.values():
                 size = file.stat().st_size
                 with file.open("r+b") as image:
-                    if self.how == "below":
+                    if self.how in ("below", "all"):
                         image.seek(size // 3)
                         image.write(bytes(size // 3))
                     elif self.how == "bit":
@@ -460,11 +462,13 @@ class Damager:
 
 
 def damage(setting: Setting) -> None:
-    """The newest images are damaged, then a rank dies: the older image must serve."""
+    """The newest images are damaged, then a rank dies: the older image must serve. With copies on the
+    host all images of the server may be."""
     if not setting.ready():
         return
-    for how in ("bit", "truncated", "below"):
-        test = f"newest image damaged ({how})"
+    for how in ("bit", "below", "all") + (("truncated",) if setting.full else ()):
+        test = f"newest image damaged ({how})" if how != "all" else "the server's images damaged"
+        copies = ["--images", "local+remote"] if how == "all" else []
         job, why = Jobs(setting, 9).make("master_worker", setting.seed)
         if job is None:
             setting.results.bad(test, why)
@@ -474,7 +478,7 @@ def damage(setting: Setting) -> None:
         damager = Damager(folder, job.program, how)
         outcome = run(
             [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file,
-                              *setting.protocol_options()),
+                              *copies, *setting.protocol_options()),
              job.program, *job.arguments],
             timeout=setting.timeout,
             cwd=where,

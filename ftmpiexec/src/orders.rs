@@ -81,6 +81,9 @@ pub struct Job {
     pub commitment: Option<Commitment>,
     /// Images hold only what changed since an earlier one.
     pub incremental: bool,
+    /// Images are also kept on the hosts of their ranks, in a directory of each host below this one,
+    /// which belongs to the job.
+    pub local_images: Option<std::path::PathBuf>,
     /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
     pub stack_limit: (u64, u64),
 }

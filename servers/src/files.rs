@@ -63,6 +63,7 @@ pub trait Watch: Debug + Send + Sync {
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     watch: Option<Arc<dyn Watch>>,
+    volatile: bool,
 }
 
 /// An open file.
@@ -77,7 +78,13 @@ impl Files {
     /// With somebody who looks at each change.
     #[must_use]
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
-        Self { watch: Some(watch) }
+        Self { watch: Some(watch), volatile: false }
+    }
+
+    /// Of what need not survive a loss of power: nothing is synced.
+    #[must_use]
+    pub fn volatile() -> Self {
+        Self { watch: None, volatile: true }
     }
 
     fn change<T>(&self, op: Op<'_>, change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
@@ -127,6 +134,9 @@ impl Files {
     /// # Errors
     /// They may or may not be.
     pub fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        if self.volatile {
+            return Ok(());
+        }
         self.change(Op::SyncDir(path), || File::open(path)?.sync_all())
     }
 
@@ -174,6 +184,9 @@ impl StoreFile {
     /// # Errors
     /// Nobody knows what of it is.
     pub fn sync(&self) -> io::Result<()> {
+        if self.files.volatile {
+            return Ok(());
+        }
         self.files.change(Op::Sync(&self.path), || self.file.sync_data())
     }
 

@@ -6,6 +6,7 @@
 //! others, was written before (see `servers::event_store`); its counts of output are part of it; compression and decompression run beside the agent's loop, with bounded
 //! memory; a server that is being restarted is waited for.
 
+use super::local::{Copy, Local};
 use super::{Agent, Directory, Event};
 use crate::orders::{Image, Report, Start};
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId, Known};
@@ -19,6 +20,7 @@ use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -70,6 +72,8 @@ struct Packed {
     counts: Counts,
     /// For the next one of its row.
     known: Known,
+    /// The copy on this host.
+    copy: Option<Copy>,
 }
 
 /// An image that streams into a new process.
@@ -117,10 +121,13 @@ impl Agent {
         life.image = Some(TakingImage { image, asked: Instant::now(), row, begun: Some(begun) });
         life.send(&ToRank::TakeImage { image }, vec![theirs], true);
         let id = ImageId { rank, incarnation, image };
-        let about = About { told, host, program: life.program(), known };
+        let program = life.program();
+        let copy = self.local.as_ref().map(|local| local.begin(id));
+        let about = About { told, host, program, known, copy };
         tokio::spawn(async move {
             let outcome = store(id, keep, ours, about, &key, &server).await;
             let done = Done { image, outcome };
+            let done = Box::new(done);
             let _ = events.send(Event::ImageDone { rank, incarnation, done });
         });
     }
@@ -152,7 +159,7 @@ impl Agent {
         let Some(life) = self.life_mut(rank, incarnation) else { return };
         let Some(taking) = life.image.take_if(|taking| taking.image == done.image) else { return };
         let report = match done.outcome {
-            Ok((committed, Packed { counts, known })) => {
+            Ok((committed, Packed { counts, known, .. })) => {
                 let Counts { written, consumed } = counts;
                 life.rows.stored(taking.row, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
@@ -195,6 +202,8 @@ struct About {
     program: String,
     /// What is stored already of what will be in it.
     known: Known,
+    /// The copy on this host.
+    copy: Option<Copy>,
 }
 
 /// Carries one image to the server.
@@ -219,7 +228,7 @@ async fn store(
         put.data(piece).await.map_err(text)?;
     }
     match packing.await {
-        Ok(Ok(packed)) => {
+        Ok(Ok(mut packed)) => {
             let mut loggers = directory.borrow().event_loggers.clone();
             loggers.sort_unstable();
             loggers.dedup();
@@ -227,7 +236,11 @@ async fn store(
                 put.abandon().await.map_err(text)?;
                 return Err(why);
             }
-            Ok((put.commit().await.map_err(text)?, packed))
+            let committed = put.commit().await.map_err(text)?;
+            if let Some(copy) = packed.copy.take() {
+                let _ = tokio::task::spawn_blocking(move || copy.commit(keep)).await;
+            }
+            Ok((committed, packed))
         }
         Ok(Err(why)) => {
             put.abandon().await.map_err(text)?;
@@ -244,15 +257,18 @@ fn pack(
     about: About,
     pieces: &mpsc::Sender<Vec<u8>>,
 ) -> Result<Packed, String> {
-    let About { told, host, program, known } = about;
+    let About { told, host, program, known, mut copy } = about;
     let mut encoder = Encoder::incremental(id, Compression::default(), known);
     let mut watcher = Watcher::new();
     let mut raw = vec![0; PIECE_BYTES];
     let mut out = Vec::new();
-    let give = |out: &mut Vec<u8>, least: usize| {
+    let mut give = |out: &mut Vec<u8>, least: usize| {
         while !out.is_empty() && out.len() >= least {
             let rest = out.split_off(out.len().min(PIECE_BYTES));
             let piece = std::mem::replace(out, rest);
+            if let Some(copy) = &mut copy {
+                copy.write(&piece);
+            }
             pieces.blocking_send(piece).map_err(|_| "its transfer was given up".to_owned())?;
         }
         Ok::<(), String>(())
@@ -293,7 +309,7 @@ fn pack(
     };
     let (_, known) = encoder.finish_with(&note::encode(&note), &mut out);
     give(&mut out, 1)?;
-    Ok(Packed { counts: begun.counts, known })
+    Ok(Packed { counts: begun.counts, known, copy })
 }
 
 /// Declares the new life and finds the newest image for it.
@@ -301,10 +317,11 @@ pub async fn fetch(
     start: Start,
     key: JobKey,
     directory: watch::Receiver<Directory>,
+    local: Option<Arc<Local>>,
     events: mpsc::UnboundedSender<Event>,
 ) {
     let mut unusable = Vec::new();
-    let outcome = find(&start, &key, &directory, &mut unusable).await;
+    let outcome = find(&start, &key, &directory, local, &mut unusable).await;
     let _ = events.send(Event::RestoreReady(Box::new(Restore { start, unusable, outcome })));
 }
 
@@ -312,6 +329,7 @@ async fn find(
     start: &Start,
     key: &JobKey,
     directory: &watch::Receiver<Directory>,
+    mut local: Option<Arc<Local>>,
     unusable: &mut Vec<(ImageNo, String)>,
 ) -> Result<Option<Stream>, String> {
     let since = Instant::now();
@@ -335,6 +353,12 @@ async fn find(
             }
             (Ok(()), Some(newest)) => Ok(newest.image),
         };
+        // Declared by now, so that nothing of the old life is stored any more.
+        if let (Ok(newest), Some(local)) = (&attempt, local.take())
+            && let Some(stream) = stream_copy(local, start, *newest).await
+        {
+            return Ok(Some(stream));
+        }
         let problem = match attempt {
             Ok(newest) => match stream(server, start, newest).await {
                 Ok(Found::Image(stream)) => {
@@ -377,6 +401,29 @@ enum Problem {
     Final(String),
     /// It may be restarting.
     Passing(String),
+}
+
+/// Begins to stream the copy on this host, if there is a good one.
+async fn stream_copy(local: Arc<Local>, start: &Start, image: ImageNo) -> Option<Stream> {
+    let facts = *start.images.iter().find(|offered| offered.image == image)?;
+    let rank = start.rank;
+    let found = tokio::task::spawn_blocking(move || local.find(rank, image)).await;
+    let mut copy = found.ok().flatten()?;
+    let (pipe, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
+    let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
+    tokio::task::spawn_blocking(move || {
+        let (mut decoder, mut pipe) = (Decoder::new(), File::from(write));
+        let (mut bytes, mut raw) = (Vec::new(), Vec::new());
+        while let Ok(true) = copy.read(&mut bytes) {
+            // What is missing the new process notices, as with the server's.
+            if decoder.push(&bytes, &mut raw).is_err() || pipe.write_all(&raw).is_err() {
+                return;
+            }
+            bytes.clear();
+            raw.clear();
+        }
+    });
+    Some(Stream { pipe, facts })
 }
 
 /// Begins to stream the newest image up to `newest`; returns when its name is known.

@@ -149,7 +149,8 @@ impl Agent {
             return self.spawn(start, None);
         }
         let servers = self.directory.subscribe();
-        tokio::spawn(images::fetch(start, self.key.clone(), servers, self.events.clone()));
+        let local = self.local.clone();
+        tokio::spawn(images::fetch(start, self.key.clone(), servers, local, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {

@@ -11,6 +11,7 @@ mod executed;
 mod held;
 mod images;
 mod lives;
+mod local;
 mod output;
 mod page;
 mod processes;
@@ -92,7 +93,7 @@ pub enum Event {
     /// The image for a restart is there (or not): start the process.
     RestoreReady(Box<images::Restore>),
     /// An image of a rank was stored or lost.
-    ImageDone { rank: Rank, incarnation: Incarnation, done: images::Done },
+    ImageDone { rank: Rank, incarnation: Incarnation, done: Box<images::Done> },
 }
 
 /// What connecting tasks look at while they retry.
@@ -123,6 +124,8 @@ pub struct Agent {
     broker: Broker,
     directory: watch::Sender<Directory>,
     window: Window,
+    /// Copies of images on this host.
+    local: Option<Arc<local::Local>>,
     events: mpsc::UnboundedSender<Event>,
     link: mpsc::UnboundedSender<FromAgent>,
     processors: u32,
@@ -180,6 +183,7 @@ async fn run_agent() -> anyhow::Result<()> {
         broker: Broker::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
+        local: None,
         events,
         link,
         processors,
@@ -204,7 +208,11 @@ async fn run_agent() -> anyhow::Result<()> {
     };
     agent.kill_everything();
     agent.say_last_words();
+    let local = agent.local.take();
     drop(agent);
+    if let Some(local) = local {
+        local.remove();
+    }
     if let (false, Some(directory)) = (told_to_stop, &summons.temporary) {
         remove_after(directory).await;
     }
@@ -326,7 +334,7 @@ impl Agent {
             }
             Event::RestoreReady(restore) => self.restore_ready(*restore),
             Event::ImageDone { rank, incarnation, done } => {
-                self.image_done(rank, incarnation, done);
+                self.image_done(rank, incarnation, *done);
             }
         }
     }
@@ -338,6 +346,16 @@ impl Agent {
                     directory.host_of.clone_from(&job.view.host_of);
                     directory.incarnations.clone_from(&job.view.incarnations);
                 });
+                if let Some(dir) = &job.local_images {
+                    let dir = dir.join(format!("host-{}", self.host));
+                    match local::Local::open(&dir) {
+                        Ok(local) => self.local = Some(Arc::new(local)),
+                        Err(e) => self.say(format!(
+                            "no images are kept on {}: {e:#} (see --local-dir); the servers have them",
+                            self.host_name()
+                        )),
+                    }
+                }
                 self.job = Some(*job);
             }
             ToAgent::Agents(agents) => self.directory.send_modify(|d| d.agents = agents),

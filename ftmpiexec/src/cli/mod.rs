@@ -139,6 +139,14 @@ pub struct Cli {
     /// `off`: every image is whole
     #[arg(long, value_enum, default_value = "on", value_name = "ON/OFF")]
     pub ckpt_incremental: Switch,
+    /// Where images are: with the checkpoint servers, or also on the hosts of their ranks, so that
+    /// ranks which begin again there need not ask the servers
+    #[arg(long, value_enum, default_value = "remote", value_name = "WHERE")]
+    pub images: ImagesChoice,
+    /// Where hosts keep their own images, with `--images local+remote` [default: the system's
+    /// temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub local_dir: Option<PathBuf>,
     /// Where the servers keep events and images; kept after the job [default: a private directory
     /// below the current one, removed after success]
     #[arg(long, value_name = "DIR")]
@@ -276,6 +284,13 @@ pub enum Switch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImagesChoice {
+    Remote,
+    #[value(name = "local+remote")]
+    LocalAndRemote,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputChoice {
     Raw,
     Lines,
@@ -316,7 +331,7 @@ impl CommandLine {
         }
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
-        take!(storage_patience, ckpt_incremental, metrics);
+        take!(storage_patience, ckpt_incremental, metrics, images, local_dir);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

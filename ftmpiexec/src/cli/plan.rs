@@ -3,7 +3,8 @@
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
-    Cli, CommandLine, LauncherKind, OutputChoice, Part, PolicyChoice, Switch, TransportChoice,
+    Cli, CommandLine, ImagesChoice, LauncherKind, OutputChoice, Part, PolicyChoice, Switch,
+    TransportChoice,
 };
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{Past, Saved};
@@ -72,6 +73,8 @@ pub struct Plan {
     pub commitment: Option<Commitment>,
     /// Images hold only what changed since an earlier one.
     pub incremental: bool,
+    /// Where hosts keep images of their own, if they do.
+    pub local_dir: Option<std::path::PathBuf>,
     /// Files for output and error of the ranks.
     pub file_patterns: [Option<String>; 2],
     /// How other hosts are reached.
@@ -291,6 +294,8 @@ impl Plan {
             whole_lines: cli.output.contains(&OutputChoice::Lines),
             commitment: commitment(cli, fault_tolerant)?,
             incremental: cli.ckpt_incremental == Switch::On,
+            local_dir: (cli.images == ImagesChoice::LocalAndRemote)
+                .then(|| cli.local_dir.clone().unwrap_or_else(std::env::temp_dir)),
             file_patterns: [cli.outfile_pattern.clone(), cli.errfile_pattern.clone()],
             starter,
             remote: HashSet::new(),

@@ -319,9 +319,16 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
         local_rank_of,
         commitment: plan.commitment,
         incremental: plan.incremental,
+        local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         stack_limit,
     })
+}
+
+/// A name that no other job has.
+fn private_name() -> String {
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    format!("ftmpi-images-{}-{now:x}", std::process::id())
 }
 
 struct Signals {

@@ -20,15 +20,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// See the module's description.
+/// Images in a directory; see the module's description.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub struct Disk {
     dir: PrivateDir,
     files: Files,
     ground: Arc<Mutex<Ground>>,
 }
 
 /// A stored image that was read and found good, to be sent.
+#[derive(Debug)]
 pub struct Checked {
     whole: Box<Reader>,
     /// Bytes of the whole container.
@@ -38,7 +39,10 @@ pub struct Checked {
 type Reader = Whole<File, Box<dyn FnMut(ImageId) -> io::Result<File> + Send>>;
 
 impl Checked {
-    /// Appends the next bytes; false: that was all.
+    /// Appends the next bytes of the whole container; false: that was all.
+    ///
+    /// # Errors
+    /// It cannot be read any more.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
         self.whole.read(out).map_err(|e| e.to_string())
     }
@@ -118,6 +122,9 @@ fn decode_record(text: &str) -> Option<Record> {
 
 impl Disk {
     /// Finds what is there, tells the catalogue, and removes what was left half-done.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
     pub fn open(
         dir: PrivateDir,
         files: Files,
@@ -183,12 +190,14 @@ impl Disk {
         Ok(disk)
     }
 
+    /// Where it is.
+    #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// Where this connection's image lies until it is published.
-    pub fn temporary(&self, conn: ConnId) -> PathBuf {
+    fn temporary(&self, conn: ConnId) -> PathBuf {
         self.path().join(format!("{}.part", conn.0))
     }
 
@@ -201,6 +210,7 @@ impl Disk {
     }
 
     /// Bytes of what is not offered any more and kept for others.
+    #[must_use]
     pub fn retired_bytes(&self) -> u64 {
         lock(&self.ground).retired_bytes()
     }
@@ -210,6 +220,9 @@ impl Disk {
     }
 
     /// What came on `conn` gets its name.
+    ///
+    /// # Errors
+    /// It does not.
     pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), String> {
         let publish = || {
             self.files.rename(&self.temporary(conn), &self.image(name))?;
@@ -223,6 +236,10 @@ impl Disk {
         Ok(())
     }
 
+    /// Makes this record durable.
+    ///
+    /// # Errors
+    /// It is not.
     pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
         let path = self.path().join(record_name(rank));
         let temporary = self.path().join(format!("{}.part", record_name(rank)));
@@ -230,6 +247,7 @@ impl Disk {
         self.files.replace(&path, &temporary, bytes.as_bytes()).map_err(|error| error.to_string())
     }
 
+    /// Not to be found again, but to be looked at.
     pub fn set_aside(&self, name: ImageName) {
         let path = self.image(name);
         let aside = path.with_extension("damaged");
@@ -241,6 +259,7 @@ impl Disk {
         self.release(Holder::Image(name));
     }
 
+    /// Not offered any more; gone, unless others rest on it.
     pub fn remove(&self, name: ImageName) {
         let path = self.image(name);
         {
@@ -262,6 +281,9 @@ impl Disk {
     }
 
     /// Begins to receive an image of this rank.
+    ///
+    /// # Errors
+    /// No file can be made.
     pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, String> {
         let path = self.temporary(conn);
         let file = self.files.create(&path).map_err(|e| e.to_string())?;
@@ -288,6 +310,9 @@ impl Disk {
 
     /// Reads and verifies a stored image and all that it rests on; what was opened is then sent,
     /// whatever happens to the names.
+    ///
+    /// # Errors
+    /// It is damaged, or gone.
     pub fn check(&self, name: ImageName) -> Result<Checked, CheckError> {
         let damaged = |why: &dyn std::fmt::Display| {
             // It may have been removed meanwhile, and what it rested on with it.
@@ -333,7 +358,7 @@ fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
 
 /// An image that is being received; its file is removed when this is dropped before it has a name.
 #[derive(Debug)]
-pub(super) struct Upload {
+pub struct Upload {
     file: StoreFile,
     files: Files,
     bytes: u64,
@@ -370,6 +395,9 @@ impl Bases {
 
 impl Upload {
     /// Verifies and stores the next bytes.
+    ///
+    /// # Errors
+    /// They are damaged, rest on what is not there, or cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         let mut outcome = Ok(());
         let bases = &mut self.bases;
@@ -392,6 +420,9 @@ impl Upload {
     }
 
     /// Whether it is good and the announced one; makes it durable.
+    ///
+    /// # Errors
+    /// It is not.
     pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
         let verifier = std::mem::take(&mut self.verifier);
         let note = note::decode(verifier.note())?;

@@ -1,0 +1,213 @@
+//! Copies of the images of this host's ranks on this host (`--images local+remote`).
+//!
+//! What goes to the checkpoint server is written here, too, and a rank that begins again on the same
+//! host reads it from here: when all ranks of a coordinated job return to a wave, only those of lost
+//! hosts ask the server. The server's copy is the one that counts: an image is committed when it is
+//! there, whatever becomes of the copy, and a copy that is missing or damaged costs nothing but the
+//! way to the server. Copies are checked as a whole before they are used, need not survive a loss of
+//! power, and go with the job.
+
+use ftmpi_checkpoint::container::ImageId;
+use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName};
+use ftmpi_servers::files::Files;
+use ftmpi_servers::image_store::{Checked, Disk, Upload};
+use ftmpi_servers::shell::PrivateDir;
+use ftmpi_wire::{ImageNo, Rank};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Without waves so many copies of each rank are kept.
+const KEPT: usize = 2;
+
+/// The copies of one host.
+#[derive(Debug)]
+pub struct Local {
+    disk: Disk,
+    kept: Mutex<BTreeMap<Rank, BTreeMap<ImageNo, ImageName>>>,
+    next: AtomicU64,
+    dir: PathBuf,
+}
+
+/// A copy on its way.
+#[derive(Debug)]
+pub struct Copy {
+    local: Arc<Local>,
+    conn: ConnId,
+    name: ImageName,
+    /// Gone after the first error.
+    upload: Option<Upload>,
+}
+
+impl Local {
+    /// Copies in this directory; those of an earlier agent are found again.
+    ///
+    /// # Errors
+    /// It cannot be made or read.
+    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+        let mut catalogue = ImageCatalogue::new(u64::MAX);
+        let private = PrivateDir::take(dir)?;
+        let disk = Disk::open(private, Files::volatile(), &mut catalogue, |_| ())?;
+        let kept = catalogue.ranks().map(|state| {
+            let rank = state.rank;
+            let names = state.images.iter().map(|stored| {
+                let (image, incarnation) = (stored.image, stored.incarnation);
+                (image, ImageName { rank, image, incarnation })
+            });
+            (rank, names.collect())
+        });
+        let kept = Mutex::new(kept.collect());
+        Ok(Self { disk, kept, next: AtomicU64::new(0), dir: dir.to_owned() })
+    }
+
+    /// Begins a copy.
+    pub fn begin(self: &Arc<Self>, id: ImageId) -> Copy {
+        let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
+        let name = ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation };
+        // Without room it is a copy of nothing.
+        let upload = self.disk.receive(conn, id.rank).ok();
+        Copy { local: self.clone(), conn, name, upload }
+    }
+
+    /// The copy of this image, read and found good. It takes as long as reading it.
+    pub fn find(&self, rank: Rank, image: ImageNo) -> Option<Checked> {
+        let name = *self.lock().get(&rank)?.get(&image)?;
+        let checked = self.disk.check(name).ok();
+        if checked.is_none() {
+            self.lock().entry(rank).or_default().remove(&image);
+            self.disk.remove(name);
+        }
+        checked
+    }
+
+    /// The job is over.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+        // The job's directory, if we were the last agent on this machine.
+        let _ = self.dir.parent().map(std::fs::remove_dir);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Rank, BTreeMap<ImageNo, ImageName>>> {
+        self.kept.lock().expect("no panic while it is locked")
+    }
+}
+
+impl Copy {
+    /// The next bytes of the container.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if let Some(upload) = &mut self.upload
+            && upload.write(bytes).is_err()
+        {
+            self.upload = None;
+        }
+    }
+
+    /// The image is committed; `keep`: the images that are kept beside it, where waves decide that.
+    pub fn commit(mut self, keep: Option<[ImageNo; 2]>) {
+        let Self { local, name, conn, upload } = &mut self;
+        let Some(upload) = upload else { return };
+        if upload.finish(*name).is_err() || local.disk.publish(*conn, *name).is_err() {
+            return;
+        }
+        let mut kept = local.lock();
+        let images = kept.entry(name.rank).or_default();
+        images.insert(name.image, *name);
+        let surplus: Vec<_> = match keep {
+            Some(keep) => {
+                let stays = |image: &ImageNo| keep.contains(image) || *image == name.image;
+                images.values().filter(|name| !stays(&name.image)).copied().collect()
+            }
+            None => {
+                let count = images.len().saturating_sub(KEPT);
+                images.values().take(count).copied().collect()
+            }
+        };
+        images.retain(|_, name| !surplus.contains(name));
+        drop(kept);
+        for old in surplus {
+            local.disk.remove(old);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, Known};
+    use ftmpi_servers::note;
+    use ftmpi_wire::Incarnation;
+    use ftmpi_wire::image_store::Note;
+
+    const R: Rank = Rank(2);
+
+    fn id(image: u64) -> ImageId {
+        ImageId { rank: R, incarnation: Incarnation(1), image: ImageNo(image) }
+    }
+
+    fn container(image: u64, known: &mut Known) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut encoder =
+            Encoder::incremental(id(image), Compression::Stored, std::mem::take(known));
+        for piece in 0..4_u64 {
+            let byte = if piece == image % 4 { image as u8 } else { 0 };
+            encoder.push(&[&piece.to_le_bytes()[..], &[byte; 5000]].concat(), &mut out);
+            encoder.cut(&mut out);
+        }
+        let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
+        let note = Note { bases, ..Note::default() };
+        let (_, after) = encoder.finish_with(&note::encode(&note), &mut out);
+        *known = after;
+        out
+    }
+
+    fn copy(local: &Arc<Local>, image: u64, known: &mut Known, keep: Option<[ImageNo; 2]>) {
+        let mut copy = local.begin(id(image));
+        for piece in container(image, known).chunks(700) {
+            copy.write(piece);
+        }
+        copy.commit(keep);
+    }
+
+    fn has(local: &Local, image: u64) -> bool {
+        let Some(mut checked) = local.find(R, ImageNo(image)) else { return false };
+        let (mut decoder, mut bytes, mut raw) = (Decoder::new(), Vec::new(), Vec::new());
+        while checked.read(&mut bytes).unwrap() {}
+        decoder.push(&bytes, &mut raw).unwrap();
+        assert_eq!(raw.len(), 4 * 5008);
+        decoder.finish().unwrap().id == id(image)
+    }
+
+    #[test]
+    fn copies_follow_what_the_server_keeps_and_are_found_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("job/host-0");
+        let local = Arc::new(Local::open(&path).unwrap());
+        let mut known = Known::default();
+        for image in 1..=4 {
+            copy(&local, image, &mut known, None);
+        }
+        assert!(!has(&local, 1) && !has(&local, 2) && has(&local, 3) && has(&local, 4));
+        // Waves: 3 stays as long as its wave is the last complete one.
+        for image in 5..=7 {
+            copy(&local, image, &mut known, Some([ImageNo(2), ImageNo(3)]));
+        }
+        assert!(has(&local, 3) && !has(&local, 5) && !has(&local, 6) && has(&local, 7));
+        drop(local);
+        let local = Arc::new(Local::open(&path).unwrap());
+        assert!(has(&local, 3) && has(&local, 7));
+        // A damaged one is none; one that rests on what is not there is none.
+        for entry in std::fs::read_dir(&path).unwrap().flatten() {
+            if entry.file_name().to_string_lossy().contains("i00000000000000000003") {
+                std::fs::write(entry.path(), b"rubbish").unwrap();
+            }
+        }
+        assert!(!has(&local, 3));
+        let mut elsewhere = Known::default();
+        let _ = container(20, &mut elsewhere);
+        copy(&local, 21, &mut elsewhere, None);
+        assert!(!has(&local, 21));
+        local.remove();
+        assert!(!dir.path().join("job").exists());
+    }
+}
