@@ -40,10 +40,10 @@ class Metric:
 
 
 def rows(metrics: list[Metric]) -> list[dict]:
-    """One row of the table for each metric that ours has values of."""
+    """One row of the table for each metric that ours has values of, with or without fault tolerance."""
     table = []
     for metric in metrics:
-        if not metric.values.get(OURS):
+        if not metric.values.get(OURS) and not metric.values.get(LOGGED):
             continue
         row = {"metric": metric.name, "unit": metric.unit, "against": metric.against,
                "goal": metric.goal, "goal logged": metric.goal_logged}
