@@ -218,8 +218,12 @@ impl Recorder {
 
     /// A rank's process runs.
     pub fn spawned(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, at: Duration) {
-        let life = Life { incarnation: incarnation.0, pid, from_s: seconds(at), to_s: None };
-        self.lives[rank.index()].push(life);
+        let lives = &mut self.lives[rank.index()];
+        // Nobody told of the end of a life whose agent was lost: it was over by now.
+        if let Some(before) = lives.last_mut() {
+            before.to_s.get_or_insert(seconds(at));
+        }
+        lives.push(Life { incarnation: incarnation.0, pid, from_s: seconds(at), to_s: None });
     }
 
     /// The process that is the rank itself.
