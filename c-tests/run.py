@@ -13,7 +13,8 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
-    c-tests/run.py imb                      IMB-MPI1 of the Python package impi-rt
+    c-tests/run.py imb                      IMB of the Python package impi-rt
+    c-tests/run.py programs                 mpi4py, mocassin, yorick, CMake, pkg-config
     c-tests/run.py peer                     the programs themselves, under the other MPI only
 """
 
@@ -30,8 +31,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, restart, speed,
-    standard,
+    bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, programs, restart,
+    speed, standard,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -92,6 +93,8 @@ def arguments() -> argparse.Namespace:
     p = suite("imb", "IMB-MPI1")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
+    p = suite("programs", "mpi4py, mocassin, yorick, CMake, pkg-config")
+    p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("speed", "instructions of a message")
@@ -149,6 +152,8 @@ def main() -> int:
                 )
             case "imb":
                 imb.imb(setting, args.peers, args.quick)
+            case "programs":
+                programs.programs(setting, args.peers)
             case "netns":
                 netns.netns(setting)
             case "bad-input":

@@ -82,7 +82,8 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv, "environment");
     EQUAL(before, 0);
     EQUAL(gone, 0);
-    CHECK(version >= 3 && sub >= 0, "version %d.%d", version, sub);
+    EQUAL(version, MPI_VERSION);
+    EQUAL(sub, MPI_SUBVERSION);
     CHECK(named, "library version");
     CHECK(argc == 1 && argv[0] != NULL, "arguments");
     MPI_Initialized(&flag);

@@ -37,7 +37,7 @@ contains
   subroutine constants
     integer :: version, sub
     call MPI_Get_version(version, sub, ierr)
-    call check(version >= 3, 'version')
+    call check(version == MPI_VERSION .and. sub == MPI_SUBVERSION, 'version')
     call check(MPI_STATUS_SIZE == 5, 'status size')
     call check(MPI_ADDRESS_KIND == 8, 'address kind')
     call check(MPI_ANY_SOURCE == -2 .and. MPI_ANY_TAG == -1, 'wildcards')

@@ -1,4 +1,4 @@
-"""IMB-MPI1 and IMB-RMA of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
+"""IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA and IMB-MT of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
 unchanged. The package is put into a virtual environment below `.peers/`."""
 
 from __future__ import annotations
@@ -55,11 +55,17 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
     if setting.full:
         modes += [("none tcp", ["--protocol", "none", "--transport", "tcp"]),
                   ("pessimistic tcp", ["--protocol", "pessimistic", "--transport", "tcp"])]
-    for suite in ("IMB-MPI1", "IMB-RMA"):
+    for suite in ("IMB-MPI1", "IMB-P2P", "IMB-NBC", "IMB-RMA", "IMB-MT"):
         program = find_program(folder, suite)
         if program is None:
             results.skip(suite, f"{PACKAGE} has none")
             continue
+        if "not found" in run(["ldd", program], timeout=20).out.replace("libmpi.so.12 => not found", ""):
+            results.skip(suite, "a library that it needs is not installed")
+            continue
+        if suite == "IMB-MT":
+            # It has options of its own.
+            words = ["-count", "1,1000", "-repeat", "2"] if quick else []
         for ranks in (2, 4):
             for label, options in modes:
                 outcome = run(

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #define FTMPI_VERSION "0.1.0"
-#define MPI_VERSION 3
-#define MPI_SUBVERSION 1
+#define MPI_VERSION 5
+#define MPI_SUBVERSION 0
 
 /* Programs ask for these to learn which binary interface they are compiled for. */
 #define MPICH 1

@@ -57,8 +57,10 @@ impl Assembly {
 
     /// Accounts for `copies` of `element` in all, wherever they lie.
     fn account(&mut self, element: &Datatype, copies: u64) {
-        self.elements += u128::from(element.0.elements) * u128::from(copies);
-        self.size += u128::from(element.size()) * u128::from(copies);
+        // What is too much stays too much, and is refused at the end.
+        let total = |of_one: u64| u128::from(of_one) * u128::from(copies);
+        self.elements = self.elements.saturating_add(total(element.0.elements));
+        self.size = self.size.saturating_add(total(element.size()));
         self.align = self.align.max(element.align());
         self.signature = self.signature.and(element.signature());
         self.depth = self.depth.max(element.0.depth + 1);
@@ -89,6 +91,8 @@ impl Assembly {
         if blocklength == 0 {
             return Ok(());
         }
+        // Within the address space, or the sums below could overflow.
+        let disp = i128::from(narrow(disp)?);
         self.account(element, blocklength);
         let last = disp + i128::from(element.extent()) * i128::from(blocklength - 1);
         self.widen(element, disp, last);
@@ -111,12 +115,14 @@ impl Assembly {
         let Some(copies) = count.checked_mul(blocklength) else {
             bail!(Count, "{count} blocks of {blocklength} elements are too many");
         };
+        // Within the address space, or the products below could overflow; one block has no stride.
+        let stride = if count == 1 { 0 } else { i128::from(narrow(stride)?) };
         self.account(element, copies);
         let within = i128::from(element.extent()) * i128::from(blocklength - 1);
         let across = stride * i128::from(count - 1);
         self.widen(element, within.min(0) + across.min(0), within.max(0) + across.max(0));
         let block = element.0.layout.repeated(blocklength, element.extent())?;
-        self.builder.push(&block.repeated(count, if count == 1 { 0 } else { narrow(stride)? })?);
+        self.builder.push(&block.repeated(count, narrow(stride)?)?);
         Ok(())
     }
 

@@ -179,19 +179,38 @@ impl Datatype {
         }
     }
 
-    /// Bytes of `count` values in `external32`.
-    pub fn external_size(&self, count: u64) -> Result<u64> {
-        let mut total = 0u64;
-        self.for_each_builtin(count, &mut |builtin, n| {
+    /// Bytes of one value in `external32`; too many for any memory are as many as can be said.
+    fn external_bytes(&self) -> Result<u64> {
+        if self.size() == 0 {
+            return Ok(0);
+        }
+        if let Some(builtin) = self.base() {
             let (basics, len) = builtin.basics();
             let one: usize = basics[..len].iter().map(|basic| basic.there()).sum();
-            match n.checked_mul(one as u64).and_then(|bytes| total.checked_add(bytes)) {
-                Some(sum) if sum <= i64::MAX as u64 => total = sum,
-                _ => bail!(Count, "{count} elements of the datatype do not fit into memory"),
+            return Ok((self.size() / builtin.size()).saturating_mul(one as u64));
+        }
+        if let Constructor::Struct { blocklengths, types, .. } = self.constructor() {
+            let mut sum = 0u64;
+            for (&blocklength, member) in blocklengths.iter().zip(types.iter()) {
+                let bytes = member.external_bytes()?.saturating_mul(blocklength as u64);
+                sum = sum.saturating_add(bytes);
             }
-            Ok(())
-        })?;
-        Ok(total)
+            return Ok(sum);
+        }
+        match self.constructor().element_type() {
+            Some(element) if element.size() > 0 => {
+                Ok(element.external_bytes()?.saturating_mul(self.size() / element.size()))
+            }
+            _ => bail!(Type, "the datatype has no representation in external32"),
+        }
+    }
+
+    /// Bytes of `count` values in `external32`.
+    pub fn external_size(&self, count: u64) -> Result<u64> {
+        match self.external_bytes()?.checked_mul(count) {
+            Some(bytes) if bytes <= i64::MAX as u64 => Ok(bytes),
+            _ => bail!(Count, "{count} elements of the datatype do not fit into memory"),
+        }
     }
 
     /// The packed stream of `count` values in `external32`.
@@ -222,6 +241,11 @@ impl Datatype {
         let Some(bytes) = self.total_size(count) else {
             bail!(Count, "{count} elements of the datatype do not fit into memory");
         };
+        // Before room is made for all of them: the number may be anything.
+        let needed = self.external_size(count)?;
+        if (external.len() as u64) < needed {
+            bail!(Truncate, "the packed data end after {} of {needed} bytes", external.len());
+        }
         let mut out = vec![0; bytes as usize];
         let (mut from, mut to) = (external, &mut out[..]);
         self.for_each_builtin(count, &mut |builtin, n| {
