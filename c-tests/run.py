@@ -179,6 +179,7 @@ def check(setting: Setting) -> None:
     conformance.conformance(setting, [])
     mixed.mixed(setting, 1, [], 40)
     standard.standard(setting, short=True)
+    programs.programs(setting, ROOT / ".peers")
     speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)

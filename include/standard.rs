@@ -154,8 +154,14 @@ pub fn translations(sections: &[Section], first: &BTreeMap<String, i64>) -> Resu
 
 fn handles(out: &mut String, of: &str, pairs: &[(String, i64, i64)]) {
     let kind = of[4..].to_lowercase();
-    // Files are pointers in both.
-    let there = if kind == "file" { "usize" } else { "u32" };
+    // Files are pointers in both, but numbered from 1 in the first: they are lifted above the predefined
+    // handles. Other handles of the first interface lie there already.
+    let (there, lower, lift) = match kind.as_str() {
+        "file" => {
+            ("usize", "if other < 0x1000 { usize::MAX } else { other - 0x1000 }", " + 0x1000")
+        }
+        _ => ("u32", "other as u32", ""),
+    };
     let _ = writeln!(
         out,
         "/// `{of}` of the standard interface as one of the first.\n\
@@ -166,7 +172,7 @@ fn handles(out: &mut String, of: &str, pairs: &[(String, i64, i64)]) {
     }
     let _ = writeln!(
         out,
-        "other => other as {there} }} }}\n\
+        "other => {lower} }} }}\n\
          /// `{of}` of the first interface as one of the standard's.\n\
          #[inline(always)] pub fn {kind}_out(handle: {there}) -> usize {{ match handle {{"
     );
@@ -174,7 +180,7 @@ fn handles(out: &mut String, of: &str, pairs: &[(String, i64, i64)]) {
     for (name, here, first) in pairs.iter().filter(|(_, _, first)| seen.insert(*first)) {
         let _ = writeln!(out, "{first:#x} => {here:#x}, // {name}");
     }
-    let _ = writeln!(out, "other => other as usize }} }}");
+    let _ = writeln!(out, "other => other as usize{lift} }} }}");
 }
 
 fn numbers(out: &mut String, kind: &str, pairs: &[(String, i64, i64)]) {

@@ -24,6 +24,9 @@ if [ "$level" = full ]; then
     want gfortran gfortran
     want mpicc.mpich mpich libmpich-dev
     want NPmpich2 netpipe-mpich2
+    want mpy.mpich2 yorick-mpy-mpich2
+    want mocassin mocassin
+    want cmake cmake
     want ip iproute2
     want sshd openssh-server
     want ssh openssh-client
@@ -58,7 +61,7 @@ fi
 
 # Peers, each in an environment of its own, because they install the same file names.
 peers=$top/.peers
-for peer in mpich impi-rt; do
+for peer in mpich impi-rt mpi4py; do
     [ -e "$peers/$peer/done" ] && continue
     if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
         "$peers/$peer/bin/pip" install -q --disable-pip-version-check "$peer" >/dev/null 2>&1; then

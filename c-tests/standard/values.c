@@ -59,6 +59,14 @@ static void questions(void)
     CHECK(flag && *value >= MPI_ERR_LASTCODE, "the last code in use is %d", flag ? *value : -1);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &value, &flag);
     CHECK(!flag || *value >= 0 || *value == MPI_ANY_SOURCE || *value == MPI_PROC_NULL, "MPI_IO");
+    MPI_File file;
+    MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+    CHECK((intptr_t)file >= 0x1000, "a file has the number %p of a predefined handle", (void *)file);
+    CHECK(MPI_File_fromint(MPI_File_toint(file)) == file, "a file from its integer");
+    MPI_File_get_amode(file, &a);
+    EQUAL(a, MPI_MODE_WRONLY);
+    MPI_File_close(&file);
+    CHECK(file == MPI_FILE_NULL, "a closed file");
     MPI_Win win;
     void *base;
     MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &win);

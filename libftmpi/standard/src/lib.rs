@@ -47,6 +47,11 @@ mod convert {
             }
             assert_eq!(known, 3 + 71 + 15 + 4 + 2);
             assert_eq!((file_in(0x118), file_out(0)), (0, 0x118));
+            for file in [1, 0x118, 0x1000, 70_000] {
+                assert!(file_out(file) >= 0x1000 && file_in(file_out(file)) == file);
+            }
+            // Neither a null file nor number 5: no file at all.
+            assert!(file_in(5) > 1 << 40);
             assert_eq!(datatype_in(0x209), 0x4c00_0405);
         }
 

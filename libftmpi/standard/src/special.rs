@@ -130,6 +130,7 @@ macro_rules! integers {
 integers! {
     MPI_Comm_fromint / PMPI_Comm_fromint, MPI_Comm_toint / PMPI_Comm_toint;
     MPI_Errhandler_fromint / PMPI_Errhandler_fromint, MPI_Errhandler_toint / PMPI_Errhandler_toint;
+    MPI_File_fromint / PMPI_File_fromint, MPI_File_toint / PMPI_File_toint;
     MPI_Group_fromint / PMPI_Group_fromint, MPI_Group_toint / PMPI_Group_toint;
     MPI_Info_fromint / PMPI_Info_fromint, MPI_Info_toint / PMPI_Info_toint;
     MPI_Message_fromint / PMPI_Message_fromint, MPI_Message_toint / PMPI_Message_toint;
@@ -140,32 +141,7 @@ integers! {
     MPI_Win_fromint / PMPI_Win_fromint, MPI_Win_toint / PMPI_Win_toint;
 }
 
-/// Numbers of files begin here: below lie the standard's predefined handles.
-const FILES: c_int = 0x1000;
-
 both! {
-    fn MPI_File_fromint / PMPI_File_fromint(number: c_int) -> usize {
-        if number < FILES {
-            return number as usize;
-        }
-        // SAFETY: the function has this shape.
-        let convert: unsafe extern "C" fn(c_int) -> usize =
-            unsafe { core::mem::transmute(next(at::File_f2c)) };
-        // SAFETY: any integer is allowed.
-        file_out(unsafe { convert(number - FILES) })
-    }
-
-    fn MPI_File_toint / PMPI_File_toint(file: usize) -> c_int {
-        if file < FILES as usize {
-            return file as c_int;
-        }
-        // SAFETY: the function has this shape.
-        let convert: unsafe extern "C" fn(usize) -> c_int =
-            unsafe { core::mem::transmute(next(at::File_c2f)) };
-        // SAFETY: the program promised a file.
-        unsafe { convert(file) + FILES }
-    }
-
     fn MPI_Get_version / PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
         // SAFETY: the program promised room for both.
         unsafe { (*version, *subversion) = (5, 0) };
