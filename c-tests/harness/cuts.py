@@ -23,8 +23,10 @@ EVERY_S = 0.25
 class Cutter:
     """Shuts down a random connection of a random rank, again and again."""
 
-    def __init__(self, program: Path, seed: int, most: int = 1000):
+    def __init__(self, program: Path, seed: int, most: int = 1000, memories: bool = False):
         self.program, self.random, self.left = program, random.Random(seed), most
+        # All sockets of ranks lead to channel memories: one between two ranks is an error.
+        self.memories, self.between_ranks = memories, 0
         self.next = time.monotonic() + 1.0
         self.cut = 0
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -36,7 +38,10 @@ class Cutter:
         # Both ends of a channel between ranks are in ranks: servers and agents are left alone.
         ends = [end for pid in program_pids(process.pid, self.program) for end in sockets(pid)]
         inner = {(mine, theirs) for _, _, mine, theirs in ends}
-        ends = [end for end in ends if (end[3], end[2]) in inner]
+        between = [end for end in ends if (end[3], end[2]) in inner]
+        self.between_ranks += len(between)
+        if not self.memories:
+            ends = between
         if ends:
             pid, fd, *_ = self.random.choice(ends)
             if self.shut(pid, fd):
@@ -102,15 +107,17 @@ def cuts(setting: Setting) -> None:
     jobs = Jobs(setting, 4)
     for name in ("probe_loop", "traffic", "collectives") if setting.full else ("traffic",):
         job, why = jobs.make(name, setting.seed)
-        test = f"connections cut again and again under {name}, seed {setting.seed}"
+        protocol = setting.protocol_options()
+        test = " ".join([f"connections cut again and again under {name}, seed {setting.seed}", *protocol])
         if job is None:
             setting.results.bad(test, why)
             continue
         where = setting.fresh("run")
         file = where / "report.json"
-        cutter = Cutter(job.program, setting.seed)
+        memories = "channel-memory" in protocol
+        cutter = Cutter(job.program, setting.seed, memories=memories)
         outcome = run(
-            [*setting.mpiexec(RANKS, "--transport", "tcp", "--report", file), job.program,
+            [*setting.mpiexec(RANKS, "--transport", "tcp", "--report", file, *protocol), job.program,
              *job.arguments], timeout=setting.timeout, cwd=where, meanwhile=cutter)
         problem, note = judge(outcome, file, job.says, 0)
         what, _ = reports.read(file)
@@ -118,6 +125,8 @@ def cuts(setting: Setting) -> None:
             problem = f"a cut was taken for a death: {what['failures'][0]}"
         if problem is None and cutter.cut < 4:
             problem = f"only {cutter.cut} connections could be cut"
+        if problem is None and memories and cutter.between_ranks:
+            problem = "ranks were connected to one another"
         setting.results.check(test, problem, f"{note}, {cutter.cut} cuts")
     job, why = Jobs(setting, 20).make("traffic", setting.seed)
     if job is None:
