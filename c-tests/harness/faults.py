@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +78,7 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "lines",
              "one_sided", "fences"]
-    OTHERS = ["told"]
+    OTHERS = ["told", "late"]
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float):
@@ -325,8 +326,9 @@ def died_at(file: Path, rank: int, replaying: bool) -> str | None:
 
 
 def simple(setting: Setting, test: str, program: str, injections: list[str], least: int,
-           options: list[str] | None = None, seconds: float = 6) -> None:
-    """One run with faults."""
+           options: list[str] | None = None, seconds: float = 6,
+           also: Callable[[dict], str | None] | None = None) -> None:
+    """One run with faults; `also` looks at the report."""
     job, why = Jobs(setting, seconds).make(program, setting.seed)
     if job is None:
         setting.results.bad(test, why)
@@ -344,6 +346,9 @@ def simple(setting: Setting, test: str, program: str, injections: list[str], lea
         cwd=where,
     )
     problem, note = judge(outcome, file, job.says, least)
+    if problem is None and also:
+        what, unread = reports.read(file)
+        problem = unread if what is None else also(what)
     setting.results.check(test, problem, note)
 
 
@@ -376,6 +381,11 @@ def memories(setting: Setting) -> None:
            ["kill:server=channel-memory,at=2s", "kill:rank=1,at=4s"], 1, options)
     simple(setting, "both channel memories killed again and again, and all ranks", "two_receives",
            ["kill:server=channel-memory,every=1500ms,count=3", "kill:rank=all,at=3s"], RANKS, two)
+    # 4 MiB in main memory, some 7 MB wait.
+    simple(setting, "messages wait on the disk of a channel memory, all ranks killed", "late",
+           ["kill:rank=all,at=2s"], RANKS, [*options, "--memory-limit", "4"], seconds=3,
+           also=lambda report: None if report["channel_memories"]["spilled_bytes"] > 1_000_000
+           else f"nothing waited on a disk: {report['channel_memories']}")
     if setting.full or setting.protocol:
         simple(setting, "both channel memories and ranks killed", "traffic",
                ["kill:server=channel-memory,every=2s,count=3", "kill:every=2s,count=3,seed=5"], 1, two)

@@ -113,6 +113,10 @@ pub struct Cli {
     /// channel-memory: how many memories the ranks are spread over [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub channel_memories: Option<u32>,
+    /// channel-memory: MiB of messages that each memory keeps for late receivers before it leaves
+    /// them on its disk [default: 256]
+    #[arg(long, value_name = "MIB")]
+    pub memory_limit: Option<u64>,
     /// Waves of `coordinated`: `blocking` empties the channels and holds messages until the images
     /// are taken (default); `nonblocking` keeps what is under way and lets the program go on
     #[arg(long, value_enum, value_name = "KIND")]

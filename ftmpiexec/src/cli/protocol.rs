@@ -27,6 +27,7 @@ pub fn config(cli: &Cli) -> anyhow::Result<ProtocolConfig> {
     set("piggyback", cli.piggyback.map(name_of), "causal")?;
     set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal")?;
     set("channel-memories", cli.channel_memories.map(|n| n.to_string()), "channel-memory")?;
+    set("memory-limit", cli.memory_limit.map(|mib| mib.to_string()), "channel-memory")?;
     set("wave", cli.wave.map(name_of), "coordinated")?;
     Ok(ProtocolConfig {
         name: name.to_owned(),

@@ -89,6 +89,8 @@ pub struct Servers {
     remote_binaries: PathBuf,
     rsh: Vec<String>,
     logger_delay: Option<Duration>,
+    /// Of channel memories, in MiB.
+    memory_limit: Option<String>,
     size: usize,
 }
 
@@ -128,6 +130,7 @@ impl Servers {
                 Starter::Remote(words) => words.clone(),
                 Starter::Fork => Vec::new(),
             },
+            memory_limit: plan.protocol.setting("memory-limit").map(str::to_owned),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -207,6 +210,11 @@ impl Servers {
             && let Some(delay) = self.logger_delay
         {
             arguments.extend(["--delay".to_owned(), format!("{}ms", delay.as_millis())]);
+        }
+        if server.kind == ServerKind::ChannelMemory
+            && let Some(limit) = &self.memory_limit
+        {
+            arguments.extend(["--memory-limit".to_owned(), limit.clone()]);
         }
         let mut command = match &server.host {
             None => {

@@ -31,6 +31,16 @@ enum Channel {
     Tcp(tcp::Channel<Token>),
 }
 
+impl Channel {
+    /// The frame that is in the middle of landing, if the channel ends now.
+    fn take_incoming(&mut self) -> Option<(Header, Token)> {
+        match self {
+            Self::Shm { channel, .. } => channel.take_incoming(),
+            Self::Tcp(channel) => channel.take_incoming(),
+        }
+    }
+}
+
 /// A way to a peer.
 struct Way {
     peer: Rank,
@@ -51,6 +61,8 @@ pub struct World {
     pub(crate) sleeper: Option<Sleeper>,
     pub(crate) boot: Option<Boot>,
     ways: Vec<Way>,
+    /// Frames that were landing on the channels of the life before this one.
+    broken_off: Vec<(Rank, Header, Token)>,
     /// For each peer, the way that we send on.
     send_on: Vec<Option<usize>>,
     logger: Option<Logger>,
@@ -133,6 +145,7 @@ impl World {
             sleeper: None,
             boot: None,
             ways: Vec::new(),
+            broken_off: Vec::new(),
             send_on: vec![None],
             logger: None,
             news: VecDeque::new(),
@@ -155,7 +168,11 @@ impl World {
     /// Says `Hello` and waits for the agent's answer. Also the begin of a restored life: whatever
     /// was known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
-        self.ways.clear();
+        // What was landing when the image was taken comes anew; the engine must hear of it.
+        self.broken_off.extend(self.ways.drain(..).filter_map(|mut way| {
+            let (header, token) = way.channel.take_incoming()?;
+            Some((way.peer, header, token))
+        }));
         self.logger = None;
         self.news.clear();
         self.asked.clear();
@@ -409,11 +426,7 @@ impl World {
     /// Ends a way; `lost` pieces are reported.
     fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
         let mut way = self.ways.swap_remove(index);
-        let broken = match &mut way.channel {
-            Channel::Shm { channel, .. } => channel.take_incoming(),
-            Channel::Tcp(channel) => channel.take_incoming(),
-        };
-        if let Some((header, token)) = broken {
+        if let Some((header, token)) = way.channel.take_incoming() {
             sink.aborted(way.peer, &header, token);
         }
         if close_it {
@@ -747,6 +760,9 @@ impl Link for World {
     }
 
     fn abandon<S: Sink>(&mut self, sink: &mut S) {
+        for (peer, header, token) in std::mem::take(&mut self.broken_off) {
+            sink.aborted(peer, &header, token);
+        }
         while !self.ways.is_empty() {
             self.end(sink, self.ways.len() - 1, false);
         }
