@@ -11,6 +11,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
     c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
+    c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses what came last
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB of the Python package impi-rt
@@ -31,8 +32,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, programs, restart,
-    speed, standard,
+    bad_input, committed, conformance, cuts, faults, imb, mixed, netns, npb, orphans, programs,
+    restart, speed, standard,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -77,6 +78,10 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--runs", type=int, default=4, help="seeds of each")
     p.add_argument("--rounds", type=int, default=60)
     suite("standard", "the standard ABI of MPI 5.0: libmpi_abi.so.1")
+    p = suite("orphans", "optimistic logging, with a slow logger")
+    p.add_argument("--runs", type=int, default=10)
+    p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
+    p.add_argument("--seconds", type=float, default=8, help="length of a run without kills")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
@@ -127,6 +132,8 @@ def main() -> int:
                 mixed.mixed(setting, args.runs, args.only, args.rounds)
             case "standard":
                 standard.standard(setting)
+            case "orphans":
+                orphans.orphans(setting, args.runs, args.programs, args.seconds)
             case "points":
                 faults.points(setting)
             case "servers":
@@ -184,6 +191,7 @@ def check(setting: Setting) -> None:
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
     faults.kills(setting, 2, ["one_sided", "fences"], False, 6, None)
+    orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
     faults.points(setting)
     faults.servers(setting)
     faults.all_ranks(setting)

@@ -195,6 +195,8 @@ PROTOCOLS = [
     ["causal", "--piggyback", "manetho", "--event-logger", "off"],
     ["causal", "--piggyback", "logon"],
     ["causal", "--piggyback", "logon", "--event-logger", "off"],
+    ["optimistic"],
+    ["optimistic", "--tracking", "standard"],
     ["coordinated"],
     ["coordinated", "--wave", "nonblocking"],
     ["channel-memory"],

@@ -36,19 +36,19 @@ def failures_of(what: dict) -> list[dict]:
 
 
 def survivors(what: dict) -> str | None:
-    """Whether exactly the ranks that failed, and as often as they failed, got new processes."""
+    """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
     if what.get("protocol") == "coordinated":
         # All return: every rank has a new process after a failure.
         stayed = [rank for rank, lives in enumerate(what["pids"])
                   if failures_of(what) and len({life["pid"] for life in lives}) < 2]
         return f"ranks {stayed} did not return with the others" if stayed else None
     failed: dict[int, int] = {}
-    for failure in failures_of(what):
+    for failure in failures_of(what) + what.get("orphans", []):
         failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
     for rank, lives in enumerate(what["pids"]):
         distinct = len({life["pid"] for life in lives})
         if distinct != 1 + failed.get(rank, 0):
-            return f"rank {rank} failed {failed.get(rank, 0)} times and had {distinct} processes"
+            return f"rank {rank} failed or rolled back {failed.get(rank, 0)} times and had {distinct} processes"
     return None
 
 

@@ -12,13 +12,13 @@ FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "recovery": str, "image": 
            "replayed": int, "detect_ms": (*NUMBER, type(None)), "restore_ms": (*NUMBER, type(None)),
            "catch_up_ms": (*NUMBER, type(None))}
 WHOLE = {"protocol": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,
-         "exit_code": int, "failures": list, "checkpoints": dict, "messages": dict, "logs": dict,
+         "exit_code": int, "failures": list, "orphans": list, "checkpoints": dict, "messages": dict, "logs": dict,
          "servers_restarted": int, "pids": list}
 CHECKPOINTS = {"count": int, "failed": int, "bytes": int, "pause_ms_mean": NUMBER,
                "pause_ms_max": NUMBER, "duration_ms_mean": NUMBER, "duration_ms_max": NUMBER}
 MESSAGES = {"sent": int, "payload_bytes": int, "received": int, "received_bytes": int,
             "determinants": int, "gate_waits": int, "gate_wait_ms": NUMBER,
-            "duplicates_dropped": int, "resent": int}
+            "duplicates_dropped": int, "orphans_refused": int, "resent": int}
 LOGS = {"bytes": int, "peak_bytes": int}
 LIFE = {"incarnation": int, "pid": int, "from_s": NUMBER, "to_s": (*NUMBER, type(None))}
 
@@ -51,7 +51,7 @@ def wrong(what: dict, ranks: int, code: int | None = None, seconds: float | None
     problem = problem or shaped(what["checkpoints"], CHECKPOINTS, "checkpoints")
     problem = problem or shaped(what["messages"], MESSAGES, "messages")
     problem = problem or shaped(what["logs"], LOGS, "logs")
-    for failure in [] if problem else what["failures"]:
+    for failure in [] if problem else what["failures"] + what["orphans"]:
         problem = problem or shaped(failure, FAILURE, "a failure")
     for lives in [] if problem else what["pids"]:
         if not isinstance(lives, list) or not lives:
@@ -84,7 +84,7 @@ def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None
     for true, text in facts:
         if not true:
             return f"report: {text}"
-    for failure in what["failures"]:
+    for failure in what["failures"] + what["orphans"]:
         problem = implausible(failure, what)
         if problem:
             return f"report: {problem}: {failure}"

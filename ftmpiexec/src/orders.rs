@@ -319,6 +319,11 @@ pub enum Report {
         /// In which life.
         peer_incarnation: Incarnation,
     },
+    /// It depends on what another rank has lost.
+    Orphan {
+        /// One line.
+        why: String,
+    },
     /// Its sender log is full.
     LogFull {
         /// Bytes of payload held.
@@ -463,4 +468,6 @@ pub struct Counters {
     pub puts_measured: u64,
     /// `PUT_NS`
     pub put_ns: u64,
+    /// `ORPHAN_MESSAGES`
+    pub orphan_messages: u64,
 }

@@ -3,7 +3,7 @@
 //! | module | machine |
 //! | --- | --- |
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
-//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`coordinated`] | the protocols; `channel_memory` has its server beside it |
+//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`] | the protocols; `channel_memory` has its server beside it |
 //! | [`registry`] | their names |
 //! | [`received`], [`sender_log`], [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
@@ -20,6 +20,7 @@ pub mod event_log;
 pub mod image_catalogue;
 pub mod log_memory;
 pub mod none;
+pub mod optimistic;
 pub mod pessimistic;
 pub mod protocol;
 pub mod received;

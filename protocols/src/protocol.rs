@@ -220,6 +220,9 @@ pub enum Command {
     KeepSent,
     /// What was kept of sent messages is in an image, or of no use.
     ForgetSent,
+    /// This life depends on what was lost: it is to end, and another to begin from an image; the text
+    /// says on what.
+    RollBack(String),
     /// Recovery is impossible; the text says what is lost and why.
     GiveUp(String),
 }
@@ -263,9 +266,14 @@ pub trait Protocol {
     /// What a peer put before a message.
     fn on_piggyback(&mut self, _from: Rank, _piggyback: &[u8]) {}
 
-    /// A message arrived that is no duplicate.
+    /// A message, or something else that reveals a match, arrived that is no duplicate.
     fn on_arrival(&mut self, _from: Rank, _ssn: Ssn) -> ArrivalVerdict {
         ArrivalVerdict::Accept
+    }
+
+    /// Everything that arrives from this peer is an orphan for now.
+    fn refuses(&self, _from: Rank) -> bool {
+        false
     }
 
     /// Receive number `post` is being posted: may it match freely? Wildcard receives are counted

@@ -3,6 +3,7 @@
 use crate::causal::{self, Causal, Piggyback};
 use crate::channel_memory;
 use crate::coordinated::{self, Coordinated};
+use crate::optimistic::{self, Optimistic, Tracking};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Incarnation, Rank};
@@ -17,6 +18,13 @@ pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<
         "pessimistic" => Box::new(Pessimistic::new(all, clock)),
         "channel-memory" => Box::new(channel_memory::protocol(all, clock)),
         "causal" => Box::new(Causal::new(causal_settings(config)?, me, lives)),
+        "optimistic" => {
+            let tracking = match config.setting("tracking") {
+                Some(name) => Tracking::named(name)?,
+                None => Tracking::default(),
+            };
+            Box::new(Optimistic::new(optimistic::Settings { all, clock, tracking }, me, lives))
+        }
         "coordinated" => match config.setting(coordinated::WAVE) {
             Some(coordinated::NONBLOCKING) => {
                 Box::new(Coordinated::new(coordinated::nonblocking::NonBlocking))
@@ -42,4 +50,5 @@ fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
 }
 
 /// All names, for help texts.
-pub const NAMES: &[&str] = &["none", "channel-memory", "pessimistic", "causal", "coordinated"];
+pub const NAMES: &[&str] =
+    &["none", "channel-memory", "pessimistic", "causal", "optimistic", "coordinated"];

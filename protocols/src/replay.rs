@@ -44,8 +44,10 @@ impl Replay {
                     replay.cancelled.insert(post);
                     (fails, Some(Answer::Cancelled(post)))
                 }
-                // Another rank's business, and not asked of it.
-                Determinant::Witness { .. } => continue,
+                // About the log, and not asked of it.
+                Determinant::Witness { .. }
+                | Determinant::Depends { .. }
+                | Determinant::Begins { .. } => continue,
                 Determinant::Served { fails, call, message } => {
                     (fails, Some(Answer::Served(call, message)))
                 }

@@ -1,10 +1,12 @@
 //! Which protocol is under test, with which settings.
 
+use crate::watched::Watched;
 use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
 use ftmpi_protocols::channel_memory;
 use ftmpi_protocols::coordinated::Coordinated;
 use ftmpi_protocols::coordinated::blocking::Blocking;
 use ftmpi_protocols::coordinated::nonblocking::NonBlocking;
+use ftmpi_protocols::optimistic::{self, Optimistic, Tracking};
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::Protocol;
 use ftmpi_wire::{Incarnation, Rank};
@@ -35,11 +37,15 @@ pub enum Choice {
     ManethoAlone,
     /// `causal --piggyback logon --event-logger off`
     LogonAlone,
+    /// `optimistic --tracking o2p`
+    Optimistic,
+    /// `optimistic --tracking standard`
+    OptimisticStandard,
 }
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Pessimistic,
         Self::ChannelMemory,
         Self::Blocking,
@@ -51,15 +57,20 @@ impl Choice {
         Self::VcausalAlone,
         Self::ManethoAlone,
         Self::LogonAlone,
+        Self::Optimistic,
+        Self::OptimisticStandard,
     ];
 
     /// What causal logging is to be, if it is that.
     #[must_use]
     pub fn causal(self, all: bool) -> Option<Settings> {
         let (piggyback, logger) = match self {
-            Self::Pessimistic | Self::ChannelMemory | Self::Blocking | Self::Nonblocking => {
-                return None;
-            }
+            Self::Pessimistic
+            | Self::ChannelMemory
+            | Self::Blocking
+            | Self::Nonblocking
+            | Self::Optimistic
+            | Self::OptimisticStandard => return None,
             Self::Vcausal => (Piggyback::Vcausal, true),
             Self::Manetho => (Piggyback::Manetho, true),
             Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),
@@ -83,6 +94,12 @@ impl Choice {
         self == Self::ChannelMemory
     }
 
+    /// May ranks that have not failed be rolled back, each on its own?
+    #[must_use]
+    pub fn rolls_back(self) -> bool {
+        matches!(self, Self::Optimistic | Self::OptimisticStandard)
+    }
+
     /// Whether there is an event logger.
     #[must_use]
     pub fn has_logger(self) -> bool {
@@ -96,6 +113,14 @@ impl Choice {
             None if self == Self::Blocking => Box::new(Coordinated::new(Blocking)),
             None if self == Self::Nonblocking => Box::new(Coordinated::new(NonBlocking)),
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
+            None if self.rolls_back() => {
+                let tracking = match self {
+                    Self::OptimisticStandard => Tracking::Standard,
+                    _ => Tracking::O2p,
+                };
+                let settings = optimistic::Settings { all, clock: true, tracking };
+                Box::new(Watched::new(Optimistic::new(settings, me, lives), me))
+            }
             None => Box::new(Pessimistic::new(all, true)),
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
         }

@@ -17,6 +17,8 @@ pub enum Pause {
     Image,
     /// It came to a named point where it is to die.
     Die,
+    /// It depends on what was lost and ends its life.
+    RollBack,
     /// Its program is over.
     Over,
 }

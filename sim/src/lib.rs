@@ -34,6 +34,7 @@ pub mod memory;
 pub mod mutants;
 pub mod picture;
 pub mod programs;
+pub mod watched;
 pub mod world;
 
 #[global_allocator]

@@ -39,20 +39,20 @@ impl SimLink {
 
     fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
         match item {
-            Item::Frame { header, payload } => {
+            Item::Frame { header, payload, .. } => {
                 let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
                 landing.at.write(&payload[..payload.len().min(landing.capacity)]);
                 sink.landed(from, header, landing.token);
             }
-            Item::First { header, payload } => {
+            Item::First { header, payload, .. } => {
                 let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
                 let half = payload.len() / 2;
                 landing.at.write(&payload[..half.min(landing.capacity)]);
                 self.landing.push((from, *header, landing.at, landing.capacity, landing.token));
             }
-            Item::Rest { payload } => {
+            Item::Rest { payload, .. } => {
                 let Some(at) = self.landing.iter().position(|l| l.0 == from) else {
                     assert_eq!(self.mutant, Some(Mutant::IncarnationNotChecked));
                     return;
@@ -221,7 +221,7 @@ impl Link for SimLink {
             return Exact::Other;
         }
         let news = with(|world| world.next_news(self.me));
-        let Some(News::Item(_, _, Item::Frame { header, payload })) = &news else {
+        let Some(News::Item(_, _, Item::Frame { header, payload, .. })) = &news else {
             unreachable!("just seen")
         };
         into.write(payload);
@@ -277,6 +277,13 @@ impl Link for SimLink {
 
     fn give_up(&mut self, why: String) -> ! {
         panic!("rank {} gives up: {why}", self.me)
+    }
+
+    fn roll_back(&mut self, why: String) -> ! {
+        with(|world| world.rolls_back(self.me, &why));
+        loop {
+            self.stop.pause(Pause::RollBack);
+        }
     }
 
     fn image_due(&self) -> Option<ImageNo> {

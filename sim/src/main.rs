@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     }
     let mut longest = 0;
     let (mut crashes, mut restored, mut images, mut replayed, mut failures) = (0, 0, 0, 0, 0);
-    let mut waves = 0;
+    let (mut waves, mut orphans) = (0, 0);
     for seed in arguments.first..arguments.first + arguments.seeds {
         SEED.store(seed, Ordering::Relaxed);
         let setup = setup(seed, arguments.protocol, arguments.mutant, arguments.trace);
@@ -122,6 +122,7 @@ fn main() -> ExitCode {
                 restored += outcome.restored;
                 images += outcome.images;
                 waves += outcome.waves;
+                orphans += outcome.orphans;
                 replayed += outcome.replayed;
             }
             Err(why) => {
@@ -137,7 +138,7 @@ fn main() -> ExitCode {
     let seeds = arguments.seeds;
     println!(
         "{seeds} seeds: {crashes} crashes, {images} images, {waves} waves, {restored} lives from images, \
-         {replayed} events replayed; longest run {longest} events; {failures} failures"
+         {orphans} orphans, {replayed} events replayed; longest run {longest} events; {failures} failures"
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

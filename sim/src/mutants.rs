@@ -87,6 +87,16 @@ pub enum Mutant {
     MatchAckNotKept,
     /// The stable clocks that the logger tells are believed to be one higher.
     StableTooFar,
+    /// Who depends on what was lost does not roll back.
+    OrphanNotDetected,
+    /// What a state sent that is to be rolled back is taken by those who know it.
+    OrphanMessageTaken,
+    /// A new life repeats the first event of its log that depends on what was lost.
+    RolledBackTooShort,
+    /// A new life does not repeat the last event of its log that it could.
+    RolledBackTooFar,
+    /// What was lost is not told to those with whom a channel begins.
+    LossNotTold,
 }
 
 impl Mutant {
@@ -119,13 +129,19 @@ impl Mutant {
             | Self::SettledTooFar => {
                 Choice::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
             }
-            Self::WitnessForgotten | Self::StableTooFar => {
-                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]
+            Self::WitnessForgotten => vec![Choice::Vcausal, Choice::Manetho, Choice::Logon],
+            Self::StableTooFar => {
+                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon, Choice::Optimistic]
             }
             Self::MemoryTellsUnwritten
             | Self::MemoryCutsTooFar
             | Self::MemoryForgetsOrder
             | Self::MatchAckNotKept => vec![Choice::ChannelMemory],
+            Self::OrphanNotDetected
+            | Self::OrphanMessageTaken
+            | Self::RolledBackTooShort
+            | Self::RolledBackTooFar
+            | Self::LossNotTold => vec![Choice::Optimistic, Choice::OptimisticStandard],
             Self::ChannelNotClosed => vec![Choice::Blocking],
             Self::ChannelStateForgotten => vec![Choice::Nonblocking],
             mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],
@@ -136,18 +152,22 @@ impl Mutant {
 
 /// The protocol under test, with a bug if one is wanted.
 #[must_use]
-pub fn protocol(inner: Box<dyn Protocol>, mutant: Option<Mutant>) -> Box<dyn Protocol> {
+pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> Box<dyn Protocol> {
     match mutant {
         None => inner,
         Some(mutant) if mutant.of_waves() => waves::protocol(inner, mutant),
         Some(mutant) => {
-            Box::new(Mutated { inner, mutant, matched: None, sent: BTreeMap::new(), logged: 0 })
+            let (sent, lives) = (BTreeMap::new(), Vec::new());
+            Box::new(Mutated { inner, me, mutant, matched: None, sent, logged: 0, lives })
         }
     }
 }
 
 struct Mutated {
     inner: Box<dyn Protocol>,
+    me: Rank,
+    /// The lives of all ranks when the present one began.
+    lives: Vec<Incarnation>,
     mutant: Mutant,
     /// The last match, if nothing happened since.
     matched: Option<(Rank, Ssn)>,
@@ -155,6 +175,30 @@ struct Mutated {
     sent: BTreeMap<Rank, Ssn>,
     /// Batches for the logger so far.
     logged: u64,
+}
+
+impl Mutated {
+    /// A log as a life reads it that does not find out rightly how far it may repeat it.
+    fn misread(&self, recorded: &mut [Determinant]) {
+        let (life, me) = (Incarnation(0), self.me);
+        match self.mutant {
+            Mutant::RolledBackTooShort => {
+                for record in recorded {
+                    if let Determinant::Depends { place, .. } = record {
+                        *place = EventNo(0);
+                    }
+                }
+            }
+            Mutant::RolledBackTooFar => {
+                let mut ranks = (0..).map(Rank).zip(&self.lives);
+                let died = ranks.find(|&(rank, &life)| rank != me && life > Incarnation(0));
+                if let (Some((rank, _)), Some(last)) = (died, recorded.last_mut()) {
+                    *last = Determinant::Depends { rank, life, place: EventNo(1 << 39) };
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Protocol for Mutated {
@@ -233,7 +277,8 @@ impl Protocol for Mutated {
             self.inner.on_logger_back();
         }
     }
-    fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
+    fn on_restart(&mut self, last: EventNo, mut recorded: Vec<Determinant>) {
+        self.misread(&mut recorded);
         self.inner.on_restart(last, recorded);
     }
     fn on_oldest_image(&mut self, events: EventNo) {
@@ -256,7 +301,16 @@ impl Protocol for Mutated {
         self.inner.on_piggyback(from, piggyback);
     }
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
-        self.inner.on_arrival(from, ssn)
+        match self.inner.on_arrival(from, ssn) {
+            ArrivalVerdict::Orphan if self.mutant == Mutant::OrphanMessageTaken => {
+                crate::world::with(|world| world.accepted(self.me.index()));
+                ArrivalVerdict::Accept
+            }
+            verdict => verdict,
+        }
+    }
+    fn refuses(&self, from: Rank) -> bool {
+        self.mutant != Mutant::OrphanMessageTaken && self.inner.refuses(from)
     }
     fn recorded(&self) -> u64 {
         self.inner.recorded()
@@ -270,12 +324,17 @@ impl Protocol for Mutated {
         self.inner.on_stable_clocks(&clocks);
     }
     fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.lives = lives.to_vec();
         self.inner.on_new_life(last, lives);
     }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
         self.inner.on_peer_restart(peer, incarnation);
     }
     fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        if self.mutant == Mutant::LossNotTold {
+            self.inner.resume(peer, &mut Vec::new());
+            return out.push(0);
+        }
         self.inner.resume(peer, out);
     }
     fn on_joined(&mut self, peer: Rank, said: &[u8]) {
@@ -305,6 +364,10 @@ impl Protocol for Mutated {
     }
     fn next_command(&mut self) -> Option<Command> {
         let mut command = self.inner.next_command();
+        if self.mutant == Mutant::OrphanNotDetected && matches!(command, Some(Command::RollBack(_)))
+        {
+            return self.next_command();
+        }
         if self.mutant == Mutant::WitnessForgotten
             && let Some(Command::Log { records, .. }) = &mut command
         {

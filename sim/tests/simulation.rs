@@ -39,6 +39,16 @@ fn waves_are_complete_and_returned_to() {
 }
 
 #[test]
+fn there_are_orphans_to_roll_back() {
+    for choice in [Choice::Optimistic, Choice::OptimisticStandard] {
+        let outcomes =
+            (1..40).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+        let (runs, orphans) = outcomes.fold((0, 0), |(n, o), outcome| (n + 1, o + outcome.orphans));
+        assert!(runs == 39 && orphans > 10, "{runs} runs, {orphans} orphans");
+    }
+}
+
+#[test]
 fn the_seeds_cover_every_program_and_fault() {
     let setups: Vec<_> = (1..200).map(|seed| setup(seed, None, None, false)).collect();
     for program in Program::ALL {

@@ -152,6 +152,12 @@ pub enum FromRank {
         /// In which life.
         incarnation: Incarnation,
     },
+    /// This life depends on what another rank has lost: it waits to be ended, so that another can
+    /// begin from an image.
+    Orphan {
+        /// One line.
+        why: String,
+    },
     /// A line for the user (a warning of the library).
     Say {
         /// The line.

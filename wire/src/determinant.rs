@@ -6,7 +6,7 @@
 //! program order. Both share one sequence of [`EventNo`](crate::EventNo)s, so that "stable up to n"
 //! is one number.
 
-use crate::{DecodeError, EventNo, Rank, Ssn};
+use crate::{DecodeError, EventNo, Incarnation, Rank, Ssn};
 
 /// One non-deterministic event of a rank. 32 bytes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,24 @@ pub enum Determinant {
         /// Sender and number of the request.
         message: Option<(Rank, Ssn)>,
     },
+    /// Only in a log: the records behind it depend on this event of another rank, which was not known
+    /// to be stable (optimistic logging).
+    Depends {
+        /// Whose event.
+        rank: Rank,
+        /// In which of its lives.
+        life: Incarnation,
+        /// Its place in that rank's log.
+        place: EventNo,
+    },
+    /// Only in a log: here a life of this rank began, after the record at place `after`; whatever
+    /// lies between is void (optimistic logging).
+    Begins {
+        /// Which life.
+        life: Incarnation,
+        /// Place of the last record that it repeated.
+        after: EventNo,
+    },
 }
 
 impl Determinant {
@@ -101,6 +119,8 @@ impl Determinant {
                 (8, fails, source.0, call, ssn.0)
             }
             Self::Served { fails, call, message: None } => (8, fails, u32::MAX, call, 0),
+            Self::Depends { rank, life, place } => (9, life.0, rank.0, place.0, 0),
+            Self::Begins { life, after } => (10, life.0, 0, after.0, 0),
         };
         let mut out = [0; Self::BYTES];
         out[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -132,6 +152,8 @@ impl Determinant {
             7 => Self::Witness { creator: source, count: fails, first: EventNo(a) },
             8 if source.0 == u32::MAX => Self::Served { fails, call: a, message: None },
             8 => Self::Served { fails, call: a, message: Some((source, Ssn(b))) },
+            9 => Self::Depends { rank: source, life: Incarnation(fails), place: EventNo(a) },
+            10 => Self::Begins { life: Incarnation(fails), after: EventNo(a) },
             _ => return Err(DecodeError::new("determinant", "unknown kind")),
         })
     }

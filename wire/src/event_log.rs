@@ -176,7 +176,7 @@ fn clocks(tail: &[u8]) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Rank, Ssn};
+    use crate::{Incarnation, Rank, Ssn};
     use proptest::prelude::*;
 
     #[test]
@@ -189,6 +189,12 @@ mod tests {
                     Determinant::Match { fails: 0, post: 3, source: Rank(2), ssn: Ssn(9) },
                     Determinant::Clock { fails: 4, bits: 0.5f64.to_bits() },
                     Determinant::Witness { creator: Rank(3), count: 2, first: EventNo(9) },
+                    Determinant::Depends {
+                        rank: Rank(1),
+                        life: Incarnation(2),
+                        place: EventNo(77),
+                    },
+                    Determinant::Begins { life: Incarnation(3), after: EventNo(6) },
                 ],
             },
             Frame::Ack { written: EventNo(8), durable: EventNo(6) },

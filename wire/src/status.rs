@@ -79,6 +79,8 @@ pub mod word {
     pub const PUTS_MEASURED: usize = 90;
     /// Rank: nanoseconds from each of these sends to the word that it is stored.
     pub const PUT_NS: usize = 91;
+    /// Rank: messages that it refused because their senders were orphans.
+    pub const ORPHAN_MESSAGES: usize = 92;
 }
 
 /// What a rank is doing.

@@ -94,6 +94,7 @@ impl Page {
             held_frames: self.get(word::HELD_FRAMES),
             puts_measured: self.get(word::PUTS_MEASURED),
             put_ns: self.get(word::PUT_NS),
+            orphan_messages: self.get(word::ORPHAN_MESSAGES),
         }
     }
 }

@@ -55,6 +55,7 @@ impl Agent {
             FromRank::LogFull { bytes } => {
                 self.report(rank, incarnation, Report::LogFull { bytes });
             }
+            FromRank::Orphan { why } => self.report(rank, incarnation, Report::Orphan { why }),
             FromRank::Settled => self.settled(rank, incarnation),
             FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
             FromRank::Exiting { code } => {

@@ -43,7 +43,9 @@ the event logger · causal: nobody waits, such events travel with the messages u
 --piggyback vcausal (quickest to choose; default), manetho or logon (choose fewest);
 --event-logger off: no server, but whoever restarts asks all other ranks for its events ·
 channel-memory: messages go through servers that store them, so ranks need no way to one another and
-a restart nothing from any rank; machine file: an event-logger is a channel memory then
+a restart nothing from any rank; machine file: an event-logger is a channel memory then ·
+optimistic: nobody waits and only dependencies travel; who depends on what a failed rank had not
+logged yet rolls back to an image as well
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=channel-memory,at=2s ·
@@ -101,7 +103,8 @@ pub struct Cli {
     pub remote_path: Option<PathBuf>,
 
     /// Fault tolerance: `pessimistic`, `causal` and `channel-memory` (log messages, restart only what
-    /// failed; see below), `coordinated` (images of all ranks in waves, all return to the last one) or `none`
+    /// failed; see below), `optimistic` (and what depends on it), `coordinated` (images of all ranks in
+    /// waves, all return to the last one) or `none`
     #[arg(long, value_name = "NAME", default_value = "pessimistic")]
     pub protocol: String,
     /// causal: how the events that travel with messages are chosen
@@ -117,6 +120,10 @@ pub struct Cli {
     /// them on its disk [default: 256]
     #[arg(long, value_name = "MIB")]
     pub memory_limit: Option<u64>,
+    /// optimistic: `o2p` forgets dependencies when the event logger has what they are on (default);
+    /// `standard` keeps them, as optimistic protocols before it did
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub tracking: Option<TrackingChoice>,
     /// Waves of `coordinated`: `blocking` empties the channels and holds messages until the images
     /// are taken (default); `nonblocking` keeps what is under way and lets the program go on
     #[arg(long, value_enum, value_name = "KIND")]
@@ -261,6 +268,12 @@ pub enum PolicyChoice {
     Random,
     Payload,
     YoungDaly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TrackingChoice {
+    O2p,
+    Standard,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -171,6 +171,7 @@ impl Plan {
             "events",
             "wtime",
             "channel_memories",
+            "tracking",
         ] {
             if line.gave(fixed) {
                 bail!(
@@ -243,6 +244,14 @@ impl Plan {
         {
             // Each logger knows of its own ranks only.
             protocol.settings.push(("stable-vector".into(), "piggyback".into()));
+        }
+        if protocol.name == "optimistic"
+            && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1
+        {
+            bail!(
+                "--protocol optimistic: one event logger serves all ranks, because each rank must \
+                 hear from it what is stable of all others; the machine file names several"
+            );
         }
         let fault_tolerant = cli.protocol != "none";
         let coordinated = cli.protocol == "coordinated";

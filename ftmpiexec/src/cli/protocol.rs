@@ -28,6 +28,7 @@ pub fn config(cli: &Cli) -> anyhow::Result<ProtocolConfig> {
     set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal")?;
     set("channel-memories", cli.channel_memories.map(|n| n.to_string()), "channel-memory")?;
     set("memory-limit", cli.memory_limit.map(|mib| mib.to_string()), "channel-memory")?;
+    set("tracking", cli.tracking.map(name_of), "optimistic")?;
     set("wave", cli.wave.map(name_of), "coordinated")?;
     Ok(ProtocolConfig {
         name: name.to_owned(),
@@ -59,8 +60,11 @@ mod tests {
         assert_eq!(causal.setting("piggyback"), Some("logon"));
         assert!(!causal.uses_logger());
         assert!(of("x -protocol causal ./p").unwrap().uses_logger());
+        let standard = of("x --protocol optimistic --tracking standard ./p").unwrap();
+        assert_eq!(standard.setting("tracking"), Some("standard"));
         for (line, says) in [
             ("x --piggyback logon ./p", "belongs to --protocol causal"),
+            ("x --tracking o2p ./p", "belongs to --protocol optimistic"),
             ("x --protocol none --event-logger on ./p", "belongs to --protocol causal"),
             ("x --protocol casual ./p", "there is none, channel-memory, pessimistic, causal"),
         ] {

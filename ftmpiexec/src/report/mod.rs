@@ -6,7 +6,7 @@
 
 use crate::cli::Plan;
 use crate::orders::Counters;
-use ftmpi_protocols::dispatcher::Dispatcher;
+use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{Incarnation, Rank};
 use serde::Serialize;
@@ -23,6 +23,8 @@ pub struct RunReport {
     wall_s: f64,
     exit_code: i32,
     failures: Vec<FailureReport>,
+    /// Lives that were rolled back because they depended on what a failed rank lost.
+    orphans: Vec<FailureReport>,
     checkpoints: Checkpoints,
     waves: WavesReport,
     messages: Messages,
@@ -89,10 +91,13 @@ struct Messages {
     gate_waits: u64,
     gate_wait_ms: f64,
     duplicates_dropped: u64,
+    /// Their senders were orphans.
+    orphans_refused: u64,
     resent: u64,
 }
 
-/// What a causal protocol put before messages.
+/// What a causal or optimistic protocol put before messages; under `optimistic` an event is an entry
+/// of the dependency vector.
 #[derive(Debug, Default, Serialize)]
 struct Piggyback {
     events: u64,
@@ -343,29 +348,33 @@ impl Recorder {
         let most = |values: &[u64]| {
             milliseconds(Duration::from_nanos(values.iter().copied().max().unwrap_or(0)))
         };
-        let failures = dispatcher
-            .failures()
-            .iter()
-            .map(|failure| {
-                let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
-                FailureReport {
-                    rank: failure.rank.0,
-                    at_s: seconds(failure.at),
-                    cause: failure.cause.clone(),
-                    recovery: if self.coordinated { "rollback" } else { "restart" },
-                    image: failure.image.map(|image| image.0),
-                    replayed: failure.replayed,
-                    detect_ms: self.detect.get(&(failure.rank, dead)).copied().map(milliseconds),
-                    restore_ms: failure
-                        .hello_at
-                        .map(|at| milliseconds(at.saturating_sub(failure.at))),
-                    catch_up_ms: failure
-                        .caught_up_at
-                        .zip(failure.hello_at)
-                        .map(|(up, hello)| milliseconds(up.saturating_sub(hello))),
-                }
-            })
-            .collect();
+        let facts = |of: &[Failure]| {
+            of.iter()
+                .map(|failure| {
+                    let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
+                    FailureReport {
+                        rank: failure.rank.0,
+                        at_s: seconds(failure.at),
+                        cause: failure.cause.clone(),
+                        recovery: if self.coordinated { "rollback" } else { "restart" },
+                        image: failure.image.map(|image| image.0),
+                        replayed: failure.replayed,
+                        detect_ms: self
+                            .detect
+                            .get(&(failure.rank, dead))
+                            .copied()
+                            .map(milliseconds),
+                        restore_ms: failure
+                            .hello_at
+                            .map(|at| milliseconds(at.saturating_sub(failure.at))),
+                        catch_up_ms: failure
+                            .caught_up_at
+                            .zip(failure.hello_at)
+                            .map(|(up, hello)| milliseconds(up.saturating_sub(hello))),
+                    }
+                })
+                .collect()
+        };
         RunReport {
             protocol: self.protocol.clone(),
             events: self.events,
@@ -373,7 +382,8 @@ impl Recorder {
             hosts: self.hosts.clone(),
             wall_s: seconds(wall),
             exit_code,
-            failures,
+            failures: facts(dispatcher.failures()),
+            orphans: facts(dispatcher.orphans()),
             checkpoints: Checkpoints {
                 count: self.durations.len() as u64,
                 failed: self.images_failed,
@@ -401,6 +411,7 @@ impl Recorder {
                 gate_waits: sum(|c| c.gate_waits),
                 gate_wait_ms: milliseconds(Duration::from_nanos(sum(|c| c.gate_wait_ns))),
                 duplicates_dropped: sum(|c| c.duplicates),
+                orphans_refused: sum(|c| c.orphan_messages),
                 resent: sum(|c| c.resent),
             },
             piggyback: Piggyback {

@@ -273,7 +273,9 @@ pub fn finalize() {
         let mut told = None;
         while !engine.link.all_finalized {
             // In each life anew: an image may have been taken here.
-            if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
+            if told != Some(engine.link.incarnation) {
+                engine.conclude();
+                told = Some(engine.link.incarnation);
                 engine.link.tell(FromRank::Finalizing);
                 engine.link.point("finalize");
             }
@@ -314,9 +316,20 @@ pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
         die(code)
     };
     control.send(&FromRank::Abort { code, text }, None);
+    wait_for_the_end(world)
+}
+
+/// Nothing is left to be done in this life.
+pub(crate) fn wait_for_the_end(world: &mut World) -> ! {
     loop {
-        if let Some((ftmpi_wire::control::ToRank::Die { code }, _)) = control.receive(true) {
-            die(code);
+        match &mut world.control {
+            Some(control) => {
+                if let Some((ftmpi_wire::control::ToRank::Die { code }, _)) = control.receive(true)
+                {
+                    die(code);
+                }
+            }
+            None => die(1),
         }
     }
 }

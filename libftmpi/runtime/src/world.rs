@@ -773,6 +773,11 @@ impl Link for World {
         crate::life::abort_with(self, 1, why)
     }
 
+    fn roll_back(&mut self, why: String) -> ! {
+        self.tell(FromRank::Orphan { why });
+        crate::life::wait_for_the_end(self)
+    }
+
     fn refuse(&mut self, image: ImageNo, why: &str) {
         if let Some((_, fd)) = self.image_due.take() {
             close(fd);
@@ -813,6 +818,7 @@ impl Link for World {
         page.set(word::HELD_FRAMES, c.held_frames);
         page.set(word::PUTS_MEASURED, c.puts_measured);
         page.set(word::PUT_NS, c.put_ns);
+        page.set(word::ORPHAN_MESSAGES, c.orphan_messages);
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {

@@ -201,7 +201,9 @@ pub fn put_event(out: &mut Vec<u8>, event: &Event, edges: bool) {
             }
             kind
         }
-        Determinant::Witness { .. } => unreachable!("is in logs only"),
+        Determinant::Witness { .. } | Determinant::Depends { .. } | Determinant::Begins { .. } => {
+            unreachable!("is in logs only")
+        }
     };
     out[start] = kind;
 }

@@ -202,6 +202,15 @@ pub enum Input {
         /// Its life.
         peer_incarnation: Incarnation,
     },
+    /// The rank depends on what another one lost: this life of it is to be given up.
+    Orphan {
+        /// Who.
+        rank: Rank,
+        /// In which life.
+        incarnation: Incarnation,
+        /// One line.
+        why: String,
+    },
     /// A rank stood still so long for an image.
     Paused {
         /// How long.

@@ -12,6 +12,7 @@
 mod hosts;
 mod logger;
 mod messages;
+mod orphans;
 mod rank_state;
 mod rollback;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub struct Dispatcher {
     lost_channel: Option<(Duration, rollback::LostChannel)>,
     commands: VecDeque<Command>,
     failures: Vec<Failure>,
+    orphans: Vec<Failure>,
     restarts: u32,
     all_finalized: bool,
     all_exiting: bool,
@@ -107,6 +109,7 @@ impl Dispatcher {
             lost_channel: None,
             commands,
             failures: Vec::new(),
+            orphans: Vec::new(),
             restarts: 0,
             all_finalized: false,
             all_exiting: false,
@@ -198,6 +201,7 @@ impl Dispatcher {
                     self.logger_back(rank);
                 }
             }
+            Input::Orphan { rank, incarnation, why } => self.orphan(rank, incarnation, &why),
             Input::Suspend { grace } => self.suspend(grace),
             Input::Spawned { rank, incarnation } => {
                 if let Some(state) = self.living(rank, incarnation) {
@@ -475,7 +479,10 @@ impl Dispatcher {
     ) {
         let all_exiting = self.all_exiting;
         if self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation)) {
-            return self.stopped(rank);
+            return match self.waves {
+                Some(_) => self.stopped(rank),
+                None => self.orphan_ended(rank),
+            };
         }
         let Some(state) = self.living(rank, incarnation) else { return };
         let said_hello = state.stage == Stage::Running;
@@ -739,7 +746,8 @@ impl Dispatcher {
     }
 
     fn failure_of(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Failure> {
-        self.failures.iter_mut().rev().find(|f| f.rank == rank && f.incarnation == incarnation)
+        let mut lives = self.failures.iter_mut().chain(&mut self.orphans).rev();
+        lives.find(|life| life.rank == rank && life.incarnation == incarnation)
     }
 
     fn host_name(&self, rank: Rank) -> &str {

@@ -390,3 +390,34 @@ fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
     dispatcher.handle(2 * S, trouble(2, true));
     assert!(dispatcher.has_ended(), "waiting would be in vain");
 }
+
+#[test]
+fn an_orphan_gets_another_life_and_is_no_failure() {
+    let mut dispatcher = running(settings(3, 1, "optimistic"));
+    dispatcher.handle(
+        5 * S,
+        Input::Orphan { rank: Rank(1), incarnation: Incarnation(0), why: "it depends".into() },
+    );
+    let killed = |command: &Command| {
+        matches!(command, Command::Kill { rank: Rank(1), incarnation: Incarnation(0) })
+    };
+    let commands = drain(&mut dispatcher);
+    assert!(commands.iter().any(killed), "{commands:?}");
+    // What it says now is of no interest, and it is not announced before its end is known.
+    dispatcher.handle(5 * S, Input::Finalizing { rank: Rank(1), incarnation: Incarnation(0) });
+    assert_eq!(drain(&mut dispatcher), []);
+    dispatcher.handle(5 * S, ended(1, 0, Ending::Signal(9), 3));
+    let commands = drain(&mut dispatcher);
+    assert!(
+        matches!(
+            commands[..],
+            [
+                Command::Announce { rank: Rank(1), incarnation: Incarnation(1), .. },
+                Command::Start { rank: Rank(1), incarnation: Incarnation(1), .. }
+            ]
+        ),
+        "{commands:?}"
+    );
+    assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (0, 0));
+    assert_eq!(dispatcher.orphans().len(), 1);
+}

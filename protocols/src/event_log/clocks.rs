@@ -33,17 +33,26 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// A rank sends records from `first` on; its clock is `clock` after them.
+    /// A rank sends records from `first` on; its clock is `clock` after them. Without records it only
+    /// says what its clock is: after a restart of the logger nobody else knows.
     pub fn announce(&mut self, rank: Rank, first: EventNo, clock: EventNo, records: usize) {
         let last = EventNo(first.0.saturating_add(records as u64).saturating_sub(1));
-        if records > 0 && clock > EventNo(0) {
-            let announced = &mut self.clocks.entry(rank).or_default().announced;
-            // A later life, or the same after a lost connection, sends some again.
-            while announced.back().is_some_and(|&(end, _)| end >= last) {
-                announced.pop_back();
-            }
-            announced.push_back((last, clock));
+        if clock == EventNo(0) || last == EventNo(0) {
+            return;
         }
+        let announced = &mut self.clocks.entry(rank).or_default().announced;
+        if records == 0 {
+            if announced.is_empty() {
+                announced.push_back((last, clock));
+            }
+            return;
+        }
+        // A later life, or the same after a lost connection, sends some again; what an earlier one
+        // announced beyond them was never written.
+        while announced.back().is_some_and(|&(end, _)| end >= first) {
+            announced.pop_back();
+        }
+        announced.push_back((last, clock));
     }
 
     /// The rank's log is written up to this record.
@@ -102,6 +111,30 @@ mod tests {
             other => panic!("{other:?}"),
         });
         entries.map(|(rank, clock)| (rank.0, clock.0)).collect()
+    }
+
+    #[test]
+    fn what_an_earlier_life_announced_and_lost_is_never_told() {
+        let mut clocks = Clocks::default();
+        clocks.watch(ConnId(1));
+        clocks.announce(Rank(0), EventNo(6), EventNo(7), 2);
+        // It died; the log ends at 5, and its next life goes on there.
+        clocks.announce(Rank(0), EventNo(6), EventNo(100), 3);
+        clocks.written(Rank(0), EventNo(7));
+        assert_eq!(told(&mut clocks, 1), []);
+        clocks.written(Rank(0), EventNo(8));
+        assert_eq!(told(&mut clocks, 1), [(0, 100)]);
+    }
+
+    #[test]
+    fn a_clock_can_be_told_without_records() {
+        let mut clocks = Clocks::default();
+        clocks.watch(ConnId(1));
+        clocks.announce(Rank(0), EventNo(1), EventNo(3), 0);
+        clocks.announce(Rank(0), EventNo(5), EventNo(4), 0);
+        assert_eq!(told(&mut clocks, 1), []);
+        clocks.written(Rank(0), EventNo(4));
+        assert_eq!(told(&mut clocks, 1), [(0, 4)]);
     }
 
     #[test]

@@ -85,8 +85,9 @@ struct Connection {
     /// Bytes to be sent, from `sent` on.
     out: Vec<u8>,
     sent: usize,
-    /// Acknowledgements that are held back (fault injection).
-    late: VecDeque<(Instant, EventNo, EventNo)>,
+    /// What came and is taken only later (fault injection). If the connection ends before, it is lost
+    /// as what a network still holds is.
+    late: VecDeque<(Instant, Frame)>,
 }
 
 /// Bytes that were received, from `taken` on.
@@ -106,7 +107,8 @@ impl Connection {
         delay: Duration,
     ) -> io::Result<()> {
         loop {
-            let ended = self.collect(core, conn, link, delay);
+            self.take_late(core, conn);
+            let ended = self.collect(core, conn, link);
             self.send(stream)?;
             if ended {
                 // Give a refusal the time to leave.
@@ -132,7 +134,7 @@ impl Connection {
             let due = self.late.front().map(|(due, ..)| *due);
             tokio::select! {
                 ready = stream.ready(interest) => {
-                    if ready?.is_readable() && !sending && !self.receive(core, conn, stream)? {
+                    if ready?.is_readable() && !sending && !self.receive(core, conn, stream, delay)? {
                         return Ok(());
                     }
                 }
@@ -143,13 +145,7 @@ impl Connection {
     }
 
     /// Turns what is wanted into bytes; true: this is the end.
-    fn collect(
-        &mut self,
-        core: &RefCell<Core>,
-        conn: ConnId,
-        link: &Link,
-        delay: Duration,
-    ) -> bool {
+    fn collect(&mut self, core: &RefCell<Core>, conn: ConnId, link: &Link) -> bool {
         if self.sent < self.out.len() {
             let wanted = link.wanted.borrow();
             if wanted.refuse {
@@ -163,23 +159,7 @@ impl Connection {
             let mut wanted = link.wanted.borrow_mut();
             (wanted.ack.take(), wanted.stream)
         };
-        let now = Instant::now();
         if let Some((written, durable)) = ack {
-            if delay.is_zero() {
-                core.borrow_mut().stable_news(conn, &mut self.out);
-                Frame::Ack { written, durable }.encode(&mut self.out);
-            } else {
-                self.late.push_back((now + delay, written, durable));
-            }
-        }
-        let mut due = None;
-        while let Some((at, written, durable)) = self.late.front().copied()
-            && at <= now
-        {
-            self.late.pop_front();
-            due = Some((written, durable));
-        }
-        if let Some((written, durable)) = due {
             core.borrow_mut().stable_news(conn, &mut self.out);
             Frame::Ack { written, durable }.encode(&mut self.out);
         }
@@ -197,6 +177,19 @@ impl Connection {
             Frame::Refused.encode(&mut self.out);
         }
         wanted.close || wanted.refuse
+    }
+
+    /// Takes what has been held back for long enough.
+    fn take_late(&mut self, core: &RefCell<Core>, conn: ConnId) {
+        let now = Instant::now();
+        if self.late.front().is_none_or(|(due, _)| *due > now) {
+            return;
+        }
+        let mut core = core.borrow_mut();
+        while let Some((_, frame)) = self.late.pop_front_if(|(due, _)| *due <= now) {
+            core.feed(Input::Frame { conn, frame });
+        }
+        core.flush();
     }
 
     fn send(&mut self, stream: &TcpStream) -> io::Result<()> {
@@ -217,6 +210,7 @@ impl Connection {
         core: &RefCell<Core>,
         conn: ConnId,
         stream: &TcpStream,
+        delay: Duration,
     ) -> io::Result<bool> {
         let input = &mut self.input;
         input.bytes.drain(..input.taken);
@@ -237,7 +231,12 @@ impl Connection {
             match Frame::decode(&input.bytes[input.taken..]) {
                 Ok(Some((frame, taken))) => {
                     input.taken += taken;
-                    core.feed(Input::Frame { conn, frame });
+                    let append = matches!(frame, Frame::Append { .. });
+                    if !delay.is_zero() && (append || !self.late.is_empty()) {
+                        self.late.push_back((Instant::now() + delay, frame));
+                    } else {
+                        core.feed(Input::Frame { conn, frame });
+                    }
                 }
                 Ok(None) => break true,
                 Err(error) => {

@@ -35,7 +35,8 @@ pub struct EventLoggerArgs {
     /// Common options.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Hold back every acknowledgement for this long (fault injection): 50ms, 1s.
+    /// Take determinants only so long after they came (fault injection): they are acknowledged late, and
+    /// lost if their sender dies before: 50ms, 1s.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
     pub delay: Duration,
     /// Sync files at most this often; events are durable at the latest then.

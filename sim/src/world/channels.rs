@@ -67,17 +67,18 @@ impl World {
         });
         mark(self.now, || Mark::Sends(a, b, header.kind, header.ssn.0));
         let key = (a.0, a.1, b.0, b.1);
+        let truth = self.truth_of(from);
         let split = payload.len() > 16 && self.below(3) == 0;
         let at = self.fifo(key, 50);
         if split {
             let whole = payload.clone();
-            let item = Item::First { header, payload };
+            let item = Item::First { header, payload, truth: truth.clone() };
             self.after(at, Event::Arrive { from: a, to: b, way, item });
             let at = self.fifo(key, 200);
-            let item = Item::Rest { payload: whole };
+            let item = Item::Rest { payload: whole, truth };
             self.after(at, Event::Arrive { from: a, to: b, way, item });
         } else {
-            let item = Item::Frame { header, payload };
+            let item = Item::Frame { header, payload, truth };
             self.after(at, Event::Arrive { from: a, to: b, way, item });
         }
     }
@@ -108,15 +109,21 @@ impl World {
             Some(News::Item(
                 from,
                 life,
-                Item::Frame { header, .. } | Item::First { header, .. },
+                Item::Frame { header, truth, .. } | Item::First { header, truth, .. },
             )) => {
+                self.takes(rank, truth);
                 let ends = ((from.index(), *life), (rank, self.lives[rank].incarnation));
                 mark(self.now, || Mark::Gets(ends.0, ends.1, header.kind, header.ssn.0));
                 self.note(|| {
                     format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
                 });
             }
-            Some(other) => self.note(|| format!("rank {rank} hears {}", name_of(other))),
+            Some(other) => {
+                if let News::Item(_, _, Item::Rest { truth, .. }) = other {
+                    self.takes(rank, truth);
+                }
+                self.note(|| format!("rank {rank} hears {}", name_of(other)));
+            }
             None => {}
         }
         if let Some(News::LoggerUp(conn)) = &news {

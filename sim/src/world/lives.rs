@@ -1,6 +1,6 @@
 //! The lives of ranks: how they begin, what they are asked, how they end.
 
-use super::{Event, News, Setup, World, with};
+use super::{Event, News, Setup, Truth, World, with};
 use crate::fiber::{Fiber, Stop};
 use crate::link::SimLink;
 use crate::mutants::Mutant;
@@ -38,9 +38,11 @@ impl World {
         life.restored = image.is_some();
         if let Some(image) = image {
             let (number, memory) = (image.number, image.memory.clone());
+            let truth = Truth::clone(&image.truth);
             life.arena.restore(&memory);
             let fiber = self.fibers_of(rank);
             self.lives[rank].fiber = Some(fiber);
+            self.truth_begins(rank, Some(truth));
             // A damaged newer one is gone.
             self.lives[rank].images.retain(|i| i.number <= number);
             self.outcome.restored += 1;
@@ -50,6 +52,7 @@ impl World {
             life.images.clear();
             life.restored = false;
             life.arena.clear();
+            self.truth_begins(rank, None);
             let incarnations: Vec<_> = self.lives.iter().map(|l| l.incarnation).collect();
             let arena = &self.lives[rank].arena;
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
@@ -81,6 +84,16 @@ impl World {
         if self.in_waves() {
             return self.crash_in_wave(rank);
         }
+        self.die(rank);
+    }
+
+    /// A rank depends on what was lost, and its agent has ended it.
+    pub(super) fn end_orphan(&mut self, rank: usize) {
+        mark(self.now, || Mark::Dies(rank));
+        self.die(rank);
+    }
+
+    fn die(&mut self, rank: usize) {
         let cut = self.now + self.below(300);
         let life = &mut self.lives[rank];
         life.fiber = None;
@@ -188,7 +201,7 @@ thread_local! {
 /// What runs in a rank's coroutine.
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let inner = setup.choice.make(setup.all_events, Rank(rank as u32), incarnations);
-    let protocol = crate::mutants::protocol(inner, setup.mutant);
+    let protocol = crate::mutants::protocol(inner, Rank(rank as u32), setup.mutant);
     let link = SimLink::new(rank, stop, setup.mutant, setup.choice.has_memories());
     let mut engine = Engine::new(link, Rank(rank as u32), incarnations, protocol);
     if incarnations[rank] > Incarnation(0) {
@@ -196,6 +209,7 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     }
     let digest = setup.program.run(&mut engine, setup.ranks);
     engine.drain();
+    engine.conclude();
     if setup.mutant == Some(Mutant::LeavesEarly) {
         return with(|world| world.finished(rank, digest));
     }

@@ -5,6 +5,7 @@ use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{Header, Incarnation, Rank};
+use std::rc::Rc;
 
 /// The memories among the ends of channels, apart from ranks and the logger.
 const MEMORIES: usize = 1 << 20;
@@ -67,10 +68,10 @@ impl World {
             let Some((rank, life, to)) = self.memories.caller(conn) else { continue };
             let split = payload.len() > 16 && self.below(3) == 0;
             let items = if split {
-                let rest = Item::Rest { payload: payload.clone() };
-                vec![Item::First { header, payload }, rest]
+                let rest = Item::Rest { payload: payload.clone(), truth: Rc::default() };
+                vec![Item::First { header, payload, truth: Rc::default() }, rest]
             } else {
-                vec![Item::Frame { header, payload }]
+                vec![Item::Frame { header, payload, truth: Rc::default() }]
             };
             for item in items {
                 let at = self.fifo(way_in(to, (rank, life)), 50);

@@ -11,13 +11,16 @@ use crate::programs::Program;
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_protocols::waves::Waves;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+use orphans::{Truth, Truths};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::rc::Rc;
 
 mod channels;
 mod lives;
 mod memories;
+mod orphans;
 mod servers;
 mod waves;
 
@@ -27,6 +30,9 @@ thread_local! {
 
 /// More than any run needs: beyond it is a hang.
 const EVENTS_MAX: u64 = 350_000;
+
+/// So many events after all programs are over, nobody may depend on what is lost.
+const ORPHAN_EVENTS_MAX: u64 = 20_000;
 
 /// Panics inside a simulation are results, not news: keeps them from the terminal.
 pub fn quiet_panics() {
@@ -93,6 +99,8 @@ pub struct Outcome {
     pub waves: u64,
     /// Lives that began from an image.
     pub restored: u32,
+    /// Lives that were rolled back.
+    pub orphans: u64,
     /// Determinants that were replayed.
     pub replayed: u64,
     /// Events of the simulation.
@@ -104,13 +112,13 @@ pub struct Outcome {
 pub enum Item {
     /// A frame.
     #[allow(missing_docs)]
-    Frame { header: Header, payload: Vec<u8> },
+    Frame { header: Header, payload: Vec<u8>, truth: Rc<Truth> },
     /// A frame of whose payload half is there.
     #[allow(missing_docs)]
-    First { header: Header, payload: Vec<u8> },
+    First { header: Header, payload: Vec<u8>, truth: Rc<Truth> },
     /// The other half.
     #[allow(missing_docs)]
-    Rest { payload: Vec<u8> },
+    Rest { payload: Vec<u8>, truth: Rc<Truth> },
 }
 
 /// Something that a rank's next poll finds.
@@ -187,6 +195,8 @@ struct Image {
     number: ImageNo,
     memory: Vec<u8>,
     committed: bool,
+    /// What its state depends on.
+    truth: Rc<Truth>,
 }
 
 struct Life {
@@ -236,6 +246,7 @@ pub struct World {
     ending: bool,
     /// Returns so far.
     round: u64,
+    truths: Truths,
     outcome: Outcome,
 }
 
@@ -280,12 +291,14 @@ impl World {
             rolling: false,
             ending: false,
             round: 0,
+            truths: Truths::default(),
             outcome: Outcome {
                 digests: Vec::new(),
                 crashes: 0,
                 images: 0,
                 waves: 0,
                 restored: 0,
+                orphans: 0,
                 replayed: 0,
                 events: 0,
             },
@@ -339,6 +352,7 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
+        let mut patience = ORPHAN_EVENTS_MAX;
         for events in 0..EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
@@ -346,10 +360,19 @@ impl World {
                 && !world.rolling
                 && world.lives.iter().all(|life| life.digest.is_some())
             {
-                let mut outcome = world.outcome.clone();
-                outcome.events = events;
-                outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
-                return Ok(outcome);
+                if let Some((rank, on)) = world.orphan() {
+                    // It may not have heard yet.
+                    patience -= 1;
+                    if patience == 0 {
+                        return Err(format!("rank {rank} depends on what is lost: {on:?}"));
+                    }
+                } else {
+                    let mut outcome = world.outcome.clone();
+                    outcome.orphans = world.truths.rolled_back;
+                    outcome.events = events;
+                    outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
+                    return Ok(outcome);
+                }
             }
             let Some(Reverse((time, order))) = world.heap.pop() else {
                 return Err(format!("hang: nothing happens any more; {}", world.describe()));
@@ -403,11 +426,13 @@ impl World {
                 world.after(delay, Event::Wake(rank, incarnation));
             }
             Pause::Image => {
+                let truth = world.truth_of(rank);
                 let life = &mut world.lives[rank];
                 let number = life.due.take().expect("an image was due");
                 life.last_image = life.last_image.max(number.0);
                 let memory = life.arena.image();
-                life.images.push(Image { number, memory, committed: false });
+                let truth = truth.clone();
+                life.images.push(Image { number, memory, committed: false, truth });
                 let delay = world.below(400);
                 world.note(|| format!("rank {rank} takes image {number}"));
                 mark(world.now, || Mark::Image(rank, number));
@@ -421,6 +446,7 @@ impl World {
                     world.crash(other);
                 }
             }
+            Pause::RollBack => world.end_orphan(rank),
             Pause::Over => world.lives[rank].fiber = None,
         }
     }

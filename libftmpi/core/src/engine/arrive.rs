@@ -7,6 +7,7 @@ use super::{
 };
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
+use ftmpi_protocols::protocol::ArrivalVerdict;
 use ftmpi_wire::header::{FLAG_SYNC, Kind};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
 
@@ -361,6 +362,9 @@ impl State {
                 if self.tracks() && self.peers[from.index()].received.contains(header.ssn) {
                     return self.duplicate(from, header);
                 }
+                if self.hooks.arrivals && self.is_from_orphan(from, header.ssn) {
+                    return self.discard();
+                }
                 if !self.awaited.is_empty()
                     && let Some(&awaited) = self.awaited.get(&(from, header.ssn))
                 {
@@ -377,7 +381,9 @@ impl State {
                 self.discard()
             }
             Kind::SyncAck => {
-                self.acknowledged(from, header.ssn);
+                if !self.hooks.arrivals || !self.is_from_orphan(from, header.ssn) {
+                    self.acknowledged(from, header.ssn);
+                }
                 self.discard()
             }
             Kind::Resume | Kind::LogCut | Kind::Protocol | Kind::Piggyback => {
@@ -389,6 +395,15 @@ impl State {
 }
 
 impl State {
+    /// Is this of a state that was, or is to be, rolled back? Its sender's next life says it again,
+    /// or does not.
+    #[cold]
+    fn is_from_orphan(&mut self, from: Rank, ssn: Ssn) -> bool {
+        let orphan = self.protocol.on_arrival(from, ssn) == ArrivalVerdict::Orphan;
+        self.counters.orphan_messages += u64::from(orphan);
+        orphan
+    }
+
     fn control_landing(&mut self, from: Rank, header: &Header) -> Landing {
         if header.len > CONTROL_BYTES_MAX {
             self.failure = Some(format!(

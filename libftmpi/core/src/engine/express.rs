@@ -37,6 +37,7 @@ impl State {
             && self.awaited.is_empty()
             && self.fetch.is_none()
             && self.peers[from.index()].way == Way::Ready
+            && !(self.hooks.arrivals && self.protocol.refuses(from))
     }
 }
 
@@ -74,6 +75,10 @@ impl<L: Link> Engine<L> {
     #[inline]
     fn express_came(&mut self, from: Rank, header: &Header, post: u64) -> Completion {
         let state = &mut self.state;
+        if state.hooks.arrivals {
+            // Whoever is refused does not come this way.
+            state.protocol.on_arrival(from, header.ssn);
+        }
         if state.tracks() {
             state.peers[from.index()].received.insert(header.ssn);
         }

@@ -143,6 +143,8 @@ pub trait Link {
     fn abandon<S: Sink>(&mut self, sink: &mut S);
     /// Recovery is impossible.
     fn give_up(&mut self, why: String) -> !;
+    /// This life is an orphan: it ends, and the next begins from an image.
+    fn roll_back(&mut self, why: String) -> !;
     /// Is an image of this process wanted?
     fn image_due(&self) -> Option<ImageNo> {
         None

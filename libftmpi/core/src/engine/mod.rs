@@ -93,6 +93,7 @@ pub struct Counters {
     pub held_frames: u64,
     pub puts_measured: u64,
     pub put_ns: u64,
+    pub orphan_messages: u64,
 }
 
 /// State of the way to a peer.
@@ -223,6 +224,8 @@ pub struct State {
     logger: Logger,
     fetch: Option<recover::Fetch>,
     failure: Option<String>,
+    /// This life is to end and another to begin from an image: why.
+    orphan: Option<String>,
     trash: Vec<u8>,
     buffers: Vec<Vec<u8>>,
     counters: Counters,
@@ -313,6 +316,7 @@ impl<L: Link> Engine<L> {
             logger: Logger::Absent,
             fetch: None,
             failure: None,
+            orphan: None,
             trash: Vec::new(),
             buffers: Vec::new(),
             counters: Counters::default(),
@@ -592,6 +596,9 @@ impl<L: Link> Engine<L> {
             if let Some(why) = state.failure.take() {
                 self.link.give_up(why);
             }
+            if let Some(why) = state.orphan.take() {
+                self.link.roll_back(why);
+            }
             while let Some(peer) = state.waves.lost.pop() {
                 let incarnation = state.peers[peer.index()].incarnation;
                 self.link.tell(ftmpi_wire::control::FromRank::ChannelLost { peer, incarnation });
@@ -651,6 +658,7 @@ impl State {
             || self.logger == Logger::Wanted
             || (self.logger == Logger::Open && !self.to_logger.is_empty())
             || self.failure.is_some()
+            || self.orphan.is_some()
             || self.free_held_due
             || !self.replay_reported
             || !self.waves.lost.is_empty()
@@ -687,6 +695,7 @@ impl State {
             Command::Join { to } => self.want(to),
             Command::Prune { below } => self.queue_for_logger(Log::Prune { below }),
             Command::FreeHeld => self.free_held_due = true,
+            Command::RollBack(why) => self.orphan = Some(why),
             Command::GiveUp(why) => self.failure = Some(why),
             Command::Send { to, payload } => {
                 self.control_frame(to, ftmpi_wire::header::Kind::Protocol, Ssn(0), payload);

@@ -119,6 +119,14 @@ impl<L: Link> Engine<L> {
         protocol.stable() >= protocol.last_event()
     }
 
+    /// Before the program's end is told to anybody, under a protocol that might take this life back:
+    /// waits until nothing can.
+    pub fn conclude(&mut self) {
+        while self.state.hooks.arrivals && !self.is_settled() {
+            self.block();
+        }
+    }
+
     /// Everything that an image taken now would depend on is stable, and, in a wave, the others are
     /// as far as they must be.
     pub(super) fn image_safe(&mut self, image: ImageNo) -> Readiness {
@@ -168,6 +176,11 @@ impl Peer {
 }
 
 impl State {
+    /// The protocol cannot judge yet what comes: nobody is to send before the log was read.
+    pub(super) fn hears_nobody(&self) -> bool {
+        self.hooks.arrivals && self.fetch.as_ref().is_some_and(|fetch| !fetch.done)
+    }
+
     /// A channel to a peer is there: say what we have of it.
     pub(super) fn begin_channel(&mut self, rank: Rank, incarnation: Incarnation) {
         if incarnation > self.peers[rank.index()].incarnation {

@@ -438,10 +438,11 @@ impl State {
     pub(super) fn pump<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
         let stable = self.protocol.stable();
         self.stable = stable;
+        let silent = self.hears_nobody();
         loop {
             let peer = &mut self.peers[to.index()];
             if let Some(resume) = &mut peer.resume {
-                if peer.way == Way::Absent || peer.way == Way::Asked {
+                if peer.way == Way::Absent || peer.way == Way::Asked || silent {
                     return false;
                 }
                 if let Some(greeting) = &mut peer.channel.greeting {

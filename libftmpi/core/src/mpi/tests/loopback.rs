@@ -110,6 +110,10 @@ impl Link for Loopback {
     fn give_up(&mut self, why: String) -> ! {
         panic!("{why}")
     }
+
+    fn roll_back(&mut self, why: String) -> ! {
+        panic!("{why}")
+    }
 }
 
 /// Runs `program` on `n` ranks.

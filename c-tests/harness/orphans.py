@@ -1,0 +1,68 @@
+"""Orphans: optimistic logging, with a logger so slow that what a rank has done last is lost with it.
+
+A run counts only if it ended with 0 and verified its result, if at least one orphan was rolled back,
+and if nobody else was: every rank has one process more than it failed and was rolled back, and what an
+orphan says that it depended on is of a life that ended."""
+
+from __future__ import annotations
+
+import re
+
+from . import faults, reports
+from .core import Setting, run
+
+TRACKING = [["--tracking", "o2p"], ["--tracking", "standard"]]
+# Determinants of the last so many milliseconds never reach the log of a rank that dies.
+DELAYS = ["60ms", "150ms", "30ms"]
+PROGRAMS = ["waitany", "traffic", "probe_loop", "collectives", "cg", "test_loop", "master_worker"]
+LOST = re.compile(r"it depends on event \d+ of life (\d+) of rank (\d+), which was lost")
+
+
+def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, kills: int = 6) -> None:
+    """`runs` runs; programs, delays, ways of tracking and transports in turn."""
+    if not setting.ready():
+        return
+    jobs = faults.Jobs(setting, seconds)
+    names = programs or PROGRAMS
+    for number in range(runs):
+        seed, name = setting.seed + number, names[number % len(names)]
+        delay = DELAYS[number % len(DELAYS)]
+        tracking = TRACKING[number % 2]
+        mode = ["--events", "all"] if number % 3 < 2 or name in ("cg", "collectives") else []
+        mode += faults.TCP if number % 4 == 3 else []
+        test = f"orphans: {name}, seed {seed}, logger {delay} {' '.join(tracking + mode)}"
+        job, why = jobs.make(name, seed)
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        options = ["--protocol", "optimistic", *tracking, *mode, "--ckpt-interval", "1s",
+                   "--inject", f"delay:logger={delay}",
+                   "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
+        outcome = run(
+            [*setting.mpiexec(faults.RANKS, *options), job.program, *job.arguments],
+            timeout=max(setting.timeout, 10 * seconds), cwd=where,
+        )
+        problem, note = faults.judge(outcome, file, job.says, 1)
+        what, _ = reports.read(file)
+        if what is not None:
+            note += f", {len(what.get('orphans', []))} orphans"
+            problem = problem or wrong(what)
+        setting.results.check(test, problem, note)
+
+
+def wrong(what: dict) -> str | None:
+    """Whether somebody was rolled back, and rightly."""
+    if not what["orphans"]:
+        return "nobody was rolled back"
+    if what["piggyback"]["events"] == 0:
+        return "no dependency was ever sent along"
+    for orphan in what["orphans"]:
+        found = LOST.search(orphan["cause"])
+        if not found:
+            return f"an orphan that does not say of what: {orphan}"
+        life, rank = int(found[1]), int(found[2])
+        if what["pids"][rank][-1]["incarnation"] <= life:
+            return f"rank {rank} still lives the life on which rank {orphan['rank']} depended"
+    return None

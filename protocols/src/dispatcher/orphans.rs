@@ -1,0 +1,56 @@
+//! Orphans: ranks that live but depend on what a failed one lost (optimistic logging). They find out
+//! themselves and end their lives; here each is given another one.
+//!
+//! Guarantees: only the rank that said so is ended, and only in the life that said it; its next life is
+//! announced when the old one has ended, and begins from its newest image like after a failure (no
+//! image is an orphan); an orphan is no failure and no restart that counts against a limit.
+
+use super::Dispatcher;
+use super::messages::{Command, Failure};
+use super::rank_state::Stage;
+use ftmpi_wire::{Incarnation, Rank};
+
+impl Dispatcher {
+    /// Lives that were rolled back so far.
+    #[must_use]
+    pub fn orphans(&self) -> &[Failure] {
+        &self.orphans
+    }
+
+    pub(super) fn orphan(&mut self, rank: Rank, incarnation: Incarnation, why: &str) {
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.stage = Stage::Stopping;
+        let from = match state.images.newest() {
+            Some(image) => format!("image {image}"),
+            None => "its beginning".to_owned(),
+        };
+        self.commands.push_back(Command::Say(format!(
+            "rank {rank} on {}: {why}; it rolls back to {from}",
+            self.host_name(rank)
+        )));
+        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+            self.image_ended(rank);
+        }
+        self.waits_no_more(rank);
+        self.orphans.push(Failure {
+            rank,
+            incarnation: incarnation.next(),
+            at: self.now,
+            cause: why.to_owned(),
+            hello_at: None,
+            image: None,
+            caught_up_at: None,
+            replayed: 0,
+        });
+        self.commands.push_back(Command::Kill { rank, incarnation });
+    }
+
+    /// Its old life has ended.
+    pub(super) fn orphan_ended(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        state.new_life();
+        if self.hosts.is_up(state.host) {
+            self.announce_and_start(rank);
+        }
+    }
+}

@@ -1,0 +1,543 @@
+//! Optimistic message logging (o2p-2009; Damani and Garg 1996): determinants go to the event logger at
+//! once and nobody waits. What is lost with a rank before it was logged takes with it whoever has come
+//! to depend on it: these *orphans* roll back.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`vector`] | on which intervals of others this rank's state depends, as far as they may be lost |
+//! | [`history`] | what every rank is known to have lost |
+//! | [`recovery`] | a new life finds the largest part of its log that depends on nothing lost |
+//!
+//! Guarantees:
+//! - Before every message, and whatever else reveals a match, goes what the receiver must know of its
+//!   sender's dependencies, and before that every loss that the sender knows of. So a receiver can
+//!   always judge: what comes from an orphan is refused, and else the receiver depends on what the
+//!   sender depends on.
+//! - A rank whose vector names a lost interval ends this life at once ([`Command::RollBack`]). Others
+//!   go on and notice nothing.
+//! - An image is taken, and output committed, only when every interval that the state depends on is
+//!   stable. Hence no image is ever an orphan, and what only images before it needed can go at once.
+//!
+//! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007): an interval
+//! whose event is in the log can be lost only with an interval that it depends on and that is not; and
+//! whoever depends on the first depends on the second, which is never cleared.
+
+pub mod history;
+mod recovery;
+pub mod vector;
+
+use crate::causal::encoding::{Reader, put};
+use crate::protocol::{
+    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
+};
+use crate::recorder::Recorder;
+use crate::shipper::Shipper;
+use ftmpi_wire::{
+    DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,
+};
+use history::{Histories, Interval, Standing};
+use recovery::Gathering;
+use std::collections::VecDeque;
+use vector::Vector;
+
+/// `--tracking`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tracking {
+    /// Acknowledgements of the logger clear entries of the vector.
+    #[default]
+    O2p,
+    /// Entries stay: what optimistic protocols before O2P sent along (o2p-2009 §4.3).
+    Standard,
+}
+
+impl Tracking {
+    /// By its name on the command line.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "o2p" => Some(Self::O2p),
+            "standard" => Some(Self::Standard),
+            _ => None,
+        }
+    }
+}
+
+/// What the protocol is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Every reception becomes a determinant; else only what replay needs.
+    pub all: bool,
+    /// Values of the clock become determinants.
+    pub clock: bool,
+    /// What becomes of entries that are stable.
+    pub tracking: Tracking,
+}
+
+/// While an acknowledgement is awaited, so many records are gathered before more are shipped.
+const GATHER: u64 = 32;
+
+/// What is known about one peer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Peer {
+    /// Messages flow.
+    joined: bool,
+    /// What comes from it is refused: its state depends on what was lost.
+    orphan: bool,
+    /// Changes of the vector, and of what is known to be lost, that it was told.
+    told: u64,
+    told_losses: u64,
+    /// Its life, as far as known.
+    life: Incarnation,
+    /// The last of its intervals that the logger called stable.
+    stable: Interval,
+}
+
+/// The protocol `optimistic`.
+#[derive(Debug)]
+pub struct Optimistic {
+    me: Rank,
+    hooks: Hooks,
+    tracking: Tracking,
+    recorder: Recorder,
+    shipper: Shipper,
+    /// This life, and the last event that it made itself.
+    life: Incarnation,
+    last: Option<Interval>,
+    events: u64,
+    vector: Vector,
+    /// Changes of the vector of which the log tells.
+    noted: u64,
+    histories: Histories,
+    peers: Vec<Peer>,
+    /// The logger has been asked what is stable, and has not answered.
+    asked: bool,
+    gathering: Option<Gathering>,
+    /// This life is to end.
+    orphan: bool,
+    commands: VecDeque<Command>,
+    counts: Counts,
+}
+
+impl Optimistic {
+    /// For rank `me` of a job in which the ranks have these lives.
+    #[must_use]
+    pub fn new(settings: Settings, me: Rank, lives: &[Incarnation]) -> Self {
+        let size = lives.len();
+        Self {
+            me,
+            hooks: Hooks {
+                log_payload: true,
+                wildcard_matches: true,
+                all_matches: settings.all,
+                outcomes: true,
+                clock: settings.clock,
+                sends: true,
+                arrivals: true,
+                piggyback: true,
+                logger: true,
+                ..Hooks::default()
+            },
+            tracking: settings.tracking,
+            recorder: Recorder::default(),
+            shipper: Shipper::default(),
+            life: lives[me.index()],
+            last: None,
+            events: 0,
+            vector: Vector::new(size),
+            noted: 0,
+            histories: Histories::new(size),
+            peers: lives.iter().map(|&life| Peer { life, ..Peer::default() }).collect(),
+            asked: false,
+            gathering: None,
+            orphan: false,
+            commands: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The last event that this life made itself.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        self.last
+    }
+
+    fn record(&mut self, determinant: Determinant) {
+        if self.vector.changes() != self.noted {
+            self.note_dependencies();
+        }
+        self.shipper.push(determinant);
+        self.events += 1;
+        let interval = Interval { life: self.life, place: self.shipper.last() };
+        self.last = Some(interval);
+        self.vector.raise(self.me, interval);
+        self.noted = self.vector.changes();
+        if self.shipper.waiting() >= RECORDS_MAX as u64 / 4 {
+            self.ship();
+        }
+    }
+
+    /// The log is to tell on what the next event depends: a later life repeats it only if none of
+    /// that is lost.
+    #[cold]
+    fn note_dependencies(&mut self) {
+        for (rank, on) in self.vector.raised_since(self.noted) {
+            if rank != self.me && !self.is_safe(rank, on) {
+                let Interval { life, place } = on;
+                self.shipper.push(Determinant::Depends { rank, life, place });
+            }
+        }
+    }
+
+    fn settle_fails(&mut self) {
+        if let Some(failed) = self.recorder.settle() {
+            self.record(failed);
+        }
+    }
+
+    /// Hands over what waits, under the name by which peers know the last of it.
+    fn ship(&mut self) {
+        let before = self.commands.len();
+        self.shipper.ship(&mut self.commands);
+        self.name_clocks(before);
+    }
+
+    fn name_clocks(&mut self, from: usize) {
+        for command in self.commands.range_mut(from..) {
+            if let Command::Log { first, clock, records } = command {
+                let place = EventNo(first.0 + records.len() as u64 - 1);
+                *clock = Interval { life: self.life, place }.pack();
+            }
+        }
+    }
+
+    /// At once, unless much is under way already: then batches grow by themselves.
+    #[inline]
+    fn ship_in_turn(&mut self) {
+        let waiting = self.shipper.waiting();
+        if waiting > 0 && (self.shipper.under_way() == 0 || waiting >= GATHER) {
+            self.ship();
+        }
+    }
+
+    fn ask(&mut self) {
+        let before = self.commands.len();
+        self.shipper.ask(&mut self.commands);
+        self.name_clocks(before);
+    }
+
+    /// Depending on others, which are perhaps stable by now: asks, if no acknowledgement will tell.
+    fn ask_what_is_stable(&mut self) {
+        if !self.asked
+            && self.shipper.under_way() == 0
+            && self.shipper.waiting() == 0
+            && self.gathering.is_none()
+            && !self.depends_on_nobody()
+        {
+            self.asked = true;
+            self.ask();
+        }
+    }
+
+    /// Is this interval of another rank known to be stable, or part of what the rank recovered?
+    fn is_safe(&self, rank: Rank, interval: Interval) -> bool {
+        is_safe(&self.peers, &self.histories, rank, interval)
+    }
+
+    /// Nothing that others may lose takes this state with it.
+    fn depends_on_nobody(&self) -> bool {
+        self.vector.entries().all(|(rank, on)| rank == self.me || self.is_safe(rank, on))
+    }
+
+    /// After news of what is stable of a rank, or of what it has recovered.
+    fn clear_safe(&mut self) {
+        if self.tracking == Tracking::O2p {
+            let (me, peers, histories) = (self.me, &self.peers, &self.histories);
+            self.vector.clear_where(|rank, on| rank != me && is_safe(peers, histories, rank, on));
+        }
+    }
+
+    /// After news of what was lost.
+    fn look_at_losses(&mut self) {
+        let lost = self.vector.entries().find(|&(rank, on)| {
+            rank != self.me && self.histories.standing(rank, on) == Standing::Lost
+        });
+        if let (Some((rank, on)), false) = (lost, self.orphan) {
+            self.orphan = true;
+            let text = format!(
+                "it depends on event {} of life {} of rank {rank}, which was lost",
+                on.place, on.life
+            );
+            self.commands.push_back(Command::RollBack(text));
+        }
+        self.clear_safe();
+        self.decide();
+    }
+
+    fn take_piggyback(&mut self, from: Rank, piggyback: &[u8]) -> Result<(), DecodeError> {
+        let mut reader = Reader(piggyback);
+        if self.histories.take_news(&mut reader)? {
+            self.look_at_losses();
+        }
+        // All of it belongs to one state: that is an orphan, or all of it counts.
+        let mut entries = reader;
+        while !entries.is_empty() {
+            let (rank, on) = take_entry(&mut entries, self.peers.len())?;
+            match self.histories.standing(rank, on) {
+                Standing::Lost => self.peers[from.index()].orphan = true,
+                Standing::Unknown => {
+                    return Err(DecodeError::new("dependencies", "they name an unknown life"));
+                }
+                Standing::Present | Standing::Recovered => {}
+            }
+        }
+        while !reader.is_empty() && !self.peers[from.index()].orphan {
+            let (rank, on) = take_entry(&mut reader, self.peers.len())?;
+            if rank != self.me && (self.tracking == Tracking::Standard || !self.is_safe(rank, on)) {
+                self.vector.raise(rank, on);
+            }
+        }
+        Ok(())
+    }
+
+    fn after_replay_step(&mut self) {
+        if self.recorder.ended() {
+            self.commands.push_back(Command::FreeHeld);
+        }
+    }
+
+    fn troubled(&mut self, from: Rank, error: DecodeError) {
+        let me = self.me;
+        self.commands.push_back(Command::GiveUp(format!(
+            "rank {me} cannot go on with what rank {from} told it: {error}; its memory or the network \
+             is damaged"
+        )));
+    }
+}
+
+fn take_entry(reader: &mut Reader, size: usize) -> Result<(Rank, Interval), DecodeError> {
+    let rank = reader.rank(size)?;
+    let life = Incarnation(reader.small()?);
+    Ok((rank, Interval { life, place: EventNo(reader.number()?) }))
+}
+
+fn is_safe(peers: &[Peer], histories: &Histories, rank: Rank, interval: Interval) -> bool {
+    // What is stable of one life says nothing of another: that may have been lost and begun anew.
+    let stable = peers[rank.index()].stable;
+    (interval.life == stable.life && interval.place <= stable.place)
+        || histories.standing(rank, interval) == Standing::Recovered
+}
+
+impl Protocol for Optimistic {
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    #[inline]
+    fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
+        self.settle_fails();
+        self.ship_in_turn();
+        SendVerdict::Go
+    }
+
+    #[inline]
+    fn has_piggyback(&self, to: Rank) -> bool {
+        let peer = &self.peers[to.index()];
+        peer.told != self.vector.changes() || peer.told_losses != self.histories.version()
+    }
+
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        let peer = &mut self.peers[to.index()];
+        let told_losses = std::mem::replace(&mut peer.told_losses, self.histories.version());
+        let told = std::mem::replace(&mut peer.told, self.vector.changes());
+        self.histories.put_news(told_losses, out);
+        let mut entries = 0;
+        for (rank, on) in self.vector.raised_since(told) {
+            put(out, u64::from(rank.0));
+            put(out, u64::from(on.life.0));
+            put(out, on.place.0);
+            entries += 1;
+        }
+        if entries == 0 && told_losses == self.histories.version() {
+            return out.clear();
+        }
+        self.counts.piggyback_events += entries;
+        self.counts.piggyback_bytes += (Header::BYTES + out.len()) as u64;
+    }
+
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        if let Err(error) = self.take_piggyback(from, piggyback) {
+            self.troubled(from, error);
+        }
+    }
+
+    fn on_arrival(&mut self, from: Rank, _ssn: Ssn) -> ArrivalVerdict {
+        if self.refuses(from) { ArrivalVerdict::Orphan } else { ArrivalVerdict::Accept }
+    }
+
+    #[inline]
+    fn refuses(&self, from: Rank) -> bool {
+        self.peers[from.index()].orphan
+    }
+
+    fn pin(&mut self, post: u64) -> Pin {
+        self.recorder.pin(post)
+    }
+
+    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        match self.recorder.matched(post, source, ssn) {
+            Some(determinant) => self.record(determinant),
+            None => self.after_replay_step(),
+        }
+    }
+
+    fn decide(&mut self) -> Decision {
+        let decision = self.recorder.decide();
+        self.after_replay_step();
+        decision
+    }
+
+    fn on_negative(&mut self) {
+        if let Some(failed) = self.recorder.negative() {
+            self.record(failed);
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer) {
+        let determinant = self.recorder.answered(answer);
+        self.record(determinant);
+    }
+
+    fn next_service(&self) -> Service {
+        self.recorder.next_service()
+    }
+
+    fn service_repeated(&mut self) {
+        self.recorder.served();
+        self.after_replay_step();
+    }
+
+    fn replaying(&self) -> bool {
+        self.recorder.replaying()
+    }
+
+    fn recorded(&self) -> u64 {
+        self.recorder.recorded()
+    }
+
+    fn repeating(&self) -> bool {
+        self.recorder.repeating()
+    }
+
+    /// While the state depends on what others may lose, it is behind everything that can be stable.
+    fn last_event(&self) -> EventNo {
+        if self.gathering.is_some() || !self.depends_on_nobody() {
+            return EventNo(u64::MAX);
+        }
+        self.shipper.last()
+    }
+
+    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
+        self.asked = false;
+        self.shipper.acknowledged(written, durable);
+        if self.tracking == Tracking::O2p
+            && let Some(own) = self.vector.get(self.me)
+            && own.place <= self.shipper.written()
+        {
+            self.vector.clear(self.me);
+        }
+        self.ship_in_turn();
+    }
+
+    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
+        for &(rank, clock) in clocks {
+            if rank != self.me
+                && let Some(peer) = self.peers.get_mut(rank.index())
+            {
+                peer.stable = Interval::unpack(clock).max(peer.stable);
+            }
+        }
+        self.clear_safe();
+    }
+
+    fn stable(&self) -> EventNo {
+        self.shipper.written()
+    }
+
+    fn flush(&mut self) {
+        if self.gathering.is_none() {
+            self.ship();
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.gathering.is_none() {
+            self.settle_fails();
+            self.ship();
+            self.ask_what_is_stable();
+        }
+    }
+
+    /// What was asked is asked again; and a logger that lost its memory learns what our events are
+    /// called, for those who wait to hear that they are stable.
+    fn on_logger_back(&mut self) {
+        self.asked = false;
+        if self.gathering.is_none() {
+            self.shipper.logger_back(&mut self.commands);
+            self.name_clocks(0);
+            self.ask();
+        }
+    }
+
+    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.begin_life(last, lives);
+    }
+
+    fn gathering(&self) -> bool {
+        self.gathering.is_some()
+    }
+
+    fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
+        self.log_was_read(last, recorded);
+    }
+
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.peer_lives_again(peer, incarnation);
+    }
+
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        self.histories.put_news(0, out);
+        self.peers[peer.index()].told_losses = self.histories.version();
+    }
+
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        self.joined_with(peer, said);
+    }
+
+    fn on_parted(&mut self, peer: Rank) {
+        let Peer { life, stable, .. } = self.peers[peer.index()];
+        self.peers[peer.index()] = Peer { life, stable, ..Peer::default() };
+    }
+
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.hear(from, payload);
+    }
+
+    fn on_oldest_image(&mut self, events: EventNo) {
+        self.commands.push_back(Command::Prune { below: events.next() });
+    }
+
+    fn determinants(&self) -> u64 {
+        self.events
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { held_events: self.vector.entries().count() as u64, ..self.counts }
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

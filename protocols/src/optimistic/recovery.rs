@@ -1,0 +1,224 @@
+//! A new life finds out how far it may repeat what its log tells, and tells everybody what is lost.
+//!
+//! *How far.* The log of a rank notes before an event on which intervals of others it depends that
+//! were not known to be stable ([`Determinant::Depends`]). The life repeats the log up to the first
+//! note of an interval that is lost. Whether one is lost its rank tells; where that rank is being
+//! recovered as well and has not told, the life waits for it. It tells the others *before* it waits,
+//! on the assumption that nothing is lost, and again if that turns out wrong: so ranks that wait for
+//! each other come to an end, at the greatest part of all logs in which nothing depends on what is
+//! lost (each cut was forced by a loss, hence the maximum). If it hears of the loss only when it has
+//! begun, it is an orphan like any other.
+//!
+//! *Whom it tells.* Everybody: it opens channels to all, and the first word on every channel is all
+//! that is known to be lost.
+//!
+//! *The log.* Nothing is ever removed from it: the first record of a new life says after which place
+//! it goes on ([`Determinant::Begins`]), and what lies between is void. So the log is at the same time
+//! the record of all lives of its rank.
+
+use super::history::{Interval, Lives, Standing};
+use super::{Optimistic, Peer};
+use crate::causal::encoding::Reader;
+use crate::protocol::Command;
+use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
+
+/// Kind of the only frame among the ranks: what was lost.
+const LOSSES: u8 = 1;
+
+/// A life that does not know yet how far it may repeat its log.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    /// Place of the last record that the image has behind it.
+    base: EventNo,
+    /// The rank's lives as the image knows them.
+    before: Lives,
+    /// The log behind the image, once it was read.
+    log: Option<Vec<Determinant>>,
+}
+
+/// What a log allows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Course {
+    /// Records to repeat, with notes of dependencies.
+    pub kept: Vec<(EventNo, Determinant)>,
+    /// Place of the last record that is not void.
+    pub after: EventNo,
+    /// The lives that the log tells of.
+    pub lives: Lives,
+    /// It may turn out to allow less: of these ranks nothing was told yet.
+    pub waits: bool,
+}
+
+/// Reads a log whose first record is at the place after `base`.
+pub(super) fn course(
+    base: EventNo,
+    mut lives: Lives,
+    log: &[Determinant],
+    standing: impl Fn(Rank, Interval) -> Standing,
+) -> Course {
+    let mut kept: Vec<(EventNo, Determinant)> = Vec::new();
+    for (record, place) in log.iter().zip(base.0 + 1..) {
+        if let Determinant::Begins { life, after } = *record {
+            kept.retain(|(place, _)| *place <= after);
+            lives.begin(life, after);
+        } else {
+            kept.push((EventNo(place), *record));
+        }
+    }
+    // Notes belong to the event behind them; without it they say nothing.
+    let is_event =
+        |(_, record): &(EventNo, Determinant)| !matches!(record, Determinant::Depends { .. });
+    kept.truncate(kept.iter().rposition(is_event).map_or(0, |last| last + 1));
+    let (mut after, mut waits) = (EventNo(base.0 + log.len() as u64), false);
+    let mut notes = 0;
+    for at in 0..kept.len() {
+        let Determinant::Depends { rank, life, place } = kept[at].1 else {
+            notes = at + 1;
+            continue;
+        };
+        match standing(rank, Interval { life, place }) {
+            Standing::Lost => {
+                after = EventNo(kept[notes].0.0 - 1);
+                kept.truncate(notes);
+                break;
+            }
+            Standing::Unknown => waits = true,
+            Standing::Present | Standing::Recovered => {}
+        }
+    }
+    Course { kept, after, lives, waits }
+}
+
+impl Optimistic {
+    fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+        let me = self.me;
+        (0..self.peers.len() as u32).map(Rank).filter(move |&rank| rank != me)
+    }
+
+    pub(super) fn begin_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.commands.clear();
+        self.orphan = false;
+        self.asked = false;
+        self.life = lives[self.me.index()];
+        self.last = None;
+        self.vector.reset();
+        self.noted = self.vector.changes();
+        for (peer, &life) in self.peers.iter_mut().zip(lives) {
+            *peer = Peer { life, stable: peer.stable, ..Peer::default() };
+        }
+        let before = self.histories.of(self.me).clone();
+        self.gathering = Some(Gathering { base: last, before, log: None });
+        self.counts.recovered_from_logger = 0;
+        for to in self.others() {
+            self.commands.push_back(Command::Join { to });
+        }
+    }
+
+    pub(super) fn log_was_read(&mut self, last: EventNo, recorded: Vec<Determinant>) {
+        if let Some(gathering) = &mut self.gathering {
+            gathering.base = last;
+            gathering.log = Some(recorded);
+        }
+        self.decide();
+    }
+
+    pub(super) fn peer_lives_again(&mut self, peer: Rank, incarnation: Incarnation) {
+        let known = &mut self.peers[peer.index()].life;
+        *known = incarnation.max(*known);
+        if self.gathering.is_some() {
+            self.commands.push_back(Command::Join { to: peer });
+        }
+    }
+
+    /// If the log was read: tells how far it may be repeated by what is known, and begins to repeat
+    /// it if nobody else has to be heard.
+    pub(super) fn decide(&mut self) {
+        let Some(Gathering { base, before, log: Some(log) }) = &self.gathering else { return };
+        let course = course(*base, before.clone(), log, |rank, interval| {
+            let Some(peer) = self.peers.get(rank.index()) else { return Standing::Lost };
+            match self.histories.standing(rank, interval) {
+                // It is known to have died, and has not told what that cost.
+                Standing::Present if interval.life < peer.life => Standing::Unknown,
+                standing => standing,
+            }
+        });
+        let (base, mut lives, waits) = (*base, course.lives, course.waits);
+        lives.begin(self.life, course.after);
+        if self.histories.learn(self.me, lives) {
+            self.tell_losses();
+        }
+        if !waits && let Some(Gathering { log: Some(log), .. }) = self.gathering.take() {
+            self.begin_to_repeat(base, &log, course.kept, course.after);
+        }
+    }
+
+    fn begin_to_repeat(
+        &mut self,
+        base: EventNo,
+        log: &[Determinant],
+        kept: Vec<(EventNo, Determinant)>,
+        after: EventNo,
+    ) {
+        self.shipper.restart(base, log);
+        self.shipper.push(Determinant::Begins { life: self.life, after });
+        let mut recorded = Vec::with_capacity(kept.len());
+        for (_, record) in kept {
+            match record {
+                Determinant::Depends { rank, life, place } => {
+                    let on = Interval { life, place };
+                    if rank != self.me && !self.is_safe(rank, on) {
+                        self.vector.raise(rank, on);
+                    }
+                }
+                event => recorded.push(event),
+            }
+        }
+        // What came while the log was read is in the vector, too, and is not noted yet.
+        self.events += recorded.len() as u64;
+        self.counts.recovered_from_logger = recorded.len() as u64;
+        self.recorder.begin(recorded);
+        self.after_replay_step();
+        self.ship();
+    }
+
+    /// Tells everybody to whom messages flow what he has not been told.
+    fn tell_losses(&mut self) {
+        for to in self.others() {
+            self.tell_losses_to(to);
+        }
+    }
+
+    fn tell_losses_to(&mut self, to: Rank) {
+        let peer = &mut self.peers[to.index()];
+        let told = std::mem::replace(&mut peer.told_losses, self.histories.version());
+        if !peer.joined || told == self.histories.version() {
+            // Who has not joined is told by the first word on the channel, or when he has.
+            peer.told_losses = told;
+            return;
+        }
+        let mut payload = vec![LOSSES];
+        self.histories.put_news(told, &mut payload);
+        self.commands.push_back(Command::SendFirst { to, payload });
+    }
+
+    pub(super) fn joined_with(&mut self, peer: Rank, said: &[u8]) {
+        self.peers[peer.index()].joined = true;
+        self.hear_losses(peer, said);
+        self.tell_losses_to(peer);
+    }
+
+    pub(super) fn hear(&mut self, from: Rank, payload: &[u8]) {
+        match payload.split_first() {
+            Some((&LOSSES, losses)) => self.hear_losses(from, losses),
+            _ => self.troubled(from, DecodeError::new("frame of optimistic logging", "its kind")),
+        }
+    }
+
+    fn hear_losses(&mut self, from: Rank, losses: &[u8]) {
+        match self.histories.take_news(&mut Reader(losses)) {
+            Ok(true) => self.look_at_losses(),
+            Ok(false) => {}
+            Err(error) => self.troubled(from, error),
+        }
+    }
+}
