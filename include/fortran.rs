@@ -194,6 +194,7 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
             .map(|(i, _)| format!("l{i}")),
     );
     let name = f08_name(f).to_lowercase();
+    // SAFETY of what is written here: arguments are Fortran's, as the interface of the same table says.
     for (prefix, target) in [("mpi", "mpi"), ("pmpir", "pmpi")] {
         let _ = writeln!(
             out,
