@@ -82,6 +82,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
     p.add_argument("--seconds", type=float, default=8, help="length of a run without kills")
+    suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
@@ -134,6 +135,8 @@ def main() -> int:
                 standard.standard(setting)
             case "orphans":
                 orphans.orphans(setting, args.runs, args.programs, args.seconds)
+            case "clusters":
+                faults.clusters(setting)
             case "points":
                 faults.points(setting)
             case "servers":
@@ -190,6 +193,7 @@ def check(setting: Setting) -> None:
     speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
+    faults.clusters(setting)
     faults.kills(setting, 2, ["one_sided", "fences"], False, 6, None)
     orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
     faults.points(setting)

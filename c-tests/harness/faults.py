@@ -37,11 +37,17 @@ def failures_of(what: dict) -> list[dict]:
 
 def survivors(what: dict) -> str | None:
     """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
-    if what.get("protocol") == "coordinated":
-        # All return: every rank has a new process after a failure.
-        stayed = [rank for rank, lives in enumerate(what["pids"])
-                  if failures_of(what) and len({life["pid"] for life in lives}) < 2]
-        return f"ranks {stayed} did not return with the others" if stayed else None
+    clusters = what.get("clusters")
+    if clusters:
+        # Every rank of a cluster has a new process after a failure in it, and no other rank has.
+        returned = {clusters[failure["rank"]] for failure in failures_of(what)}
+        for rank, lives in enumerate(what["pids"]):
+            distinct = len({life["pid"] for life in lives})
+            if clusters[rank] in returned and distinct < 2:
+                return f"rank {rank} did not return with the others of its cluster"
+            if clusters[rank] not in returned and distinct != 1:
+                return f"nothing of the cluster of rank {rank} failed, and it had {distinct} processes"
+        return None
     failed: dict[int, int] = {}
     for failure in failures_of(what) + what.get("orphans", []):
         failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
@@ -230,6 +236,43 @@ def kills(
             timeout=max(setting.timeout, 10 * seconds),
             cwd=where,
             meanwhile=killer,
+        )
+        problem, note = judge(outcome, file, job.says, least)
+        setting.results.check(test, problem, note)
+
+
+# ---- clusters ---------------------------------------------------------------------------------
+
+
+def clusters(setting: Setting) -> None:
+    """Kills of one rank, of one after the other, and of a whole cluster of two: its ranks return, and
+    `survivors` sees to it that no other process is new."""
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, 4)
+    two = ["--cluster", "2"]
+    cases = [
+        ("traffic", [*two], ["kill:rank=1,at=2500ms"], 1),
+        ("master_worker", [*two, "--between", "causal", *TCP], ["kill:rank=2,at=2500ms"], 1),
+        ("waitany", [*two, "--wave", "nonblocking", "--events", "all"],
+         ["kill:rank=2,at=2s", "kill:rank=3,at=2s"], 2),
+        ("test_loop", ["--cluster", "3", "--between", "causal", "--event-logger", "off"],
+         ["kill:rank=0,at=1s", "kill:rank=3,at=3s"], 2),
+    ]
+    for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
+        job, why = jobs.make(name, setting.seed + number)
+        test = f"clusters: {name} {' '.join(options)}, {' '.join(faults)}"
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        injected = [word for fault in faults for word in ("--inject", fault)]
+        outcome = run(
+            [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval", "700ms",
+                              "--report", file, *injected), job.program, *job.arguments],
+            timeout=setting.timeout,
+            cwd=where,
         )
         problem, note = judge(outcome, file, job.says, least)
         setting.results.check(test, problem, note)

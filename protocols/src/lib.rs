@@ -3,7 +3,7 @@
 //! | module | machine |
 //! | --- | --- |
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
-//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`] | the protocols; `channel_memory` has its server beside it |
+//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`], [`hierarchical`] | the protocols; `channel_memory` has its server beside it |
 //! | [`registry`] | their names |
 //! | [`received`], [`sender_log`], [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
@@ -17,6 +17,7 @@ pub mod channel_memory;
 pub mod coordinated;
 pub mod dispatcher;
 pub mod event_log;
+pub mod hierarchical;
 pub mod image_catalogue;
 pub mod log_memory;
 pub mod none;

@@ -12,7 +12,8 @@ use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn, Wave};
 /// What the engine must tell the protocol. A hook that is not wanted costs one predicted branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hooks {
-    /// Keep the payload of every message in the sender log, and suppress duplicates.
+    /// Keep payloads in the sender log ([`Protocol::logs_payload`] says for whom), and suppress
+    /// duplicates.
     pub log_payload: bool,
     /// Matches of wildcard receives become determinants.
     pub wildcard_matches: bool,
@@ -247,6 +248,17 @@ pub trait Protocol {
     /// What it wants to be told; constant over its life.
     fn hooks(&self) -> Hooks;
 
+    /// Whether payloads for this peer are logged; constant, asked once for each.
+    fn logs_payload(&self, _peer: Rank) -> bool {
+        self.hooks().log_payload
+    }
+
+    /// Whether this peer takes its images in the same waves and returns to them together with this
+    /// rank; constant, asked once for each. Payloads for it are not logged.
+    fn shares_waves(&self, _peer: Rank) -> bool {
+        self.hooks().channel_state
+    }
+
     /// A message of the program wants to leave. May be asked again about the same message.
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         SendVerdict::Go
@@ -421,7 +433,7 @@ pub trait Protocol {
     /// The image was taken and this life goes on; or it was refused, or never will be.
     fn on_image_over(&mut self, _image: ImageNo) {}
 
-    /// All ranks begin new lives from images with this number; this one has.
+    /// All ranks that share waves begin new lives from images with this number; this one has.
     fn on_return(&mut self, _image: ImageNo) {}
 
     /// First word on a new channel; its count is 0.

@@ -3,6 +3,7 @@
 use crate::causal::{self, Causal, Piggyback};
 use crate::channel_memory;
 use crate::coordinated::{self, Coordinated};
+use crate::hierarchical::{self, Hierarchical};
 use crate::optimistic::{self, Optimistic, Tracking};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
@@ -25,14 +26,37 @@ pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<
             };
             Box::new(Optimistic::new(optimistic::Settings { all, clock, tracking }, me, lives))
         }
-        "coordinated" => match config.setting(coordinated::WAVE) {
-            Some(coordinated::NONBLOCKING) => {
-                Box::new(Coordinated::new(coordinated::nonblocking::NonBlocking))
+        "coordinated" => waves(config),
+        "hierarchical" => {
+            let clusters = clusters(config, lives.len())?;
+            let name = config.setting(hierarchical::BETWEEN).unwrap_or("pessimistic").to_owned();
+            if !BETWEEN.contains(&name.as_str()) {
+                return None;
             }
-            _ => Box::new(Coordinated::new(coordinated::blocking::Blocking)),
-        },
+            let between = make(&ProtocolConfig { name, ..config.clone() }, me, lives)?;
+            Box::new(Hierarchical::new(waves(config), between, me, &clusters))
+        }
         _ => return None,
     })
+}
+
+fn waves(config: &ProtocolConfig) -> Box<dyn Protocol> {
+    match config.setting(coordinated::WAVE) {
+        Some(coordinated::NONBLOCKING) => {
+            Box::new(Coordinated::new(coordinated::nonblocking::NonBlocking))
+        }
+        _ => Box::new(Coordinated::new(coordinated::blocking::Blocking)),
+    }
+}
+
+/// The cluster of each of `size` ranks, if they take their images in waves and return together.
+#[must_use]
+pub fn clusters(config: &ProtocolConfig, size: usize) -> Option<Vec<u32>> {
+    match config.name.as_str() {
+        "coordinated" => Some(vec![0; size]),
+        "hierarchical" => hierarchical::decode(config.setting(hierarchical::CLUSTER)?, size),
+        _ => None,
+    }
 }
 
 fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
@@ -50,5 +74,15 @@ fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
 }
 
 /// All names, for help texts.
-pub const NAMES: &[&str] =
-    &["none", "channel-memory", "pessimistic", "causal", "optimistic", "coordinated"];
+pub const NAMES: &[&str] = &[
+    "none",
+    "channel-memory",
+    "pessimistic",
+    "causal",
+    "optimistic",
+    "coordinated",
+    "hierarchical",
+];
+
+/// Those that may log between clusters.
+pub const BETWEEN: &[&str] = &["pessimistic", "causal"];

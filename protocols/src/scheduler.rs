@@ -60,8 +60,8 @@ pub struct Scheduler {
     due: Vec<Duration>,
     /// Since when an image is under way.
     under_way: Vec<Option<Duration>>,
-    /// When the next wave is due, where images are taken in waves.
-    wave_due: Duration,
+    /// When the next wave of each cluster is due, where images are taken in waves.
+    wave_due: Vec<Duration>,
     /// When the next rank is chosen, where one is chosen.
     choice_due: Duration,
     /// Who was chosen last.
@@ -94,7 +94,7 @@ impl Scheduler {
             settings,
             due: (0..size).map(|rank| settings.interval * (rank + 1) / size.max(1)).collect(),
             under_way: vec![None; size as usize],
-            wave_due: settings.interval,
+            wave_due: vec![settings.interval],
             choice_due: share,
             last: Rank(size.saturating_sub(1)),
             received: vec![[0; 2]; size as usize],
@@ -209,19 +209,30 @@ impl Scheduler {
         for due in &mut self.due {
             *due = now.min(*due);
         }
-        self.wave_due = now.min(self.wave_due);
+        for due in &mut self.wave_due {
+            *due = now.min(*due);
+        }
         self.choice_due = now.min(self.choice_due);
     }
 
-    /// Should a wave begin now?
+    /// So many clusters take images in waves of their own; their first ones are spread over one
+    /// interval.
     #[must_use]
-    pub fn wave_is_due(&self, now: Duration) -> bool {
-        now >= self.wave_due
+    pub fn with_clusters(mut self, clusters: usize) -> Self {
+        let count = clusters.max(1) as u32;
+        self.wave_due = (1..=count).map(|nth| self.settings.interval * nth / count).collect();
+        self
     }
 
-    /// The wave is over, well or badly: the interval counts from here.
-    pub fn wave_ended(&mut self, now: Duration) {
-        self.wave_due = now + self.interval(now);
+    /// Should a wave of this cluster begin now?
+    #[must_use]
+    pub fn wave_is_due(&self, now: Duration, cluster: usize) -> bool {
+        now >= self.wave_due[cluster]
+    }
+
+    /// A wave of this cluster is over, well or badly: the interval counts from here.
+    pub fn wave_ended(&mut self, now: Duration, cluster: usize) {
+        self.wave_due[cluster] = now + self.interval(now);
     }
 
     /// This rank's next image is due at once.
@@ -324,6 +335,19 @@ mod tests {
     }
 
     #[test]
+    fn clusters_have_waves_of_their_own_spread_over_the_interval() {
+        let mut scheduler = scheduler(Policy::Periodic, 8).with_clusters(4);
+        let due = |s: &Scheduler, at: u32| -> Vec<bool> {
+            (0..4).map(|cluster| s.wave_is_due(at * S, cluster)).collect()
+        };
+        assert_eq!(due(&scheduler, 2), [true, true, false, false]);
+        scheduler.wave_ended(2 * S, 0);
+        assert_eq!(due(&scheduler, 5), [false, true, true, true]);
+        scheduler.hasten(3 * S);
+        assert_eq!(due(&scheduler, 3), [true; 4]);
+    }
+
+    #[test]
     fn the_interval_of_young_follows_cost_and_failures() {
         let mut scheduler = scheduler(Policy::YoungDaly, 2);
         assert_eq!(scheduler.interval(500 * S), 4 * S, "nothing is measured yet");
@@ -334,7 +358,7 @@ mod tests {
         (0..3).for_each(|_| scheduler.failed());
         assert_eq!(scheduler.interval(10_000 * S), 100 * S);
         assert_eq!(scheduler.interval(Duration::ZERO), INTERVAL_MIN);
-        scheduler.wave_ended(10_000 * S);
-        assert!(!scheduler.wave_is_due(10_099 * S) && scheduler.wave_is_due(10_100 * S));
+        scheduler.wave_ended(10_000 * S, 0);
+        assert!(!scheduler.wave_is_due(10_099 * S, 0) && scheduler.wave_is_due(10_100 * S, 0));
     }
 }

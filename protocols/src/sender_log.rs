@@ -75,9 +75,9 @@ impl SenderLog {
         entries.get(place(entries, ssn)).filter(|e| e.ssn == ssn)
     }
 
-    /// Takes everything out, ascending.
+    /// Takes everything out: messages ascending, then replies ascending.
     pub fn take_all(&mut self) -> impl Iterator<Item = Entry> {
-        std::mem::take(&mut self.entries).into_iter()
+        std::mem::take(&mut self.entries).into_iter().chain(std::mem::take(&mut self.replies))
     }
 
     /// Drops what the oldest offered image of the peer has received.

@@ -1,27 +1,30 @@
-//! Which waves of images there are: who is still to report about the one under way, and to which
-//! wave everybody returns after a failure.
+//! Which waves of images a cluster of ranks has (the whole job, if all take part in the same ones):
+//! who is still to report about the one under way, and to which wave they return after a failure.
 //!
-//! Guarantees: a wave counts only when the image of *every* rank is durable; one wave is under way
+//! Guarantees: a wave counts only when the image of *every* rank of the cluster is durable; one wave is under way
 //! at a time, until every rank was heard about it; the images of the last [`KEPT`] complete waves
 //! are kept until a later wave is complete, whatever becomes of the waves between (so a damaged
 //! image is survivable). Time is passed in.
 
 use crate::dispatcher::ImageFacts;
 use ftmpi_wire::{ImageNo, Rank};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Complete waves that are kept.
 pub const KEPT: usize = 2;
 
-/// The waves of a job. An image has the number of its wave.
+/// The waves of a cluster. An image has the number of its wave.
 #[derive(Debug)]
 pub struct Waves {
-    size: u32,
+    ranks: Vec<Rank>,
     issued: ImageNo,
     under_way: Option<UnderWay>,
     /// Oldest first.
     complete: VecDeque<Complete>,
+    /// [`KEPT`] waves have been complete: from then on the start of the program is none of the
+    /// places to which logs reach back.
+    start_gone: bool,
 }
 
 #[derive(Debug)]
@@ -29,7 +32,7 @@ struct UnderWay {
     wave: ImageNo,
     began: Duration,
     missing: BTreeSet<Rank>,
-    images: Vec<Option<ImageFacts>>,
+    images: BTreeMap<Rank, ImageFacts>,
     /// Some rank has no image in it, or it must not count.
     void: bool,
 }
@@ -37,7 +40,7 @@ struct UnderWay {
 #[derive(Debug)]
 struct Complete {
     wave: ImageNo,
-    images: Vec<ImageFacts>,
+    images: BTreeMap<Rank, ImageFacts>,
 }
 
 /// Every rank was heard about a wave.
@@ -54,10 +57,23 @@ pub struct Over {
 }
 
 impl Waves {
-    /// Of a job of so many ranks.
+    /// Of a job of so many ranks, all in one cluster.
     #[must_use]
     pub fn new(size: u32) -> Self {
-        Self { size, issued: ImageNo(0), under_way: None, complete: VecDeque::new() }
+        Self::of((0..size).map(Rank).collect())
+    }
+
+    /// Of these ranks.
+    #[must_use]
+    pub fn of(ranks: Vec<Rank>) -> Self {
+        let (issued, complete) = (ImageNo(0), VecDeque::new());
+        Self { ranks, issued, under_way: None, complete, start_gone: false }
+    }
+
+    /// Who takes part.
+    #[must_use]
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
     }
 
     /// Is a wave under way?
@@ -72,8 +88,8 @@ impl Waves {
         self.under_way = Some(UnderWay {
             wave: self.issued,
             began: now,
-            missing: (0..self.size).map(Rank).collect(),
-            images: vec![None; self.size as usize],
+            missing: self.ranks.iter().copied().collect(),
+            images: BTreeMap::new(),
             void: false,
         });
         self.issued
@@ -92,7 +108,7 @@ impl Waves {
     /// The image of this rank is durable.
     pub fn committed(&mut self, now: Duration, rank: Rank, image: ImageFacts) -> Option<Over> {
         let wave = self.under_way.as_mut().filter(|wave| wave.wave == image.image)?;
-        wave.images[rank.index()] = Some(image);
+        wave.images.insert(rank, image);
         wave.missing.remove(&rank);
         self.look(now)
     }
@@ -121,13 +137,13 @@ impl Waves {
         let UnderWay { wave, began, images, void, .. } =
             self.under_way.take_if(|wave| wave.missing.is_empty())?;
         let took = now.saturating_sub(began);
-        let bytes = images.iter().flatten().map(|image| image.bytes).sum();
+        let bytes = images.values().map(|image| image.bytes).sum();
         if !void {
-            let images = images.into_iter().flatten().collect();
             self.complete.push_back(Complete { wave, images });
             while self.complete.len() > KEPT {
                 self.complete.pop_front();
             }
+            self.start_gone |= self.complete.len() == KEPT;
         }
         let complete = self.complete.front().filter(|_| !void).map(|oldest| oldest.wave);
         Some(Over { wave, took, bytes, complete })
@@ -142,7 +158,27 @@ impl Waves {
     /// The image from which this rank goes on there.
     #[must_use]
     pub fn image_of(&self, rank: Rank) -> Option<ImageFacts> {
-        self.complete.back().map(|complete| complete.images[rank.index()])
+        self.complete.back().and_then(|complete| complete.images.get(&rank).copied())
+    }
+
+    /// How far back logs of what came from outside must reach after a wave whose oldest kept one is
+    /// this: two places to return to are always kept, and the start of the program counts as one
+    /// (number 0).
+    #[must_use]
+    pub fn reach(&self, oldest: ImageNo) -> ImageNo {
+        if self.start_gone { oldest } else { ImageNo(0) }
+    }
+
+    /// Do such logs still reach back to the start?
+    #[must_use]
+    pub fn can_return_to_the_start(&self) -> bool {
+        !self.start_gone
+    }
+
+    /// Is there anything to return to, for ranks that need such logs?
+    #[must_use]
+    pub fn can_return(&self) -> bool {
+        !self.complete.is_empty() || !self.start_gone
     }
 
     /// An image of this wave is damaged: it is none to return to.
@@ -199,6 +235,23 @@ mod tests {
         let fifth = whole_wave(&mut waves);
         assert!(fifth > fourth, "numbers are never used again");
         assert_eq!(waves.kept(), [fifth, first]);
+    }
+
+    #[test]
+    fn logs_reach_back_to_the_start_until_two_waves_are_complete() {
+        let mut waves = Waves::of(vec![Rank(0), Rank(1), Rank(2)]);
+        let first = whole_wave(&mut waves);
+        assert_eq!(waves.reach(first), ImageNo(0));
+        waves.condemn(first);
+        assert!(waves.can_return(), "to the start");
+        let second = whole_wave(&mut waves);
+        assert_eq!(waves.reach(second), ImageNo(0));
+        let third = whole_wave(&mut waves);
+        assert_eq!(waves.reach(second), second);
+        waves.condemn(third);
+        assert!(waves.can_return());
+        waves.condemn(second);
+        assert!(!waves.can_return(), "logs were cut to the second");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     // Programs and protocols go through all their pairs.
     let choice = choices[(seed / 3) as usize % choices.len()];
     let together = seed % 7 == 6;
-    let setup = Setup {
+    let mut setup = Setup {
         choice,
         // A crash of all counts as one of each.
         together,
@@ -41,24 +41,35 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         power_loss: draw(4) == 3,
         memories: (1 + seed as usize % 3, [0, 1, 4][draw(3) as usize]),
         breaks: [0, 0, 2, 6][draw(4) as usize],
+        clusters: Vec::new(),
         mutant,
         trace,
     };
-    if choice.in_waves() {
-        // No logger.
-        return Setup {
-            slow_logger: false,
-            logger_deaths: 0,
-            power_loss: false,
-            memories: (1, 0),
-            ..setup
-        };
+    if !choice.has_logger() && !choice.has_memories() {
+        (setup.slow_logger, setup.logger_deaths, setup.power_loss) = (false, 0, false);
     }
     if choice.has_memories() {
         // What a loss of power takes from a memory is not made good (ARCHITECTURE.md).
-        return Setup { power_loss: false, ..setup };
+        setup.power_loss = false;
+    } else {
+        setup.memories = (1, 0);
     }
-    Setup { memories: (1, 0), ..setup }
+    setup.clusters = clusters(choice, setup.ranks as u32, draw(5));
+    setup
+}
+
+/// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as when
+/// ranks are dealt to hosts).
+fn clusters(choice: Choice, ranks: u32, kind: u64) -> Vec<u32> {
+    let cluster = |rank: u32| match kind {
+        _ if choice.is_coordinated() => 0,
+        0 => 0,
+        1 => u32::from(rank > 0),
+        2 => rank % 2,
+        3 => rank,
+        _ => rank / 2,
+    };
+    (0..ranks).map(cluster).collect()
 }
 
 /// Runs one simulation and judges it.

@@ -6,6 +6,7 @@ use ftmpi_protocols::channel_memory;
 use ftmpi_protocols::coordinated::Coordinated;
 use ftmpi_protocols::coordinated::blocking::Blocking;
 use ftmpi_protocols::coordinated::nonblocking::NonBlocking;
+use ftmpi_protocols::hierarchical::Hierarchical;
 use ftmpi_protocols::optimistic::{self, Optimistic, Tracking};
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::Protocol;
@@ -41,11 +42,19 @@ pub enum Choice {
     Optimistic,
     /// `optimistic --tracking standard`
     OptimisticStandard,
+    /// `hierarchical --wave blocking --between pessimistic`
+    Hierarchical,
+    /// `hierarchical --wave nonblocking --between pessimistic`
+    HierarchicalNonblocking,
+    /// `hierarchical --wave blocking --between causal`, vcausal
+    HierarchicalCausal,
+    /// `hierarchical --wave nonblocking --between causal --event-logger off`, manetho
+    HierarchicalAlone,
 }
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Pessimistic,
         Self::ChannelMemory,
         Self::Blocking,
@@ -59,6 +68,18 @@ impl Choice {
         Self::LogonAlone,
         Self::Optimistic,
         Self::OptimisticStandard,
+        Self::Hierarchical,
+        Self::HierarchicalNonblocking,
+        Self::HierarchicalCausal,
+        Self::HierarchicalAlone,
+    ];
+
+    /// Those with clusters.
+    pub const HIERARCHICAL: [Self; 4] = [
+        Self::Hierarchical,
+        Self::HierarchicalNonblocking,
+        Self::HierarchicalCausal,
+        Self::HierarchicalAlone,
     ];
 
     /// What causal logging is to be, if it is that.
@@ -70,12 +91,14 @@ impl Choice {
             | Self::Blocking
             | Self::Nonblocking
             | Self::Optimistic
-            | Self::OptimisticStandard => return None,
-            Self::Vcausal => (Piggyback::Vcausal, true),
+            | Self::OptimisticStandard
+            | Self::Hierarchical
+            | Self::HierarchicalNonblocking => return None,
+            Self::Vcausal | Self::HierarchicalCausal => (Piggyback::Vcausal, true),
             Self::Manetho => (Piggyback::Manetho, true),
             Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),
             Self::VcausalAlone => (Piggyback::Vcausal, false),
-            Self::ManethoAlone => (Piggyback::Manetho, false),
+            Self::ManethoAlone | Self::HierarchicalAlone => (Piggyback::Manetho, false),
             Self::LogonAlone => (Piggyback::Logon, false),
         };
         let carry = self == Self::LogonCarried;
@@ -84,7 +107,7 @@ impl Choice {
 
     /// Does a failure return every rank to the last wave?
     #[must_use]
-    pub fn in_waves(self) -> bool {
+    pub fn is_coordinated(self) -> bool {
         matches!(self, Self::Blocking | Self::Nonblocking)
     }
 
@@ -100,18 +123,43 @@ impl Choice {
         matches!(self, Self::Optimistic | Self::OptimisticStandard)
     }
 
+    /// Are there clusters of ranks that return together?
+    #[must_use]
+    pub fn has_clusters(self) -> bool {
+        Self::HIERARCHICAL.contains(&self)
+    }
+
+    /// Are images taken in waves?
+    #[must_use]
+    pub fn in_waves(self) -> bool {
+        self.is_coordinated() || self.has_clusters()
+    }
+
     /// Whether there is an event logger.
     #[must_use]
     pub fn has_logger(self) -> bool {
-        !self.in_waves() && self.causal(true).is_none_or(|settings| settings.logger)
+        !self.is_coordinated() && self.causal(true).is_none_or(|settings| settings.logger)
     }
 
-    /// The protocol of one rank.
+    /// The protocol of one rank; `clusters` names the cluster of each.
     #[must_use]
-    pub fn make(self, all: bool, me: Rank, lives: &[Incarnation]) -> Box<dyn Protocol> {
-        match self.causal(all) {
-            None if self == Self::Blocking => Box::new(Coordinated::new(Blocking)),
-            None if self == Self::Nonblocking => Box::new(Coordinated::new(NonBlocking)),
+    pub fn make(
+        self,
+        all: bool,
+        me: Rank,
+        lives: &[Incarnation],
+        clusters: &[u32],
+    ) -> Box<dyn Protocol> {
+        let waves: Box<dyn Protocol> = match self {
+            Self::Nonblocking | Self::HierarchicalNonblocking | Self::HierarchicalAlone => {
+                Box::new(Coordinated::new(NonBlocking))
+            }
+            _ => Box::new(Coordinated::new(Blocking)),
+        };
+        if self.is_coordinated() {
+            return waves;
+        }
+        let logging: Box<dyn Protocol> = match self.causal(all) {
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
             None if self.rolls_back() => {
                 let tracking = match self {
@@ -123,6 +171,10 @@ impl Choice {
             }
             None => Box::new(Pessimistic::new(all, true)),
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
+        };
+        match self.has_clusters() {
+            true => Box::new(Hierarchical::new(waves, logging, me, clusters)),
+            false => logging,
         }
     }
 }

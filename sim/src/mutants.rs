@@ -1,13 +1,12 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 
-mod waves;
-
 use crate::choice::Choice;
 use ftmpi_protocols::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, NAMED, Pin, Protocol, SendVerdict,
+    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
+    Readiness, SendVerdict, Service,
 };
 use ftmpi_protocols::shipper::{Cursor, VOID};
-use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank, Ssn};
+use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::collections::BTreeMap;
 
 /// A bug.
@@ -63,6 +62,18 @@ pub enum Mutant {
     MarkersNotAwaited,
     /// A wave counts when one image of it is durable.
     IncompleteWave,
+    /// Payloads between clusters are not logged.
+    BetweenNotLogged,
+    /// Determinants are made only of what comes from other clusters (right for programs whose sends
+    /// do not depend on the order of receptions, and for no others).
+    DeterminantInsideNotMade,
+    /// What only older images needed is forgotten when an image is durable, though its wave is not
+    /// complete.
+    LogCutAtIncompleteWave,
+    /// Clusters in which nothing failed are rolled back with the one that failed.
+    OthersRolledBack,
+    /// The answer to an announcement of a mate leaves before the match that it reveals is stable.
+    ClearToSendNotGated,
     /// The images of the last complete wave are removed for those of an incomplete one.
     OldWaveRemoved,
     /// A rank leaves when its program is over, though peers may need its log.
@@ -100,7 +111,7 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// A bug of coordinated waves.
+    /// A bug of waves of images.
     fn of_waves(self) -> bool {
         matches!(
             self,
@@ -110,6 +121,18 @@ impl Mutant {
                 | Self::MarkersNotAwaited
                 | Self::IncompleteWave
                 | Self::OldWaveRemoved
+        )
+    }
+
+    /// A bug of clusters.
+    fn of_clusters(self) -> bool {
+        matches!(
+            self,
+            Self::BetweenNotLogged
+                | Self::DeterminantInsideNotMade
+                | Self::LogCutAtIncompleteWave
+                | Self::OthersRolledBack
+                | Self::ClearToSendNotGated
         )
     }
 
@@ -145,6 +168,10 @@ impl Mutant {
             Self::ChannelNotClosed => vec![Choice::Blocking],
             Self::ChannelStateForgotten => vec![Choice::Nonblocking],
             mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],
+            Self::ClearToSendNotGated => {
+                vec![Choice::Hierarchical, Choice::HierarchicalNonblocking]
+            }
+            mutant if mutant.of_clusters() => Choice::HIERARCHICAL.to_vec(),
             _ => vec![Choice::Pessimistic],
         }
     }
@@ -155,7 +182,6 @@ impl Mutant {
 pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> Box<dyn Protocol> {
     match mutant {
         None => inner,
-        Some(mutant) if mutant.of_waves() => waves::protocol(inner, mutant),
         Some(mutant) => {
             let (sent, lives) = (BTreeMap::new(), Vec::new());
             Box::new(Mutated { inner, me, mutant, matched: None, sent, logged: 0, lives })
@@ -207,6 +233,12 @@ impl Protocol for Mutated {
         hooks.log_payload &= self.mutant != Mutant::PayloadNotLogged;
         hooks
     }
+    fn logs_payload(&self, peer: Rank) -> bool {
+        self.mutant != Mutant::BetweenNotLogged && self.inner.logs_payload(peer)
+    }
+    fn shares_waves(&self, peer: Rank) -> bool {
+        self.inner.shares_waves(peer)
+    }
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         let verdict = self.inner.on_send(to, ssn);
         // What leaves right after a match, to its sender and with its number, acknowledges it, if
@@ -216,7 +248,9 @@ impl Protocol for Mutated {
         *sent = ssn.max(*sent);
         match self.mutant {
             Mutant::SendNotGated => SendVerdict::Go,
-            Mutant::SyncAckNotGated if acknowledges => SendVerdict::Go,
+            Mutant::SyncAckNotGated | Mutant::ClearToSendNotGated if acknowledges => {
+                SendVerdict::Go
+            }
             _ => verdict,
         }
     }
@@ -230,7 +264,13 @@ impl Protocol for Mutated {
     }
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
         self.matched = Some((source, ssn));
-        if self.mutant != Mutant::DeterminantNotMade {
+        let mate = self.inner.shares_waves(source);
+        let made = match self.mutant {
+            Mutant::DeterminantNotMade => false,
+            Mutant::DeterminantInsideNotMade => !mate,
+            _ => true,
+        };
+        if made {
             self.inner.on_match(post, source, ssn);
         }
     }
@@ -362,10 +402,47 @@ impl Protocol for Mutated {
     fn determinants(&self) -> u64 {
         self.inner.determinants()
     }
+    fn next_service(&self) -> Service {
+        self.inner.next_service()
+    }
+    fn service_repeated(&mut self) {
+        self.inner.service_repeated();
+    }
+    fn on_image_due(&mut self, image: ImageNo) {
+        self.inner.on_image_due(image);
+    }
+    fn image_ready(
+        &self,
+        image: ImageNo,
+        peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        match (self.inner.image_ready(image, peers), self.mutant) {
+            (Readiness::NotYet, Mutant::MarkersNotAwaited) => Readiness::Now,
+            (readiness, _) => readiness,
+        }
+    }
+    fn stands_still(&self) -> bool {
+        self.inner.stands_still()
+    }
+    fn on_image_over(&mut self, image: ImageNo) {
+        self.inner.on_image_over(image);
+    }
+    fn on_return(&mut self, image: ImageNo) {
+        self.inner.on_return(image);
+    }
+    fn greeting(&self) -> Option<Marker> {
+        self.inner.greeting()
+    }
     fn next_command(&mut self) -> Option<Command> {
         let mut command = self.inner.next_command();
-        if self.mutant == Mutant::OrphanNotDetected && matches!(command, Some(Command::RollBack(_)))
-        {
+        let skipped = match (&command, self.mutant) {
+            (Some(Command::HoldSends), Mutant::ChannelNotClosed)
+            | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
+            | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
+            | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected) => true,
+            _ => false,
+        };
+        if skipped {
             return self.next_command();
         }
         if self.mutant == Mutant::WitnessForgotten

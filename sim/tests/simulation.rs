@@ -29,7 +29,8 @@ fn more_simulations_are_right() {
 
 #[test]
 fn waves_are_complete_and_returned_to() {
-    for choice in [Choice::Blocking, Choice::Nonblocking] {
+    let clustered = Choice::HIERARCHICAL;
+    for choice in [Choice::Blocking, Choice::Nonblocking].into_iter().chain(clustered) {
         let outcomes =
             (1..40).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
         let (waves, restored) =

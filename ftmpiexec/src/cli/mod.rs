@@ -45,7 +45,9 @@ the event logger · causal: nobody waits, such events travel with the messages u
 channel-memory: messages go through servers that store them, so ranks need no way to one another and
 a restart nothing from any rank; machine file: an event-logger is a channel memory then ·
 optimistic: nobody waits and only dependencies travel; who depends on what a failed rank had not
-logged yet rolls back to an image as well
+logged yet rolls back to an image as well ·
+hierarchical: waves of images inside clusters of ranks, logs between them; a failure returns the
+ranks of one cluster, all others go on
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=channel-memory,at=2s ·
@@ -104,9 +106,17 @@ pub struct Cli {
 
     /// Fault tolerance: `pessimistic`, `causal` and `channel-memory` (log messages, restart only what
     /// failed; see below), `optimistic` (and what depends on it), `coordinated` (images of all ranks in
-    /// waves, all return to the last one) or `none`
+    /// waves, all return to the last one), `hierarchical` (waves inside clusters of ranks, logs between
+    /// them) or `none`
     #[arg(long, value_name = "NAME", default_value = "pessimistic")]
     pub protocol: String,
+    /// hierarchical: which ranks form a cluster: those of one `host` (default), or so many
+    /// consecutive ones
+    #[arg(long, value_name = "host|N")]
+    pub cluster: Option<String>,
+    /// hierarchical: what logs between clusters [default: pessimistic]
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub between: Option<BetweenChoice>,
     /// causal: how the events that travel with messages are chosen
     #[arg(long, value_enum, value_name = "HOW")]
     pub piggyback: Option<PiggybackChoice>,
@@ -124,7 +134,8 @@ pub struct Cli {
     /// `standard` keeps them, as optimistic protocols before it did
     #[arg(long, value_enum, value_name = "HOW")]
     pub tracking: Option<TrackingChoice>,
-    /// Waves of `coordinated`: `blocking` empties the channels and holds messages until the images
+    /// Waves of `coordinated` and `hierarchical`: `blocking` empties the channels and holds messages
+    /// until the images
     /// are taken (default); `nonblocking` keeps what is under way and lets the program go on
     #[arg(long, value_enum, value_name = "KIND")]
     pub wave: Option<WaveChoice>,
@@ -135,7 +146,7 @@ pub struct Cli {
     #[arg(long, value_enum, default_value = "log", value_name = "HOW")]
     pub wtime: WtimeChoice,
     /// Time from the end of one image's transfer to the next image of the same rank; between waves,
-    /// with `coordinated`
+    /// with `coordinated` and `hierarchical`
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub ckpt_interval: std::time::Duration,
     /// Whose image is next, where ranks take theirs one by one: `periodic` (each on its own),
@@ -253,6 +264,13 @@ pub enum PiggybackChoice {
     Vcausal,
     Manetho,
     Logon,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BetweenChoice {
+    Pessimistic,
+    Causal,
+    Optimistic,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

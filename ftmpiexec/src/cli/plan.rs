@@ -3,14 +3,15 @@
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
-    Cli, CommandLine, ImagesChoice, LauncherKind, OutputChoice, Part, PolicyChoice, Switch,
-    TransportChoice,
+    BetweenChoice, Cli, CommandLine, ImagesChoice, LauncherKind, OutputChoice, Part, PolicyChoice,
+    Switch, TransportChoice,
 };
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{Past, Saved};
 use crate::job_dir::progress::Progress;
 use crate::orders::{Commitment, Program};
 use anyhow::{Context, bail};
+use ftmpi_protocols::registry;
 use ftmpi_protocols::scheduler::Policy;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
@@ -43,8 +44,9 @@ pub struct Plan {
     pub channel_memories: u32,
     /// Whether a failed rank can be restarted.
     pub fault_tolerant: bool,
-    /// All ranks return to the last wave of images after a failure.
-    pub coordinated: bool,
+    /// The cluster of each rank, if the ranks of a cluster return together to their last wave of
+    /// images after a failure.
+    pub clusters: Option<Vec<u32>>,
     /// When images are taken.
     pub ckpt_interval: Option<Duration>,
     /// Whose image is next.
@@ -166,6 +168,9 @@ impl Plan {
             "genv",
             "wdir",
             "protocol",
+            "cluster",
+            "between",
+            "wave",
             "piggyback",
             "event_logger",
             "events",
@@ -198,10 +203,11 @@ impl Plan {
         if plan.protocol.name == "none" {
             bail!("--restart: the protocol none keeps nothing from which a job could go on");
         }
-        if plan.coordinated {
+        if plan.clusters.is_some() {
             bail!(
-                "--restart: a job under the protocol coordinated cannot be continued yet: its ranks \
-                 must go back to one wave, and that is not chosen from old images; start it anew"
+                "--restart: a job under the protocol {} cannot be continued yet: its ranks must go \
+                 back to one wave, and that is not chosen from old images; start it anew",
+                plan.protocol.name
             );
         }
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
@@ -238,10 +244,9 @@ impl Plan {
             bail!("{ranks} ranks are more than this version starts ({RANKS_MAX})");
         }
         let placement = place(&machines, ranks, cli.ppn)?;
-        let mut protocol = super::protocol::config(cli)?;
-        if protocol.name == "causal"
-            && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1
-        {
+        let mut protocol = super::protocol::config(cli, &placement)?;
+        let causal = protocol.name == "causal" || cli.between == Some(BetweenChoice::Causal);
+        if causal && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1 {
             // Each logger knows of its own ranks only.
             protocol.settings.push(("stable-vector".into(), "piggyback".into()));
         }
@@ -254,7 +259,7 @@ impl Plan {
             );
         }
         let fault_tolerant = cli.protocol != "none";
-        let coordinated = cli.protocol == "coordinated";
+        let clusters = registry::clusters(&protocol, ranks);
         if cli.ckpt_interval < Duration::from_millis(10) {
             bail!("--ckpt-interval must be at least 10ms");
         }
@@ -288,7 +293,7 @@ impl Plan {
             protocol,
             channel_memories: cli.channel_memories.unwrap_or(1),
             fault_tolerant,
-            coordinated,
+            clusters,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
             ckpt_policy: policy(cli)?,
             job_dir: cli.job_dir.clone(),
@@ -325,7 +330,11 @@ fn commitment(cli: &Cli, fault_tolerant: bool) -> anyhow::Result<Option<Commitme
     if !fault_tolerant || !cli.output.contains(&OutputChoice::Committed) {
         return Ok(None);
     }
-    if ["pessimistic", "channel-memory"].contains(&cli.protocol.as_str()) {
+    let logs = match cli.protocol.as_str() {
+        "hierarchical" => cli.between.is_none_or(|between| between == BetweenChoice::Pessimistic),
+        name => matches!(name, "pessimistic" | "channel-memory"),
+    };
+    if logs {
         return Ok(Some(Commitment::Events));
     }
     if cli.ckpt == Switch::Off {
@@ -348,10 +357,11 @@ fn policy(cli: &Cli) -> anyhow::Result<Policy> {
         PolicyChoice::YoungDaly => Policy::YoungDaly,
     };
     let of_waves = matches!(policy, Policy::Periodic | Policy::YoungDaly);
-    if cli.protocol == "coordinated" && !of_waves {
+    if matches!(cli.protocol.as_str(), "coordinated" | "hierarchical") && !of_waves {
         bail!(
-            "--ckpt-policy chooses among ranks, and under --protocol coordinated all take their \
-             images together: use periodic or young-daly"
+            "--ckpt-policy chooses among ranks, and under --protocol {} they take their images \
+             together: use periodic or young-daly",
+            cli.protocol
         );
     }
     Ok(policy)

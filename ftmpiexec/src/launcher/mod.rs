@@ -10,6 +10,7 @@ mod faults;
 mod input;
 mod past;
 mod servers;
+mod settings;
 
 use crate::agent::program::{self, ProgramError};
 use crate::agent::started_at;
@@ -25,8 +26,7 @@ use agents::AgentState;
 pub use agents::shell_word;
 use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
-use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input, Settings};
-use ftmpi_protocols::scheduler;
+use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
 use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::control::JobView;
@@ -173,7 +173,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     );
     let input_ended = known.map(Progress::input_ended);
     let mut launcher = Launcher {
-        dispatcher: Dispatcher::new(dispatcher_settings(&plan)),
+        dispatcher: Dispatcher::new(settings::dispatcher_settings(&plan)),
         agents,
         servers,
         recorder: Recorder::new(&plan),
@@ -258,24 +258,6 @@ fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
         Files::create("-outfile-pattern", out, &hosts)?,
         Files::create("-errfile-pattern", err, &hosts)?,
     ])
-}
-
-fn dispatcher_settings(plan: &Plan) -> Settings {
-    Settings {
-        hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
-        placement: plan.placement.clone(),
-        protocol: plan.protocol.name.clone(),
-        fault_tolerant: plan.fault_tolerant,
-        restarts_max: plan.max_restarts,
-        same_death_max: SAME_DEATH_MAX,
-        coordinated: plan.coordinated,
-        storage_patience: plan.storage_patience,
-        images: plan.ckpt_interval.map(|interval| scheduler::Settings {
-            interval,
-            at_once_max: 2 * plan.machines.len().max(1),
-            policy: plan.ckpt_policy,
-        }),
-    }
 }
 
 fn job(plan: &Plan) -> anyhow::Result<Job> {
@@ -732,8 +714,8 @@ impl Launcher {
             libc::SIGTERM => self.plan.grace_at_sigterm,
             _ => false,
         };
-        // A job under `coordinated` could not be continued: there is no use in a last image of it.
-        let continuable = self.plan.ckpt_interval.is_some() && !self.plan.coordinated;
+        // A job in waves could not be continued: there is no use in a last image of it.
+        let continuable = self.plan.ckpt_interval.is_some() && self.plan.clusters.is_none();
         if asks && self.begun && continuable && !self.suspending {
             self.suspending = true;
             return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });

@@ -84,7 +84,7 @@ impl Launcher {
             newest.sum::<u64>() as f64 / 1e6,
             past.len() - with_image
         ));
-        let settings = super::dispatcher_settings(&self.plan);
+        let settings = super::settings::dispatcher_settings(&self.plan);
         self.dispatcher = Dispatcher::continued(settings, past);
         for rank in 0..self.plan.placement.len() as u32 {
             let (_, incarnation) = self.dispatcher.location(Rank(rank));

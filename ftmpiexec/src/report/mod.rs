@@ -19,6 +19,8 @@ pub struct RunReport {
     protocol: String,
     events: &'static str,
     ranks: usize,
+    /// The cluster of each rank, where the ranks of one return together.
+    clusters: Option<Vec<u32>>,
     hosts: Vec<String>,
     wall_s: f64,
     exit_code: i32,
@@ -175,7 +177,7 @@ pub struct Recorder {
     durations: Vec<u64>,
     waves: Vec<u64>,
     waves_void: u64,
-    coordinated: bool,
+    clusters: Option<Vec<u32>>,
     image_bytes: u64,
     images_failed: u64,
     servers_failed: u32,
@@ -210,7 +212,7 @@ impl Recorder {
             durations: Vec::new(),
             waves: Vec::new(),
             waves_void: 0,
-            coordinated: plan.coordinated,
+            clusters: plan.clusters.clone(),
             image_bytes: 0,
             memories: ChannelMemories::default(),
             images_failed: 0,
@@ -356,7 +358,7 @@ impl Recorder {
                         rank: failure.rank.0,
                         at_s: seconds(failure.at),
                         cause: failure.cause.clone(),
-                        recovery: if self.coordinated { "rollback" } else { "restart" },
+                        recovery: if self.clusters.is_some() { "rollback" } else { "restart" },
                         image: failure.image.map(|image| image.0),
                         replayed: failure.replayed,
                         detect_ms: self
@@ -377,6 +379,7 @@ impl Recorder {
         };
         RunReport {
             protocol: self.protocol.clone(),
+            clusters: self.clusters.clone(),
             events: self.events,
             ranks: self.lives.len(),
             hosts: self.hosts.clone(),

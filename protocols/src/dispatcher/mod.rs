@@ -1,7 +1,7 @@
 //! The dispatcher: who runs where, in which life, and what happens after a failure.
 //!
-//! Guarantees: only the failed rank is started again (or, in a coordinated job, all return to the
-//! same wave: `rollback`); a new life begins after the old incarnation
+//! Guarantees: only the failed rank is started again (or those that take their images in
+//! waves together return to the same wave: `rollback`); a new life begins after the old incarnation
 //! was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's end hold
 //! for every life of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
 //! come back at the same place); the job ends exactly once, with a code and at most one error.
@@ -25,7 +25,6 @@ pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_nam
 pub use suspend::SUSPENDED;
 
 use crate::scheduler::{self, Scheduler};
-use crate::waves::Waves;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
@@ -53,8 +52,11 @@ pub struct Settings {
     pub restarts_max: u32,
     /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
     pub same_death_max: u32,
-    /// Images are taken in waves, and after a failure all ranks return to the last complete one.
-    pub coordinated: bool,
+    /// The cluster of each rank, if images are taken in waves: after a failure the ranks of its
+    /// cluster return to the last complete one.
+    pub clusters: Option<Vec<u32>>,
+    /// They repeat what is logged of them then, and logs are cut when waves are complete.
+    pub replays: bool,
     /// How long ranks wait for an event logger that does not serve them.
     pub storage_patience: Duration,
     /// When images are taken; `None`: never.
@@ -68,11 +70,10 @@ pub struct Dispatcher {
     hosts: Hosts,
     ranks: Vec<RankState>,
     scheduler: Option<Scheduler>,
-    /// Of a coordinated job.
-    waves: Option<Waves>,
-    /// All ranks are returning, and not all old lives have ended.
-    rolling: bool,
-    lost_channel: Option<(Duration, rollback::LostChannel)>,
+    /// The ranks that return together; none, where each is started again on its own.
+    clusters: Vec<rollback::Cluster>,
+    /// Which of them each rank is in.
+    cluster_places: Vec<usize>,
     commands: VecDeque<Command>,
     failures: Vec<Failure>,
     orphans: Vec<Failure>,
@@ -95,8 +96,11 @@ impl Dispatcher {
         let hosts = Hosts::new(settings.hosts.len(), &settings.placement);
         let ranks = settings.placement.iter().map(|host| RankState::new(*host)).collect::<Vec<_>>();
         let size = ranks.len() as u32;
-        let scheduler = settings.images.map(|images| Scheduler::new(images, size));
-        let waves = settings.coordinated.then(|| Waves::new(size));
+        let names = settings.clusters.as_deref().unwrap_or_default();
+        let (clusters, cluster_places) = rollback::clusters(names);
+        let scheduler = settings
+            .images
+            .map(|images| Scheduler::new(images, size).with_clusters(clusters.len()));
         let commands =
             (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
         Self {
@@ -104,9 +108,8 @@ impl Dispatcher {
             hosts,
             ranks,
             scheduler,
-            waves,
-            rolling: false,
-            lost_channel: None,
+            clusters,
+            cluster_places,
             commands,
             failures: Vec::new(),
             orphans: Vec::new(),
@@ -134,6 +137,7 @@ impl Dispatcher {
         let last = past.iter().map(|rank| rank.incarnation).max().unwrap_or_default();
         for (state, past) in dispatcher.ranks.iter_mut().zip(past) {
             state.incarnation = last.next();
+            state.behind = true;
             state.images = Images::found(past.images, past.start_offered, past.highest);
         }
         dispatcher
@@ -219,7 +223,7 @@ impl Dispatcher {
                 }
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
-                if self.waves.is_some() && self.living(rank, incarnation).is_some() {
+                if self.in_waves() && self.living(rank, incarnation).is_some() {
                     return self.wave_unusable(rank, image, &why);
                 }
                 if let Some(state) = self.living(rank, incarnation) {
@@ -275,7 +279,7 @@ impl Dispatcher {
             }
             Input::ImageFailed { rank, incarnation, image, why } => {
                 if self.living(rank, incarnation).is_some() {
-                    if self.waves.is_some() {
+                    if self.in_waves() {
                         self.wave_image_failed(rank, image);
                     } else {
                         self.image_ended(rank);
@@ -303,7 +307,7 @@ impl Dispatcher {
         if self.living(rank, incarnation).is_none() {
             return;
         }
-        if self.waves.is_some() {
+        if self.in_waves() {
             return self.wave_image_committed(rank, image);
         }
         self.image_ended(rank);
@@ -358,9 +362,9 @@ impl Dispatcher {
             return self.end(1, Some(text));
         }
         self.look_at_logger_trouble();
-        if self.waves.is_some() {
-            self.look_at_lost_channel();
-            return self.look_for_wave();
+        if self.in_waves() {
+            self.look_at_lost_channels();
+            return self.look_for_waves();
         }
         let owes: Vec<bool> = (0..self.ranks.len() as u32)
             .map(|rank| self.suspension.is_none() || self.owes_last_image(Rank(rank)))
@@ -379,9 +383,10 @@ impl Dispatcher {
     // ---- the life of a rank -------------------------------------------------------------------
 
     fn start(&mut self, rank: Rank) {
+        let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
         let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Starting;
-        let (images, or_beginning) = match &self.waves {
+        let (images, or_beginning) = match cluster {
             // All or none.
             Some(waves) => (waves.image_of(rank).into_iter().collect(), waves.newest().is_none()),
             None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
@@ -414,9 +419,8 @@ impl Dispatcher {
 
     fn caught_up(&mut self, rank: Rank, incarnation: Incarnation, replayed: u64) {
         let now = self.now;
-        if self.living(rank, incarnation).is_none() {
-            return;
-        }
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.behind = false;
         if let Some(failure) = self.failure_of(rank, incarnation) {
             failure.caught_up_at = Some(now);
             failure.replayed = replayed;
@@ -479,9 +483,9 @@ impl Dispatcher {
     ) {
         let all_exiting = self.all_exiting;
         if self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation)) {
-            return match self.waves {
-                Some(_) => self.stopped(rank),
-                None => self.orphan_ended(rank),
+            return match self.in_waves() {
+                true => self.stopped(rank),
+                false => self.orphan_ended(rank),
             };
         }
         let Some(state) = self.living(rank, incarnation) else { return };
@@ -526,8 +530,8 @@ impl Dispatcher {
         {
             self.all_finalized = true;
             // An image taken after this knows that all were there; one taken before does not.
-            if let Some(waves) = &mut self.waves {
-                waves.void();
+            for cluster in &mut self.clusters {
+                cluster.waves.void();
             }
             for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
                 let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
@@ -598,8 +602,9 @@ impl Dispatcher {
         if let Some(scheduler) = &mut self.scheduler {
             scheduler.failed();
         }
-        if self.waves.is_some() {
-            return self.roll_back(&[rank], &format!("rank {rank} on {host_name}: {cause}"), code);
+        if let Some(cluster) = self.cluster_of(rank) {
+            let cause = format!("rank {rank} on {host_name}: {cause}");
+            return self.roll_back(cluster, &[rank], &cause, code);
         }
         self.restarts += 1;
         if self.restarts > self.settings.restarts_max {
@@ -655,15 +660,14 @@ impl Dispatcher {
         if !self.hosts.all_settled() {
             return;
         }
-        if self.rolling {
-            return self.go_on();
-        }
-        for rank in 0..self.ranks.len() as u32 {
-            let state = &self.ranks[rank as usize];
-            if state.stage == Stage::Waiting && self.hosts.is_up(state.host) {
-                self.announce_and_start(Rank(rank));
+        for rank in (0..self.ranks.len() as u32).map(Rank) {
+            let state = &self.ranks[rank.index()];
+            let waits = state.stage == Stage::Waiting && self.hosts.is_up(state.host);
+            if waits && !self.is_rolling(rank) {
+                self.announce_and_start(rank);
             }
         }
+        self.all_go_on();
     }
 
     fn agent_lost(&mut self, host: u32, why: &str) {
@@ -690,7 +694,7 @@ impl Dispatcher {
         self.commands
             .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
         self.commands.push_back(Command::StartAgent { host });
-        if self.waves.is_some() && !self.all_exiting {
+        if self.in_waves() && !self.all_exiting {
             let cause = format!("host {name}: its agent was lost with its ranks ({why})");
             return self.roll_back_from_host(&victims, &cause);
         }
@@ -729,11 +733,11 @@ impl Dispatcher {
             self.commands.push_back(Command::Say(format!(
                 "host {name}: {why}; rank {rank} moves to {target_name}"
             )));
-            if self.hosts.is_up(target) && !self.rolling {
+            if self.hosts.is_up(target) && !self.is_rolling(rank) {
                 self.announce_and_start(rank);
             }
         }
-        self.go_on();
+        self.all_go_on();
     }
 
     // ---- small things -------------------------------------------------------------------------

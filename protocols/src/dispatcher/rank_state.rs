@@ -29,6 +29,8 @@ pub(super) struct RankState {
     pub(super) finalizing: bool,
     pub(super) exiting: Option<i32>,
     pub(super) can_image: bool,
+    /// It repeats what an earlier life did, or is about to.
+    pub(super) behind: bool,
     /// Some life of it said hello.
     pub(super) joined: bool,
     pub(super) images: Images,
@@ -46,6 +48,7 @@ impl RankState {
             finalizing: false,
             exiting: None,
             can_image: false,
+            behind: false,
             joined: false,
             images: Images::default(),
             last_death: None,
@@ -60,6 +63,7 @@ impl RankState {
         self.finalizing = false;
         self.exiting = None;
         self.can_image = false;
+        self.behind = true;
     }
 
     pub(super) fn is_stopping(&self, incarnation: Incarnation) -> bool {

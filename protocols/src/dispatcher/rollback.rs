@@ -1,15 +1,18 @@
-//! Coordinated jobs: waves of images, and the return of all ranks to the last complete one.
+//! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a whole
+//! cluster (all ranks of a coordinated job) to its last complete one.
 //!
-//! Guarantees: no new life begins before every old one has ended, so that no message of a state that
-//! was given up can meet the new one and all output of the old lives is out; all ranks return to the
-//! same wave; a failure on the way only makes it begin again; waves begin only while every rank is
-//! in its program.
+//! Guarantees: no new life of a cluster begins before every old one of it has ended, so that no
+//! message of a state that was given up can meet the new one and all output of the old lives is out;
+//! all its ranks return to the same wave, and no other rank does; a failure on the way only makes it
+//! begin again; waves begin only while every rank of the cluster is in its program and has repeated
+//! what it had to.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts};
 use super::rank_state::Stage;
-use crate::waves::Over;
+use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A broken channel is mostly the first sign of a death; if none is reported within this time, the
@@ -19,49 +22,98 @@ const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
 /// A channel that broke: two ranks and their lives.
 pub(super) type LostChannel = [(Rank, Incarnation); 2];
 
+/// Ranks that return together.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub(super) waves: Waves,
+    /// They are returning, and not all old lives have ended.
+    rolling: bool,
+    /// A channel between two of them, which nothing but a return repairs.
+    lost_channel: Option<(Duration, LostChannel)>,
+}
+
+/// From the name of each rank's cluster: the clusters, and the place of each rank's among them.
+pub(super) fn clusters(of: &[u32]) -> (Vec<Cluster>, Vec<usize>) {
+    let mut ranks: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
+    for (rank, cluster) in of.iter().enumerate() {
+        ranks.entry(*cluster).or_default().push(Rank(rank as u32));
+    }
+    let places: BTreeMap<u32, usize> =
+        ranks.keys().enumerate().map(|(place, name)| (*name, place)).collect();
+    let cluster = |ranks| Cluster { waves: Waves::of(ranks), rolling: false, lost_channel: None };
+    let clusters = ranks.into_values().map(cluster).collect();
+    (clusters, of.iter().map(|name| places[name]).collect())
+}
+
 impl Dispatcher {
+    /// Are images taken in waves?
+    pub(super) fn in_waves(&self) -> bool {
+        !self.clusters.is_empty()
+    }
+
+    /// The cluster that returns when this rank fails, if not only the rank itself does.
+    pub(super) fn cluster_of(&self, rank: Rank) -> Option<usize> {
+        self.cluster_places.get(rank.index()).copied()
+    }
+
+    /// Is this rank returning?
+    pub(super) fn is_rolling(&self, rank: Rank) -> bool {
+        self.cluster_of(rank).is_some_and(|cluster| self.clusters[cluster].rolling)
+    }
+
     // ---- waves --------------------------------------------------------------------------------
 
-    /// Begins the wave that is due.
-    pub(super) fn look_for_wave(&mut self) {
-        let Some(scheduler) = &mut self.scheduler else { return };
-        let Some(waves) = self.waves.as_mut().filter(|waves| !waves.is_under_way()) else { return };
-        if self.rolling
-            || !self.ranks.iter().all(|state| state.can_take_image())
-            || !scheduler.wave_is_due(self.now)
-        {
-            return;
-        }
-        let (image, keep) = (waves.begin(self.now), Some(waves.kept()));
-        for (rank, state) in self.ranks.iter().enumerate() {
-            let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
-            self.commands.push_back(Command::TakeImage { rank, incarnation, image, keep });
+    /// Begins the waves that are due.
+    pub(super) fn look_for_waves(&mut self) {
+        let Some(scheduler) = &self.scheduler else { return };
+        for (number, cluster) in self.clusters.iter_mut().enumerate() {
+            let able = |rank: &Rank| {
+                let state = &self.ranks[rank.index()];
+                // One that still repeats may need what another sends after its image.
+                state.can_take_image() && !state.behind
+            };
+            if cluster.rolling
+                || cluster.waves.is_under_way()
+                || !cluster.waves.ranks().iter().all(able)
+                || !scheduler.wave_is_due(self.now, number)
+            {
+                continue;
+            }
+            let (image, keep) = (cluster.waves.begin(self.now), Some(cluster.waves.kept()));
+            for &rank in cluster.waves.ranks() {
+                let incarnation = self.ranks[rank.index()].incarnation;
+                self.commands.push_back(Command::TakeImage { rank, incarnation, image, keep });
+            }
         }
     }
 
     pub(super) fn wave_image_committed(&mut self, rank: Rank, image: ImageFacts) {
-        let now = self.now;
-        let over = self.waves.as_mut().and_then(|waves| waves.committed(now, rank, image));
-        self.wave_over(over);
+        let Some(cluster) = self.cluster_of(rank) else { return };
+        let over = self.clusters[cluster].waves.committed(self.now, rank, image);
+        self.wave_over(cluster, over);
     }
 
     pub(super) fn wave_image_failed(&mut self, rank: Rank, image: ImageNo) {
-        let now = self.now;
-        let over = self.waves.as_mut().and_then(|waves| waves.failed(now, rank, image));
-        self.wave_over(over);
+        let Some(cluster) = self.cluster_of(rank) else { return };
+        let over = self.clusters[cluster].waves.failed(self.now, rank, image);
+        self.wave_over(cluster, over);
     }
 
-    fn wave_over(&mut self, over: Option<Over>) {
+    fn wave_over(&mut self, cluster: usize, over: Option<Over>) {
         let Some(over) = over else { return };
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.wave_ended(self.now);
+            scheduler.wave_ended(self.now, cluster);
         }
-        if let Some(oldest) = over.complete {
+        if let Some(mut oldest) = over.complete {
             self.image_trouble = None;
-            let image = over.wave;
-            for (rank, state) in self.ranks.iter_mut().enumerate() {
+            let (image, waves) = (over.wave, &self.clusters[cluster].waves);
+            if self.settings.replays {
+                oldest = waves.reach(oldest);
+            }
+            for &rank in waves.ranks() {
+                let state = &mut self.ranks[rank.index()];
                 state.same_deaths = 0;
-                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
+                let incarnation = state.incarnation;
                 let command = Command::ImageCommitted { rank, incarnation, image, oldest };
                 self.commands.push_back(command);
             }
@@ -71,8 +123,8 @@ impl Dispatcher {
 
     // ---- the return ---------------------------------------------------------------------------
 
-    /// These ranks are dead: everybody returns to the last wave.
-    pub(super) fn roll_back(&mut self, dead: &[Rank], cause: &str, code: i32) {
+    /// These ranks of a cluster are dead: all of it returns to its last wave.
+    pub(super) fn roll_back(&mut self, number: usize, dead: &[Rank], cause: &str, code: i32) {
         self.restarts += 1;
         if self.restarts > self.settings.restarts_max {
             let text = format!(
@@ -81,20 +133,41 @@ impl Dispatcher {
             );
             return self.give_up(code, text);
         }
-        let Some(waves) = &mut self.waves else { return };
-        waves.abandon();
-        let target = match waves.newest() {
+        let cluster = &mut self.clusters[number];
+        if self.settings.replays && !cluster.waves.can_return() {
+            let text = format!(
+                "{cause}; no wave of images of its cluster is left that can be read, and logs do \
+                 not reach back to the beginning any more"
+            );
+            return self.give_up(code, text);
+        }
+        cluster.waves.abandon();
+        cluster.rolling = true;
+        cluster.lost_channel = None;
+        let target = match cluster.waves.newest() {
             Some(wave) => format!("wave {wave}"),
             None => "the beginning".to_owned(),
         };
-        self.rolling = true;
-        self.all_finalized = false;
-        self.left_early_at = None;
-        self.complaint = None;
-        self.lost_channel = None;
-        self.commands.push_back(Command::Say(format!("{cause}; all ranks return to {target}")));
-        for (rank, state) in self.ranks.iter_mut().enumerate() {
-            let rank = Rank(rank as u32);
+        let returning = cluster.waves.ranks().to_vec();
+        let all = returning.len() == self.ranks.len();
+        if all {
+            // Who was told that everybody is there will be told again.
+            self.all_finalized = false;
+            self.left_early_at = None;
+            self.complaint = None;
+        }
+        let who = match (all, returning.as_slice()) {
+            (true, _) => "all ranks return".to_owned(),
+            (false, [one]) => format!("rank {one} returns"),
+            (false, some) => {
+                let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+                format!("ranks {} return", some.join(", "))
+            }
+        };
+        self.commands.push_back(Command::Say(format!("{cause}; {who} to {target}")));
+        for rank in returning {
+            self.waits_no_more(rank);
+            let state = &mut self.ranks[rank.index()];
             state.finalizing = false;
             state.exiting = None;
             state.can_image = false;
@@ -125,35 +198,45 @@ impl Dispatcher {
                 replayed: 0,
             });
         }
-        self.go_on();
+        self.go_on(number);
     }
 
     /// A rank that had to end has ended.
     pub(super) fn stopped(&mut self, rank: Rank) {
         self.ranks[rank.index()].new_life();
-        self.go_on();
+        if let Some(cluster) = self.cluster_of(rank) {
+            self.go_on(cluster);
+        }
     }
 
-    /// Everybody begins anew, as soon as all old lives have ended and all hosts are there.
-    pub(super) fn go_on(&mut self) {
-        let ready = |this: &Self| {
-            this.ranks.iter().all(|state| match state.stage {
+    /// Those that return and were waiting for a host.
+    pub(super) fn all_go_on(&mut self) {
+        for cluster in 0..self.clusters.len() {
+            self.go_on(cluster);
+        }
+    }
+
+    /// The cluster begins anew, as soon as all its old lives have ended and all its hosts are there.
+    fn go_on(&mut self, number: usize) {
+        let cluster = &self.clusters[number];
+        let ready = |rank: &Rank| {
+            let state = &self.ranks[rank.index()];
+            match state.stage {
                 Stage::Stopping => false,
-                Stage::Waiting => this.hosts.is_up(state.host),
+                Stage::Waiting => self.hosts.is_up(state.host),
                 _ => true,
-            })
+            }
         };
-        if !self.rolling || self.ended || !self.hosts.all_settled() || !ready(self) {
+        let all_ready = cluster.waves.ranks().iter().all(ready);
+        if !cluster.rolling || self.ended || !self.hosts.all_settled() || !all_ready {
             return;
         }
-        self.rolling = false;
+        let waits = |rank: &Rank| self.ranks[rank.index()].stage == Stage::Waiting;
+        let waiting: Vec<Rank> = cluster.waves.ranks().iter().copied().filter(waits).collect();
+        self.clusters[number].rolling = false;
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.wave_ended(self.now);
+            scheduler.wave_ended(self.now, number);
         }
-        let waiting: Vec<Rank> = (0..self.ranks.len() as u32)
-            .map(Rank)
-            .filter(|rank| self.ranks[rank.index()].stage == Stage::Waiting)
-            .collect();
         for &rank in &waiting {
             let state = &self.ranks[rank.index()];
             let (incarnation, host) = (state.incarnation, state.host);
@@ -166,24 +249,28 @@ impl Dispatcher {
         }
     }
 
-    /// An image of the wave to which all returned cannot be read: the wave before it serves.
+    /// An image of the wave to which its cluster returned cannot be read: the wave before it serves.
     pub(super) fn wave_unusable(&mut self, rank: Rank, image: ImageNo, why: &str) {
-        if let Some(waves) = &mut self.waves {
-            waves.condemn(image);
+        if let Some(cluster) = self.cluster_of(rank) {
+            self.clusters[cluster].waves.condemn(image);
             let cause = format!("image {image} of rank {rank} cannot be restored ({why})");
-            self.roll_back(&[rank], &cause, 1);
+            self.roll_back(cluster, &[rank], &cause, 1);
         }
     }
 
     /// The agent of a host is gone with its ranks.
     pub(super) fn roll_back_from_host(&mut self, victims: &[Rank], cause: &str) {
-        let (stopping, dead): (Vec<Rank>, Vec<Rank>) =
-            victims.iter().partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
-        for rank in stopping {
-            self.ranks[rank.index()].new_life();
-        }
-        if !dead.is_empty() {
-            self.roll_back(&dead, cause, 1);
+        for cluster in 0..self.clusters.len() {
+            let (stopping, dead): (Vec<Rank>, Vec<Rank>) = victims
+                .iter()
+                .filter(|rank| self.cluster_of(**rank) == Some(cluster))
+                .partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
+            for rank in stopping {
+                self.ranks[rank.index()].new_life();
+            }
+            if !dead.is_empty() && !self.ended {
+                self.roll_back(cluster, &dead, cause, 1);
+            }
         }
     }
 
@@ -195,22 +282,27 @@ impl Dispatcher {
                 state.incarnation == incarnation && state.stage == Stage::Running
             })
         });
-        if both_live && self.waves.is_some() && !self.all_exiting {
-            self.lost_channel.get_or_insert((self.now, ends));
+        let [(a, _), (b, _)] = ends;
+        if both_live
+            && !self.all_exiting
+            && let Some(cluster) = self.cluster_of(a)
+            && self.cluster_of(b) == Some(cluster)
+        {
+            self.clusters[cluster].lost_channel.get_or_insert((self.now, ends));
         }
     }
 
-    pub(super) fn look_at_lost_channel(&mut self) {
-        let now = self.now;
-        let Some((_, ends)) =
-            self.lost_channel.take_if(|(since, _)| now >= *since + LOST_CHANNEL_PATIENCE)
-        else {
-            return;
-        };
-        if !self.all_exiting {
-            let [(a, _), (b, _)] = ends;
-            let cause = format!("the connection between rank {a} and rank {b} broke");
-            self.roll_back(&[], &cause, 1);
+    pub(super) fn look_at_lost_channels(&mut self) {
+        for number in 0..self.clusters.len() {
+            let now = self.now;
+            let lost = &mut self.clusters[number].lost_channel;
+            let over = lost.take_if(|(since, _)| now >= *since + LOST_CHANNEL_PATIENCE);
+            if let Some((_, [(a, _), (b, _)])) = over
+                && !self.all_exiting
+            {
+                let cause = format!("the connection between rank {a} and rank {b} broke");
+                self.roll_back(number, &[], &cause, 1);
+            }
         }
     }
 }

@@ -191,3 +191,72 @@ fn returns_are_limited() {
     }
     assert!(dispatcher.has_ended(), "five restarts are allowed");
 }
+
+#[test]
+fn only_the_cluster_of_the_dead_rank_returns() {
+    let mut dispatcher = running(settings(4, 1, "hierarchical"));
+    dispatcher.handle(9 * S, Input::Tick);
+    drain(&mut dispatcher);
+    for rank in 0..4 {
+        dispatcher.handle(9 * S, committed(rank, 0, 1));
+    }
+    let told: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::ImageCommitted { rank, oldest, .. } => Some((rank.0, oldest.0)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(0, 0), (1, 0), (2, 0), (3, 0)], "logs still reach back to the start");
+    dispatcher.handle(10 * S, ended(2, 0, KILLED, 7));
+    let killed: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Kill { rank, .. } => Some(rank.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(killed, [3]);
+    dispatcher.handle(10 * S, ended(3, 0, KILLED, 7));
+    let expected =
+        [(false, 2, 1, None), (false, 3, 1, None), (true, 2, 1, Some(1)), (true, 3, 1, Some(1))];
+    assert_eq!(begun(&drain(&mut dispatcher)), expected);
+    // The next wave of the other cluster does not wait for them, theirs for what they repeat.
+    hello(&mut dispatcher, 2, 1);
+    hello(&mut dispatcher, 3, 1);
+    let waves = |dispatcher: &mut Dispatcher, at: u32| -> Vec<u32> {
+        dispatcher.handle(at * S, Input::Tick);
+        let asked = drain(dispatcher).into_iter().filter_map(|command| match command {
+            Command::TakeImage { rank, .. } => Some(rank.0),
+            _ => None,
+        });
+        asked.collect()
+    };
+    assert_eq!(waves(&mut dispatcher, 30), [0, 1]);
+    for rank in [2, 3] {
+        let (rank, incarnation) = (Rank(rank), Incarnation(1));
+        dispatcher.handle(31 * S, Input::CaughtUp { rank, incarnation, replayed: 3 });
+    }
+    assert_eq!(waves(&mut dispatcher, 31), [2, 3]);
+}
+
+#[test]
+fn without_a_readable_wave_and_a_log_from_the_start_the_job_is_given_up() {
+    let mut dispatcher = running(settings(2, 1, "hierarchical"));
+    for image in [1, 2] {
+        dispatcher.handle(dispatcher.now + 9 * S, Input::Tick);
+        for rank in 0..2 {
+            dispatcher.handle(dispatcher.now, committed(rank, 0, image));
+        }
+    }
+    for rank in 0..2 {
+        dispatcher.handle(dispatcher.now, ended(rank, 0, KILLED, 1));
+    }
+    for (life, image) in [(1, 2), (2, 1)] {
+        assert!(!dispatcher.has_ended());
+        let (rank, incarnation, image) = (Rank(0), Incarnation(life), ImageNo(image));
+        let why = "damaged".to_owned();
+        dispatcher.handle(dispatcher.now, Input::ImageUnusable { rank, incarnation, image, why });
+    }
+    assert!(dispatcher.has_ended());
+}

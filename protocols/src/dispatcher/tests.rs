@@ -11,7 +11,12 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
         restarts_max: 5,
         same_death_max: 3,
         storage_patience: 20 * S,
-        coordinated: protocol == "coordinated",
+        clusters: match protocol {
+            "coordinated" => Some(vec![0; size as usize]),
+            "hierarchical" => Some((0..size).map(|rank| rank / 2).collect()),
+            _ => None,
+        },
+        replays: matches!(protocol, "pessimistic" | "hierarchical"),
         images: Some(scheduler::Settings {
             interval: 4 * S,
             at_once_max: 4,

@@ -22,8 +22,9 @@ impl World {
         life.digest = None;
         // The newest image, or now and then the one before it, as if the newest were damaged.
         let offered: Vec<_> = life.images.iter().filter(|i| i.committed).collect();
-        let image = if let Some(waves) = &self.waves {
-            waves.newest().map(|wave| {
+        let cluster = self.clusters.iter().find(|c| c.has(rank));
+        let image = if let Some(cluster) = cluster {
+            cluster.waves.newest().map(|wave| {
                 let mut images = life.images.iter();
                 images.find(|i| i.number == wave).expect("the image of a complete wave is there")
             })
@@ -200,10 +201,11 @@ thread_local! {
 
 /// What runs in a rank's coroutine.
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
-    let inner = setup.choice.make(setup.all_events, Rank(rank as u32), incarnations);
-    let protocol = crate::mutants::protocol(inner, Rank(rank as u32), setup.mutant);
+    let me = Rank(rank as u32);
+    let inner = setup.choice.make(setup.all_events, me, incarnations, &setup.clusters);
+    let protocol = crate::mutants::protocol(inner, me, setup.mutant);
     let link = SimLink::new(rank, stop, setup.mutant, setup.choice.has_memories());
-    let mut engine = Engine::new(link, Rank(rank as u32), incarnations, protocol);
+    let mut engine = Engine::new(link, me, incarnations, protocol);
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();
     }

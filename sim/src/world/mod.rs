@@ -9,7 +9,6 @@ use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use crate::programs::Program;
 use ftmpi_protocols::event_log::ConnId;
-use ftmpi_protocols::waves::Waves;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use orphans::{Truth, Truths};
 use std::cell::Cell;
@@ -58,6 +57,8 @@ pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
 pub struct Setup {
     /// Which protocol.
     pub choice: Choice,
+    /// The cluster of each rank, where images are taken in waves.
+    pub clusters: Vec<u32>,
     /// Everything random comes from this.
     pub seed: u64,
     /// Number of ranks.
@@ -180,11 +181,11 @@ enum Event {
     ChannelBreaks,
     /// A wave is to begin at this rank.
     Order(usize, Incarnation, ImageNo),
-    /// The dispatcher of a coordinated job knows of a failure.
-    RollBack,
+    /// The dispatcher knows of a failure in a cluster.
+    RollBack(usize),
     /// An old life is to end.
     Kill(usize, Incarnation),
-    /// A new life begins, if this is still the same return.
+    /// A new life begins, if this is still the same return of its cluster.
     Return(usize, u64),
 }
 
@@ -238,14 +239,8 @@ pub struct World {
     logger: Logger,
     memories: Memories,
     crashes_left: u32,
-    /// Of a coordinated job.
-    waves: Option<Waves>,
-    /// A failure has happened and not all old lives have ended.
-    rolling: bool,
-    /// They are being ended.
-    ending: bool,
-    /// Returns so far.
-    round: u64,
+    /// The ranks that return together; none, if each does on its own.
+    clusters: Vec<waves::Cluster>,
     truths: Truths,
     outcome: Outcome,
 }
@@ -287,10 +282,7 @@ impl World {
             logger: Logger::new(setup.mutant),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
-            waves: setup.choice.in_waves().then(|| Waves::new(setup.ranks as u32)),
-            rolling: false,
-            ending: false,
-            round: 0,
+            clusters: waves::clusters(&setup),
             truths: Truths::default(),
             outcome: Outcome {
                 digests: Vec::new(),
@@ -357,7 +349,7 @@ impl World {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
             if world.crashes_left == 0
-                && !world.rolling
+                && !world.is_rolling()
                 && world.lives.iter().all(|life| life.digest.is_some())
             {
                 if let Some((rank, on)) = world.orphan() {
@@ -560,8 +552,8 @@ impl World {
                 self.order(rank, wave);
                 Some(rank)
             }
-            Event::RollBack => {
-                self.roll_back();
+            Event::RollBack(cluster) => {
+                self.roll_back(cluster);
                 None
             }
             Event::Kill(rank, incarnation) => {
@@ -569,7 +561,7 @@ impl World {
                 None
             }
             Event::Return(rank, round) => {
-                if round != self.round {
+                if self.round_of(rank) != round {
                     return None;
                 }
                 self.start(rank);

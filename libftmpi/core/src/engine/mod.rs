@@ -153,6 +153,10 @@ struct Peer {
     /// Our messages that it has said to have.
     has: Received,
     log: SenderLog,
+    /// Payloads for it are logged ([`Protocol::logs_payload`]).
+    logged: bool,
+    /// It returns to the same waves as this rank ([`Protocol::shares_waves`]).
+    mate: bool,
     /// `Resume`, the first frame on a channel.
     resume: Option<Out>,
     queue: VecDeque<Out>,
@@ -275,7 +279,10 @@ impl<L: Link> Engine<L> {
         let hooks = protocol.hooks();
         let peers = incarnations
             .iter()
-            .map(|&incarnation| Peer {
+            .enumerate()
+            .map(|(rank, &incarnation)| Peer {
+                logged: hooks.log_payload && protocol.logs_payload(Rank(rank as u32)),
+                mate: hooks.channel_state && protocol.shares_waves(Rank(rank as u32)),
                 incarnation,
                 way: Way::Absent,
                 absent_life: false,
@@ -516,6 +523,7 @@ impl<L: Link> Engine<L> {
         while self.link.image_due().is_some() && !self.is_repeating() {
             if !self.take_due_image() {
                 if !self.state.protocol.stands_still()
+                    && !self.state.waves.settling
                     && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
                 {
                     // The program goes on; we come back at its next call.
@@ -605,7 +613,7 @@ impl<L: Link> Engine<L> {
             }
             while let Some(peer) = state.rebuild.pop() {
                 let limit = self.link.eager_limit(peer);
-                if state.waves.counted {
+                if state.peers[peer.index()].mate {
                     state.reconcile(peer, limit);
                 } else {
                     state.rebuild_queue(peer, limit);
@@ -634,7 +642,7 @@ impl<L: Link> Engine<L> {
             for peer in fresh {
                 state.mark_busy(peer);
             }
-            if !state.protocol.replaying() && !state.replay_reported {
+            if !state.replay_reported && !state.is_behind() {
                 state.replay_reported = true;
                 let replayed = state.counters.replayed;
                 self.link.tell(ftmpi_wire::control::FromRank::CaughtUp { replayed });
@@ -662,6 +670,13 @@ impl State {
             || self.free_held_due
             || !self.replay_reported
             || !self.waves.lost.is_empty()
+    }
+
+    /// Is this life still on its way to where an earlier one was? In waves all must be at the end of
+    /// what is recorded, also of what need not be told, before the next may begin.
+    fn is_behind(&self) -> bool {
+        let protocol = &self.protocol;
+        if self.waves.counted { protocol.repeating() } else { protocol.replaying() }
     }
 
     fn mark_busy(&mut self, peer: Rank) {

@@ -35,14 +35,18 @@ impl<L: Link> Engine<L> {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
         if state.waves.counted {
-            return self.returned(image, incarnations);
+            state.return_to(image);
         }
         state.logger = Logger::Absent;
         state.to_logger.clear();
         for (index, &incarnation) in incarnations.iter().enumerate() {
             let rank = Rank(index as u32);
             if rank != state.me || state.hooks.memory {
-                state.forget_channel(rank);
+                if state.peers[index].mate {
+                    state.return_channel(rank);
+                } else {
+                    state.forget_channel(rank);
+                }
                 let peer = &mut state.peers[index];
                 peer.incarnation = incarnation;
                 if peer.has_traffic() || rank == state.me {
@@ -51,6 +55,9 @@ impl<L: Link> Engine<L> {
             }
         }
         state.counters.replayed = 0;
+        if !state.hooks.outcomes {
+            return self.begin_again();
+        }
         let events = state.snapshots.iter().find(|s| s.image == image).map(|s| s.events);
         match events {
             Some(events) => self.replay_after(events, incarnations),
@@ -59,12 +66,8 @@ impl<L: Link> Engine<L> {
     }
 
     fn replay_after(&mut self, last: EventNo, lives: &[Incarnation]) {
-        if self.state.waves.counted {
-            return self.begin_again();
-        }
         if !self.state.hooks.outcomes {
-            self.work();
-            return;
+            return self.begin_again();
         }
         let state = &mut self.state;
         // Peers may send again before the logger answers: no choice may be made until it is known
@@ -138,23 +141,31 @@ impl<L: Link> Engine<L> {
             self.image_waits_since();
         }
         self.state.protocol.on_image_due(image);
-        let settled = self.is_settled();
+        // The markers leave now: while a rank stands still nothing else may give it work.
+        self.work();
         let (protocol, peers) = (&self.state.protocol, &self.state.peers);
-        if !settled || peers.iter().any(|peer| peer.channel.broken) {
+        if peers.iter().any(|peer| peer.channel.broken) {
             return Readiness::NotYet;
         }
         let mut open = peers
             .iter()
             .enumerate()
-            .filter(|(_, peer)| matches!(peer.way, Way::Fresh | Way::Ready))
+            .filter(|(_, peer)| peer.mate && matches!(peer.way, Way::Fresh | Way::Ready))
             .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
-        protocol.image_ready(image, &mut open)
+        let readiness = protocol.image_ready(image, &mut open);
+        // Only then: each look makes an event of the negative answers so far, and a program that asks
+        // again and again would never see all of them stable.
+        self.state.waves.settling = readiness == Readiness::Now && !self.is_settled();
+        if self.state.waves.settling { Readiness::NotYet } else { readiness }
     }
 
     /// An image with this number is being taken of this very state.
     pub(super) fn image_taken(&mut self, image: ImageNo) {
         if self.state.waves.counted {
-            return self.count_channel_state();
+            self.count_channel_state();
+        }
+        if !self.state.hooks.log_payload {
+            return;
         }
         let state = &mut self.state;
         let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
@@ -226,13 +237,13 @@ impl State {
 
     /// The channel is gone. What waited for it is in the log, or, without one, still in the queue.
     pub(super) fn end_channel(&mut self, rank: Rank) {
-        if self.hooks.log_payload {
+        if self.peers[rank.index()].logged {
             self.forget_channel(rank);
             self.want(rank);
         } else if self.leaving {
             // Nothing is sent or awaited any more: the peer has left before us.
             self.peers[rank.index()].way = Way::Absent;
-        } else if self.waves.counted {
+        } else if self.peers[rank.index()].mate {
             self.channel_broke(rank);
         } else {
             let me = self.me;
@@ -276,8 +287,8 @@ impl State {
             return;
         }
         self.peers[rank.index()].incarnation = incarnation;
-        if self.waves.counted {
-            // All ranks return to the last wave: our own end is near.
+        if self.peers[rank.index()].mate {
+            // All that share our waves return to the last one: our own end is near.
             self.renew_channel(rank);
             self.peers[rank.index()].channel.broken = true;
             return;
@@ -451,7 +462,8 @@ impl State {
             .iter()
             .enumerate()
             .filter(|&(index, received)| {
-                received.exceeds(&self.peers[index].told_cut) && index != self.me.index()
+                let peer = &self.peers[index];
+                peer.logged && received.exceeds(&peer.told_cut) && index != self.me.index()
             })
             .map(|(index, received)| (Rank(index as u32), received.clone()))
             .collect();

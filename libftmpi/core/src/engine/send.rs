@@ -34,7 +34,7 @@ impl<L: Link> Engine<L> {
                 && peer.queue.is_empty()
                 && len <= self.link.eager_limit(to)
                 && state.short_way
-                && (!state.hooks.log_payload || !peer.has.contains(ssn))
+                && (!peer.logged || !peer.has.contains(ssn))
                 && state.verdict(to, ssn) == SendVerdict::Go
                 && !(state.hooks.piggyback && state.protocol.has_piggyback(to))
             {
@@ -64,7 +64,7 @@ impl<L: Link> Engine<L> {
         let mut frame = Frame { header, payload, sent: 0, begun: false };
         state.counters.messages_sent += 1;
         state.counters.bytes_sent += len as u64;
-        if state.hooks.log_payload {
+        if state.peers[to.index()].logged {
             let block = state.memory.take(len);
             payload.store_away(state.memory.bytes_mut(block));
             payload = UserPtr::own(state.memory.bytes(block));
@@ -182,7 +182,7 @@ impl<L: Link> Engine<L> {
         self.state.counters.bytes_sent += typed::send_len(&data) as u64;
         let request = if to == self.state.me && !self.state.hooks.memory {
             self.state.send_to_self(ssn, data, context, tag, flags)
-        } else if self.state.hooks.log_payload {
+        } else if self.state.peers[to.index()].logged {
             let limit = self.link.eager_limit(to);
             self.state.send_logged(ssn, data, to, context, tag, flags, limit)
         } else {
@@ -399,7 +399,13 @@ impl State {
         verdict
     }
 
-    /// Queues a frame of the engine's own. Such frames reveal a match only where `gated`.
+    /// Does this frame tell its receiver that a message was matched? The answer to an announcement
+    /// does where the sender has no log from which it could claim that the message is out.
+    fn reveals_match(&self, to: Rank, kind: Kind) -> bool {
+        kind == Kind::SyncAck || (kind == Kind::ClearToSend && !self.peers[to.index()].logged)
+    }
+
+    /// Queues a frame of the engine's own.
     pub(super) fn control_frame(&mut self, to: Rank, kind: Kind, ssn: Ssn, payload: Vec<u8>) {
         if self.hooks.memory {
             match kind {
@@ -409,7 +415,7 @@ impl State {
                 _ => {}
             }
         }
-        let gated = kind == Kind::SyncAck && self.hooks.sends;
+        let gated = self.hooks.sends && self.reveals_match(to, kind);
         let after = if gated {
             match self.verdict(to, ssn) {
                 SendVerdict::After(event) => event,
@@ -468,7 +474,7 @@ impl State {
                 }
                 return false;
             }
-            if self.waves.closed && !out.frame.begun && out.marker.is_none() {
+            if self.waves.closed && peer.mate && !out.frame.begun && out.marker.is_none() {
                 return false;
             }
             if let Some(mut marker) = out.marker.filter(|_| !out.frame.begun) {
@@ -478,9 +484,10 @@ impl State {
                 }
             }
             // What reveals a match goes behind all that the peer must know of it.
+            let (begun, message, kind) = (out.frame.begun, out.message, out.frame.header.kind);
             if self.hooks.piggyback
-                && !out.frame.begun
-                && (out.message || out.frame.header.kind == Kind::SyncAck)
+                && !begun
+                && (message || self.reveals_match(to, kind))
                 && !self.push_piggyback(link, to)
             {
                 return false;

@@ -6,12 +6,12 @@
 //! sender log; what a held peer sends is taken in its order when it is released. See
 //! `ftmpi_protocols::coordinated` for why an image then has all that it needs.
 
-use super::{Engine, Frame, Landing, Link, Out, ReqId, Sink, State, Token, Way};
+use super::{Engine, Frame, Landing, Link, Out, Peer, ReqId, Sink, State, Token, Way};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Marker;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header::{FLAG_SYNC, Kind};
-use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, Ssn};
+use ftmpi_wire::{EventNo, Header, ImageNo, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A frame that came from a peer behind its marker.
@@ -51,6 +51,8 @@ pub(super) struct Waves {
     pub(super) holding: usize,
     /// Broken channels that the agent is to be told of.
     pub(super) lost: Vec<Rank>,
+    /// Nothing but the own events' way to stable storage is waited for.
+    pub(super) settling: bool,
     /// Since when an image is waited for.
     since: Option<f64>,
 }
@@ -62,28 +64,6 @@ impl Waves {
 }
 
 impl<L: Link> Engine<L> {
-    /// A restored life of a coordinated job: channels are new, everything else is as it was.
-    pub(super) fn returned(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
-        let state = &mut self.state;
-        state.protocol.on_return(image);
-        state.waves = Waves::new(true);
-        state.short_way = true;
-        for (index, &incarnation) in incarnations.iter().enumerate() {
-            let rank = Rank(index as u32);
-            if rank == state.me {
-                continue;
-            }
-            state.peers[index].incarnation = incarnation;
-            state.renew_channel(rank);
-            let peer = &mut state.peers[index];
-            peer.channel = ChannelState { owed: true, ..ChannelState::default() };
-            if peer.has_traffic() {
-                state.want(rank);
-            }
-        }
-        self.begin_again();
-    }
-
     /// Nothing is to be replayed: the life is where it was.
     pub(super) fn begin_again(&mut self) {
         self.state.replay_reported = false;
@@ -103,8 +83,7 @@ impl<L: Link> Engine<L> {
     /// The image is being taken: what of the channels' state is in it.
     pub(super) fn count_channel_state(&mut self) {
         let state = &mut self.state;
-        let bytes: usize =
-            state.peers.iter().flat_map(|p| p.log.iter()).map(|e| e.payload.len()).sum();
+        let bytes: usize = state.mates().flat_map(|p| p.log.iter()).map(|e| e.payload.len()).sum();
         state.counters.channel_state_bytes += bytes as u64;
         if let Some(since) = state.waves.since.take() {
             let waited = (self.link.clock() - since).max(0.0);
@@ -132,10 +111,10 @@ impl State {
         }
     }
 
-    /// Markers to all peers with whom a channel is open.
+    /// Markers to all mates with whom a channel is open.
     pub(super) fn mark(&mut self, marker: Marker) {
         for index in 0..self.peers.len() {
-            if matches!(self.peers[index].way, Way::Fresh | Way::Ready) {
+            if self.peers[index].mate && matches!(self.peers[index].way, Way::Fresh | Way::Ready) {
                 self.mark_channel(Rank(index as u32), marker);
             }
         }
@@ -151,6 +130,9 @@ impl State {
     /// First word on a new channel, even before `Resume`: a peer that may send messages must know
     /// of the waves that we have behind us.
     pub(super) fn greet(&mut self, rank: Rank) {
+        if !self.peers[rank.index()].mate {
+            return;
+        }
         let greeting = self.protocol.greeting().map(Self::marker_out);
         self.peers[rank.index()].channel.greeting = greeting;
     }
@@ -169,7 +151,10 @@ impl State {
     /// A frame has left whole.
     #[inline]
     pub(super) fn has_left(&mut self, to: Rank, out: &Out) {
-        if self.waves.counted && matches!(out.frame.header.kind, Kind::Eager | Kind::Data) {
+        if self.waves.counted
+            && self.peers[to.index()].mate
+            && matches!(out.frame.header.kind, Kind::Eager | Kind::Data)
+        {
             self.peers[to.index()].channel.sent += 1;
             if self.waves.keeping {
                 self.keep_copy(to, out);
@@ -188,7 +173,7 @@ impl State {
     pub(super) fn forget_sent(&mut self) {
         self.waves.keeping = false;
         self.short_way = !self.waves.closed;
-        for peer in self.peers.iter_mut().filter(|peer| !peer.channel.owed) {
+        for peer in self.peers.iter_mut().filter(|peer| peer.mate && !peer.channel.owed) {
             for entry in peer.log.take_all() {
                 self.memory.give(entry.payload);
             }
@@ -270,12 +255,32 @@ impl State {
 
     // ---- new lives ----------------------------------------------------------------------------
 
+    /// A life begins from an image of a wave.
+    pub(super) fn return_to(&mut self, image: ImageNo) {
+        self.protocol.on_return(image);
+        self.waves = Waves::new(true);
+        self.short_way = true;
+    }
+
+    /// The channel to a mate, which returns, too, is new; everything else is as it was.
+    pub(super) fn return_channel(&mut self, rank: Rank) {
+        self.renew_channel(rank);
+        self.protocol.on_parted(rank);
+        let peer = &mut self.peers[rank.index()];
+        peer.channel = ChannelState { owed: true, ..ChannelState::default() };
+    }
+
+    fn mates(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.iter().filter(|peer| peer.mate)
+    }
+
     /// The channel is gone; what waits to leave stays, none of it begun.
     pub(super) fn renew_channel(&mut self, rank: Rank) {
         let peer = &mut self.peers[rank.index()];
         peer.way = Way::Absent;
         peer.resume = None;
         peer.channel.greeting = None;
+        peer.piggyback_frame = None;
         peer.has = Received::default();
         peer.queue.retain(|out| out.marker.is_none());
         for out in &mut peer.queue {
@@ -292,6 +297,11 @@ impl State {
 
     /// The peer has said what it has: queues what it lacks, in the order of the program's calls.
     pub(super) fn reconcile(&mut self, rank: Rank, eager_limit: usize) {
+        // What is announced anew reveals what was done since, and has its events behind it.
+        let after = match self.hooks.sends {
+            true => self.protocol.gate(),
+            false => EventNo(0),
+        };
         let peer = &mut self.peers[rank.index()];
         peer.channel.owed = false;
         peer.channel.sent = peer.has.count();
@@ -342,7 +352,7 @@ impl State {
                 settled.extend(pending.request);
             } else {
                 let header = self.pending[&(rank, ssn)].header;
-                messages.insert(ssn, Self::announcement(header));
+                messages.insert(ssn, Out { after, ..Self::announcement(header) });
             }
         }
         queue.extend(messages.into_values());
@@ -351,7 +361,7 @@ impl State {
         for ssn in asked.into_iter().filter(|&ssn| has.contains(ssn)) {
             let kind = Kind::RequestToSend;
             let header = Header { kind, flags: FLAG_SYNC, context: 0, tag: 0, len: 0, ssn };
-            queue.push_back(Self::announcement(header));
+            queue.push_back(Out { after, ..Self::announcement(header) });
         }
         // A wave that has reached us since the channel was made has its markers first.
         let queue_now = &mut self.peers[rank.index()].queue;

@@ -62,8 +62,8 @@ impl<L: Link> Mpi<L> {
         if self.engine.has_waves() && self.comm_size(comm)? > 1 {
             bail!(
                 UnsupportedOperation,
-                "one-sided communication does not work under --protocol coordinated yet: use \
-                 pessimistic, causal or none"
+                "one-sided communication does not work under --protocol coordinated and hierarchical \
+                 yet: use pessimistic, causal or none"
             );
         }
         self.duplicate(comm)

@@ -1,0 +1,25 @@
+//! What the dispatcher must know, from the plan.
+
+use super::SAME_DEATH_MAX;
+use crate::cli::Plan;
+use ftmpi_protocols::dispatcher::Settings;
+use ftmpi_protocols::scheduler;
+
+pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
+    Settings {
+        hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
+        placement: plan.placement.clone(),
+        protocol: plan.protocol.name.clone(),
+        fault_tolerant: plan.fault_tolerant,
+        restarts_max: plan.max_restarts,
+        same_death_max: SAME_DEATH_MAX,
+        clusters: plan.clusters.clone(),
+        replays: !matches!(plan.protocol.name.as_str(), "none" | "coordinated"),
+        storage_patience: plan.storage_patience,
+        images: plan.ckpt_interval.map(|interval| scheduler::Settings {
+            interval,
+            at_once_max: 2 * plan.machines.len().max(1),
+            policy: plan.ckpt_policy,
+        }),
+    }
+}
