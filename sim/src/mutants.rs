@@ -435,13 +435,13 @@ impl Protocol for Mutated {
     }
     fn next_command(&mut self) -> Option<Command> {
         let mut command = self.inner.next_command();
-        let skipped = match (&command, self.mutant) {
+        let skipped = matches!(
+            (&command, self.mutant),
             (Some(Command::HoldSends), Mutant::ChannelNotClosed)
-            | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
-            | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
-            | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected) => true,
-            _ => false,
-        };
+                | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
+                | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
+                | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected)
+        );
         if skipped {
             return self.next_command();
         }

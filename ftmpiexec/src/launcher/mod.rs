@@ -5,14 +5,15 @@
 //! printed once; two signals at most are needed to make everything go away.
 
 mod agents;
+mod begin;
 mod control;
 mod faults;
 mod input;
 mod past;
 mod servers;
 mod settings;
+mod signals;
 
-use crate::agent::program::{self, ProgramError};
 use crate::agent::started_at;
 use crate::cli::Plan;
 use crate::inject::FaultClock;
@@ -20,24 +21,22 @@ use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
 use crate::orders::{Executed, FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
-use crate::output::{Files, Printer, Style};
+use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
 pub use agents::shell_word;
 use anyhow::Context;
-use ftmpi_checkpoint::launch::StackLimit;
+use begin::{check_programs, job, output_files};
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
 use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
-use ftmpi_wire::control::JobView;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use servers::Servers;
+use signals::Signals;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Heartbeats that an agent may miss (one a second) before it counts as lost.
@@ -231,113 +230,6 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         }
     }
     launcher.finish(inbox, signals).await
-}
-
-/// Programs that run here are looked at before anything is started; those of other hosts are
-/// looked at by their agents.
-fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
-    for (number, part) in plan.programs.iter().enumerate() {
-        let here = plan.placement.iter().zip(&plan.program_of).any(|(host, program)| {
-            *program as usize == number && !plan.is_remote(&plan.machines[*host as usize].name)
-        });
-        let directory = Path::new(&part.directory);
-        if here && directory.is_dir() {
-            let path = part.environment.iter().find(|(key, _)| key == "PATH");
-            let path = path.map_or("", |(_, value)| value.as_str());
-            program::inspect(&program::find(&part.command[0], directory, path)?)?;
-        }
-    }
-    Ok(())
-}
-
-fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
-    let host = |host: &u32| plan.machines[*host as usize].name.as_str();
-    let hosts: Vec<&str> = plan.placement.iter().map(host).collect();
-    let [out, err] = plan.file_patterns.each_ref().map(Option::as_deref);
-    Ok([
-        Files::create("-outfile-pattern", out, &hosts)?,
-        Files::create("-errfile-pattern", err, &hosts)?,
-    ])
-}
-
-fn job(plan: &Plan) -> anyhow::Result<Job> {
-    let size = plan.placement.len();
-    let stack = StackLimit::current().context("the limit on the stack")?;
-    let mut on_host = vec![0u32; plan.machines.len()];
-    let local_rank_of = plan
-        .placement
-        .iter()
-        .map(|host| {
-            let next = &mut on_host[*host as usize];
-            *next += 1;
-            *next - 1
-        })
-        .collect();
-    let past = plan.continued.as_ref().map(|past| &past.saved);
-    // Whatever an image may depend on is as it was at the first start.
-    let node_of = past.map_or_else(|| plan.placement.clone(), |past| past.node_of.clone());
-    let local_rank_of = past.map_or(local_rank_of, |past| past.local_rank_of.clone());
-    let stack_limit = past.map_or((stack.soft, stack.hard), |past| past.stack_limit);
-    Ok(Job {
-        view: JobView {
-            size: size as u32,
-            host_of: plan.placement.clone(),
-            node_of,
-            hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
-            incarnations: vec![Incarnation(0); size],
-            app_number: 0,
-            protocol: plan.protocol.clone(),
-            processors: 0,
-            local_ranks: 0,
-            retained: Vec::new(),
-            inject: Vec::new(),
-            force_tcp: plan.force_tcp,
-            images: plan.ckpt_interval.is_some(),
-            log_limit: plan.log_limit,
-            epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
-        },
-        programs: plan.programs.clone(),
-        program_of: plan.program_of.clone(),
-        local_rank_of,
-        commitment: plan.commitment,
-        incremental: plan.incremental,
-        local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
-        one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
-        stack_limit,
-    })
-}
-
-/// A name that no other job has.
-fn private_name() -> String {
-    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-    format!("ftmpi-images-{}-{now:x}", std::process::id())
-}
-
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-    user: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-            user: signal(SignalKind::user_defined1())?,
-        })
-    }
-
-    async fn next(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.interrupt.recv() => libc::SIGINT,
-            _ = self.terminate.recv() => libc::SIGTERM,
-            _ = self.hangup.recv() => libc::SIGHUP,
-            _ = self.user.recv() => libc::SIGUSR1,
-        }
-    }
 }
 
 impl Launcher {

@@ -24,6 +24,7 @@
 mod arrive;
 mod express;
 mod home;
+mod images;
 pub mod link;
 mod matching;
 mod outcome;
@@ -48,7 +49,7 @@ pub(crate) use services::Turn;
 use crate::usermem::UserPtr;
 use crate::window::Windows;
 use ftmpi_protocols::log_memory::LogMemory;
-use ftmpi_protocols::protocol::{Command, Hooks, Marker, NAMED, Pin, Protocol, Readiness};
+use ftmpi_protocols::protocol::{Command, Hooks, Marker, NAMED, Pin, Protocol};
 use ftmpi_protocols::received::Received;
 use ftmpi_protocols::sender_log::SenderLog;
 use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, Ssn};
@@ -56,10 +57,6 @@ use matching::Matcher;
 use request::{Request, RequestKind};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
-
-/// How long a program stands still for an image that has to wait for others, if its protocol would
-/// let it go on: usually they are as quick as we are.
-const EDGE_PATIENCE_S: f64 = 0.02;
 
 /// What has been counted; see `ftmpi_wire::status::word`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -493,71 +490,6 @@ impl<L: Link> Engine<L> {
         self.take_image_if_possible();
         self.settle_while_due();
         self.quiet = false;
-    }
-
-    fn settle_while_due(&mut self) {
-        while self.link.settle_due() && !self.is_repeating() {
-            if !self.settle_if_due() {
-                self.progress();
-                self.link.rest();
-            }
-        }
-    }
-
-    fn is_repeating(&self) -> bool {
-        self.state.protocol.repeating() || self.state.fetch.is_some()
-    }
-
-    /// Says that all is stable, if that is wanted and so.
-    fn settle_if_due(&mut self) -> bool {
-        let settled = self.link.settle_due() && self.is_settled();
-        if settled {
-            self.link.settled();
-        }
-        settled
-    }
-
-    /// An image needs all own events stable: that takes a round trip to the logger, during which
-    /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
-    fn take_image_if_possible(&mut self) {
-        while self.link.image_due().is_some() && !self.is_repeating() {
-            if !self.take_due_image() {
-                if !self.state.protocol.stands_still()
-                    && !self.state.waves.settling
-                    && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
-                {
-                    // The program goes on; we come back at its next call.
-                    return self.link.remind();
-                }
-                self.progress();
-                self.link.rest();
-            }
-        }
-    }
-
-    /// Takes the image that is due, if this is a safe moment.
-    fn take_due_image(&mut self) -> bool {
-        let Some(image) = self.link.image_due() else { return false };
-        match self.image_safe(image) {
-            Readiness::Now => {}
-            Readiness::NotYet => return false,
-            Readiness::Never => {
-                self.link.refuse(image, "its wave went on without this rank");
-                return true;
-            }
-        }
-        self.image_taken(image);
-        match self.link.capture(image) {
-            Captured::Running => {}
-            Captured::Refused => self.image_lost(image),
-            Captured::Restored(incarnations) => {
-                self.restored(image, &incarnations);
-                return true;
-            }
-        }
-        self.state.protocol.on_image_over(image);
-        self.work();
-        true
     }
 
     /// Sends everything that waits to leave.

@@ -1,0 +1,94 @@
+//! Before anything is started: programs are looked at, files for output are made, and agents are told
+//! what does not change during the job.
+
+use crate::agent::program::{self, ProgramError};
+use crate::cli::Plan;
+use crate::orders::Job;
+use crate::output::Files;
+use anyhow::Context;
+use ftmpi_checkpoint::launch::StackLimit;
+use ftmpi_wire::Incarnation;
+use ftmpi_wire::control::JobView;
+use std::path::Path;
+
+/// Programs that run here are looked at before anything is started; those of other hosts are
+/// looked at by their agents.
+pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
+    for (number, part) in plan.programs.iter().enumerate() {
+        let here = plan.placement.iter().zip(&plan.program_of).any(|(host, program)| {
+            *program as usize == number && !plan.is_remote(&plan.machines[*host as usize].name)
+        });
+        let directory = Path::new(&part.directory);
+        if here && directory.is_dir() {
+            let path = part.environment.iter().find(|(key, _)| key == "PATH");
+            let path = path.map_or("", |(_, value)| value.as_str());
+            program::inspect(&program::find(&part.command[0], directory, path)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the text of the ranks goes, beside the terminal.
+pub(super) fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
+    let host = |host: &u32| plan.machines[*host as usize].name.as_str();
+    let hosts: Vec<&str> = plan.placement.iter().map(host).collect();
+    let [out, err] = plan.file_patterns.each_ref().map(Option::as_deref);
+    Ok([
+        Files::create("-outfile-pattern", out, &hosts)?,
+        Files::create("-errfile-pattern", err, &hosts)?,
+    ])
+}
+
+/// What every agent is told first.
+pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
+    let size = plan.placement.len();
+    let stack = StackLimit::current().context("the limit on the stack")?;
+    let mut on_host = vec![0u32; plan.machines.len()];
+    let local_rank_of = plan
+        .placement
+        .iter()
+        .map(|host| {
+            let next = &mut on_host[*host as usize];
+            *next += 1;
+            *next - 1
+        })
+        .collect();
+    let past = plan.continued.as_ref().map(|past| &past.saved);
+    // Whatever an image may depend on is as it was at the first start.
+    let node_of = past.map_or_else(|| plan.placement.clone(), |past| past.node_of.clone());
+    let local_rank_of = past.map_or(local_rank_of, |past| past.local_rank_of.clone());
+    let stack_limit = past.map_or((stack.soft, stack.hard), |past| past.stack_limit);
+    Ok(Job {
+        view: JobView {
+            size: size as u32,
+            host_of: plan.placement.clone(),
+            node_of,
+            hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
+            incarnations: vec![Incarnation(0); size],
+            app_number: 0,
+            protocol: plan.protocol.clone(),
+            processors: 0,
+            local_ranks: 0,
+            retained: Vec::new(),
+            inject: Vec::new(),
+            force_tcp: plan.force_tcp,
+            images: plan.ckpt_interval.is_some(),
+            log_limit: plan.log_limit,
+            epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
+        },
+        programs: plan.programs.clone(),
+        program_of: plan.program_of.clone(),
+        local_rank_of,
+        commitment: plan.commitment,
+        incremental: plan.incremental,
+        local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
+        one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
+        stack_limit,
+    })
+}
+
+/// A name that no other job has.
+fn private_name() -> String {
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    format!("ftmpi-images-{}-{now:x}", std::process::id())
+}

@@ -1,0 +1,79 @@
+//! When an image of this rank may be taken, and when everything that has happened is stable.
+//!
+//! Guarantees: neither happens in the middle of a replay, and no image is taken before the rank's own
+//! events are stable and (in waves) its channels are as the protocol wants them.
+
+use super::Engine;
+use super::link::{Captured, Link};
+use ftmpi_protocols::protocol::Readiness;
+
+/// How long a program stands still for an image that has to wait for others, if its protocol would
+/// let it go on: usually they are as quick as we are.
+const EDGE_PATIENCE_S: f64 = 0.02;
+
+impl<L: Link> Engine<L> {
+    pub(super) fn settle_while_due(&mut self) {
+        while self.link.settle_due() && !self.is_repeating() {
+            if !self.settle_if_due() {
+                self.progress();
+                self.link.rest();
+            }
+        }
+    }
+
+    pub(super) fn is_repeating(&self) -> bool {
+        self.state.protocol.repeating() || self.state.fetch.is_some()
+    }
+
+    /// Says that all is stable, if that is wanted and so.
+    pub(super) fn settle_if_due(&mut self) -> bool {
+        let settled = self.link.settle_due() && self.is_settled();
+        if settled {
+            self.link.settled();
+        }
+        settled
+    }
+
+    /// An image needs all own events stable: that takes a round trip to the logger, during which
+    /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
+    pub(super) fn take_image_if_possible(&mut self) {
+        while self.link.image_due().is_some() && !self.is_repeating() {
+            if !self.take_due_image() {
+                if !self.state.protocol.stands_still()
+                    && !self.state.waves.settling
+                    && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
+                {
+                    // The program goes on; we come back at its next call.
+                    return self.link.remind();
+                }
+                self.progress();
+                self.link.rest();
+            }
+        }
+    }
+
+    /// Takes the image that is due, if this is a safe moment.
+    pub(super) fn take_due_image(&mut self) -> bool {
+        let Some(image) = self.link.image_due() else { return false };
+        match self.image_safe(image) {
+            Readiness::Now => {}
+            Readiness::NotYet => return false,
+            Readiness::Never => {
+                self.link.refuse(image, "its wave went on without this rank");
+                return true;
+            }
+        }
+        self.image_taken(image);
+        match self.link.capture(image) {
+            Captured::Running => {}
+            Captured::Refused => self.image_lost(image),
+            Captured::Restored(incarnations) => {
+                self.restored(image, &incarnations);
+                return true;
+            }
+        }
+        self.state.protocol.on_image_over(image);
+        self.work();
+        true
+    }
+}
