@@ -40,11 +40,10 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
         options = ["--protocol", "optimistic", *tracking, *mode, "--ckpt-interval", "1s",
                    "--inject", f"delay:logger={delay}",
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
-        outcome = run(
-            [*setting.mpiexec(faults.RANKS, *options), job.program, *job.arguments],
-            timeout=max(setting.timeout, 10 * seconds), cwd=where,
-        )
-        problem, note = faults.judge(outcome, file, job.says, 1)
+        problem, note = faults.long_enough(
+            job, file, 1,
+            lambda words: run([*setting.mpiexec(faults.RANKS, *options), *words],
+                              timeout=max(setting.timeout, 10 * seconds), cwd=where))
         what, _ = reports.read(file)
         if what is not None:
             note += f", {len(what.get('orphans', []))} orphans"
