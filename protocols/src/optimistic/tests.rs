@@ -112,8 +112,8 @@ fn whoever_depends_on_what_was_lost_is_an_orphan_and_nobody_else() {
     message(&mut ranks, 1, 2, 1); // by way of rank 1
     let mut new = reborn(0, 1, 4, &log);
     assert!(!new.gathering());
-    for other in 1..4 {
-        join(&mut new, &mut ranks[other]);
+    for other in &mut ranks[1..] {
+        join(&mut new, other);
     }
     assert!(rolls_back(&mut ranks[1]) && rolls_back(&mut ranks[2]));
     assert!(!rolls_back(&mut ranks[3]), "it depends on event 1, which was recovered");
