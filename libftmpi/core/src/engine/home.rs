@@ -31,6 +31,16 @@ fn is_record(header: &Header) -> bool {
     matches!(header.kind, Kind::Eager | Kind::SyncAck)
 }
 
+impl Home {
+    /// A message to this memory is on its way: measures one at a time.
+    #[inline]
+    pub fn measure_put(&mut self, to: Rank, ssn: Ssn, now_ns: fn() -> u64) {
+        if self.measured.is_none() {
+            self.measured = Some((to, ssn, now_ns()));
+        }
+    }
+}
+
 impl State {
     /// A frame begins; `end`: whose memory it comes from.
     pub(super) fn arrive_from_memory(&mut self, end: Rank, header: &Header) -> Landing {
@@ -133,14 +143,6 @@ impl State {
     /// Was this synchronous message acknowledged before it was sent again?
     pub(super) fn was_early(&mut self, to: Rank, ssn: Ssn) -> bool {
         self.home.early.remove(&(to, ssn))
-    }
-
-    /// A message goes to its memory.
-    #[inline]
-    pub(super) fn measure_put(&mut self, to: Rank, ssn: Ssn) {
-        if self.home.measured.is_none() {
-            self.home.measured = Some((to, ssn, (self.now_ns)()));
-        }
     }
 
     /// A memory says what it has.

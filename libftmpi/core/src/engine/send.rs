@@ -64,17 +64,20 @@ impl<L: Link> Engine<L> {
         let mut frame = Frame { header, payload, sent: 0, begun: false };
         state.counters.messages_sent += 1;
         state.counters.bytes_sent += len as u64;
-        if state.peers[to.index()].logged {
-            let block = state.memory.take(len);
-            payload.store_away(state.memory.bytes_mut(block));
-            payload = UserPtr::own(state.memory.bytes(block));
-            state.peers[to.index()].log.keep(ssn, context, tag, 0, block);
+        // One look into the table for all of it.
+        let peer = &mut state.peers[to.index()];
+        if peer.logged {
+            let memory = &mut state.memory;
+            let block = memory.take(len);
+            payload.store_away(memory.bytes_mut(block));
+            payload = UserPtr::own(memory.bytes(block));
+            peer.log.keep(ssn, context, tag, 0, block);
             if state.hooks.memory {
-                state.measure_put(to, ssn);
+                state.home.measure_put(to, ssn, state.now_ns);
             }
         }
         if self.link.push(to, &mut frame) == Push::Done {
-            state.peers[to.index()].channel.sent += 1;
+            peer.channel.sent += 1;
             return None;
         }
         frame.payload = payload;
@@ -312,7 +315,7 @@ impl State {
                 self.send_is_out(request);
                 return Some(request);
             }
-            self.measure_put(to, ssn);
+            self.home.measure_put(to, ssn, self.now_ns);
         }
         let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = typed::send_len(&data);
