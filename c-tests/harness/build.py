@@ -34,8 +34,9 @@ def build(
     """Compiles one program, for the other MPI (`peer`) or the standard ABI; gives its path, or what the
     compiler said."""
     where = setting.work / ("peer" if peer else "bin-standard" if standard else "bin")
-    where.mkdir(parents=True, exist_ok=True)
-    target = where / source.stem
+    # Programs of two folders may have one name.
+    target = where / source.parent.name / source.stem
+    target.parent.mkdir(parents=True, exist_ok=True)
     wrapper: str | Path
     if is_fortran(source):
         wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS

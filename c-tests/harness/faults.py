@@ -123,7 +123,7 @@ class Jobs:
             source = next(s for s in build.kernel_sources() if s.stem == name)
         else:
             return None, f"there is no program {name}"
-        program = self.setting.work / "bin" / name
+        program = self.setting.work / "bin" / source.parent.name / name
         if not program.exists():
             made_program, made = build.build(self.setting, source)
             if made_program is None:
