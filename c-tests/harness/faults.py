@@ -292,7 +292,7 @@ def clusters(setting: Setting) -> None:
         where = setting.fresh("run")
         file = where / "report.json"
         injected = [word for fault in faults for word in ("--inject", fault)]
-        words = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval",
+        words = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", "--experimental", *options, "--ckpt-interval",
                                   "700ms", "--report", file, *injected)]
         problem, note = long_enough(
             job, file, least,
