@@ -288,7 +288,8 @@ fn a_row_ends_when_too_much_of_it_is_waste() {
         assert!(bases.len() <= 16);
         assert!(decode(&row.whole(id).unwrap(), 1 << 20).unwrap().0 == memory);
     }
-    assert!((2..=10).contains(&whole), "{whole}");
+    // About every third is whole again.
+    assert!((10..=16).contains(&whole), "{whole}");
 }
 
 proptest! {
