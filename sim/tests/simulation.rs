@@ -7,7 +7,7 @@ use ftmpi_sim::programs::Program;
 use ftmpi_sim::world::quiet_panics;
 
 /// Seeds among which each deliberate bug must be caught.
-const SEEDS: u64 = 3000;
+const SEEDS: u64 = 5000;
 
 fn all_right(seeds: std::ops::Range<u64>) {
     quiet_panics();
