@@ -191,10 +191,9 @@ def refusals(setting: Setting, jobs: Jobs) -> None:
         if not said and list(folder.rglob("*.image")):
             said.append(go_on(setting, folder, None))
 
-    outcome = begin(setting, job, folder, None)  # noqa: F841  (compiles and warms up)
+    # The second one waits three seconds for the first to go away.
     outcome = run(
-        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"),
-         job.program, *job.arguments],
+        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"), *job.longer(3)],
         timeout=setting.timeout, cwd=folder.parent, meanwhile=second,
     )
     problem = problem_of(outcome, says=job.says)

@@ -153,12 +153,7 @@ impl Plan {
             .canonicalize()
             .with_context(|| format!("--restart {}", directory.display()))?;
         let mut saved = Saved::read(&directory)?;
-        if Progress::ended_well(&directory) {
-            bail!(
-                "the job in {} has ended with exit code 0: there is nothing to go on with",
-                directory.display()
-            );
-        }
+        Progress::must_not_have_ended(&directory)?;
         let ranks = saved.program_of.len();
         if line.gave("ranks") && line.cli.part.ranks as usize != ranks {
             bail!("--restart: the job has {ranks} ranks, which cannot be changed (-n)");

@@ -80,6 +80,10 @@ impl JobDir {
             .with_context(|| format!("{} cannot be made private", path.display()))?;
         let lock = lock(&path)?;
         let fresh = plan.continued.is_none();
+        if !fresh {
+            // The launcher that we waited for may have come to the end.
+            Progress::must_not_have_ended(&path)?;
+        }
         if fresh && !temporary {
             make_room(&path)?;
         }

@@ -111,6 +111,17 @@ impl Progress {
         }
     }
 
+    /// # Errors
+    /// The job in this directory has ended: nobody can go on with it.
+    pub fn must_not_have_ended(directory: &Path) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !Self::ended_well(directory),
+            "the job in {} has ended with exit code 0: there is nothing to go on with",
+            directory.display()
+        );
+        Ok(())
+    }
+
     /// Whether the job in this directory ended with exit code 0: there is nothing to continue.
     pub fn ended_well(directory: &Path) -> bool {
         let mut bytes = [0; RECORD];
