@@ -39,6 +39,6 @@ def standard(setting: Setting, short: bool = False) -> None:
             if problem is None and expected is not None and outcome.out != expected:
                 problem = "differs from the first interface: " + conformance.difference(outcome.out, expected)
             setting.results.check(f"standard ABI: {name} on 4, {label}", problem, f"{outcome.seconds:.1f} s")
-    linked = run(["ldd", setting.work / "bin-standard" / "values"], timeout=20).out
+    linked = run(["ldd", setting.work / "bin-standard" / "standard" / "values"], timeout=20).out
     setting.results.check("standard ABI: programs ask for libmpi_abi.so.1 alone",
                           None if "libmpi_abi.so.1 =>" in linked else linked.strip())
