@@ -41,19 +41,25 @@ const C_STATUS_IGNORE: *mut c_void = core::ptr::without_provenance_mut(1);
 unsafe extern "C" {
     static MPI_UNWEIGHTED: *mut c_int;
     static MPI_WEIGHTS_EMPTY: *mut c_int;
+}
+
+#[cfg(not(test))]
+// SAFETY: the types are those of the C side.
+unsafe extern "C" {
     // Those of the module mpi_f08: known by their addresses, too.
     static mut MPIR_F08_MPI_BOTTOM: c_int;
     static mut MPIR_F08_MPI_IN_PLACE: c_int;
     static mut MPIR_F08_MPI_STATUS_IGNORE_OBJ: [c_int; 5];
     static mut MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [c_int; 5];
-    #[cfg(not(test))]
     static mut MPI_F_STATUS_IGNORE: *mut c_int;
-    #[cfg(not(test))]
     static mut MPI_F_STATUSES_IGNORE: *mut c_int;
 }
 
+#[cfg(test)]
+use of_the_c_library::*;
+
 /// Tells the C library where Fortran's ignored statuses lie, for `MPI_Status_f2c`. Runs when the library is
-/// loaded: the addresses are fixed from then on. (Unit tests run without a C library.)
+/// loaded: the addresses are fixed from then on.
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -139,4 +145,14 @@ pub fn weights(p: *mut c_int) -> *mut c_int {
             p
         }
     }
+}
+
+/// Unit tests run without a C library: the loader would not find its variables.
+#[cfg(test)]
+mod of_the_c_library {
+    use super::c_int;
+    pub(super) static mut MPIR_F08_MPI_BOTTOM: c_int = 0;
+    pub(super) static mut MPIR_F08_MPI_IN_PLACE: c_int = 0;
+    pub(super) static mut MPIR_F08_MPI_STATUS_IGNORE_OBJ: [c_int; 5] = [0; 5];
+    pub(super) static mut MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [c_int; 5] = [0; 5];
 }
