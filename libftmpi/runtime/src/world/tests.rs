@@ -6,6 +6,7 @@ use super::*;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::pessimistic::Pessimistic;
+use ftmpi_wire::control::ChannelKind;
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};

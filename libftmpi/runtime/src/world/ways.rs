@@ -1,0 +1,223 @@
+//! The ways to the peers: channels come from the agent, end with the life they lead to, and hand
+//! what they bring to the engine.
+//!
+//! Guarantees: no frame of an old life is handed over once a newer one is known, and a frame that a
+//! channel's end cuts in the middle of landing is reported (`Sink::aborted`).
+
+use super::{World, come_to, fatal};
+use crate::control::close;
+use crate::sleep;
+use ftmpi_core::engine::{Landing, Sink, Token};
+use ftmpi_transport::shm::{self, Receiver};
+use ftmpi_transport::tcp::{self, Outcome};
+use ftmpi_wire::control::ChannelKind;
+use ftmpi_wire::{Header, Incarnation, Rank};
+
+pub(super) enum Channel {
+    Shm { channel: shm::Channel<Token>, doorbell: i32 },
+    Tcp(tcp::Channel<Token>),
+}
+
+impl Channel {
+    /// The frame that is in the middle of landing, if the channel ends now.
+    pub(super) fn take_incoming(&mut self) -> Option<(Header, Token)> {
+        match self {
+            Self::Shm { channel, .. } => channel.take_incoming(),
+            Self::Tcp(channel) => channel.take_incoming(),
+        }
+    }
+}
+
+/// A way to a peer.
+pub(super) struct Way {
+    pub(super) peer: Rank,
+    pub(super) incarnation: Incarnation,
+    pub(super) channel: Channel,
+}
+
+/// Hands the frames of one channel to the engine.
+pub(super) struct Hand<'a, S: Sink> {
+    pub(super) from: Rank,
+    pub(super) sink: &'a mut S,
+    pub(super) inject: &'a mut Vec<(String, u64)>,
+}
+
+impl<S: Sink> Receiver for Hand<'_, S> {
+    type Token = Token;
+
+    #[inline]
+    fn begin(&mut self, header: &Header) -> (*mut u8, usize, Token) {
+        let Landing { at, capacity, token } = self.sink.arrive(self.from, header);
+        if !self.inject.is_empty() {
+            come_to(self.inject, "ring-read");
+            if header.kind == ftmpi_wire::header::Kind::Data {
+                come_to(self.inject, "rendezvous");
+            }
+        }
+        (at.as_ptr().cast(), capacity, token)
+    }
+
+    #[inline]
+    fn end(&mut self, header: &Header, token: Token) {
+        self.sink.landed(self.from, header, token);
+    }
+}
+
+impl World {
+    pub(super) fn join<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        peer: Rank,
+        incarnation: Incarnation,
+        kind: ChannelKind,
+        passed: &[i32],
+    ) {
+        let known = self.job.as_ref().and_then(|job| job.incarnations.get(peer.index()).copied());
+        if known.is_none_or(|known| incarnation < known) {
+            passed.iter().for_each(|&fd| close(fd));
+            return;
+        }
+        if !self.memories {
+            // News of the new life may come with its channel.
+            self.part(sink, peer, incarnation);
+        }
+        if let ChannelKind::Tcp { round } = kind {
+            let current = self.rounds[peer.index()].1;
+            if round < current {
+                return passed.iter().for_each(|&fd| close(fd));
+            }
+            if round > current {
+                // The peer has noticed before us that the connection is gone.
+                self.rounds[peer.index()].1 = round;
+                self.lose(sink, peer);
+            }
+        }
+        let channel = match (kind, passed) {
+            (ChannelKind::SharedMemory { first }, &[segment, doorbell]) => {
+                let boot = self.boot.take();
+                let at = self.reserve(shm::SEGMENT_BYTES, &boot);
+                self.boot = boot;
+                // SAFETY: `reserve` gave this range to us and to nobody else.
+                let channel = match unsafe { shm::Channel::map(segment, first, at) } {
+                    Ok(channel) => channel,
+                    Err(error) => fatal("a shared segment cannot be mapped", &error),
+                };
+                close(segment);
+                Channel::Shm { channel, doorbell }
+            }
+            (ChannelKind::Tcp { .. }, &[socket]) => match tcp::Channel::new(socket) {
+                Ok(channel) => {
+                    self.watch(socket);
+                    Channel::Tcp(channel)
+                }
+                Err(_) => return close(socket),
+            },
+            _ => return passed.iter().for_each(|&fd| close(fd)),
+        };
+        self.asked.retain(|&asked| asked != peer);
+        let slot = &mut self.send_on[peer.index()];
+        let fresh = slot.is_none();
+        if fresh {
+            *slot = Some(self.ways.len());
+        }
+        self.ways.push(Way { peer, incarnation, channel });
+        if fresh {
+            sink.channel_up(peer, incarnation);
+        }
+    }
+
+    /// Ends all ways to lives of `peer` before `incarnation`.
+    pub(super) fn part<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
+        let known = &mut self.rounds[peer.index()];
+        if known.0 < incarnation {
+            *known = (incarnation, 0);
+            // Who asked for the old life's channel asks again.
+            self.asked.retain(|&asked| asked != peer);
+        }
+        for index in (0..self.ways.len()).rev() {
+            if self.ways[index].peer == peer && self.ways[index].incarnation < incarnation {
+                self.end(sink, index, true);
+            }
+        }
+    }
+
+    /// Ends all ways to a peer whose connection is gone; the engine asks for another. Both sides of
+    /// a pair that had two sockets give up both, so that each begins the next round with `Resume`.
+    pub(super) fn lose<S: Sink>(&mut self, sink: &mut S, peer: Rank) {
+        let before = self.ways.len();
+        for index in (0..before).rev() {
+            if self.ways[index].peer == peer {
+                self.end(sink, index, true);
+            }
+        }
+        if self.ways.len() < before {
+            sink.channel_lost(peer);
+        }
+    }
+
+    /// Ends a way; `lost` pieces are reported.
+    pub(super) fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
+        let mut way = self.ways.swap_remove(index);
+        if let Some((header, token)) = way.channel.take_incoming() {
+            sink.aborted(way.peer, &header, token);
+        }
+        if close_it {
+            match &way.channel {
+                Channel::Shm { channel, doorbell } => {
+                    close(*doorbell);
+                    forget_memory(channel.base());
+                }
+                Channel::Tcp(channel) => self.unwatch(channel.fd()),
+            }
+        }
+        for slot in &mut self.send_on {
+            match *slot {
+                Some(at) if at == index => *slot = None,
+                Some(at) if at == self.ways.len() => *slot = Some(index),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn poll_way<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
+        let way = &mut self.ways[index];
+        let mut hand = Hand { from: way.peer, sink, inject: &mut self.inject };
+        match &mut way.channel {
+            Channel::Shm { channel, doorbell } => {
+                let came = channel.poll(&mut hand);
+                // A writer that sleeps because the ring was full does not hear that there is room.
+                if came && channel.take_told() && channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                came
+            }
+            Channel::Tcp(channel) => match channel.poll(&mut hand) {
+                Outcome::Done => true,
+                Outcome::Nothing => false,
+                Outcome::Lost => {
+                    // The peer has probably died, and news of that is on its way; if it has only
+                    // lost the connection, the engine asks for another.
+                    let peer = way.peer;
+                    self.rounds[peer.index()].1 += 1;
+                    self.lose(sink, peer);
+                    true
+                }
+            },
+        }
+    }
+}
+
+/// Gives the memory of a dead channel back and keeps the place reserved.
+fn forget_memory(base: *mut u8) {
+    // SAFETY: the range is the mapping of a channel that nobody refers to any more.
+    unsafe {
+        libc::mmap(
+            base.cast(),
+            shm::SEGMENT_BYTES,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+            -1,
+            0,
+        );
+    }
+}

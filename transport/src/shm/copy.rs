@@ -1,0 +1,32 @@
+//! Copies of small payloads: most messages are shorter than a call of `memcpy` is worth.
+
+/// Copies up to 32 bytes without a call.
+///
+/// # Safety
+/// Both ranges are `len` ≤ 32 bytes long and do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_small(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the halves below cover `len` bytes and no more.
+    unsafe {
+        if len >= 16 {
+            let head = from.cast::<u128>().read_unaligned();
+            let tail = from.add(len - 16).cast::<u128>().read_unaligned();
+            to.cast::<u128>().write_unaligned(head);
+            to.add(len - 16).cast::<u128>().write_unaligned(tail);
+        } else if len >= 8 {
+            let head = from.cast::<u64>().read_unaligned();
+            let tail = from.add(len - 8).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(head);
+            to.add(len - 8).cast::<u64>().write_unaligned(tail);
+        } else if len >= 4 {
+            let head = from.cast::<u32>().read_unaligned();
+            let tail = from.add(len - 4).cast::<u32>().read_unaligned();
+            to.cast::<u32>().write_unaligned(head);
+            to.add(len - 4).cast::<u32>().write_unaligned(tail);
+        } else {
+            for i in 0..len {
+                to.add(i).write(from.add(i).read());
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Where things lie in a shared segment: per direction a control page, the lines, and the bulk area.
+//!
+//! Guarantees: whatever position is asked for, the address lies inside the segment.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+pub(super) const LINE: usize = 64;
+/// Lines in a ring.
+pub(super) const LINES: u64 = 256;
+/// Bytes of the bulk area.
+pub(super) const BULK: u64 = 256 << 10;
+/// Bytes of a chunk at the most.
+pub(super) const CHUNK: u64 = 16 << 10;
+/// Bytes of a message's first chunk.
+pub(super) const CHUNK_FIRST: u64 = 4 << 10;
+/// Payload in the first line.
+pub(super) const HEAD_BYTES: usize = 32;
+/// Payload in each further line.
+pub(super) const TAIL_BYTES: usize = 56;
+/// Payloads up to this go in lines; longer ones through the bulk area.
+pub(super) const INLINE_MAX: usize = HEAD_BYTES + 16 * TAIL_BYTES;
+/// The reader tells what it has consumed after this many lines, or bytes of bulk.
+pub(super) const TELL_LINES: u64 = LINES / 4;
+pub(super) const TELL_BULK: u64 = BULK / 8;
+
+pub(super) const CONTROL: usize = 4096;
+pub(super) const DIRECTION: usize = CONTROL + LINES as usize * LINE + BULK as usize;
+/// Bytes of a segment: both directions.
+pub const SEGMENT_BYTES: usize = 2 * DIRECTION;
+
+/// One direction, seen from either end.
+#[derive(Clone, Copy)]
+pub(super) struct Direction {
+    pub(super) base: *mut u8,
+}
+
+impl Direction {
+    #[inline]
+    pub(super) fn word(self, offset: usize) -> &'static AtomicU64 {
+        debug_assert!(offset.is_multiple_of(8) && offset < DIRECTION);
+        // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
+        // modulo the ring), is aligned, and shared memory is only accessed atomically or under the
+        // ring's hand-over; the mapping outlives the channel that made this.
+        unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
+    }
+
+    #[inline]
+    pub(super) fn line(self, position: u64) -> *mut u8 {
+        // SAFETY: the position is taken modulo the ring, so the line lies in the segment.
+        unsafe { self.base.add(CONTROL + (position % LINES) as usize * LINE) }
+    }
+
+    #[inline]
+    pub(super) fn tag(self, position: u64) -> &'static AtomicU64 {
+        self.word(CONTROL + (position % LINES) as usize * LINE)
+    }
+
+    #[inline]
+    pub(super) fn bulk(self, position: u64) -> *mut u8 {
+        // SAFETY: the position is taken modulo the bulk area.
+        unsafe { self.base.add(CONTROL + LINES as usize * LINE + (position % BULK) as usize) }
+    }
+
+    /// Written by the reader: lines, bytes of bulk.
+    #[inline]
+    pub(super) fn consumed_lines(self) -> &'static AtomicU64 {
+        self.word(0)
+    }
+
+    #[inline]
+    pub(super) fn consumed_bulk(self) -> &'static AtomicU64 {
+        self.word(8)
+    }
+
+    /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
+    /// whether the writer must ring its doorbell.
+    #[inline]
+    pub(super) fn sleeping(self) -> &'static AtomicU32 {
+        // SAFETY: as in `word`; offset 128 is aligned and inside the control page.
+        unsafe { &*self.base.add(128).cast::<AtomicU32>() }
+    }
+}

@@ -1,0 +1,174 @@
+use super::*;
+
+struct Collect {
+    buffer: Vec<u8>,
+    limit: usize,
+    got: Vec<(Header, Vec<u8>)>,
+}
+
+impl Receiver for Collect {
+    type Token = u32;
+    fn begin(&mut self, header: &Header) -> (*mut u8, usize, u32) {
+        self.buffer = vec![0xEE; (header.len as usize).min(self.limit) + 8];
+        (self.buffer.as_mut_ptr(), self.buffer.len() - 8, 7)
+    }
+    fn end(&mut self, header: &Header, token: u32) {
+        assert_eq!(token, 7);
+        let fits = self.buffer.len() - 8;
+        assert_eq!(&self.buffer[fits..], [0xEE; 8], "nothing is written past the capacity");
+        self.got.push((*header, self.buffer[..fits].to_vec()));
+    }
+}
+
+fn pair() -> (Channel<u32>, Channel<u32>) {
+    // SAFETY: plain system calls with valid arguments; the two mappings get fresh addresses.
+    unsafe {
+        let fd = libc::memfd_create(c"test".as_ptr(), 0);
+        assert!(fd >= 0 && libc::ftruncate(fd, SEGMENT_BYTES as i64) == 0);
+        let side = |first| {
+            let at = libc::mmap(
+                std::ptr::null_mut(),
+                SEGMENT_BYTES,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            Channel::map(fd, first, at.cast()).unwrap()
+        };
+        let both = (side(true), side(false));
+        libc::close(fd);
+        both
+    }
+}
+
+fn send(
+    channel: &mut Channel<u32>,
+    ssn: u64,
+    payload: &[u8],
+    begun: &mut bool,
+    sent: &mut u64,
+) -> bool {
+    let header = Header {
+        kind: Kind::Eager,
+        flags: 0,
+        context: 1,
+        tag: -5,
+        len: payload.len() as u64,
+        ssn: Ssn(ssn),
+    };
+    // SAFETY: the payload is a slice of that length.
+    unsafe { channel.push(&header, payload.as_ptr(), begun, sent) }
+}
+
+#[test]
+fn every_size_arrives_whole_and_in_order_over_many_laps() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+    let sizes = [
+        0,
+        1,
+        3,
+        7,
+        8,
+        15,
+        16,
+        31,
+        32,
+        33,
+        88,
+        89,
+        500,
+        INLINE_MAX,
+        INLINE_MAX + 1,
+        5000,
+        16384,
+        16385,
+        100_000,
+        262_144,
+        1_000_003,
+    ];
+    let mut ssn = 0;
+    for round in 0..40u64 {
+        for &size in &sizes {
+            ssn += 1;
+            let payload: Vec<u8> = (0..size).map(|i| (i as u64 * 31 + round + ssn) as u8).collect();
+            let (mut begun, mut sent) = (false, 0);
+            while !send(&mut a, ssn, &payload, &mut begun, &mut sent) {
+                b.poll(&mut sink);
+            }
+            while sink.got.is_empty() {
+                b.poll(&mut sink);
+            }
+            let (header, got) = sink.got.remove(0);
+            assert_eq!(
+                (header.ssn, header.tag, got == payload),
+                (Ssn(ssn), -5, true),
+                "size {size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_exact_message_is_taken_and_no_other() {
+    let (mut a, mut b) = pair();
+    let into = std::cell::UnsafeCell::new([0xEE_u8; 1000]);
+    // SAFETY: the buffer has that length, and nothing else refers to it meanwhile.
+    let take = |b: &mut Channel<u32>, tag, capacity| unsafe {
+        b.take_exact(1, tag, into.get().cast(), capacity, |ssn| ssn != Ssn(99))
+    };
+    assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+    for (ssn, size) in (1..).zip([0, 8, 32, 33, 88, 89, INLINE_MAX].repeat(300)) {
+        let payload: Vec<u8> = (0..size).map(|i| (i as u64 + ssn) as u8).collect();
+        let ssn = if ssn % 50 == 0 { 99 } else { ssn };
+        assert!(send(&mut a, ssn, &payload, &mut false, &mut 0));
+        assert!(matches!(take(&mut b, 5, 1000), Exact::Other));
+        if ssn == 99 || (size > 0 && matches!(take(&mut b, -5, size - 1), Exact::Took(_))) {
+            assert_eq!(ssn, 99);
+            assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
+            let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+            assert!(b.poll(&mut sink));
+            assert_eq!(sink.got[0].1, payload);
+            continue;
+        }
+        match take(&mut b, -5, size) {
+            Exact::Took(header) => assert_eq!(header.ssn, Ssn(ssn)),
+            other => panic!("{other:?}"),
+        }
+        // SAFETY: nothing writes it meanwhile.
+        assert_eq!(unsafe { &*into.get() }[..size], payload[..]);
+        assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+        assert!(!b.poll(&mut sink));
+    }
+    assert!(send(&mut a, 5000, &[7; 5000], &mut false, &mut 0));
+    assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
+}
+
+#[test]
+fn what_does_not_fit_is_cut_and_the_ring_goes_on() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: 10, got: Vec::new() };
+    for (ssn, size) in [(1, 9), (2, 20), (3, 700), (4, 40_000), (5, 4)] {
+        let (mut begun, mut sent) = (false, 0);
+        assert!(send(&mut a, ssn, &vec![ssn as u8; size], &mut begun, &mut sent));
+        b.poll(&mut sink);
+        let (_, got) = sink.got.remove(0);
+        assert_eq!(got, vec![ssn as u8; size.min(10)]);
+    }
+}
+
+#[test]
+fn a_full_ring_refuses_and_recovers() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
+    let mut pushed = 0;
+    while send(&mut a, pushed + 1, &[1; 20], &mut false, &mut 0) {
+        pushed += 1;
+    }
+    assert_eq!(pushed, LINES);
+    while b.poll(&mut sink) {}
+    assert_eq!(sink.got.len() as u64, LINES);
+    assert!(send(&mut a, pushed + 1, &[1; 20], &mut false, &mut 0));
+}
