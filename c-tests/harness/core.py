@@ -201,10 +201,10 @@ PROTOCOLS = [
     ["coordinated", "--wave", "nonblocking"],
     ["channel-memory"],
     ["channel-memory", "--channel-memories", "2"],
-    ["hierarchical", "--experimental", "--cluster", "2"],
-    ["hierarchical", "--experimental", "--cluster", "2", "--wave", "nonblocking"],
-    ["hierarchical", "--experimental", "--cluster", "2", "--between", "causal"],
-    ["hierarchical", "--experimental", "--cluster", "1", "--between", "causal", "--event-logger", "off"],
+    ["hierarchical", "--cluster", "2"],
+    ["hierarchical", "--cluster", "2", "--wave", "nonblocking"],
+    ["hierarchical", "--cluster", "2", "--between", "causal"],
+    ["hierarchical", "--cluster", "1", "--between", "causal", "--event-logger", "off"],
 ]
 
 

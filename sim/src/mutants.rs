@@ -7,7 +7,7 @@ use ftmpi_protocols::protocol::{
 };
 use ftmpi_protocols::shipper::{Cursor, VOID};
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -74,6 +74,9 @@ pub enum Mutant {
     OthersRolledBack,
     /// The answer to an announcement of a mate leaves before the match that it reveals is stable.
     ClearToSendNotGated,
+    /// A marker leaves only with the next step of the program, for which a rank that stands still waits
+    /// in vain.
+    MarkerWaitsForProgram,
     /// The images of the last complete wave are removed for those of an incomplete one.
     OldWaveRemoved,
     /// A rank leaves when its program is over, though peers may need its log.
@@ -133,6 +136,7 @@ impl Mutant {
                 | Self::LogCutAtIncompleteWave
                 | Self::OthersRolledBack
                 | Self::ClearToSendNotGated
+                | Self::MarkerWaitsForProgram
         )
     }
 
@@ -171,6 +175,7 @@ impl Mutant {
             Self::ClearToSendNotGated => {
                 vec![Choice::Hierarchical, Choice::HierarchicalNonblocking]
             }
+            Self::MarkerWaitsForProgram => vec![Choice::Hierarchical],
             mutant if mutant.of_clusters() => Choice::HIERARCHICAL.to_vec(),
             _ => vec![Choice::Pessimistic],
         }
@@ -184,7 +189,17 @@ pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> B
         None => inner,
         Some(mutant) => {
             let (sent, lives) = (BTreeMap::new(), Vec::new());
-            Box::new(Mutated { inner, me, mutant, matched: None, sent, logged: 0, lives })
+            Box::new(Mutated {
+                inner,
+                me,
+                mutant,
+                matched: None,
+                sent,
+                logged: 0,
+                lives,
+                late: VecDeque::new(),
+                step: false,
+            })
         }
     }
 }
@@ -201,6 +216,9 @@ struct Mutated {
     sent: BTreeMap<Rank, Ssn>,
     /// Batches for the logger so far.
     logged: u64,
+    /// Markers that wait for a step of the program, and whether there was one.
+    late: VecDeque<Command>,
+    step: bool,
 }
 
 impl Mutated {
@@ -240,6 +258,7 @@ impl Protocol for Mutated {
         self.inner.shares_waves(peer)
     }
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
+        self.step = true;
         let verdict = self.inner.on_send(to, ssn);
         // What leaves right after a match, to its sender and with its number, acknowledges it, if
         // the number is not the next one of a message.
@@ -428,13 +447,26 @@ impl Protocol for Mutated {
         self.inner.on_image_over(image);
     }
     fn on_return(&mut self, image: ImageNo) {
+        self.late.clear();
         self.inner.on_return(image);
     }
     fn greeting(&self) -> Option<Marker> {
         self.inner.greeting()
     }
     fn next_command(&mut self) -> Option<Command> {
+        if std::mem::take(&mut self.step)
+            && let Some(marker) = self.late.pop_front()
+        {
+            self.step = !self.late.is_empty();
+            return Some(marker);
+        }
         let mut command = self.inner.next_command();
+        if self.mutant == Mutant::MarkerWaitsForProgram
+            && let Some(marker @ Command::Mark(_)) = command
+        {
+            self.late.push_back(marker);
+            return self.next_command();
+        }
         let skipped = matches!(
             (&command, self.mutant),
             (Some(Command::HoldSends), Mutant::ChannelNotClosed)

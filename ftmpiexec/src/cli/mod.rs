@@ -46,7 +46,7 @@ channel-memory: messages go through servers that store them, so ranks need no wa
 a restart nothing from any rank; machine file: an event-logger is a channel memory then ·
 optimistic: nobody waits and only dependencies travel; who depends on what a failed rank had not
 logged yet rolls back to an image as well ·
-hierarchical (not finished, needs --experimental): waves of images inside clusters of ranks, logs between them; a failure returns the
+hierarchical: waves of images inside clusters of ranks, logs between them; a failure returns the
 ranks of one cluster, all others go on
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
@@ -110,10 +110,6 @@ pub struct Cli {
     /// them) or `none`
     #[arg(long, value_name = "NAME", default_value = "pessimistic")]
     pub protocol: String,
-    /// Allow what is not finished: `--protocol hierarchical`, under which ranks may wait for ever after
-    /// some failures
-    #[arg(long)]
-    pub experimental: bool,
     /// hierarchical: which ranks form a cluster: those of one `host` (default), or so many
     /// consecutive ones
     #[arg(long, value_name = "host|N")]

@@ -25,12 +25,6 @@ pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
         Ok(())
     };
     let clustered = name == "hierarchical";
-    if clustered && !cli.experimental {
-        bail!(
-            "--protocol hierarchical is not finished: after some failures its ranks wait for ever; to \
-             try it all the same add --experimental"
-        );
-    }
     let causal_between = clustered && cli.between == Some(BetweenChoice::Causal);
     set("piggyback", cli.piggyback.map(name_of), "causal", causal_between)?;
     set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal", causal_between)?;
@@ -85,20 +79,13 @@ mod tests {
     #[test]
     fn clusters_are_hosts_or_numbers() {
         let clusters = |line: &str| registry::clusters(&of(line).unwrap(), 4);
-        assert_eq!(
-            clusters("x --experimental --protocol hierarchical ./p"),
-            Some(vec![0, 0, 1, 1])
-        );
-        assert_eq!(
-            clusters("x --experimental --protocol hierarchical --cluster 3 ./p"),
-            Some(vec![0, 0, 0, 1])
-        );
+        assert_eq!(clusters("x --protocol hierarchical ./p"), Some(vec![0, 0, 1, 1]));
+        assert_eq!(clusters("x --protocol hierarchical --cluster 3 ./p"), Some(vec![0, 0, 0, 1]));
         assert_eq!(clusters("x --protocol coordinated ./p"), Some(vec![0; 4]));
         assert_eq!(clusters("x --protocol causal ./p"), None);
-        let line =
-            "x --experimental --protocol hierarchical --between causal --event-logger off ./p";
+        let line = "x --protocol hierarchical --between causal --event-logger off ./p";
         assert!(!of(line).unwrap().uses_logger());
-        assert!(of("x --experimental --protocol hierarchical ./p").unwrap().uses_logger());
+        assert!(of("x --protocol hierarchical ./p").unwrap().uses_logger());
     }
 
     #[test]
@@ -114,24 +101,11 @@ mod tests {
             ("x --tracking o2p ./p", "belongs to --protocol optimistic"),
             ("x --protocol none --event-logger on ./p", "belongs to --protocol causal"),
             ("x --protocol casual ./p", "there is none, channel-memory, pessimistic, causal"),
-            ("x --protocol hierarchical ./p", "add --experimental"),
             ("x --cluster 2 ./p", "belongs to --protocol hierarchical"),
-            (
-                "x --experimental --protocol hierarchical --piggyback logon ./p",
-                "belongs to --protocol causal",
-            ),
-            (
-                "x --experimental --protocol hierarchical --cluster two ./p",
-                "a number of consecutive ranks",
-            ),
-            (
-                "x --experimental --protocol hierarchical --cluster 0 ./p",
-                "a number of consecutive ranks",
-            ),
-            (
-                "x --experimental --protocol hierarchical --between optimistic ./p",
-                "there is pessimistic, causal",
-            ),
+            ("x --protocol hierarchical --piggyback logon ./p", "belongs to --protocol causal"),
+            ("x --protocol hierarchical --cluster two ./p", "a number of consecutive ranks"),
+            ("x --protocol hierarchical --cluster 0 ./p", "a number of consecutive ranks"),
+            ("x --protocol hierarchical --between optimistic ./p", "there is pessimistic, causal"),
         ] {
             assert!(of(line).unwrap_err().to_string().contains(says), "{line}");
         }
