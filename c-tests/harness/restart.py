@@ -226,6 +226,8 @@ def restart(setting: Setting, full: bool = False) -> None:
     two = ["-hosts", "one,two", "--launcher", "fork"]
     death(setting, jobs, "collectives", ["everything"], *two, later=["-hosts", "other"])
     death(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
+    death(setting, jobs, "traffic", ["everything", "SIGTERM"], "--protocol", "coordinated")
+    death(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
     output(setting, jobs)
     refusals(setting, Jobs(setting, 2))
     if full:

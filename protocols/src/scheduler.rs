@@ -224,6 +224,12 @@ impl Scheduler {
         self
     }
 
+    /// The next wave of this cluster is due at once.
+    pub fn hasten_wave(&mut self, now: Duration, cluster: usize) {
+        let due = &mut self.wave_due[cluster];
+        *due = now.min(*due);
+    }
+
     /// Should a wave of this cluster begin now?
     #[must_use]
     pub fn wave_is_due(&self, now: Duration, cluster: usize) -> bool {

@@ -70,6 +70,42 @@ impl Waves {
         Self { ranks, issued, under_way: None, complete, start_gone: false }
     }
 
+    /// As an earlier run of the job left them: the images of each rank that are offered, and the
+    /// highest number that one ever had. A wave of which every rank's image is there is complete,
+    /// also if that run's launcher did not live to hear of the last one.
+    #[must_use]
+    pub fn found(ranks: Vec<Rank>, images: &[(Vec<ImageFacts>, ImageNo)]) -> Self {
+        let of = |rank: &Rank, wave: ImageNo| {
+            let mut images = images[rank.index()].0.iter();
+            Some((*rank, *images.find(|image| image.image == wave)?))
+        };
+        let highest = |rank: &Rank| {
+            let (images, highest) = &images[rank.index()];
+            images.iter().map(|image| image.image).fold(*highest, Ord::max)
+        };
+        let first = ranks.first().map_or(&[][..], |rank| &images[rank.index()].0);
+        let mut complete: VecDeque<Complete> = first
+            .iter()
+            .filter_map(|ImageFacts { image: wave, .. }| {
+                let images = ranks.iter().map(|rank| of(rank, *wave)).collect::<Option<_>>()?;
+                Some(Complete { wave: *wave, images })
+            })
+            .collect();
+        complete.make_contiguous().sort_by_key(|complete| complete.wave);
+        while complete.len() > KEPT {
+            complete.pop_front();
+        }
+        let issued = ranks.iter().map(highest).max().unwrap_or_default();
+        let start_gone = complete.len() == KEPT;
+        Self { ranks, issued, under_way: None, complete, start_gone }
+    }
+
+    /// The highest number of a wave so far.
+    #[must_use]
+    pub fn last_issued(&self) -> ImageNo {
+        self.issued
+    }
+
     /// Who takes part.
     #[must_use]
     pub fn ranks(&self) -> &[Rank] {
@@ -235,6 +271,22 @@ mod tests {
         let fifth = whole_wave(&mut waves);
         assert!(fifth > fourth, "numbers are never used again");
         assert_eq!(waves.kept(), [fifth, first]);
+    }
+
+    #[test]
+    fn the_waves_of_an_earlier_run_are_those_of_which_all_images_are_there() {
+        let images = |numbers: &[u64], highest| {
+            (numbers.iter().map(|n| image(ImageNo(*n))).collect::<Vec<_>>(), ImageNo(highest))
+        };
+        // Rank 1 is of another cluster; wave 7 was under way, wave 8 had only been ordered.
+        let found = [images(&[3, 5, 7], 7), images(&[9], 9), images(&[3, 5], 8)];
+        let ranks = vec![Rank(0), Rank(2)];
+        let mut waves = Waves::found(ranks.clone(), &found);
+        assert_eq!((waves.kept(), waves.last_issued()), ([ImageNo(5), ImageNo(3)], ImageNo(8)));
+        assert_eq!(waves.image_of(Rank(2)), Some(image(ImageNo(5))));
+        assert_eq!(waves.begin(S), ImageNo(9), "numbers are never used again");
+        let none = Waves::found(ranks, &[images(&[3], 3), images(&[], 0), images(&[4], 4)]);
+        assert_eq!((none.newest(), none.can_return()), (None, true));
     }
 
     #[test]

@@ -198,16 +198,10 @@ impl Plan {
         if plan.protocol.name == "none" {
             bail!("--restart: the protocol none keeps nothing from which a job could go on");
         }
-        if plan.clusters.is_some() {
-            bail!(
-                "--restart: a job under the protocol {} cannot be continued yet: its ranks must go \
-                 back to one wave, and that is not chosen from old images; start it anew",
-                plan.protocol.name
-            );
-        }
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
         plan.note_remote(servers);
         plan.protocol = saved.protocol.clone();
+        plan.clusters = registry::clusters(&plan.protocol, ranks);
         plan.options = saved.options.clone();
         plan.job_dir = Some(directory.clone());
         plan.grace_at_sigterm = true;

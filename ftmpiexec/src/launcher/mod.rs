@@ -606,8 +606,7 @@ impl Launcher {
             libc::SIGTERM => self.plan.grace_at_sigterm,
             _ => false,
         };
-        // A job in waves could not be continued: there is no use in a last image of it.
-        let continuable = self.plan.ckpt_interval.is_some() && self.plan.clusters.is_none();
+        let continuable = self.plan.ckpt_interval.is_some();
         if asks && self.begun && continuable && !self.suspending {
             self.suspending = true;
             return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });

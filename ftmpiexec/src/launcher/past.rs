@@ -75,17 +75,17 @@ impl Launcher {
             }
             past.push(one);
         }
-        let with_image = past.iter().filter(|rank| !rank.images.is_empty()).count();
-        let newest = past.iter().filter_map(|rank| rank.images.last()).map(|image| image.bytes);
-        self.printer.say(format!(
-            "going on with the job: {with_image} of {} ranks from images ({:.1} MB), {} from the \
-             beginning",
-            past.len(),
-            newest.sum::<u64>() as f64 / 1e6,
-            past.len() - with_image
-        ));
+        let ranks = past.len();
         let settings = super::settings::dispatcher_settings(&self.plan);
         self.dispatcher = Dispatcher::continued(settings, past);
+        let newest = (0..ranks as u32).filter_map(|rank| self.dispatcher.newest(Rank(rank)));
+        let sizes: Vec<u64> = newest.map(|image| image.bytes).collect();
+        self.printer.say(format!(
+            "going on with the job: {} of {ranks} ranks from images ({:.1} MB), {} from the beginning",
+            sizes.len(),
+            sizes.iter().sum::<u64>() as f64 / 1e6,
+            ranks - sizes.len()
+        ));
         for rank in 0..self.plan.placement.len() as u32 {
             let (_, incarnation) = self.dispatcher.location(Rank(rank));
             self.job.view.incarnations[rank as usize] = incarnation;

@@ -129,12 +129,15 @@ impl Dispatcher {
     /// A dispatcher that goes on with a job whose every process is gone: each rank begins a life above
     /// all lives that any rank ever had, from its newest image or from its start.
     ///
+    /// Ranks that return together begin from the newest wave of which all their images are offered.
+    ///
     /// One number for all: a life of the earlier run of which nobody knows any more (its declaration
     /// was lost with the power) is then below it, too.
     #[must_use]
     pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
         let mut dispatcher = Self::new(settings);
         let last = past.iter().map(|rank| rank.incarnation).max().unwrap_or_default();
+        dispatcher.waves_found(&past);
         for (state, past) in dispatcher.ranks.iter_mut().zip(past) {
             state.incarnation = last.next();
             state.behind = true;

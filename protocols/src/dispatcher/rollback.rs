@@ -8,7 +8,7 @@
 //! what it had to.
 
 use super::Dispatcher;
-use super::messages::{Command, Failure, ImageFacts};
+use super::messages::{Command, Failure, ImageFacts, Past};
 use super::rank_state::Stage;
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -61,10 +61,29 @@ impl Dispatcher {
         self.cluster_of(rank).is_some_and(|cluster| self.clusters[cluster].rolling)
     }
 
+    /// As an earlier run of the job left them.
+    pub(super) fn waves_found(&mut self, past: &[Past]) {
+        let images: Vec<_> = past.iter().map(|rank| (rank.images.clone(), rank.highest)).collect();
+        for cluster in &mut self.clusters {
+            cluster.waves = Waves::found(cluster.waves.ranks().to_vec(), &images);
+        }
+    }
+
+    /// The image from which a new life of this rank would begin, if it can be read.
+    #[must_use]
+    pub fn newest(&self, rank: Rank) -> Option<ImageFacts> {
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.image_of(rank),
+            None => self.ranks[rank.index()].images.newest_first().first().copied(),
+        }
+    }
+
     // ---- waves --------------------------------------------------------------------------------
 
     /// Begins the waves that are due.
     pub(super) fn look_for_waves(&mut self) {
+        let owes: Vec<bool> =
+            (0..self.ranks.len() as u32).map(|rank| self.owes_last_image(Rank(rank))).collect();
         let Some(scheduler) = &self.scheduler else { return };
         for (number, cluster) in self.clusters.iter_mut().enumerate() {
             let able = |rank: &Rank| {
@@ -73,6 +92,7 @@ impl Dispatcher {
                 state.can_take_image() && !state.behind
             };
             if cluster.rolling
+                || !cluster.waves.ranks().iter().any(|rank| owes[rank.index()])
                 || cluster.waves.is_under_way()
                 || !cluster.waves.ranks().iter().all(able)
                 || !scheduler.wave_is_due(self.now, number)
@@ -116,6 +136,11 @@ impl Dispatcher {
                 let incarnation = state.incarnation;
                 let command = Command::ImageCommitted { rank, incarnation, image, oldest };
                 self.commands.push_back(command);
+            }
+        }
+        if over.complete.is_none() {
+            for rank in self.clusters[cluster].waves.ranks().to_vec() {
+                self.last_image_failed(rank, over.wave, "another rank has no image in its wave");
             }
         }
         self.commands.push_back(Command::WaveOver(over));

@@ -260,3 +260,39 @@ fn without_a_readable_wave_and_a_log_from_the_start_the_job_is_given_up() {
     }
     assert!(dispatcher.has_ended());
 }
+
+#[test]
+fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_that_is_whole() {
+    let mut dispatcher = job();
+    let first = wave(&mut dispatcher, 0, 3);
+    let now = dispatcher.now;
+    drain(&mut dispatcher);
+    dispatcher.handle(now, Input::Suspend { grace: 20 * S });
+    dispatcher.handle(now, Input::Tick);
+    let asked = drain(&mut dispatcher);
+    let asks = |c: &&Command| matches!(c, Command::TakeImage { image, .. } if image.0 == first + 1);
+    assert_eq!(asked.iter().filter(asks).count(), 3);
+    for rank in 0..3 {
+        assert!(!dispatcher.has_ended());
+        dispatcher.handle(now, committed(rank, 0, first + 1));
+    }
+    let ended = drain(&mut dispatcher).pop();
+    let Some(Command::End { code: SUSPENDED, text: Some(text), keep: true }) = ended else {
+        panic!("{ended:?}")
+    };
+    assert!(text.contains("every rank that can has a last image"), "{text}");
+    // Of a later wave only one image is there.
+    let facts = |n| ImageFacts { image: ImageNo(n), bytes: 1, written: [0; 2], consumed: 0 };
+    let past = |images: &[u64]| Past {
+        incarnation: Incarnation(4),
+        images: images.iter().map(|n| facts(*n)).collect(),
+        start_offered: true,
+        highest: ImageNo(9),
+    };
+    let all = vec![past(&[4, 6, 7]), past(&[4, 6]), past(&[4, 6])];
+    let mut dispatcher = Dispatcher::continued(settings(3, 1, "coordinated"), all);
+    dispatcher.handle(Duration::ZERO, Input::AgentUp { host: 0 });
+    let begun = begun(&drain(&mut dispatcher));
+    let started: Vec<_> = begun.iter().filter(|begun| begun.0).collect();
+    assert_eq!(started, [0, 1, 2].map(|rank| (true, rank, 5, Some(6))).iter().collect::<Vec<_>>());
+}

@@ -38,7 +38,7 @@ impl Dispatcher {
             self.suspension = Some(Suspension {
                 begun: self.now,
                 until: self.now + grace,
-                before: self.ranks.iter().map(|rank| rank.images.last_issued()).collect(),
+                before: self.all_ranks().map(|rank| self.images_before(rank)).collect(),
                 failed: vec![None; self.ranks.len()],
             });
             self.look_at_suspension();
@@ -50,29 +50,53 @@ impl Dispatcher {
         if let Some(suspension) = &mut self.suspension
             && image > suspension.before[rank.index()]
         {
-            suspension.failed[rank.index()] = Some(why.to_owned());
+            suspension.failed[rank.index()].get_or_insert_with(|| why.to_owned());
         }
+    }
+
+    fn all_ranks(&self) -> impl Iterator<Item = Rank> + use<> {
+        (0..self.ranks.len() as u32).map(Rank)
+    }
+
+    /// The highest number of its images so far.
+    fn images_before(&self, rank: Rank) -> ImageNo {
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.last_issued(),
+            None => self.ranks[rank.index()].images.last_issued(),
+        }
+    }
+
+    /// The newest image that it could go on from; of a wave only if that is complete.
+    fn newest_image(&self, rank: Rank) -> ImageNo {
+        let newest = match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.newest(),
+            None => self.ranks[rank.index()].images.newest(),
+        };
+        newest.unwrap_or_default()
     }
 
     /// Whether this rank still owes its last image.
     pub(super) fn owes_last_image(&self, rank: Rank) -> bool {
         let Some(suspension) = &self.suspension else { return true };
-        let newest = self.ranks[rank.index()].images.newest().unwrap_or_default();
-        newest <= suspension.before[rank.index()] && suspension.failed[rank.index()].is_none()
+        self.newest_image(rank) <= suspension.before[rank.index()]
+            && suspension.failed[rank.index()].is_none()
     }
 
     /// Asks for what is missing; ends when nothing is, or time is over.
     pub(super) fn look_at_suspension(&mut self) {
         let Some(suspension) = &self.suspension else { return };
         let (begun, until) = (suspension.begun, suspension.until);
-        let owing: Vec<Rank> = (0..self.ranks.len() as u32)
-            .map(Rank)
-            .filter(|rank| self.ranks[rank.index()].may_take_images_yet())
+        let owing: Vec<Rank> = self
+            .all_ranks()
+            .filter(|rank| self.may_take_images_yet(*rank))
             .filter(|rank| self.owes_last_image(*rank))
             .collect();
         if let Some(scheduler) = &mut self.scheduler {
             for rank in &owing {
                 scheduler.hasten_one(self.now, *rank);
+                if let Some(place) = self.cluster_places.get(rank.index()) {
+                    scheduler.hasten_wave(self.now, *place);
+                }
             }
         }
         if !owing.is_empty() && self.now < until {
@@ -94,6 +118,15 @@ impl Dispatcher {
             ),
         };
         self.suspended(text);
+    }
+
+    /// A last image of it may still come: if it is taken in a wave, of all of its cluster.
+    fn may_take_images_yet(&self, rank: Rank) -> bool {
+        let may = |rank: &Rank| self.ranks[rank.index()].may_take_images_yet();
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.ranks().iter().all(may),
+            None => may(&rank),
+        }
     }
 
     fn suspended(&mut self, text: String) {
