@@ -3,6 +3,7 @@
 # make demo       four ranks, two of them killed, the right answer: needs only Rust and a C compiler
 # make check      all tests; the last line counts passed, failed and skipped
 # make bench      measures against the peers that are installed
+# make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of one that fails
 # make verify     format, lints, generated files: changes nothing
 # make headers    generates include/generated anew after a change of the table or the preamble
 CARGO ?= cargo
@@ -14,8 +15,12 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 # The header generator and the simulator are not part of what is installed.
 TOOLS := --exclude ftmpi-headers --exclude ftmpi-sim
 DEMO_CLASS ?= A
+# For `make sim`; SIM takes more options, as in SIM='--protocol causal'.
+SEEDS ?= 10000
+FIRST ?= 1
+SIM ?=
 
-.PHONY: all build install demo check bench verify headers setup clean
+.PHONY: all build install demo check bench sim verify headers setup clean
 
 all: build
 
@@ -43,6 +48,11 @@ check:
 bench: build
 	-tools/setup.sh full
 	python3 npb-harness/bench.py --dist $(DIST)
+
+# With panics that unwind: a seed that fails can still be drawn.
+sim:
+	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"' --config 'profile.release.lto=false'
+	tools/sim.sh $(RELEASE)/ftmpi-sim $(SEEDS) $(FIRST) $(CARGO_TARGET_DIR)/sim $(SIM)
 
 verify:
 	$(CARGO) fmt --all --check

@@ -7,7 +7,9 @@
 //! Determinants are gathered and shipped in batches: at the latest when something wants to leave or
 //! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
 
-use crate::protocol::{Answer, Command, Decision, Hooks, Pin, Protocol, SendVerdict, Service};
+use crate::protocol::{
+    Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
+};
 use crate::recorder::Recorder;
 use crate::shipper::Shipper;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn, event_log::RECORDS_MAX};
@@ -178,6 +180,10 @@ impl Protocol for Pessimistic {
         self.commands.push_back(Command::Prune { below: events.next() });
     }
 
+    fn counts(&self) -> Counts {
+        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
+    }
+
     fn determinants(&self) -> u64 {
         self.shipper.last().0
     }
@@ -254,6 +260,7 @@ mod tests {
         assert_eq!(p.decide(), Decision::Positive(Answer::Value(3)));
         assert!(!p.replaying());
         assert_eq!(p.next_command(), Some(Command::FreeHeld));
+        assert_eq!(p.counts().recovered_from_logger, 2);
         assert_eq!(p.decide(), Decision::Live);
         p.on_match(6, Rank(1), Ssn(1));
         assert_eq!(p.last_event(), EventNo(13));
