@@ -26,6 +26,7 @@ if [ "$level" = full ]; then
     want NPmpich2 netpipe-mpich2
     want mpy.mpich2 yorick-mpy-mpich2
     want mocassin mocassin
+    [ -d /usr/share/mocassin/benchmarks ] || packages="$packages mocassin-benchmarks"
     want cmake cmake
     want ip iproute2
     want sshd openssh-server
@@ -65,6 +66,9 @@ for peer in mpich impi-rt mpi4py; do
     [ -e "$peers/$peer/done" ] && continue
     if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
         "$peers/$peer/bin/pip" install -q --disable-pip-version-check "$peer" >/dev/null 2>&1; then
+        # One of its programs is linked to a library of another package.
+        [ "$peer" != impi-rt ] ||
+            "$peers/$peer/bin/pip" install -q --disable-pip-version-check intel-openmp >/dev/null 2>&1
         touch "$peers/$peer/done"
         echo "setup: installed $peer below .peers"
     else

@@ -11,6 +11,8 @@ PEER_FC = "mpifort.mpich"
 PEER_EXEC = "mpiexec.mpich"
 
 CFLAGS = ["-O2", "-g", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized"]
+# What this run has compiled already.
+MADE: set[Path] = set()
 FFLAGS = ["-O1", "-g", "-w", "-fallow-argument-mismatch"]
 
 
@@ -31,12 +33,14 @@ def is_fortran(source: Path) -> bool:
 def build(
     setting: Setting, source: Path, peer: bool = False, standard: bool = False
 ) -> tuple[Path | None, Outcome | None]:
-    """Compiles one program, for the other MPI (`peer`) or the standard ABI; gives its path, or what the
+    """Compiles one program (once), for the other MPI (`peer`) or the standard ABI; gives its path, or what the
     compiler said."""
     where = setting.work / ("peer" if peer else "bin-standard" if standard else "bin")
     # Programs of two folders may have one name.
     target = where / source.parent.name / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
+    if target in MADE:
+        return target, None
     wrapper: str | Path
     if is_fortran(source):
         wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS
@@ -49,6 +53,7 @@ def build(
     made = run([wrapper, *flags, "-o", target, source, "-lm"], timeout=120)
     if made.code != 0:
         return None, made
+    MADE.add(target)
     return target, made
 
 

@@ -16,7 +16,9 @@ NEEDS_RANKS = {"abort": 2, "fatal": 2}
 # Their output is not fixed by the standard.
 NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feeds much input
                 # Debian's MPICH 4.0 dies in its Fortran files and loses a put under groups.
-                "f_windows_files", "f_windows_files_f08"}
+                "f_windows_files", "f_windows_files_f08",
+                # It dies in the combined non-blocking exchanges, too.
+                "p2p_forms"}
 
 
 def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:

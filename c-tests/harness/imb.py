@@ -1,14 +1,17 @@
-"""IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA and IMB-MT of the Python package `impi-rt`: a binary of others, linked to `libmpi.so.12`, run
-unchanged. The package is put into a virtual environment below `.peers/`."""
+"""IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA and IMB-MT of the Python package `impi-rt`: binaries of others, linked
+to `libmpi.so.12`, run unchanged. The package is put into a virtual environment below `.peers/`."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from .core import Setting, problem_of, run, which
 
 PACKAGE = "impi-rt"
+# IMB-MT is linked to libiomp5.so, which this package has.
+THREADS = "intel-openmp"
 
 
 def environment(peers: Path, package: str) -> tuple[Path | None, str]:
@@ -21,13 +24,25 @@ def environment(peers: Path, package: str) -> tuple[Path | None, str]:
     made = run([sys.executable, "-m", "venv", folder], timeout=300)
     if made.code != 0:
         return None, f"python3 -m venv: {made.last_words()}"
-    got = run(
-        [folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], timeout=900
-    )
-    if got.code != 0:
-        return None, f"pip install {package}: {got.last_words()}"
+    why = add(folder, package)
+    if why:
+        return None, why
     done.write_text("")
     return folder, ""
+
+
+def add(folder: Path, package: str) -> str:
+    """One more package into an environment; says why not."""
+    got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], timeout=900)
+    return f"pip install {package}: {got.last_words()}" if got.code != 0 else ""
+
+
+def missing_library(program: Path, env: dict[str, str]) -> str:
+    """The first library that a program would not find, except MPI, which the launcher provides."""
+    for line in run(["ldd", program], timeout=20, env=env).out.splitlines():
+        if "not found" in line and not line.strip().startswith("libmpi"):
+            return line.split()[0]
+    return ""
 
 
 def find_program(folder: Path, name: str) -> Path | None:
@@ -38,8 +53,11 @@ def find_program(folder: Path, name: str) -> Path | None:
     return None
 
 
-def complete(out: str) -> str | None:
-    return None if "All processes entering MPI_Finalize" in out else "did not come to its end"
+def complete(suite: str, out: str) -> str | None:
+    """IMB-MT says nothing at its end: its last table is looked for."""
+    last = r"Benchmarking AllReduceMT\n.*\n.*\n.*\n( +[\d.]+){5}" if suite == "IMB-MT" else \
+        "All processes entering MPI_Finalize"
+    return None if re.search(last, out) else "did not come to its end"
 
 
 def imb(setting: Setting, peers: Path, quick: bool) -> None:
@@ -60,20 +78,30 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
         if program is None:
             results.skip(suite, f"{PACKAGE} has none")
             continue
-        if "not found" in run(["ldd", program], timeout=20).out.replace("libmpi.so.12 => not found", ""):
-            results.skip(suite, "a library that it needs is not installed")
-            continue
+        env = {}
         if suite == "IMB-MT":
             # It has options of its own.
             words = ["-count", "1,1000", "-repeat", "2"] if quick else []
+            if not any(folder.rglob("libiomp5.so")):
+                add(folder, THREADS)
+            for library in folder.rglob("libiomp5.so"):
+                env = {"LD_LIBRARY_PATH": str(library.parent.resolve()), "OMP_NUM_THREADS": "2"}
+        lacking = missing_library(program, env)
+        if lacking:
+            results.skip(suite, f"{lacking} is not installed")
+            continue
         for ranks in (2, 4):
             for label, options in modes:
+                # Threads that call at the same time are granted where nothing is replayed.
+                threads = ["-thread_level", "multiple" if "none" in options else "single"]
                 outcome = run(
-                    [*setting.mpiexec(ranks, *options), program, *words],
+                    [*setting.mpiexec(ranks, *options), program, *words,
+                     *(threads if suite == "IMB-MT" else [])],
                     timeout=max(setting.timeout, 1800),
                     cwd=setting.fresh("run"),
+                    env=env,
                 )
-                problem = problem_of(outcome) or complete(outcome.out)
+                problem = problem_of(outcome) or complete(suite, outcome.out)
                 results.check(f"{suite} on {ranks}, {label}", problem, f"{outcome.seconds:.0f} s")
     netpipe = which("NPmpich2")
     if netpipe is None:

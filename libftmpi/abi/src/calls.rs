@@ -176,7 +176,7 @@ pub fn on_file(
 /// Brings an error to the error handler of a file; of none, to that of `MPI_FILE_NULL`.
 #[cold]
 pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) -> c_int {
-    errors::remember(code, text);
+    errors::remember(call, code, text);
     let Some(job) = job() else { die(call, None, code, text) };
     match job.file_errhandler_of(file.id().ok()) {
         Errhandler::Return => code,
@@ -199,7 +199,7 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
 pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_int {
     let known = win.id().ok().zip(job()).filter(|(id, job)| job.has_window(*id));
     let Some((id, job)) = known else { return raise_code(call, Comm::WORLD, code, text) };
-    errors::remember(code, text);
+    errors::remember(call, code, text);
     match job.win_errhandler_of(id) {
         Errhandler::Return => code,
         Errhandler::Fatal | Errhandler::Abort => {
@@ -246,7 +246,7 @@ pub fn raise(call: &'static str, comm: Comm, error: &MpiError) -> c_int {
 /// The same for a code that may be one of the program's own.
 #[cold]
 pub fn raise_code(call: &'static str, comm: Comm, code: c_int, text: &str) -> c_int {
-    errors::remember(code, text);
+    errors::remember(call, code, text);
     let Some(job) = job() else { die(call, None, code, text) };
     // An invalid communicator has no handler: the world's is asked.
     let on = comm.id().ok().filter(|&id| job.comm_size(id).is_ok()).unwrap_or(CommId::WORLD);
@@ -277,7 +277,7 @@ pub fn raise_code_to(
     code: c_int,
     text: &str,
 ) -> c_int {
-    errors::remember(code, text);
+    errors::remember(call, code, text);
     hand_over(call, handler, handle, || on.into(), code, text)
 }
 

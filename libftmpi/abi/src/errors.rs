@@ -38,9 +38,12 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Keeps what the last error of this code was about.
-pub fn remember(code: c_int, text: &str) {
-    registry().last.insert(code, text.to_owned());
+/// Keeps which call the last error of this code came from, and what it was about.
+pub fn remember(call: &str, code: c_int, text: &str) {
+    // A program that calls an error handler by itself says nothing new.
+    if !call.ends_with("_call_errhandler") {
+        registry().last.insert(code, format!("{call}: {text}"));
+    }
 }
 
 /// The class of a code, if there is such a code.
@@ -57,10 +60,8 @@ pub fn text_of(code: c_int) -> String {
     match ErrorClass::from_number(code) {
         Some(class) if class.number() == 0 => class.text().into(),
         Some(class) => match registry.last.get(&code) {
-            Some(last) if last != class.text() => {
-                format!("{class}: {}: {last}", class.text())
-            }
-            _ => format!("{class}: {}", class.text()),
+            Some(last) => format!("{class}: {}: {last}", class.text()),
+            None => format!("{class}: {}", class.text()),
         },
         None => registry.added.get(&code).map(|(_, text)| text.clone()).unwrap_or_default(),
     }
@@ -266,7 +267,9 @@ mod tests {
     #[test]
     fn texts_name_class_and_last_cause() {
         assert_eq!(text_of(0), "no error");
-        remember(6, "rank 9 is not in a communicator of size 4");
-        assert!(text_of(6).starts_with("MPI_ERR_RANK") && text_of(6).contains("rank 9"));
+        remember("MPI_Send", 6, "rank 9 is not in a communicator of size 4");
+        assert!(text_of(6).starts_with("MPI_ERR_RANK") && text_of(6).contains("MPI_Send: rank 9"));
+        remember("MPI_Comm_call_errhandler", 6, &text_of(6));
+        assert!(!text_of(6).contains("errhandler"));
     }
 }

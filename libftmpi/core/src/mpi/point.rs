@@ -469,9 +469,9 @@ impl<L: Link> Mpi<L> {
     ) -> Result<()> {
         let count = super::arguments::number("count", count)? as u64;
         let datatype = self.types.get(datatype)?;
-        let per_value = datatype.elements_per_value();
-        let values = count.checked_div(per_value).unwrap_or(0);
-        match datatype.total_size(values) {
+        // A last value may be there in part: then `MPI_Get_count` has no answer.
+        let some = if datatype.elements_per_value() == 0 { 0 } else { count };
+        match datatype.bytes_of_elements(some) {
             Some(bytes) => status.bytes = bytes,
             None => bail!(Count, "{count} elements of the datatype do not fit into memory"),
         }

@@ -1,0 +1,239 @@
+/* Chapters 7 to 11: info objects, hints of communicators, graphs, error classes that go again, names of
+ * MPI-1 for attributes and handlers, calls about other jobs. */
+#include "../check.h"
+
+static int class_of(int code)
+{
+    int class = 0;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static void infos(int argc, char **argv)
+{
+    MPI_Info info, copy;
+    char key[MPI_MAX_INFO_KEY + 1], value[64];
+    int n = -1, flag = -1, length = -1;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "first", "1");
+    MPI_Info_set(info, "second", "two");
+    MPI_Info_set(info, "third", "three");
+    MPI_Info_dup(info, &copy);
+    MPI_Info_delete(info, "second");
+    MPI_Info_get_nkeys(info, &n);
+    EQUAL(n, 2);
+    MPI_Info_get_nkeys(copy, &n);
+    EQUAL(n, 3);
+    MPI_Info_get_nthkey(info, 1, key);
+    EQUAL(strcmp(key, "third"), 0);
+    MPI_Info_get_valuelen(info, "third", &length, &flag);
+    EQUAL(flag, 1);
+    EQUAL(length, 5);
+    MPI_Info_get_valuelen(info, "second", &length, &flag);
+    EQUAL(flag, 0);
+    int room = sizeof value;
+    MPI_Info_get_string(copy, "second", &room, value, &flag);
+    EQUAL(flag, 1);
+    EQUAL(room, 4);
+    EQUAL(strcmp(value, "two"), 0);
+    room = 3;
+    MPI_Info_get_string(copy, "third", &room, value, &flag);
+    EQUAL(room, 6);
+    EQUAL(strcmp(value, "th"), 0);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    EQUAL(class_of(MPI_Info_delete(info, "second")), MPI_ERR_INFO_NOKEY);
+    CHECK(MPI_Info_get_nthkey(info, 2, key) != MPI_SUCCESS, "a key that is not there");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Info_free(&info);
+    MPI_Info_free(&copy);
+    EQUAL(MPI_Info_create_env(argc, argv, &info), MPI_SUCCESS);
+    CHECK(info != MPI_INFO_NULL, "no environment");
+    MPI_Info_free(&info);
+    section("infos");
+}
+
+static void hints(void)
+{
+    MPI_Comm comm, other, node;
+    MPI_Info info, got;
+    MPI_Request q;
+    char value[20] = "";
+    int flag = -1, size = 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    MPI_Comm_dup_with_info(check_comm, info, &comm);
+    MPI_Comm_get_info(comm, &got);
+    MPI_Info_get(got, "mpi_assert_no_any_tag", sizeof value - 1, value, &flag);
+    CHECK(flag && !strcmp(value, "true"), "the hint is '%s'", value);
+    MPI_Info_free(&got);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "false");
+    MPI_Comm_set_info(comm, info);
+    MPI_Comm_get_info(comm, &got);
+    MPI_Info_get(got, "mpi_assert_no_any_tag", sizeof value - 1, value, &flag);
+    CHECK(flag && !strcmp(value, "false"), "the new hint is '%s'", value);
+    MPI_Info_free(&got);
+    MPI_Comm_idup_with_info(comm, info, &other, &q);
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    MPI_Comm_compare(comm, other, &flag);
+    EQUAL(flag, MPI_CONGRUENT);
+    MPI_Info_free(&info);
+    MPI_Comm_split_type(other, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    EQUAL(size, check_size);
+    MPI_Comm_free(&node);
+    MPI_Comm_split_type(other, MPI_UNDEFINED, 0, MPI_INFO_NULL, &node);
+    CHECK(node == MPI_COMM_NULL, "a part of nothing");
+    MPI_Comm_free(&other);
+    MPI_Comm_free(&comm);
+    section("hints");
+}
+
+/* Everybody names edges that begin somewhere else. */
+static void graphs(void)
+{
+    MPI_Comm comm;
+    int n = check_size, source = (check_rank + 1) % n, degree = 2, weighted = -1, in = -1, out = -1;
+    int targets[2] = {(source + 1) % n, (source + 2) % n}, weights[2] = {source + 1, source + 2};
+    MPI_Dist_graph_create(check_comm, 1, &source, &degree, targets, weights, MPI_INFO_NULL, 0, &comm);
+    MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    EQUAL(in, 2);
+    EQUAL(out, 2);
+    EQUAL(weighted, 1);
+    int sources[2], heavy[2], goals[2], light[2];
+    MPI_Dist_graph_neighbors(comm, 2, sources, heavy, 2, goals, light);
+    EQUAL(light[0] + light[1], 2 * check_rank + 3);
+    for (int i = 0; i < 2; i++) {
+        int step = (goals[i] - check_rank + n) % n;
+        CHECK(step == 1 % n || step == 2 % n, "goal %d", goals[i]);
+        step = (check_rank - sources[i] + n) % n;
+        CHECK(step == 1 % n || step == 2 % n, "source %d", sources[i]);
+        CHECK(n < 3 || heavy[i] == sources[i] + step, "weight %d of %d", heavy[i], sources[i]);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Dist_graph_create(check_comm, 0, NULL, NULL, NULL, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &comm);
+    MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    EQUAL(in + out, 0);
+    MPI_Comm_free(&comm);
+    MPI_Dist_graph_create(check_comm, 1, &source, &degree, targets, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    EQUAL(weighted, 0);
+    MPI_Comm_free(&comm);
+    section("graphs");
+}
+
+static int handled;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    handled = class_of(*code);
+}
+
+static void first_names(void)
+{
+    MPI_Comm comm;
+    MPI_Errhandler ours, got;
+    int key = MPI_KEYVAL_INVALID, value = 5, flag = -1, *found = NULL;
+    MPI_Comm_dup(check_comm, &comm);
+    MPI_Keyval_create(MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, &key, NULL);
+    MPI_Attr_put(comm, key, &value);
+    MPI_Attr_get(comm, key, &found, &flag);
+    EQUAL(flag, 1);
+    EQUAL(*found, 5);
+    MPI_Attr_delete(comm, key);
+    MPI_Attr_get(comm, key, &found, &flag);
+    EQUAL(flag, 0);
+    MPI_Keyval_free(&key);
+    MPI_Errhandler_create(handler, &ours);
+    MPI_Errhandler_set(comm, ours);
+    MPI_Errhandler_get(comm, &got);
+    CHECK(got == ours, "another handler came back");
+    MPI_Errhandler_free(&got);
+    MPI_Errhandler_free(&ours);
+    MPI_Send(&value, -1, MPI_INT, 0, 0, comm);
+    EQUAL(handled, MPI_ERR_COUNT);
+    MPI_Comm_free(&comm);
+    section("first names");
+}
+
+/* Classes, codes and texts that are removed again (MPI-4.1). */
+static void removal(void)
+{
+#ifdef FTMPI_VERSION
+    int class = 0, code = 0, length = 0;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Add_error_class(&class);
+    MPI_Add_error_code(class, &code);
+    MPI_Add_error_string(code, "out of cheese");
+    MPI_Error_string(code, text, &length);
+    EQUAL(strcmp(text, "out of cheese"), 0);
+    CHECK(MPI_Remove_error_class(class) != MPI_SUCCESS, "a class that has a code was removed");
+    EQUAL(MPI_Remove_error_string(code), MPI_SUCCESS);
+    MPI_Error_string(code, text, &length);
+    EQUAL(length, 0);
+    EQUAL(MPI_Remove_error_code(code), MPI_SUCCESS);
+    EQUAL(MPI_Remove_error_class(class), MPI_SUCCESS);
+    CHECK(MPI_Remove_error_class(class) != MPI_SUCCESS, "removed twice");
+    CHECK(MPI_Remove_error_code(MPI_ERR_OTHER) != MPI_SUCCESS, "a predefined one was removed");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+#endif
+}
+
+#ifdef FTMPI_VERSION
+/* A call that cannot be served says so, names itself and goes through the handler. */
+static void refused(const char *name, int code)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    CHECK(code != MPI_SUCCESS, "%s pretends to work", name);
+    MPI_Error_string(code, text, &length);
+    CHECK(strstr(text, name) != NULL, "the text of %s is '%s'", name, text);
+}
+#endif
+
+static void other_jobs(void)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    EQUAL(MPI_Comm_get_parent(&comm), MPI_SUCCESS);
+    CHECK(comm == MPI_COMM_NULL, "a parent");
+    MPI_Comm_dup(check_comm, &comm);
+    EQUAL(MPI_Comm_disconnect(&comm), MPI_SUCCESS);
+    CHECK(comm == MPI_COMM_NULL, "a disconnected communicator is not null");
+#ifdef FTMPI_VERSION
+    char port[MPI_MAX_PORT_NAME] = "nowhere", *command = (char *)"true", **none = NULL;
+    int one = 1, codes[2];
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    refused("MPI_Open_port", MPI_Open_port(MPI_INFO_NULL, port));
+    refused("MPI_Close_port", MPI_Close_port(port));
+    refused("MPI_Publish_name", MPI_Publish_name("service", MPI_INFO_NULL, port));
+    int code = MPI_Lookup_name("service", MPI_INFO_NULL, port);
+    refused("MPI_Lookup_name", code);
+    EQUAL(class_of(code), MPI_ERR_NAME);
+    refused("MPI_Unpublish_name", MPI_Unpublish_name("service", MPI_INFO_NULL, port));
+    refused("MPI_Comm_accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &comm));
+    refused("MPI_Comm_connect", MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &comm));
+    refused("MPI_Comm_join", MPI_Comm_join(0, &comm));
+    refused("MPI_Comm_spawn",
+            MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &comm, codes));
+    refused("MPI_Comm_spawn_multiple", MPI_Comm_spawn_multiple(1, &command, &none, &one, &info, 0, MPI_COMM_SELF,
+                                                               &comm, codes));
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+#endif
+    section("other jobs");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv, "names_infos");
+    infos(argc, argv);
+    hints();
+    graphs();
+    first_names();
+    removal();
+    other_jobs();
+    return check_end();
+}
