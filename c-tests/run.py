@@ -12,6 +12,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
     c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses what came last
+    c-tests/run.py checks                   FTMPI_CHECK=1: wrong collectives, what is left open
     c-tests/run.py coverage                 does every function of the table have a program that calls it?
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
@@ -33,7 +34,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, committed, conformance, coverage, cuts, faults, imb, mixed, netns, npb, orphans, programs,
+    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, mixed, netns, npb, orphans, programs,
     restart, speed, standard,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -105,6 +106,7 @@ def arguments() -> argparse.Namespace:
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("speed", "instructions of a message")
+    suite("checks", "FTMPI_CHECK=1")
     suite("coverage", "does every function have a program that calls it?")
     suite("peer", "validate the programs under the other MPI only")
     return parser.parse_args()
@@ -170,6 +172,8 @@ def main() -> int:
                 netns.netns(setting)
             case "bad-input":
                 bad_input.bad_input(setting)
+            case "checks":
+                checks.checks(setting)
             case "coverage":
                 coverage.coverage(setting)
             case "speed":
@@ -192,6 +196,7 @@ def check(setting: Setting) -> None:
     """The short form: some minutes on two processors."""
     conformance.conformance(setting, [])
     coverage.coverage(setting)
+    checks.checks(setting)
     mixed.mixed(setting, 1, [], 40)
     standard.standard(setting, short=True)
     programs.programs(setting, ROOT / ".peers")

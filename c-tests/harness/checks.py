@@ -1,0 +1,57 @@
+"""`FTMPI_CHECK=1`: collective calls that do not fit together are errors on every rank, with a text that names
+both; what a program leaves open is told at `MPI_Finalize`. Without it nothing is told."""
+
+from __future__ import annotations
+
+from . import build
+from .core import TESTS, Setting, problem_of, run
+
+RANKS = 3
+# What is done wrong, and what every rank must say about it.
+COLLECTIVES = {
+    "kind": ("MPI_Barrier", "MPI_Bcast"),
+    "root": ("MPI_Bcast with root",),
+    "operation": ("MPI_Allreduce with another operation",),
+    "length": ("MPI_Allreduce with", "bytes"),
+}
+LEFT = {
+    "request": "request that was started and not completed",
+    "message": "message that came and was not received",
+    "communicator": "communicator that was not freed",
+}
+
+
+def checks(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    program, made = build.build(setting, TESTS / "programs" / "mismatch.c")
+    if program is None:
+        setting.results.bad("mismatch compiles", made.last_words())
+        return
+
+    def done(what: str, protocol: str, checked: str = "1"):
+        return run([*setting.mpiexec(RANKS, "--protocol", protocol), program, what], timeout=setting.timeout,
+                   cwd=setting.fresh("run"), env={"FTMPI_CHECK": checked})
+
+    for protocol in ("none", "pessimistic"):
+        for what, words in COLLECTIVES.items():
+            outcome = done(what, protocol)
+            problem = problem_of(outcome)
+            lines = [line for line in outcome.err.splitlines() if line.startswith("rank ")]
+            # Those that agree with each other and not with the first are told, too.
+            wrong = [line for line in lines if not all(word in line for word in words)]
+            if problem is None and (len(lines) != RANKS or wrong):
+                problem = f"{len(lines)} ranks spoke; {wrong[:1]} lacks {words}"
+            setting.results.check(f"FTMPI_CHECK, {what}, {protocol}", problem)
+        for what, words in LEFT.items():
+            outcome = done(what, protocol)
+            problem = problem_of(outcome)
+            if problem is None and outcome.err.count(words) != RANKS:
+                problem = f"`{words}` was said {outcome.err.count(words)} times: {outcome.last_words()}"
+            setting.results.check(f"FTMPI_CHECK, {what}, {protocol}", problem)
+        for what, checked in (("nothing", "1"), ("communicator", "0")):
+            outcome = done(what, protocol, checked)
+            problem = problem_of(outcome)
+            if problem is None and "MPI_Finalize:" in outcome.err:
+                problem = f"said {outcome.last_words()}"
+            setting.results.check(f"FTMPI_CHECK={checked}, {what}, {protocol}", problem)

@@ -1,0 +1,60 @@
+/* Does one thing that MPI forbids, or leaves one thing open; its argument says which. Run with FTMPI_CHECK=1
+ * the library must say so; a wrong collective must end as an error on every rank, not as a hang. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+
+static int same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* The collective calls that do not fit together; MPI_SUCCESS from any of them is wrong. */
+static int collective(const char *what)
+{
+    int a[64] = {0}, b[64] = {0};
+    if (same(what, "kind"))
+        return rank == 0 ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Bcast(a, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (same(what, "root"))
+        return MPI_Bcast(a, 1, MPI_INT, rank == 0 ? 0 : 1, MPI_COMM_WORLD);
+    if (same(what, "operation"))
+        return MPI_Allreduce(a, b, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+    if (same(what, "length"))
+        return MPI_Allreduce(a, b, rank == 0 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    static int word, got;
+    MPI_Request q;
+    MPI_Comm comm;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (same(what, "request")) {
+        MPI_Irecv(&got, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &q);
+        MPI_Send(&word, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
+    } else if (same(what, "message")) {
+        MPI_Isend(&word, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &q);
+        MPI_Request_free(&q);
+    } else if (same(what, "communicator")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    } else if (!same(what, "nothing")) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length = 0, class = 0;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        int code = collective(what);
+        if (code == -1)
+            return 2;
+        MPI_Error_class(code, &class);
+        MPI_Error_string(code, text, &length);
+        fprintf(stderr, "rank %d: %s\n", rank, code == MPI_SUCCESS ? "no error" : text);
+    }
+    MPI_Finalize();
+    return 0;
+}
