@@ -70,8 +70,11 @@ def survivors(what: dict) -> str | None:
     return None
 
 
-def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS) -> tuple[str | None, str]:
-    """Problem (or None) and a note about the run."""
+def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS,
+          at_once: bool = False) -> tuple[str | None, str]:
+    """Problem (or None) and a note about the run. Of ranks that return together and are killed
+    `at_once` only the first to be missed is a failure, the others may be ended by its return: then
+    lives are counted that came to their end."""
     problem = problem_of(outcome, says=says)
     what, unread = reports.read(file)
     if what is None:
@@ -80,23 +83,40 @@ def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANK
         problem = reports.wrong(what, ranks, outcome.code, outcome.seconds)
     failures = failures_of(what)
     note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
-    if problem is None and len(failures) < least:
-        problem = f"only {len(failures)} failures in {outcome.seconds:.1f} s, {least} wanted"
+    seen = len(failures)
+    if at_once and what.get("clusters"):
+        seen = sum(len(lives) - 1 for lives in what["pids"])
+    if problem is None and seen < least:
+        problem = f"only {seen} failures in {outcome.seconds:.1f} s, {least} wanted"
     if problem is None and outcome.code == 0:
         problem = survivors(what)
     return problem, note
 
 
-def long_enough(job: Job, file: Path, least: int, execute, faults_until: float = math.inf) -> tuple[str | None, str]:
+AT = re.compile(r"\bat=(\d+)(ms|s)\b")
+
+
+def all_over_at(injections: list[str]) -> float:
+    """When the last of these faults has happened, with a second to spare; for ever if one has no time."""
+    found = [AT.search(injection) for injection in injections]
+    return max([int(at[1]) / (1000 if at[2] == "ms" else 1) + 1 if at else math.inf for at in found],
+               default=math.inf)
+
+
+def long_enough(job: Job, file: Path, least: int, execute,
+                injections: list[str] | None = None) -> tuple[str | None, str]:
     """Judges a run; one that was right and over before its faults came says nothing, and is repeated
     with more to do. (How long a program lasts is measured when it begins, perhaps on a busy machine.)
-    `execute` runs these words. One that lasted longer than `faults_until` has had all its faults: more
-    time would bring no more of them, only a run that looks like a hang."""
+    `execute` runs these words. A run that lasted longer than its `injections` has had them all: more
+    to do would bring no more of them, only a run that looks like a hang."""
     problem, note = None, ""
+    until = all_over_at(injections or [])
+    at_once = sum(4 if "rank=all" in injection else "rank=" in injection
+                  for injection in injections or []) > 1
     for factor in (1, 4, 16):
         outcome = execute(job.longer(factor))
-        problem, note = judge(outcome, file, job.says, least)
-        if problem is None or not problem.startswith("only ") or outcome.seconds > faults_until:
+        problem, note = judge(outcome, file, job.says, least, at_once=at_once)
+        if problem is None or not problem.startswith("only ") or outcome.seconds > until:
             break
     return problem, note
 
@@ -273,18 +293,17 @@ def kills(
 def clusters(setting: Setting) -> None:
     """Kills of one rank, of a whole cluster of two, and of one rank of each cluster: the ranks of these
     clusters return, and `survivors` sees to it that no other process is new. Of two ranks of a cluster
-    that are killed at once the second may be ended by the return that the first began, and is no
-    failure of its own then."""
+    that are killed at once the second may be ended by the return that the first began."""
     if not setting.ready():
         return
     jobs = Jobs(setting, 3)
     two = ["--cluster", "2"]
     cases = [
         ("traffic", [*two], [(1, 1500)], 1),
-        ("waitany", [*two, "--wave", "nonblocking", "--events", "all"], [(2, 2000), (3, 2000)], 1),
+        ("waitany", [*two, "--wave", "nonblocking", "--events", "all"], [(2, 2000), (3, 2000)], 2),
         ("master_worker", [*two, "--between", "causal", *TCP], [(2, 1500)], 1),
         ("test_loop", ["--cluster", "3", "--between", "causal", "--event-logger", "off"],
-         [(0, 1000), (3, 2000)], 2),
+         [(0, 1000), (3, 2000)], 4),
     ]
     for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
         job, why = jobs.make(name, setting.seed + number)
@@ -302,7 +321,7 @@ def clusters(setting: Setting) -> None:
         problem, note = long_enough(
             job, file, least,
             lambda program: run([*words, *program], timeout=setting.timeout, cwd=where),
-            max(at for _, at in faults) / 1000 + 1)
+            injected)
         setting.results.check(test, problem, note)
 
 
@@ -414,7 +433,8 @@ def simple(setting: Setting, test: str, program: str, injections: list[str], lea
     problem, note = long_enough(
         job, file, least,
         lambda program: run([*setting.mpiexec(RANKS, *words), *program], timeout=setting.timeout,
-                            cwd=where))
+                            cwd=where),
+        injections)
     if problem is None and also:
         what, unread = reports.read(file)
         problem = unread if what is None else also(what)
