@@ -360,7 +360,10 @@ def points(setting: Setting) -> None:
         setting.results.bad("points", "no named point was found in the sources of the library")
         return
     jobs = Jobs(setting, 3)
+    in_waves = setting.protocol.startswith(("coordinated", "hierarchical"))
     for index, name in enumerate(names):
+        if name == "wave" and setting.protocol and not in_waves:
+            continue
         for nth in NTH.get(name, OTHER_NTH):
             for rank in [index % 2] if not setting.full else [0, 1, RANKS - 1]:
                 program = "traffic" if "rendezvous" in name else ["probe_loop", "waitany"][index % 2]
@@ -382,7 +385,7 @@ def points(setting: Setting) -> None:
                 if name == "exit":
                     # The others are still busy: the rank that dies must come back to its exit.
                     arguments += ["--first-to-exit", str(rank)]
-                if name == "wave":
+                if name == "wave" and not setting.protocol:
                     options += BLOCKING if rank == 0 else NONBLOCKING
                 options += ["--inject", f"kill:rank={rank},point={name},nth={nth}"]
                 outcome = run(
@@ -493,8 +496,9 @@ def all_ranks(setting: Setting) -> None:
            ["kill:rank=all,at=2s", "kill:rank=all,at=5s"], 2 * RANKS, seconds=8)
     simple(setting, "two ranks at once", "two_receives",
            ["kill:rank=0,at=3s", "kill:rank=2,at=3s"], 2)
-    simple(setting, "all ranks killed at once in waves", "master_worker",
-           ["kill:rank=all,at=3s"], 1, NONBLOCKING)
+    if not setting.protocol:
+        simple(setting, "all ranks killed at once in waves", "master_worker",
+               ["kill:rank=all,at=3s"], RANKS, NONBLOCKING)
 
 
 class Damager:
