@@ -141,9 +141,33 @@ impl Choice {
         !self.is_coordinated() && self.causal(true).is_none_or(|settings| settings.logger)
     }
 
-    /// The protocol of one rank; `clusters` names the cluster of each.
+    /// The protocol of one rank, under the eyes of the world's judge; `clusters` names the cluster of
+    /// each.
     #[must_use]
     pub fn make(
+        self,
+        all: bool,
+        me: Rank,
+        lives: &[Incarnation],
+        clusters: &[u32],
+    ) -> Box<dyn Protocol> {
+        match self.rolls_back() {
+            true => Box::new(Watched::new(self.optimistic(all, me, lives), me)),
+            false => self.bare(all, me, lives, clusters),
+        }
+    }
+
+    fn optimistic(self, all: bool, me: Rank, lives: &[Incarnation]) -> Optimistic {
+        let tracking = match self {
+            Self::OptimisticStandard => Tracking::Standard,
+            _ => Tracking::O2p,
+        };
+        Optimistic::new(optimistic::Settings { all, clock: true, tracking }, me, lives)
+    }
+
+    /// The same, where there is no world.
+    #[must_use]
+    pub fn bare(
         self,
         all: bool,
         me: Rank,
@@ -161,14 +185,7 @@ impl Choice {
         }
         let logging: Box<dyn Protocol> = match self.causal(all) {
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
-            None if self.rolls_back() => {
-                let tracking = match self {
-                    Self::OptimisticStandard => Tracking::Standard,
-                    _ => Tracking::O2p,
-                };
-                let settings = optimistic::Settings { all, clock: true, tracking };
-                Box::new(Watched::new(Optimistic::new(settings, me, lives), me))
-            }
+            None if self.rolls_back() => Box::new(self.optimistic(all, me, lives)),
             None => Box::new(Pessimistic::new(all, true)),
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
         };

@@ -22,6 +22,8 @@
 //! cargo run --release -p ftmpi-sim -- --mutant hole-forgotten --seeds 3000
 //! ```
 //!
+//! [`scale`] is the other tool here: costs over the number of ranks, from the machines without engine.
+//!
 //! A seed stands for the same run as long as neither the simulator nor the engine changes.
 
 pub mod arena;
@@ -34,6 +36,7 @@ pub mod memory;
 pub mod mutants;
 pub mod picture;
 pub mod programs;
+pub mod scale;
 pub mod watched;
 pub mod world;
 

@@ -1,17 +1,22 @@
-//! `ftmpi-sim`: simulates many seeds, prints the failing ones, replays one with a trace.
+//! `ftmpi-sim`: simulates many seeds, prints the failing ones, replays one with a trace;
+//! `ftmpi-sim scale` tells how costs grow with the ranks.
 
-use clap::{Parser, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::choice::Choice;
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
+use ftmpi_sim::scale::{self, model::Model, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Simulates ranks, protocols, matching and failures, deterministically.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    task: Option<Task>,
     /// How many seeds.
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
@@ -42,6 +47,55 @@ struct Arguments {
     /// Simulate with this deliberate bug: it is right to fail.
     #[arg(long)]
     mutant: Option<Mutant>,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// How the costs of the protocols grow with the number of ranks, over a stated network.
+    Scale(Scale),
+}
+
+#[derive(Args)]
+struct Scale {
+    /// The largest number of ranks.
+    #[arg(long, default_value_t = 1 << 18)]
+    most: u32,
+    /// Up to so many ranks the protocol machines are run; beyond, the rows are continued.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..))]
+    run: u32,
+    /// Only this protocol.
+    #[arg(long)]
+    protocol: Option<Choice>,
+    /// Also as comma-separated values.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<std::path::PathBuf>,
+    /// Also as curves.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<std::path::PathBuf>,
+}
+
+/// Carries out `ftmpi-sim scale`.
+fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
+    let model = Model::default();
+    println!("{model}");
+    let choices = arguments.protocol.map_or_else(|| Choice::ALL.to_vec(), |choice| vec![choice]);
+    let sizes = scale::sizes(arguments.most);
+    let mut rows = Vec::new();
+    println!("{}", report::heading());
+    for choice in choices {
+        for row in scale::grow(choice, &sizes, arguments.run, &model) {
+            println!("{}", report::line(&row));
+            rows.push(row);
+        }
+    }
+    println!("{}", report::LEGEND);
+    if let Some(file) = &arguments.csv {
+        std::fs::write(file, report::csv(&rows))?;
+    }
+    if let Some(file) = &arguments.svg {
+        report::plot(&rows, file)?;
+    }
+    Ok(())
 }
 
 /// The seed under way, for whoever panics.
@@ -84,6 +138,15 @@ fn caught(mutant: Mutant, arguments: &Arguments) -> Option<String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(Task::Scale(scale)) = &arguments.task {
+        return match grow(scale) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("ftmpi-sim: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     report_panics(arguments.trace);
     if arguments.mutants {
         let mut missed = 0;
