@@ -204,7 +204,7 @@ def check(setting: Setting) -> None:
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
     faults.clusters(setting)
-    faults.kills(setting, 2, ["one_sided", "fences"], False, 6, None)
+    faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 6, None)
     orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
     faults.points(setting)
     faults.servers(setting)

@@ -129,7 +129,7 @@ class Jobs:
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "lines",
-             "one_sided", "fences"]
+             "one_sided", "fences", "shared_file"]
     OTHERS = ["told", "late"]
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 

@@ -16,11 +16,11 @@ fn data(at: Buf, count: impl Number, datatype: Datatype) -> Result<FileBuffer> {
 
 /// Blocking calls, for `int` and for `MPI_Count`.
 macro_rules! blocking {
-    ($(fn $name:ident, fn $large:ident, $write:literal, $pointer:expr $(, $offset:ident)?;)*) => { $(
-        blocking!(@one $name, c_int, $write, $pointer $(, $offset)?);
-        blocking!(@one $large, i64, $write, $pointer $(, $offset)?);
+    ($(fn $name:ident, fn $large:ident, $how:ident, $write:literal, $pointer:expr $(, $offset:ident)?;)*) => { $(
+        blocking!(@one $name, c_int, $how, $write, $pointer $(, $offset)?);
+        blocking!(@one $large, i64, $how, $write, $pointer $(, $offset)?);
     )* };
-    (@one $name:ident, $count:ty, $write:literal, $pointer:expr $(, $offset:ident)?) => {
+    (@one $name:ident, $count:ty, $how:ident, $write:literal, $pointer:expr $(, $offset:ident)?) => {
         #[entry(guard = enter)]
         pub extern "C" fn $name(
             file: File, $($offset: i64,)? at: Buf, count: $count, datatype: Datatype,
@@ -29,7 +29,7 @@ macro_rules! blocking {
             on_file(stringify!($name), file, |job, id| {
                 let make: fn(i64) -> Pointer = $pointer;
                 let pointer = make([$($offset,)? 0][0]);
-                let done = job.file_access(id, $write, pointer, data(at, count, datatype)?)?;
+                let done = job.$how(id, $write, pointer, data(at, count, datatype)?)?;
                 status.put(&done);
                 Ok(())
             })
@@ -88,18 +88,18 @@ macro_rules! split {
 }
 
 blocking! {
-    fn MPI_File_read, fn MPI_File_read_c, false, |_| Pointer::Individual;
-    fn MPI_File_read_at, fn MPI_File_read_at_c, false, Pointer::At, offset;
-    fn MPI_File_read_all, fn MPI_File_read_all_c, false, |_| Pointer::Individual;
-    fn MPI_File_read_at_all, fn MPI_File_read_at_all_c, false, Pointer::At, offset;
-    fn MPI_File_read_shared, fn MPI_File_read_shared_c, false, |_| Pointer::Shared;
-    fn MPI_File_read_ordered, fn MPI_File_read_ordered_c, false, |_| Pointer::Ordered;
-    fn MPI_File_write, fn MPI_File_write_c, true, |_| Pointer::Individual;
-    fn MPI_File_write_at, fn MPI_File_write_at_c, true, Pointer::At, offset;
-    fn MPI_File_write_all, fn MPI_File_write_all_c, true, |_| Pointer::Individual;
-    fn MPI_File_write_at_all, fn MPI_File_write_at_all_c, true, Pointer::At, offset;
-    fn MPI_File_write_shared, fn MPI_File_write_shared_c, true, |_| Pointer::Shared;
-    fn MPI_File_write_ordered, fn MPI_File_write_ordered_c, true, |_| Pointer::Ordered;
+    fn MPI_File_read, fn MPI_File_read_c, file_access, false, |_| Pointer::Individual;
+    fn MPI_File_read_at, fn MPI_File_read_at_c, file_access, false, Pointer::At, offset;
+    fn MPI_File_read_all, fn MPI_File_read_all_c, file_access_all, false, |_| Pointer::Individual;
+    fn MPI_File_read_at_all, fn MPI_File_read_at_all_c, file_access_all, false, Pointer::At, offset;
+    fn MPI_File_read_shared, fn MPI_File_read_shared_c, file_access, false, |_| Pointer::Shared;
+    fn MPI_File_read_ordered, fn MPI_File_read_ordered_c, file_access, false, |_| Pointer::Ordered;
+    fn MPI_File_write, fn MPI_File_write_c, file_access, true, |_| Pointer::Individual;
+    fn MPI_File_write_at, fn MPI_File_write_at_c, file_access, true, Pointer::At, offset;
+    fn MPI_File_write_all, fn MPI_File_write_all_c, file_access_all, true, |_| Pointer::Individual;
+    fn MPI_File_write_at_all, fn MPI_File_write_at_all_c, file_access_all, true, Pointer::At, offset;
+    fn MPI_File_write_shared, fn MPI_File_write_shared_c, file_access, true, |_| Pointer::Shared;
+    fn MPI_File_write_ordered, fn MPI_File_write_ordered_c, file_access, true, |_| Pointer::Ordered;
 }
 
 immediate! {

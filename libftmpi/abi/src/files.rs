@@ -11,12 +11,13 @@ use crate::handle::{Comm, Datatype, Errhandler, Group, Info};
 use crate::memory::{Out, OutText, Text};
 use ftmpi_core::bail;
 use ftmpi_core::error::{ErrorClass, Result};
+use ftmpi_core::file::represent::NAME_MAX;
 use ftmpi_core::file::{FileId, Mode};
 use ftmpi_core::mpi::{Language, Whence};
 use ftmpi_entry::entry;
 use std::ffi::{c_int, c_void};
 
-const MPI_MAX_DATAREP_STRING: usize = 128;
+const MPI_MAX_DATAREP_STRING: usize = NAME_MAX;
 
 /// `MPI_File`: a pointer in C, here the number of the file plus one; null is `MPI_FILE_NULL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,7 @@ fn mode(amode: c_int) -> Result<Mode> {
 }
 
 /// Calls without a file yet: their errors are raised on `MPI_FILE_NULL`.
-fn on_no_file(
+pub fn on_no_file(
     call: &'static str,
     body: impl FnOnce(&mut crate::calls::Job) -> Result<()>,
 ) -> c_int {
@@ -188,7 +189,7 @@ pub extern "C" fn MPI_File_get_view(
         disp.put(begin)?;
         etype.put(Datatype::of(elementary))?;
         filetype.put(Datatype::of(seen))?;
-        representation.put(name).map(|_| ())
+        representation.put(&name).map(|_| ())
     })
 }
 

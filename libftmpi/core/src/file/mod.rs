@@ -3,12 +3,14 @@
 //! | file | what |
 //! | --- | --- |
 //! | `view` | which bytes of the file a process sees |
-//! | `represent` | `external32` |
+//! | `represent` | `external32` and what the program registers |
 //! | `disk` | what is needed of the file system |
-//! | `mpi::files`, `mpi::file_access` | the calls |
+//! | `together` | who does what in a collective access |
+//! | `mpi::files`, `mpi::file_access`, `mpi::file_together` | the calls |
 
 pub mod disk;
 pub mod represent;
+pub mod together;
 pub mod view;
 
 use crate::bail;
@@ -85,6 +87,8 @@ pub struct Files {
     table: Slab<File>,
     /// Handler of new files, and of errors that belong to none.
     pub default_errhandler: Option<ErrhandlerId>,
+    /// Representations that the program registered; they stay.
+    pub representations: Vec<Rc<represent::Custom>>,
 }
 
 impl Files {

@@ -9,10 +9,12 @@
 use crate::bail;
 use crate::datatype::{Builtin, Datatype};
 use crate::error::Result;
+use crate::file::represent::Custom;
 use crate::usermem::RunVisitor;
+use std::rc::Rc;
 
 /// How data are represented in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Representation {
     /// As in memory.
     Native,
@@ -20,30 +22,27 @@ pub enum Representation {
     Internal,
     /// Big-endian.
     External32,
+    /// As the program's functions convert them.
+    Custom(Rc<Custom>),
 }
 
 impl Representation {
     /// The name that the program knows.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Native => "native",
             Self::Internal => "internal",
             Self::External32 => "external32",
+            Self::Custom(custom) => &custom.name,
         }
     }
 
-    /// The representation of this name.
-    pub fn of(name: &str) -> Result<Self> {
-        for known in [Self::Native, Self::Internal, Self::External32] {
-            if known.name().eq_ignore_ascii_case(name) {
-                return Ok(known);
-            }
-        }
-        bail!(
-            UnsupportedDatarep,
-            "there is no data representation '{name}': use native, internal or external32"
-        )
+    /// The predefined representation of this name.
+    #[must_use]
+    pub fn predefined(name: &str) -> Option<Self> {
+        let mut all = [Self::Native, Self::Internal, Self::External32].into_iter();
+        all.find(|known| known.name().eq_ignore_ascii_case(name))
     }
 }
 
@@ -58,6 +57,8 @@ pub struct View {
     pub filetype: Datatype,
     /// How data are represented.
     pub representation: Representation,
+    /// Bytes of each value in memory and in the file, where these differ.
+    pub scale: Option<(u64, u64)>,
 }
 
 impl Default for View {
@@ -68,6 +69,7 @@ impl Default for View {
             etype: byte.clone(),
             filetype: byte.clone(),
             representation: Representation::Native,
+            scale: None,
         }
     }
 }
@@ -117,7 +119,45 @@ impl View {
         if !order.1 {
             bail!(Arg, "the displacements of a filetype must not decrease");
         }
+        if let Some((memory, _)) = self.scale {
+            struct Whole(i64, bool);
+            impl RunVisitor for Whole {
+                fn run(&mut self, disp: i64, len: usize) {
+                    self.1 &= disp % self.0 == 0 && len as i64 % self.0 == 0;
+                }
+            }
+            let mut whole = Whole(memory as i64, self.filetype.extent() % memory as i64 == 0);
+            self.filetype.for_each_run(1, 0, u64::MAX, &mut whole);
+            if !whole.1 {
+                bail!(
+                    UnsupportedDatarep,
+                    "the filetype is not portable: its values are not whole ones apart, and have \
+                     another size in the file"
+                );
+            }
+        }
         Ok(())
+    }
+
+    /// Bytes in the file of so many bytes of whole values in memory.
+    #[must_use]
+    pub fn in_file(&self, bytes: u64) -> u64 {
+        self.scale.map_or(bytes, |(memory, file)| bytes / memory * file)
+    }
+
+    /// Bytes in memory of the whole values in so many bytes of the file.
+    #[must_use]
+    pub fn in_memory(&self, bytes: u64) -> u64 {
+        self.scale.map_or(bytes, |(memory, file)| bytes / file * memory)
+    }
+
+    /// What is `extent` apart in memory, is so much apart in the file.
+    #[must_use]
+    pub fn extent_in_file(&self, extent: i64) -> i64 {
+        match self.scale {
+            Some((memory, file)) => extent / memory as i64 * file as i64,
+            None => extent,
+        }
     }
 
     /// Bytes that can be seen before position `etypes`.
@@ -128,8 +168,27 @@ impl View {
         }
     }
 
-    /// The runs of the file that are `len` bytes of what can be seen, from byte `from` of that on.
+    /// The runs of the file that are `len` bytes of what can be seen, from byte `from` of that on; both
+    /// count as in memory.
     pub fn runs(&self, from: u64, len: u64) -> Result<Vec<Run>> {
+        let mut runs = self.runs_of_memory(from, len)?;
+        if let Some((memory, file)) = self.scale {
+            let disp = self.disp as u64;
+            for run in &mut runs {
+                // Both are whole values apart: the view was checked, positions are whole values, too.
+                let scaled = ((run.0 - disp) / memory)
+                    .checked_mul(file)
+                    .and_then(|at| at.checked_add(disp).filter(|&at| i64::try_from(at).is_ok()));
+                let Some(at) = scaled else {
+                    bail!(Arg, "the access leads beyond the largest file");
+                };
+                *run = (at, (run.1 as u64 / memory * file) as usize);
+            }
+        }
+        Ok(runs)
+    }
+
+    fn runs_of_memory(&self, from: u64, len: u64) -> Result<Vec<Run>> {
         if len == 0 {
             return Ok(Vec::new());
         }
@@ -158,14 +217,18 @@ impl View {
     /// Where position `etypes` is in the file.
     pub fn byte_offset(&self, etypes: i64) -> Result<i64> {
         let from = self.bytes_before(etypes)?;
-        let run = self.runs(from, 1)?;
+        let run = self.runs(from, self.scale.map_or(1, |(memory, _)| memory))?;
         Ok(run.first().map_or(0, |run| run.0 as i64))
     }
 
     /// How many bytes before file position `size` can be seen.
     #[must_use]
     pub fn seen_before(&self, size: u64) -> u64 {
-        let Some(inside) = size.checked_sub(self.disp as u64).filter(|&n| n > 0) else { return 0 };
+        let Some(inside) = size.checked_sub(self.disp as u64) else { return 0 };
+        let inside = self.in_memory(inside);
+        if inside == 0 {
+            return 0;
+        }
         let each = self.filetype.size();
         let extent = self.filetype.extent().max(1) as u64;
         // Whole filetypes that certainly end before; the rest is looked at one by one.
@@ -193,7 +256,13 @@ mod tests {
     fn every_third(disp: i64) -> View {
         let int = Datatype::builtin(Builtin::Int);
         let filetype = Datatype::resized(0, 12, int).unwrap();
-        View { disp, etype: int.clone(), filetype, representation: Representation::Native }
+        View {
+            disp,
+            etype: int.clone(),
+            filetype,
+            representation: Representation::Native,
+            scale: None,
+        }
     }
 
     #[test]
@@ -219,6 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn values_of_another_size_in_the_file_lie_apart_accordingly() {
+        let view = View { scale: Some((4, 6)), ..every_third(8) };
+        view.check().unwrap();
+        assert_eq!(view.runs(0, 8).unwrap(), [(8, 6), (26, 6)]);
+        assert_eq!(view.byte_offset(3).unwrap(), 8 + 54);
+        assert_eq!((view.in_file(8), view.in_memory(17), view.extent_in_file(12)), (12, 8, 18));
+        for size in 0..200u64 {
+            let whole = (0..20).filter(|i| 8 + 18 * i + 6 <= size).count() as u64;
+            assert_eq!(view.seen_before(size), 4 * whole, "{size}");
+        }
+        let bytes = Datatype::resized(0, 6, Datatype::builtin(Builtin::Int)).unwrap();
+        assert!(View { filetype: bytes, ..view }.check().is_err());
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         assert!(every_third(-1).check().is_err());
         assert!(every_third(0).runs(u64::MAX / 2, 100).is_err());
@@ -227,6 +311,7 @@ mod tests {
         let down = Datatype::indexed(&[1, 1], &[5, 0], int).unwrap();
         let view = View { filetype: down, etype: int.clone(), ..View::default() };
         assert!(view.check().is_err());
-        assert!(Representation::of("vax").is_err());
+        assert!(Representation::predefined("vax").is_none());
+        assert!(Representation::predefined("External32").is_some());
     }
 }

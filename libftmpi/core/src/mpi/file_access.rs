@@ -1,7 +1,8 @@
 //! Reading and writing files (MPI-3.1, 13.4), with the three kinds of pointers.
 //!
 //! Every form does its work in the call: non-blocking ones return a request that is complete, the
-//! begin of a split collective does all of it.
+//! begin of a split collective does all of it. Blocking and split collective ones may be done by all
+//! together (`file_together`); non-blocking ones are not, since they must not wait for others.
 //!
 //! Guarantees: a replay does not write again (others may have written there since), and what it reads
 //! is compared with what its first life read: if the file has changed, it ends with a clear error
@@ -94,6 +95,30 @@ fn alone(
     answer
 }
 
+/// An access whose arguments are checked.
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    write: bool,
+    /// Whether the individual pointer moves.
+    moves: bool,
+    /// Where it begins, in elementary types.
+    position: i64,
+    /// Bytes in memory.
+    bytes: u64,
+    buffer: FileBuffer,
+}
+
+/// An access with its data as they are in the file.
+pub(super) struct Staged {
+    access: Access,
+    /// Where in the file.
+    pub runs: Vec<Run>,
+    /// The data: the program's buffer itself, or a packed copy.
+    pub at: UserPtr,
+    packed: Option<Vec<u8>>,
+    representation: Representation,
+}
+
 impl<L: Link> Mpi<L> {
     /// Reads or writes; the status says how much.
     pub fn file_access(
@@ -103,6 +128,44 @@ impl<L: Link> Mpi<L> {
         pointer: Pointer,
         buffer: FileBuffer,
     ) -> Result<Status> {
+        let access = self.access(id, write, pointer, buffer)?;
+        let mut staged = self.stage(id, access)?;
+        let done = self.transfer(id, &mut staged)?;
+        self.land(id, staged, done)
+    }
+
+    /// Reads or writes with all processes of the file; the status says how much.
+    pub fn file_access_all(
+        &mut self,
+        id: FileId,
+        write: bool,
+        pointer: Pointer,
+        buffer: FileBuffer,
+    ) -> Result<Status> {
+        self.file(id)?;
+        let staged = match self.access(id, write, pointer, buffer) {
+            Ok(access) => self.stage(id, access),
+            Err(error) => Err(error),
+        };
+        // Also one whose arguments are wrong tells the others, who wait for it.
+        let plan = self.plan_together(id, write, staged.as_ref().ok())?;
+        let mut staged = staged?;
+        let done = match plan {
+            None => self.transfer(id, &mut staged)?,
+            Some(plan) if write => self.write_together(id, &plan, &staged)?,
+            Some(plan) => self.read_together(id, &plan, &mut staged)?,
+        };
+        self.land(id, staged, done)
+    }
+
+    /// Checks the arguments.
+    fn access(
+        &mut self,
+        id: FileId,
+        write: bool,
+        pointer: Pointer,
+        buffer: FileBuffer,
+    ) -> Result<Access> {
         let file = self.file(id)?;
         if write && !file.mode.write {
             bail!(ReadOnly, "the file was opened with MPI_MODE_RDONLY");
@@ -133,11 +196,8 @@ impl<L: Link> Mpi<L> {
             }
             Pointer::Ordered => self.ordered(id, etypes)?,
         };
-        let done = self.transfer(id, write, position, buffer, bytes)?;
-        if pointer == Pointer::Individual {
-            self.file_mut(id)?.position = position + (done / unit) as i64;
-        }
-        Ok(Status { bytes: done, ..Status::EMPTY })
+        let moves = pointer == Pointer::Individual;
+        Ok(Access { write, moves, position, bytes, buffer })
     }
 
     /// This process' place when all access in the order of their ranks.
@@ -157,55 +217,120 @@ impl<L: Link> Mpi<L> {
         Ok(i64::from_le_bytes(begin) + lengths[..me].iter().sum::<i64>())
     }
 
-    fn transfer(
-        &mut self,
-        id: FileId,
-        write: bool,
-        position: i64,
-        buffer: FileBuffer,
-        bytes: u64,
-    ) -> Result<u64> {
-        let file = self.file(id)?;
-        let (handle, atomic) = (file.handle, file.atomic);
-        let runs = file.view.runs(file.view.bytes_before(position)?, bytes)?;
+    /// Finds the places in the file, and makes the data ready.
+    fn stage(&mut self, id: FileId, access: Access) -> Result<Staged> {
+        let view = &self.file(id)?.view;
+        let runs = view.runs(view.bytes_before(access.position)?, access.bytes)?;
+        let representation = view.representation.clone();
+        let (in_file, scaled) = (view.in_file(access.bytes), view.scale);
+        let Access { write, buffer, .. } = access;
         let datatype = self.types.committed(buffer.datatype)?.clone();
         let count = buffer.count as u64;
-        let turned = match file.view.representation {
-            Representation::External32 => represent::unit(&datatype)?,
-            Representation::Native | Representation::Internal => 1,
-        };
-        let block = datatype.block(count).filter(|_| turned == 1);
-        // The data as they are in the file: the program's buffer itself, or a packed copy.
-        let mut packed = Vec::new();
-        let at = match block {
+        let (mut turned, mut function) = (1, None);
+        match &representation {
+            Representation::Native | Representation::Internal => {}
+            Representation::External32 => turned = represent::unit(&datatype)?,
+            Representation::Custom(custom) => {
+                function = if write { custom.write } else { custom.read };
+                let resized = scaled.is_some_and(|(memory, file)| memory != file);
+                if function.is_none() && resized {
+                    bail!(
+                        Conversion,
+                        "representation '{}' has values of another size than memory, and no function \
+                         that converts them",
+                        custom.name
+                    );
+                }
+            }
+        }
+        let plain = turned == 1 && function.is_none();
+        let mut packed = None;
+        let at = match datatype.block(count).filter(|_| plain) {
             Some((disp, _)) => buffer.at.offset(disp),
-            None if write => {
-                packed = datatype.packed(buffer.at, count);
-                represent::turn(&mut packed, turned);
-                UserPtr::own(&packed)
-            }
             None => {
-                packed.resize(bytes as usize, 0);
-                UserPtr::own_mut(&mut packed)
+                let mut data =
+                    vec![0; if write && function.is_none() { 0 } else { in_file as usize }];
+                if let (true, Some(function), Representation::Custom(custom)) =
+                    (write, function, &representation)
+                {
+                    let what =
+                        self.conversion(id, access, UserPtr::own_mut(&mut data), access.bytes)?;
+                    custom.convert_all(function, what, scaled.map_or(1, |(_, file)| file))?;
+                } else if write {
+                    data = datatype.packed(buffer.at, count);
+                    represent::turn(&mut data, turned);
+                }
+                let at = UserPtr::own_mut(&mut data);
+                packed = Some(data);
+                at
             }
         };
-        if write {
-            return self.once(|disk| {
-                let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
-                alone(disk, file, &runs, atomic, false, |disk| write_runs(disk, file, &runs, at))
-            });
+        Ok(Staged { access, runs, at, packed, representation })
+    }
+
+    /// What a conversion function is told for so many bytes of memory.
+    fn conversion(
+        &self,
+        id: FileId,
+        access: Access,
+        file: UserPtr,
+        bytes: u64,
+    ) -> Result<represent::Conversion> {
+        let memory = self.file(id)?.view.scale.map_or(1, |(memory, _)| memory);
+        let FileBuffer { at: user, datatype, .. } = access.buffer;
+        Ok(represent::Conversion { user, datatype, count: bytes / memory, file, position: 0 })
+    }
+
+    /// Reads or writes, this process alone; returns the bytes of the file.
+    fn transfer(&mut self, id: FileId, staged: &mut Staged) -> Result<u64> {
+        if !staged.access.write {
+            return self.read_once(id, &staged.runs, staged.at);
         }
-        let done = self.read_once(id, &runs, at)?;
-        if block.is_none() {
-            packed.truncate(done as usize);
-            represent::turn(&mut packed, turned);
-            datatype.unpack(buffer.at, count, 0, &packed);
+        self.write_once(id, &staged.runs, staged.at)
+    }
+
+    /// Writes, unless a life before this one has done so.
+    pub(super) fn write_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
+        let file = self.file(id)?;
+        let (handle, atomic) = (file.handle, file.atomic);
+        self.once(|disk| {
+            let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
+            alone(disk, file, runs, atomic, false, |disk| write_runs(disk, file, runs, at))
+        })
+    }
+
+    /// Brings what was read to the program, moves the pointer; `done` are bytes of the file.
+    fn land(&mut self, id: FileId, staged: Staged, done: u64) -> Result<Status> {
+        let Staged { access, packed, representation, .. } = staged;
+        let Access { buffer, position, .. } = access;
+        let view = &self.file(id)?.view;
+        let (bytes, unit, scaled) = (view.in_memory(done), view.etype.size(), view.scale);
+        if let (Some(mut data), false) = (packed, access.write) {
+            data.truncate(done as usize);
+            match &representation {
+                Representation::Custom(custom) if custom.read.is_some() => {
+                    let what = self.conversion(id, access, UserPtr::own_mut(&mut data), bytes)?;
+                    if let Some(function) = custom.read {
+                        custom.convert_all(function, what, scaled.map_or(1, |(_, file)| file))?;
+                    }
+                }
+                representation => {
+                    let datatype = self.types.committed(buffer.datatype)?.clone();
+                    if let Representation::External32 = representation {
+                        represent::turn(&mut data, represent::unit(&datatype)?);
+                    }
+                    datatype.unpack(buffer.at, buffer.count as u64, 0, &data);
+                }
+            }
         }
-        Ok(done)
+        if access.moves {
+            self.file_mut(id)?.position = position + (bytes / unit) as i64;
+        }
+        Ok(Status { bytes, ..Status::EMPTY })
     }
 
     /// Reads; in a replay, what was read before.
-    fn read_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
+    pub(super) fn read_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
         let mut here = None;
@@ -277,7 +402,10 @@ impl<L: Link> Mpi<L> {
         if let Some(split) = self.file(id)?.split {
             bail!(Io, "{}_begin was called and has no {}_end yet", split.kind, split.kind);
         }
-        let status = self.file_access(id, write, pointer, buffer)?;
+        let status = match pointer {
+            Pointer::Ordered | Pointer::Shared => self.file_access(id, write, pointer, buffer)?,
+            _ => self.file_access_all(id, write, pointer, buffer)?,
+        };
         self.file_mut(id)?.split = Some(Split { kind, status });
         Ok(())
     }

@@ -10,10 +10,12 @@ use crate::datatype::TypeId;
 use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::file::disk::{Disk, Open};
+use crate::file::represent::{Custom, NAME_MAX};
 use crate::file::view::{Representation, View};
 use crate::file::{File, FileId, Mode};
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
+use std::rc::Rc;
 
 /// Set in a recorded outcome that is the class of an error.
 const FAILED: u64 = 1 << 63;
@@ -314,16 +316,17 @@ impl<L: Link> Mpi<L> {
             }
             None => bail!(Arg, "MPI_DISPLACEMENT_CURRENT is for files in MPI_MODE_SEQUENTIAL only"),
         };
-        let view = View {
-            disp,
-            etype: self.types.committed(etype)?.clone(),
-            filetype: self.types.committed(filetype)?.clone(),
-            representation: Representation::of(representation)?,
-        };
+        let etype = self.types.committed(etype)?.clone();
+        let filetype = self.types.committed(filetype)?.clone();
+        let representation = self.representation(representation)?;
+        let mut scale = None;
+        if let Representation::Custom(custom) = &representation {
+            scale = Some(custom.sizes(&etype, &filetype)?);
+        }
+        let view = View { disp, etype, filetype, representation, scale };
         view.check()?;
         if let Some(info) = info {
-            let info = self.infos.get(info)?.clone();
-            self.file_mut(id)?.info = info;
+            self.file_set_info(id, info)?;
         }
         let file = self.file_mut(id)?;
         file.view = view;
@@ -331,12 +334,43 @@ impl<L: Link> Mpi<L> {
         self.set_shared(id, 0)
     }
 
+    fn representation(&self, name: &str) -> Result<Representation> {
+        if let Some(known) = Representation::predefined(name) {
+            return Ok(known);
+        }
+        match self.files.representations.iter().find(|custom| custom.name == name) {
+            Some(custom) => Ok(Representation::Custom(custom.clone())),
+            None => bail!(
+                UnsupportedDatarep,
+                "there is no data representation '{name}': use native, internal, external32 or one \
+                 of MPI_Register_datarep"
+            ),
+        }
+    }
+
+    /// `MPI_Register_datarep`
+    pub fn register_representation(&mut self, custom: Custom) -> Result<()> {
+        if custom.name.is_empty() || custom.name.len() >= NAME_MAX {
+            bail!(
+                Arg,
+                "the name of a data representation has {} bytes, must have 1 to {}",
+                custom.name.len(),
+                NAME_MAX - 1
+            );
+        }
+        if self.representation(&custom.name).is_ok() {
+            bail!(DupDatarep, "there is a data representation '{}' already", custom.name);
+        }
+        self.files.representations.push(Rc::new(custom));
+        Ok(())
+    }
+
     /// `MPI_File_get_view`: types that the program frees if they are derived.
-    pub fn file_get_view(&mut self, id: FileId) -> Result<(i64, TypeId, TypeId, &'static str)> {
+    pub fn file_get_view(&mut self, id: FileId) -> Result<(i64, TypeId, TypeId, String)> {
         let view = self.file(id)?.view.clone();
         let etype = self.types.insert(view.etype)?;
         let filetype = self.types.insert(view.filetype)?;
-        Ok((view.disp, etype, filetype, view.representation.name()))
+        Ok((view.disp, etype, filetype, view.representation.name().to_owned()))
     }
 
     /// The position of the end of the file.
@@ -438,14 +472,18 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_get_type_extent`
     pub fn file_get_type_extent(&self, id: FileId, datatype: TypeId) -> Result<i64> {
-        self.file(id)?;
-        Ok(self.types.get(datatype)?.extent())
+        let extent = self.types.get(datatype)?.extent();
+        Ok(self.file(id)?.view.extent_in_file(extent))
     }
 
-    /// `MPI_File_set_info`: hints are kept, none changes anything.
+    /// `MPI_File_set_info`: hints are kept beside those given before; `file::together` says which are
+    /// heeded.
     pub fn file_set_info(&mut self, id: FileId, info: InfoId) -> Result<()> {
         let info = self.infos.get(info)?.clone();
-        self.file_mut(id)?.info = info;
+        let file = self.file_mut(id)?;
+        for (key, value) in info.iter() {
+            file.info.set(key, value)?;
+        }
         Ok(())
     }
 

@@ -33,6 +33,7 @@ mod counters;
 mod epochs;
 mod fast;
 mod file_access;
+mod file_together;
 mod files;
 mod generalized;
 mod ids;

@@ -1,0 +1,231 @@
+/* Chapter 14: data representations of the program. A value of MPI_INT has six bytes in the file here: its
+ * number of bytes, the four in reverse, and their sum; doubles are stored as they are. The MPICH that this is
+ * compared with refuses conversion functions, so it runs what it can. */
+#include "../check.h"
+#include <unistd.h>
+
+enum { N = 100 };
+
+static char path[300];
+static int calls, state = 17;
+
+static int extent(MPI_Datatype type, MPI_Aint *bytes, void *extra)
+{
+    CHECK(extra == &state, "extent: another state");
+    *bytes = type == MPI_INT ? 6 : type == MPI_DOUBLE ? 8 : 1;
+    return MPI_SUCCESS;
+}
+
+static void to_file(unsigned char *out, int value)
+{
+    const unsigned char *bytes = (const unsigned char *)&value;
+    out[0] = 4;
+    out[5] = 0;
+    for (int i = 0; i < 4; i++) {
+        out[1 + i] = bytes[3 - i];
+        out[5] = (unsigned char)(out[5] + bytes[i]);
+    }
+}
+
+static int from_file(const unsigned char *in, int *value)
+{
+    unsigned char bytes[4], sum = 0;
+    for (int i = 0; i < 4; i++) {
+        bytes[3 - i] = in[1 + i];
+        sum = (unsigned char)(sum + in[1 + i]);
+    }
+    memcpy(value, bytes, 4);
+    return in[0] == 4 && in[5] == sum ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* Where value `index` of the tiled datatype lies: plain integers, or pairs with a hole behind. */
+static int *place(void *user, MPI_Datatype type, long long index)
+{
+    int bytes = 0;
+    MPI_Aint lb = 0, apart = 0;
+    MPI_Type_size(type, &bytes);
+    MPI_Type_get_extent(type, &lb, &apart);
+    long long each = bytes / 4;
+    return (int *)((char *)user + index / each * apart) + index % each;
+}
+
+static int reading(void *user, MPI_Datatype type, int count, void *file, MPI_Offset position, void *extra)
+{
+    CHECK(extra == &state, "read: another state");
+    calls++;
+    for (int i = 0; i < count; i++)
+        if (from_file((unsigned char *)file + 6 * i, place(user, type, position + i)) != MPI_SUCCESS)
+            return MPI_ERR_OTHER;
+    return MPI_SUCCESS;
+}
+
+static int writing(void *user, MPI_Datatype type, int count, void *file, MPI_Offset position, void *extra)
+{
+    CHECK(extra == &state, "write: another state");
+    calls++;
+    for (int i = 0; i < count; i++)
+        to_file((unsigned char *)file + 6 * i, *place(user, type, position + i));
+    return MPI_SUCCESS;
+}
+
+#ifdef FTMPI_VERSION
+static int reading_c(void *user, MPI_Datatype type, MPI_Count count, void *file, MPI_Offset position, void *extra)
+{
+    return reading(user, type, (int)count, file, position, extra);
+}
+
+static int writing_c(void *user, MPI_Datatype type, MPI_Count count, void *file, MPI_Offset position, void *extra)
+{
+    return writing(user, type, (int)count, file, position, extra);
+}
+
+static int class_of(int code)
+{
+    int class = 0;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static void converted(const char *name)
+{
+    MPI_File f;
+    MPI_Status st;
+    MPI_Datatype seen, pair, wide;
+    MPI_Offset size = 0, where = 0;
+    MPI_Aint far = 0;
+    int out[N], in[2 * N], many = 0;
+    char got[MPI_MAX_DATAREP_STRING] = "";
+    for (int i = 0; i < N; i++)
+        out[i] = 1000000 * check_rank + 70 * i;
+    /* Every n-th value is this rank's. */
+    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * check_size, &seen);
+    MPI_Type_commit(&seen);
+    MPI_File_open(check_comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+    EQUAL(MPI_File_set_view(f, 10 + 6 * check_rank, MPI_INT, seen, name, MPI_INFO_NULL), MPI_SUCCESS);
+    MPI_Offset disp;
+    MPI_Datatype e, v;
+    MPI_File_get_view(f, &disp, &e, &v, got);
+    EQUAL(strcmp(got, name), 0);
+    MPI_Type_free(&v);
+    MPI_File_get_type_extent(f, MPI_INT, &far);
+    EQUAL(far, 6);
+    MPI_File_get_byte_offset(f, 3, &where);
+    EQUAL(where, 10 + 6 * check_rank + 18 * check_size);
+    calls = 0;
+    EQUAL(MPI_File_write_all(f, out, N, MPI_INT, &st), MPI_SUCCESS);
+    CHECK(calls > 0, "the conversion was not called");
+    MPI_Get_count(&st, MPI_INT, &many);
+    EQUAL(many, N);
+    MPI_File_sync(f);
+    MPI_Barrier(check_comm);
+    MPI_File_sync(f);
+    MPI_File_get_size(f, &size);
+    EQUAL(size, 10 + 6 * N * check_size);
+    memset(in, 0, sizeof in);
+    EQUAL(MPI_File_read_at(f, 0, in, N, MPI_INT, &st), MPI_SUCCESS);
+    CHECK(!memcmp(in, out, sizeof out), "other values came back");
+    /* In pairs with a hole, from the second value on, and beyond the end. */
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_create_resized(pair, 0, 12, &wide);
+    MPI_Type_commit(&wide);
+    memset(in, 0, sizeof in);
+    EQUAL(MPI_File_read_at_all(f, 1, in, 3, wide, &st), MPI_SUCCESS);
+    EQUAL(in[0], out[1]);
+    EQUAL(in[1], out[2]);
+    EQUAL(in[2], 0);
+    EQUAL(in[3], out[3]);
+    EQUAL(in[7], out[6]);
+    MPI_File_read_at_all(f, N - 3, in, 10, MPI_INT, &st);
+    MPI_Get_count(&st, MPI_INT, &many);
+    EQUAL(many, 3);
+    EQUAL(in[2], out[N - 1]);
+    MPI_File_seek(f, 0, MPI_SEEK_END);
+    MPI_File_get_position(f, &where);
+    EQUAL(where, N);
+    /* The bytes themselves. */
+    MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    unsigned char bytes[6], want[6];
+    MPI_File_read_at(f, 10 + 6 * (check_size * 5 + check_rank), bytes, 6, MPI_BYTE, &st);
+    to_file(want, out[5]);
+    CHECK(!memcmp(bytes, want, 6), "other bytes in the file");
+    /* What its function does not like is an error of the access. */
+    MPI_Barrier(check_comm);
+    bytes[5]++;
+    MPI_File_write_at(f, 10 + 6 * (check_size * 5 + check_rank), bytes, 6, MPI_BYTE, &st);
+    MPI_File_sync(f);
+    MPI_Barrier(check_comm);
+    MPI_File_set_view(f, 10 + 6 * check_rank, MPI_INT, seen, name, MPI_INFO_NULL);
+    EQUAL(class_of(MPI_File_read_at(f, 5, in, 1, MPI_INT, &st)), MPI_ERR_CONVERSION);
+    /* Values of several types cannot be placed. */
+    MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE}, mixed;
+    int lengths[2] = {1, 1};
+    MPI_Aint places[2] = {0, 8};
+    MPI_Type_create_struct(2, lengths, places, types, &mixed);
+    MPI_Type_commit(&mixed);
+    EQUAL(class_of(MPI_File_set_view(f, 0, mixed, mixed, name, MPI_INFO_NULL)), MPI_ERR_UNSUPPORTED_DATAREP);
+    MPI_Barrier(check_comm);
+    MPI_File_close(&f);
+    MPI_Type_free(&mixed);
+    MPI_Type_free(&seen);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&wide);
+    if (check_rank == 0)
+        MPI_File_delete(path, MPI_INFO_NULL);
+    MPI_Barrier(check_comm);
+}
+
+static void refused(void)
+{
+    char name[MPI_MAX_DATAREP_STRING + 10];
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = 0;
+    EQUAL(class_of(MPI_Register_datarep("six", reading, writing, extent, &state)), MPI_ERR_DUP_DATAREP);
+    EQUAL(class_of(MPI_Register_datarep("native", reading, writing, extent, &state)), MPI_ERR_DUP_DATAREP);
+    EQUAL(class_of(MPI_Register_datarep(name, reading, writing, extent, &state)), MPI_ERR_ARG);
+    EQUAL(class_of(MPI_Register_datarep("none", reading, writing, NULL, &state)), MPI_ERR_ARG);
+    MPI_File f;
+    MPI_File_open(check_comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f);
+    EQUAL(class_of(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "vax", MPI_INFO_NULL)), MPI_ERR_UNSUPPORTED_DATAREP);
+    MPI_File_close(&f);
+}
+#endif
+
+static int plain_extent(MPI_Datatype type, MPI_Aint *bytes, void *extra)
+{
+    int size = 0;
+    (void)extra;
+    MPI_Type_size(type, &size);
+    *bytes = size;
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv, "representations");
+    long pid = (long)getpid();
+    MPI_Bcast(&pid, 1, MPI_LONG, 0, check_comm);
+    snprintf(path, sizeof path, "/tmp/ftmpi-representations-%ld", pid);
+    (void)reading;
+    (void)writing;
+    (void)extent;
+    /* Without functions: as in memory, under another name. */
+    EQUAL(MPI_Register_datarep("plain", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, plain_extent, NULL), MPI_SUCCESS);
+#ifdef FTMPI_VERSION
+    EQUAL(MPI_Register_datarep("six", reading, writing, extent, &state), MPI_SUCCESS);
+    EQUAL(MPI_Register_datarep_c("six of many", reading_c, writing_c, extent, &state), MPI_SUCCESS);
+    converted("six");
+    converted("six of many");
+    refused();
+    MPI_File f;
+    double half = 0.5, back = 0;
+    snprintf(path, sizeof path, "/tmp/ftmpi-representations-%ld-%d", pid, check_rank);
+    MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f);
+    EQUAL(MPI_File_set_view(f, 0, MPI_DOUBLE, MPI_DOUBLE, "plain", MPI_INFO_NULL), MPI_SUCCESS);
+    MPI_File_write(f, &half, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    MPI_File_read_at(f, 0, &back, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    CHECK(back == 0.5, "the plain representation");
+    MPI_File_close(&f);
+#endif
+    section("representations");
+    return check_end();
+}
