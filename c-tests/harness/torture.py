@@ -1,0 +1,97 @@
+"""Images of every kind of state, again and again: each program is killed at random moments and restored
+from its images until it has been often enough, and must compute on as if nothing had happened.
+
+A test counts only if the report shows so many restores from images. A rank that is killed before its first
+image begins anew, which counts for nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from . import build, reports
+from .core import TESTS, Outcome, Setting, problem_of, run, which
+
+KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted", "pipes", "signals",
+         "timers", "dlopen", "threads", "registers"]
+RANKS = 2
+# Of one pass; a step takes a millisecond or more.
+STEPS = 4000
+
+
+def restores(what: dict) -> int:
+    return sum(1 for failure in what["failures"] if failure["recovery"] and failure["image"])
+
+
+def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> None:
+    if not setting.ready():
+        return
+    user: list[str] = []
+    if as_user and os.geteuid() == 0:
+        if which("setpriv") is None:
+            setting.results.skip("torture: as an ordinary user", "there is no setpriv")
+            return
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    program, made = build.build(setting, TESTS / "torture" / "state.c")
+    if program is None:
+        setting.results.bad("torture", made.last_words())
+        return
+    for kind in kinds or KINDS:
+        one(setting, program, kind, wanted, user)
+
+
+def one(setting: Setting, program: Path, kind: str, wanted: int, user: list[str]) -> None:
+    test = f"torture: {kind}, {wanted} restores" + (", as an ordinary user" if user else "")
+    done, seconds, passes = 0, 0.0, 0
+    while done < wanted:
+        where = setting.fresh("run")
+        launcher = setting.launcher
+        if user:
+            program, launcher = lend(setting, program, where)
+        file = where / "report.json"
+        # Each failure takes its time, too: the more are wanted, the longer the pass.
+        steps = min(STEPS, 400 * (wanted - done) + 400)
+        command = [
+            *user, launcher, "-n", str(RANKS), "--ckpt-interval", "150ms", "--report", file,
+            "--max-restarts", "500", *setting.protocol_options(),
+            "--inject", f"kill:every=600ms,count={wanted - done},seed={setting.seed + passes}",
+            program, "--what", kind, "--steps", str(steps),
+        ]
+        outcome: Outcome = run(command, timeout=setting.timeout + 10 * wanted, cwd=where)
+        seconds += outcome.seconds
+        passes += 1
+        problem = problem_of(outcome, says=f"state {kind} on {RANKS}: ok")
+        what = None
+        if problem is None:
+            what, problem = reports.read(file)
+        if problem or what is None:
+            setting.results.bad(test, f"after {done} restores: {problem}")
+            return
+        more = restores(what)
+        if more == 0 and passes > 5:
+            setting.results.bad(test, f"no restore from an image in pass {passes}")
+            return
+        done += more
+    setting.results.check(test, None, f"{done} restores, {passes} passes, {seconds:.1f} s")
+
+
+def lend(setting: Setting, program: Path, where: Path) -> tuple[Path, Path]:
+    """What an ordinary user may run and write: a copy of the installation where everybody can reach it."""
+    copy = setting.work / "lent"
+    if not copy.exists():
+        shutil.copytree(setting.dist, copy / "dist", symlinks=True)
+        for path in [copy, *copy.rglob("*")]:
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | stat.S_IRGRP | stat.S_IROTH
+                           | (0o111 if path.is_dir() or path.stat().st_mode & 0o100 else 0))
+    lent = copy / program.name
+    if not lent.exists():
+        shutil.copy2(program, lent)
+        # The wrappers note where the library is; the launcher's own comes first.
+        lent.chmod(0o755)
+    for folder in [setting.work, where]:
+        folder.chmod(0o755)
+    os.chown(where, 65534, 65534)
+    return lent, copy / "dist" / "bin" / "ftmpiexec"
