@@ -84,7 +84,7 @@ impl<L: Link> Mpi<L> {
 
     /// Brings to each node what `fill` writes for it; returns what this process got as a node, and from
     /// whom how much.
-    fn to_nodes(
+    fn bring_to_nodes(
         &mut self,
         comm: CommId,
         plan: &Plan,
@@ -145,7 +145,7 @@ impl<L: Link> Mpi<L> {
         let course = Course::new(&staged.runs);
         let mut outcome = Ok(());
         for round in 0..plan.rounds() {
-            let (came, due) = self.to_nodes(comm, plan, me, |node, out| {
+            let (came, due) = self.bring_to_nodes(comm, plan, me, |node, out| {
                 let window = plan.window(node, round);
                 let mut parts = course.within(window).peekable();
                 if parts.peek().is_none() {
@@ -214,7 +214,7 @@ impl<L: Link> Mpi<L> {
         let mut outcome = Ok(());
         for round in 0..plan.rounds() {
             let mut wanted = vec![0; plan.nodes];
-            let (came, due) = self.to_nodes(comm, plan, me, |node, out| {
+            let (came, due) = self.bring_to_nodes(comm, plan, me, |node, out| {
                 let mut parts = course.within(plan.window(node, round)).peekable();
                 if parts.peek().is_some() {
                     describe(parts.inspect(|part| wanted[node] += part.len), out);
