@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -52,6 +52,12 @@ pub struct CaptureRequest {
     pub reserved: c_int,
     /// The image's number; told again in the restored process.
     pub image_no: u64,
+    /// Private anonymous memory whose contents are of no use, as pairs of begin and end on page
+    /// boundaries: it is zero in the restored process, and as soon as the image child runs this
+    /// process need not copy its pages when it writes them. May be null if `useless_len` is 0.
+    pub useless: *const [u64; 2],
+    /// How many pairs.
+    pub useless_len: usize,
 }
 
 /// What `capture` tells.

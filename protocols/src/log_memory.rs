@@ -5,15 +5,22 @@
 //! before it go), so there is nothing to be gained from free lists of single blocks, while slabs keep
 //! neighbours together, waste nothing to size classes, and touch fresh pages, whose first touch costs
 //! many times the copy into them, only as long as the log grows: the slab that was emptied last is
-//! filled next. Large slabs are meant to lie on huge pages; that is the business of the allocator.
+//! filled next, and as much is kept as was held at most since the image before the last one. Large
+//! slabs are meant to lie on huge pages; that is the business of the allocator. What is in empty slabs
+//! is of no interest to anybody, an image least of all ([`LogMemory::spare`]).
 
 /// Size of the first slab; each new one is twice as large, up to [`SLAB_MAX`].
 const SLAB_MIN: usize = 64 << 10;
-const SLAB_MAX: usize = 4 << 20;
+/// Up to here slabs double with every new one; above, only when this is little of all there is.
+const SLAB_USUAL: usize = 4 << 20;
+const SLAB_MAX: usize = 32 << 20;
+const SLAB_SHARE: usize = 16;
+/// A longer block gets a slab of its own, unless a spare one is there that holds it.
+const OWN_MIN: usize = SLAB_USUAL / 4;
 /// Blocks begin on cache lines.
 const ALIGN: usize = 64;
-/// Bytes in empty slabs that are kept for reuse: as much as is held, and this much at least.
-const SPARE_MIN: usize = 16 << 20;
+/// Bytes in slabs that are kept at least.
+const KEPT_MIN: usize = 16 << 20;
 const NO_SLAB: u32 = u32::MAX;
 
 /// A place in the log memory.
@@ -55,12 +62,15 @@ pub struct LogMemory {
     current: u32,
     /// Empty slabs, the warmest last.
     spare: Vec<u32>,
-    spare_bytes: usize,
+    /// Bytes of all slabs.
+    reserved: usize,
     /// Places in `slabs` without memory.
     vacant: Vec<u32>,
     next_size: usize,
     held: u64,
     peak: u64,
+    /// The most that was held since the last image, and between it and the one before.
+    highest: [u64; 2],
 }
 
 impl Default for LogMemory {
@@ -69,11 +79,12 @@ impl Default for LogMemory {
             slabs: Vec::new(),
             current: NO_SLAB,
             spare: Vec::new(),
-            spare_bytes: 0,
+            reserved: 0,
             vacant: Vec::new(),
             next_size: SLAB_MIN,
             held: 0,
             peak: 0,
+            highest: [0; 2],
         }
     }
 }
@@ -101,44 +112,67 @@ impl LogMemory {
 
     #[cold]
     fn take_elsewhere(&mut self, len: usize) -> Block {
-        if len > SLAB_MAX / 4 {
-            // A slab of its own; the current one goes on being filled.
+        self.note_height();
+        let slab = if len > OWN_MIN {
             let size = len.next_multiple_of(1 << 20);
-            let slab = self.empty_slab(size, size + size / 2);
-            let s = &mut self.slabs[slab as usize];
-            (s.used, s.live) = (s.memory.len(), 1);
-            return Block { slab, offset: 0, len };
-        }
-        let old = self.current;
-        self.current = NO_SLAB;
+            let fits = self.take_spare(size, size + size / 2);
+            match fits.or_else(|| self.take_spare(len, usize::MAX)) {
+                Some(slab) if self.size_of(slab) > size + size / 2 => self.fill_next(slab),
+                fits => {
+                    // A slab of its own; the current one goes on being filled.
+                    let slab = fits.unwrap_or_else(|| self.fresh(size));
+                    let s = &mut self.slabs[slab as usize];
+                    (s.used, s.live) = (s.memory.len(), 1);
+                    return Block { slab, offset: 0, len };
+                }
+            }
+        } else {
+            let slab = self.take_spare(len, usize::MAX).unwrap_or_else(|| {
+                let size = self.usual_size(len);
+                self.fresh(size)
+            });
+            self.fill_next(slab)
+        };
+        let s = &mut self.slabs[slab as usize];
+        s.used = len.next_multiple_of(ALIGN).min(s.memory.len());
+        s.live = 1;
+        Block { slab, offset: 0, len }
+    }
+
+    fn size_of(&self, slab: u32) -> usize {
+        self.slabs[slab as usize].memory.len()
+    }
+
+    /// Makes an empty slab the one that is filled.
+    fn fill_next(&mut self, slab: u32) -> u32 {
+        let old = std::mem::replace(&mut self.current, slab);
         if self.slabs.get(old as usize).is_some_and(|slab| slab.live == 0) {
             self.retire(old);
         }
-        self.current = self.empty_slab(len, SLAB_MAX);
-        let slab = &mut self.slabs[self.current as usize];
-        slab.used = len.next_multiple_of(ALIGN).min(slab.memory.len());
-        slab.live = 1;
-        Block { slab: self.current, offset: 0, len }
+        slab
     }
 
-    /// An empty slab of at least `least` bytes; a spare one only up to `most`.
-    fn empty_slab(&mut self, least: usize, most: usize) -> u32 {
-        let fits = |&&slab: &&u32| (least..=most).contains(&self.slabs[slab as usize].memory.len());
-        if let Some(&slab) = self.spare.iter().rev().find(fits) {
-            self.spare.retain(|&other| other != slab);
-            self.spare_bytes -= self.slabs[slab as usize].memory.len();
-            return slab;
+    /// The warmest spare slab of `least` to `most` bytes.
+    fn take_spare(&mut self, least: usize, most: usize) -> Option<u32> {
+        let fits = |&slab: &u32| (least..=most).contains(&self.size_of(slab));
+        let at = self.spare.iter().rposition(fits)?;
+        Some(self.spare.remove(at))
+    }
+
+    /// How large the next slab for short blocks is to be.
+    fn usual_size(&mut self, len: usize) -> usize {
+        while self.next_size < len {
+            self.next_size *= 2;
         }
-        let size = if least > SLAB_MAX / 4 {
-            least
-        } else {
-            while self.next_size < least {
-                self.next_size *= 2;
-            }
-            let size = self.next_size;
+        let size = self.next_size;
+        if size < SLAB_USUAL || self.reserved / SLAB_SHARE >= size {
             self.next_size = (size * 2).min(SLAB_MAX);
-            size
-        };
+        }
+        size
+    }
+
+    fn fresh(&mut self, size: usize) -> u32 {
+        self.reserved += size;
         let fresh = Slab { memory: vec![0; size].into_boxed_slice(), used: 0, live: 0 };
         match self.vacant.pop() {
             Some(slab) => {
@@ -155,19 +189,51 @@ impl LogMemory {
     /// A slab is empty: kept for reuse, or given back if there is plenty.
     #[cold]
     fn retire(&mut self, slab: u32) {
-        let s = &mut self.slabs[slab as usize];
-        s.used = 0;
-        if self.spare_bytes + s.memory.len() > SPARE_MIN.max(self.held as usize) {
-            s.memory = Box::default();
-            self.vacant.push(slab);
+        self.slabs[slab as usize].used = 0;
+        if self.reserved > self.kept() {
+            self.give_back(slab);
         } else {
-            self.spare_bytes += s.memory.len();
             self.spare.push(slab);
         }
     }
 
+    fn give_back(&mut self, slab: u32) {
+        let memory = std::mem::take(&mut self.slabs[slab as usize].memory);
+        self.reserved -= memory.len();
+        self.vacant.push(slab);
+    }
+
+    /// Bytes of slabs that are not too many.
+    fn kept(&self) -> usize {
+        // What is held does not fill its slabs to the last byte.
+        let highest = self.highest[0].max(self.highest[1]) as usize;
+        KEPT_MIN.max(highest + highest / 8)
+    }
+
+    fn note_height(&mut self) {
+        self.highest[0] = self.highest[0].max(self.held);
+    }
+
+    /// An image of this rank is to be taken: what was held before the last one counts no more.
+    pub fn image_comes(&mut self) {
+        self.note_height();
+        self.highest = [self.held, self.highest[0]];
+        while self.reserved > self.kept() && !self.spare.is_empty() {
+            // The one that was not used for the longest time.
+            let coldest = self.spare.remove(0);
+            self.give_back(coldest);
+        }
+    }
+
+    /// The memory of empty slabs: whatever is there now may be something else, such as zero, when
+    /// they are filled next.
+    pub fn spare(&self) -> impl Iterator<Item = &[u8]> {
+        self.spare.iter().map(|&slab| &*self.slabs[slab as usize].memory)
+    }
+
     /// Gives a place back.
     pub fn give(&mut self, block: Block) {
+        self.note_height();
         self.held -= block.len as u64;
         let Some(slab) = self.slabs.get_mut(block.slab as usize) else { return };
         slab.live -= 1;
@@ -219,7 +285,7 @@ impl LogMemory {
     /// Bytes of all slabs.
     #[must_use]
     pub fn reserved(&self) -> usize {
-        self.slabs.iter().map(|slab| slab.memory.len()).sum()
+        self.reserved
     }
 }
 
@@ -257,7 +323,50 @@ mod tests {
         }
         held.drain(..).for_each(|(block, _)| memory.give(block));
         assert_eq!(memory.held(), 0);
-        assert!(memory.reserved() <= SPARE_MIN + 2 * SLAB_MAX, "{}", memory.reserved());
+        let sum = |memory: &LogMemory| memory.slabs.iter().map(|s| s.memory.len()).sum::<usize>();
+        assert_eq!(memory.reserved(), sum(&memory));
+        // What was held at most is kept until the second image from then.
+        assert!(memory.reserved() <= memory.kept() + SLAB_MAX, "{}", memory.reserved());
+        memory.image_comes();
+        assert_eq!(memory.highest, [0, memory.peak()]);
+        memory.image_comes();
+        assert!(memory.reserved() <= KEPT_MIN.max(SLAB_MAX), "{}", memory.reserved());
+        assert_eq!(memory.reserved(), sum(&memory));
+    }
+
+    /// Periods of the same traffic between images, cut at the second image: after the first few
+    /// hardly any memory is touched that was not touched before, whatever the sizes of the messages.
+    #[test]
+    fn periods_of_the_same_traffic_need_no_fresh_memory() {
+        for sizes in [&[100usize, 5000][..], &[40_000], &[3_000_000], &[900_000, 1_100_000, 64]] {
+            let mut memory = LogMemory::default();
+            let mut periods = VecDeque::new();
+            let mut settled = 0;
+            for period in 0..12 {
+                let mut blocks = Vec::new();
+                let mut sent = 0;
+                while sent < 100 << 20 {
+                    for &len in sizes {
+                        blocks.push(memory.take(len));
+                        sent += len;
+                    }
+                }
+                periods.push_back(blocks);
+                memory.image_comes();
+                if periods.len() > 2 {
+                    periods.pop_front().unwrap().into_iter().for_each(|block| memory.give(block));
+                }
+                match period {
+                    0..6 => settled = memory.reserved(),
+                    _ => {
+                        let other = memory.reserved().abs_diff(settled);
+                        assert!(other <= settled / 16, "{sizes:?} in period {period}: {other}");
+                    }
+                }
+            }
+            assert!(memory.spare().map(<[u8]>::len).sum::<usize>() >= 80 << 20);
+            assert!(memory.reserved() < 500 << 20, "{}", memory.reserved());
+        }
     }
 
     #[test]

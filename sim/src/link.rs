@@ -290,7 +290,7 @@ impl Link for SimLink {
         with(|world| world.image_due(self.me))
     }
 
-    fn capture(&mut self, _image: ImageNo) -> Captured {
+    fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
         if with(|world| world.refuses_image()) {
             with(|world| world.refuse_image(self.me));
             return Captured::Refused;

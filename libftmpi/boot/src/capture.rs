@@ -119,6 +119,7 @@ unsafe fn put(line: &[u8], text: *mut c_char, len: usize) {
 struct Job {
     fd: i32,
     image_no: u64,
+    useless: Useless,
     resume: [u64; 2],
     /// 0: only ask whether it could be done.
     take: u32,
@@ -126,10 +127,29 @@ struct Job {
     child: i32,
 }
 
+/// The list of memory whose contents are of no use (boot_abi).
+#[derive(Clone, Copy)]
+struct Useless {
+    pairs: *const [u64; 2],
+    len: usize,
+}
+
+impl Useless {
+    const NONE: Self = Self { pairs: core::ptr::null(), len: 0 };
+
+    fn pairs(&self) -> &[[u64; 2]] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: valid over the call of `capture`, and in the child's copy for ever.
+        unsafe { core::slice::from_raw_parts(self.pairs, self.len) }
+    }
+}
+
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::capture`].
 ///
 /// # Safety
-/// Both pointers are valid.
+/// Both pointers are valid, and so is the list of useless memory, of which nobody wants the contents.
 pub unsafe extern "C" fn capture(
     request: *const CaptureRequest,
     out: *mut CaptureOutcome,
@@ -148,6 +168,7 @@ pub unsafe extern "C" fn capture(
     let mut job = Job {
         fd: asked.fd,
         image_no: asked.image_no,
+        useless: Useless { pairs: asked.useless, len: asked.useless_len },
         resume: [0; 2],
         take: 1,
         estimate: 0,
@@ -207,7 +228,15 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         return errno;
     }
     let mask = sys::set_signal_mask(!0);
-    let mut job = Job { fd: -1, image_no: 0, resume: [0; 2], take: 0, estimate: 0, child: 0 };
+    let mut job = Job {
+        fd: -1,
+        image_no: 0,
+        useless: Useless::NONE,
+        resume: [0; 2],
+        take: 0,
+        estimate: 0,
+        child: 0,
+    };
     // SAFETY: as in `capture`.
     let result =
         unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
@@ -340,6 +369,11 @@ fn make_child(hole: &Hole, job: &mut Job, look: Look, copies: &mut Copies) -> Re
     // SAFETY: the child goes on here, on its copy of this stack, and never returns.
     let child = unsafe { sys::call!(libc::SYS_clone, 0, 0, 0, 0, 0) };
     if child == Ok(0) {
+        for [begin, end] in job.useless.pairs() {
+            // First of all: while we share these pages, our parent copies what it writes of them.
+            // SAFETY: the contents are nobody's (see `capture`), and this is a copy.
+            unsafe { sys::forget(*begin as usize, (end - begin) as usize) };
+        }
         child::run(hole, job.fd, parent, look.strings, &look.survey);
     }
     let child = child.map_err(|errno| {

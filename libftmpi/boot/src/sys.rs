@@ -232,6 +232,15 @@ pub unsafe fn unmap(address: usize, len: usize) -> Result<(), Errno> {
     unsafe { call!(libc::SYS_munmap, address, len) }.map(|_| ())
 }
 
+/// The contents go; the memory stays. Where the kernel refuses, they stay, too.
+///
+/// # Safety
+/// What lies there is lost.
+pub unsafe fn forget(address: usize, len: usize) {
+    // SAFETY: by the caller.
+    let _ = unsafe { call!(libc::SYS_madvise, address, len, libc::MADV_DONTNEED) };
+}
+
 /// # Safety
 /// Code may rely on the old protection.
 pub unsafe fn protect(address: usize, len: usize, prot: i32) -> Result<(), Errno> {

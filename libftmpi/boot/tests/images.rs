@@ -359,6 +359,26 @@ fn large_images() {
 }
 
 #[test]
+fn useless_memory_stays_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("useless.c", folder.path(), &[]), &[]);
+    let mut life = job.start(0, None);
+    life.report(LONG).unwrap();
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    assert!(image.len() < 16 << 20, "{} bytes", image.len());
+    // It looks through its memory meanwhile.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    life.kill();
+    life.end(LONG);
+    let life = job.start(1, Some(&image));
+    assert_eq!(life.report(LONG).unwrap().result, 1);
+    let end = life.end(LONG);
+    assert_eq!(end.code, Some(3), "{end:?}");
+}
+
+#[test]
 fn streams_and_logs_come_back() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let program = compile("streams.c", folder.path(), &[]);

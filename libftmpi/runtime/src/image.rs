@@ -9,7 +9,12 @@ use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation};
 
 /// Takes the image that is due. Returns twice: in this life, and in each one that the image begins.
-pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
+/// The contents of `useless` are not wanted in it.
+pub(crate) fn capture(
+    world: &mut World,
+    image: ImageNo,
+    useless: &mut dyn Iterator<Item = &[u8]>,
+) -> Captured {
     let Some((_, fd)) = world.image_due.take() else { return Captured::Refused };
     let Some(boot) = world.boot else {
         close(fd);
@@ -26,9 +31,17 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
         world.status.stream_position(2, word::STDERR_BUSY, word::STDERR_READ, false),
     ];
     let consumed = world.status.stream_position(0, word::STDIN_BUSY, word::STDIN_FED, true);
-    let request = CaptureRequest { fd, reserved: 0, image_no: image.0 };
+    let useless: Vec<_> = useless.filter_map(pages_of).collect();
+    let request = CaptureRequest {
+        fd,
+        reserved: 0,
+        image_no: image.0,
+        useless: useless.as_ptr(),
+        useless_len: useless.len(),
+    };
     let mut outcome = CaptureOutcome::default();
-    // SAFETY: both structures live over the call; we are the one thread in the engine, outside of
+    // SAFETY: both structures and the list live over the call, what it names is lent to us as memory
+    // without contents (`Link::capture`); we are the one thread in the engine, outside of
     // any half-done change.
     let result = unsafe { (boot.0.capture)(&request, &mut outcome) };
     match result {
@@ -61,4 +74,12 @@ pub(crate) fn capture(world: &mut World, image: ImageNo) -> Captured {
             Captured::Refused
         }
     }
+}
+
+/// The whole pages within a piece of memory, if it is long enough to be worth it.
+fn pages_of(piece: &[u8]) -> Option<[u64; 2]> {
+    const PAGE: usize = 4096;
+    let begin = piece.as_ptr().addr().next_multiple_of(PAGE);
+    let end = (piece.as_ptr().addr() + piece.len()) / PAGE * PAGE;
+    (piece.len() >= 1 << 16 && begin < end).then_some([begin as u64, end as u64])
 }

@@ -656,7 +656,11 @@ impl Link for World {
         self.tell(FromRank::Settled);
     }
 
-    fn capture(&mut self, image: ImageNo) -> ftmpi_core::engine::Captured {
-        crate::image::capture(self, image)
+    fn capture(
+        &mut self,
+        image: ImageNo,
+        useless: &mut dyn Iterator<Item = &[u8]>,
+    ) -> ftmpi_core::engine::Captured {
+        crate::image::capture(self, image, useless)
     }
 }

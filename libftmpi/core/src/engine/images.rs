@@ -64,7 +64,9 @@ impl<L: Link> Engine<L> {
             }
         }
         self.image_taken(image);
-        match self.link.capture(image) {
+        self.state.memory.image_comes();
+        let captured = self.link.capture(image, &mut self.state.memory.spare());
+        match captured {
             Captured::Running => {}
             Captured::Refused => self.image_lost(image),
             Captured::Restored(incarnations) => {

@@ -155,8 +155,9 @@ pub trait Link {
     }
     /// It is.
     fn settled(&mut self) {}
-    /// Takes the image that is due; returns once more in every life that begins from it.
-    fn capture(&mut self, _image: ImageNo) -> Captured {
+    /// Takes the image that is due; returns once more in every life that begins from it. The
+    /// contents of `useless` memory are of no interest: that life may find zeros there.
+    fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
         Captured::Refused
     }
     /// The image that is due will not be taken.
