@@ -34,7 +34,8 @@ stub() { # NAME TARGET
     fi
 }
 
-for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoint-server ftmpi-ckpt; do
+for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoint-server ftmpi-checkpoint-scheduler \
+    ftmpi-ckpt; do
     put "$target/$program" "$dist/bin/$program" 755
 done
 put "$target/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755

@@ -456,6 +456,11 @@ def servers(setting: Setting) -> None:
                    [f"kill:server={server},at=2s"], 0)
             simple(setting, f"{server} killed, then a rank, under {program}", program,
                    [f"kill:server={server},at=2s", "kill:rank=1,at=4s"], 1)
+    simple(setting, "checkpoint-scheduler killed again and again, then a rank", "master_worker",
+           ["kill:server=checkpoint-scheduler,every=700ms,count=4", "kill:rank=1,at=4s"], 1,
+           also=lambda report: None if report["checkpoints"]["ordered"] >= 2
+           and report["servers_restarted"] >= 2 and report["failures"][0]["image"]
+           else f"images came too seldom, or not by order: {report['checkpoints']}")
     # Every message waits for the logger: few rounds are enough.
     simple(setting, "a slow event logger", "probe_loop",
            ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5)

@@ -15,12 +15,17 @@
 //!
 //! What a rank has received since its last image is what the others' logs hold for it, so `payload`
 //! needs no more than that one counter of each rank.
+//!
+//! The machine runs in `ftmpi-checkpoint-scheduler`; [`beside`] is both ends of that connection.
+
+pub mod beside;
 
 use ftmpi_wire::Rank;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Who is next, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Policy {
     /// Every rank on its own.
     #[default]
@@ -43,7 +48,7 @@ impl Policy {
 }
 
 /// Settings of the scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// From the end of one image's transfer to the beginning of the next (seconds of wall clock).
     pub interval: Duration,
@@ -54,7 +59,7 @@ pub struct Settings {
 }
 
 /// The scheduler.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduler {
     settings: Settings,
     due: Vec<Duration>,
@@ -120,9 +125,15 @@ impl Scheduler {
             ranks.truncate(self.settings.at_once_max.saturating_sub(busy));
         }
         for rank in &ranks {
-            self.under_way[rank.index()] = Some(now);
+            self.begun(now, *rank);
         }
         ranks
+    }
+
+    /// An image of this rank is under way.
+    fn begun(&mut self, now: Duration, rank: Rank) {
+        self.under_way[rank.index()] = Some(now);
+        self.last = rank;
     }
 
     fn choose(&mut self, now: Duration, busy: usize, ranks: &[Rank]) -> Option<Rank> {
@@ -147,7 +158,6 @@ impl Scheduler {
                 after.unwrap_or(ranks[0])
             }
         };
-        self.last = chosen;
         Some(chosen)
     }
 
@@ -245,6 +255,7 @@ impl Scheduler {
     pub fn hasten_one(&mut self, now: Duration, rank: Rank) {
         let due = &mut self.due[rank.index()];
         *due = now.min(*due);
+        self.choice_due = now.min(self.choice_due);
     }
 
     /// Whether an image of this rank is under way.

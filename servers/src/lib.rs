@@ -1,4 +1,4 @@
-//! Event logger, channel memory and checkpoint server: Tokio shells around the machines in `ftmpi_protocols`.
+//! Event logger, channel memory, checkpoint server and checkpoint scheduler: Tokio shells around the machines in `ftmpi_protocols`.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -7,8 +7,9 @@
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
 //! | [`channel_memory`], [`memory_store`] | the channel memory, which is an event logger as well, and its files |
 //! | [`image_store`] | the checkpoint server and its files |
+//! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
 //! | [`note`] | what an image's container says beside the image |
-//! | [`shell`] | what both servers have in common |
+//! | [`shell`] | what all servers have in common |
 //! | [`net`] | socket settings |
 
 pub mod channel_memory;
@@ -24,4 +25,5 @@ pub mod memory_store;
 pub mod metrics;
 pub mod net;
 pub mod note;
+pub mod scheduler;
 pub mod shell;

@@ -1,4 +1,4 @@
-//! What both servers have in common: options, the private directory, the announcement, signals.
+//! What all servers have in common: options, the private directory, the announcement, signals.
 //!
 //! A server is ready when its first line is written: `listening on ADDRESS`, to standard output or
 //! to the descriptor that was named. Everything else that it says goes to standard error, one line
@@ -21,9 +21,6 @@ pub struct ServerArgs {
     /// Address to listen on; port 0 takes a free one, which the first line of output tells.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
-    /// Private directory for what is stored; made if it is not there, found again after a restart.
-    #[arg(long, value_name = "DIRECTORY")]
-    pub dir: PathBuf,
     /// File with the job's key (64 hexadecimal digits, mode 0600); without it, the variable
     /// FTMPI_KEY.
     #[arg(long, value_name = "FILE")]

@@ -5,7 +5,7 @@ use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate; both sides must agree.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;
@@ -44,6 +44,8 @@ pub enum Purpose {
     Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
+    /// To a checkpoint scheduler: the launcher tells what happens and hears what is due.
+    Schedule,
     /// To a channel memory: frames for one rank follow, and, if that is the caller itself, all that
     /// was sent to it comes back.
     Memory {

@@ -51,6 +51,7 @@ ranks of one cluster, all others go on
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
   kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=channel-memory,at=2s ·
+  kill:server=checkpoint-scheduler,every=1s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
 Points: init, log-sent, log-acknowledged, ring-read, rendezvous, wave, image, replay (it begins),
 replay-step (an answer is repeated), finalize-begin, finalize, finalize-end, exit

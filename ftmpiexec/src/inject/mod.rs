@@ -62,6 +62,8 @@ pub enum ServerKind {
     EventLogger,
     /// Checkpoint server.
     CheckpointServer,
+    /// Checkpoint scheduler.
+    CheckpointScheduler,
     /// Channel memory, which also is the event logger of its ranks.
     ChannelMemory,
 }
@@ -72,6 +74,7 @@ impl ServerKind {
         match self {
             Self::EventLogger => "event-logger",
             Self::CheckpointServer => "checkpoint-server",
+            Self::CheckpointScheduler => "checkpoint-scheduler",
             Self::ChannelMemory => "channel-memory",
         }
     }
@@ -196,11 +199,12 @@ impl Fault {
                             let kind = match name {
                                 "event-logger" => ServerKind::EventLogger,
                                 "checkpoint-server" => ServerKind::CheckpointServer,
+                                "checkpoint-scheduler" => ServerKind::CheckpointScheduler,
                                 "channel-memory" => ServerKind::ChannelMemory,
                                 _ => {
                                     return Err(wrong(
-                                        "servers are event-logger, checkpoint-server and \
-                                         channel-memory",
+                                        "servers are event-logger, checkpoint-server, \
+                                         checkpoint-scheduler and channel-memory",
                                     ));
                                 }
                             };

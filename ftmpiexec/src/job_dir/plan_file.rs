@@ -103,6 +103,7 @@ impl Saved {
                     machine.event_logger.is_some()
                 }
                 ServerKind::CheckpointServer => machine.checkpoint_server.is_some(),
+                ServerKind::CheckpointScheduler => false,
             });
             let hosts: Vec<String> = named.map(|machine| machine.name.clone()).collect();
             let servers: Vec<&mut SavedServer> =

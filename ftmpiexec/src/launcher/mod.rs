@@ -10,13 +10,14 @@ mod control;
 mod faults;
 mod input;
 mod past;
+mod scheduling;
 mod servers;
 mod settings;
 mod signals;
 
 use crate::agent::started_at;
 use crate::cli::Plan;
-use crate::inject::FaultClock;
+use crate::inject::{FaultClock, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
@@ -68,6 +69,8 @@ enum Event {
     Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
     /// The servers told what an earlier run had stored.
     Past(Result<Vec<past::Found>, String>),
+    /// From the connection with this number to the checkpoint scheduler.
+    Scheduler { number: u64, news: scheduling::News },
     /// Standard input; empty at its end.
     Input(Vec<u8>),
     /// Somebody asks for images now.
@@ -92,6 +95,7 @@ struct Launcher {
     dispatcher: Dispatcher,
     agents: Vec<AgentState>,
     servers: Servers,
+    scheduling: scheduling::Link,
     job_dir: Option<JobDir>,
     /// What a later launcher must know.
     saved: Saved,
@@ -175,6 +179,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         dispatcher: Dispatcher::new(settings::dispatcher_settings(&plan)),
         agents,
         servers,
+        scheduling: scheduling::Link::default(),
         recorder: Recorder::new(&plan),
         input: StandardInput::new(job_dir.as_ref(), input_ended, events.clone())?,
         printed,
@@ -278,6 +283,7 @@ impl Launcher {
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
+                Command::Schedule(word) => self.scheduling.say(word),
                 Command::TakeImage { rank, incarnation, image, keep } => {
                     self.tell(rank, incarnation, Telling::TakeImage { image, keep });
                 }
@@ -335,7 +341,11 @@ impl Launcher {
             Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
             Event::AgentLate { host, launch } => self.agent_late(host, launch),
             Event::ServerUp { index, launch, address } => {
-                self.servers.is_up(index, launch, address);
+                if self.servers.is_up(index, launch, address)
+                    == Some(ServerKind::CheckpointScheduler)
+                {
+                    self.scheduler_listens(address);
+                }
                 self.carry_out();
                 self.send_servers();
             }
@@ -343,6 +353,7 @@ impl Launcher {
             Event::ServerAgain { index } => {
                 self.servers.start(index, &self.key, &self.events);
             }
+            Event::Scheduler { number, news } => self.scheduler_says(number, news),
             Event::Past(past) => self.past_is_known(past),
             Event::ImagesWanted(tell) => self.images_wanted(tell),
             Event::StateWanted(question) => {

@@ -1,4 +1,4 @@
-//! Event loggers and checkpoint servers: processes of their own, started before the ranks, started
+//! Event loggers, checkpoint servers, the checkpoint scheduler: processes of their own, started before the ranks, started
 //! again on the same address and directory when they die.
 
 use super::agents::shell_word;
@@ -110,6 +110,7 @@ impl Servers {
                 ),
                 (ServerKind::ChannelMemory, plan.protocol.uses_memory()),
                 (ServerKind::CheckpointServer, images),
+                (ServerKind::CheckpointScheduler, images),
             ];
             let before = plan.continued.as_ref().map_or(&[][..], |past| &past.saved.servers);
             for (kind, wanted) in wanted {
@@ -192,21 +193,18 @@ impl Servers {
             ServerKind::EventLogger => "ftmpi-event-logger",
             ServerKind::CheckpointServer => "ftmpi-checkpoint-server",
             ServerKind::ChannelMemory => "ftmpi-channel-memory",
+            ServerKind::CheckpointScheduler => "ftmpi-checkpoint-scheduler",
         };
-        let listen = server.address.map_or_else(
-            || if self.listen_everywhere { "0.0.0.0:0".into() } else { "127.0.0.1:0".to_owned() },
-            |address| {
-                let ip = if self.listen_everywhere { [0, 0, 0, 0] } else { [127, 0, 0, 1] };
-                SocketAddr::from((ip, address.port())).to_string()
-            },
-        );
-        let mut arguments = vec![
-            "--listen".to_owned(),
-            listen,
-            "--dir".to_owned(),
-            server.directory.display().to_string(),
-        ];
-        if server.kind != ServerKind::CheckpointServer
+        let stores = server.kind != ServerKind::CheckpointScheduler;
+        let everywhere = self.listen_everywhere && stores;
+        let ip = if everywhere { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+        let port = server.address.map_or(0, |address| address.port());
+        let listen = SocketAddr::from((ip, port)).to_string();
+        let mut arguments = vec!["--listen".to_owned(), listen];
+        if stores {
+            arguments.extend(["--dir".to_owned(), server.directory.display().to_string()]);
+        }
+        if matches!(server.kind, ServerKind::EventLogger | ServerKind::ChannelMemory)
             && let Some(delay) = self.logger_delay
         {
             arguments.extend(["--delay".to_owned(), format!("{}ms", delay.as_millis())]);
@@ -255,10 +253,16 @@ impl Servers {
     }
 
     /// A server told where it listens.
-    pub fn is_up(&mut self, index: usize, launch: u64, mut address: SocketAddr) {
+    /// Its kind, unless it is one that was given up.
+    pub fn is_up(
+        &mut self,
+        index: usize,
+        launch: u64,
+        mut address: SocketAddr,
+    ) -> Option<ServerKind> {
         let server = &mut self.servers[index];
         if server.launch != launch {
-            return;
+            return None;
         }
         if let Some(host) = &server.host
             && address.ip().is_unspecified()
@@ -270,6 +274,7 @@ impl Servers {
         }
         server.address = Some(address);
         server.up = true;
+        Some(server.kind)
     }
 
     /// Whether every server listens.
@@ -390,8 +395,8 @@ impl Servers {
         Some(Ok(Again::After(RESTART_PAUSE * server.failures)))
     }
 
-    fn name(&self, index: usize) -> &'static str {
-        self.servers[index].kind.name()
+    fn kind(&self, index: usize) -> ServerKind {
+        self.servers[index].kind
     }
 }
 
@@ -439,6 +444,8 @@ fn of_kind(
         // A line of the machine file that names an event logger places a memory as well.
         ServerKind::EventLogger | ServerKind::ChannelMemory => machine.event_logger.clone(),
         ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
+        // Only the launcher speaks with it.
+        ServerKind::CheckpointScheduler => None,
     };
     let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
     let mut servers: Vec<(Server, ServerDuty)> = plan
@@ -532,13 +539,18 @@ async fn run_server(
 
 impl Launcher {
     pub(super) fn server_ended(&mut self, index: usize, launch: u64, why: &str) {
-        match self.servers.ended(index, launch, why) {
+        let outcome = self.servers.ended(index, launch, why);
+        let scheduler = self.servers.kind(index) == ServerKind::CheckpointScheduler;
+        if scheduler && outcome.is_some() {
+            self.scheduler_is_gone();
+        }
+        match outcome {
             None => {}
             Some(Ok(again)) => {
                 let pause = match again {
                     Again::Quietly(pause) => pause,
                     Again::After(pause) => {
-                        let name = self.servers.name(index);
+                        let name = self.servers.kind(index).name();
                         self.printer.say(format!("the {name} died ({why}); starting it again"));
                         self.recorder.server_failed();
                         pause
@@ -549,6 +561,9 @@ impl Launcher {
                     tokio::time::sleep(pause).await;
                     let _ = events.send(Event::ServerAgain { index });
                 });
+            }
+            Some(Err(text)) if scheduler && self.begun => {
+                self.printer.say(format!("{text}; the launcher decides about images from here on"));
             }
             Some(Err(text)) => self.tell_dispatcher(Input::Stop { code: 1, text }),
         }

@@ -57,6 +57,8 @@ struct FailureReport {
 
 #[derive(Debug, Default, Serialize)]
 struct Checkpoints {
+    /// Decisions of the checkpoint scheduler; while it was away the launcher made them itself.
+    ordered: u64,
     count: u64,
     failed: u64,
     bytes: u64,
@@ -181,6 +183,7 @@ pub struct Recorder {
     image_bytes: u64,
     images_failed: u64,
     servers_failed: u32,
+    images_ordered: u64,
     memories: ChannelMemories,
 }
 
@@ -217,6 +220,7 @@ impl Recorder {
             memories: ChannelMemories::default(),
             images_failed: 0,
             servers_failed: 0,
+            images_ordered: 0,
         }
     }
 
@@ -306,6 +310,11 @@ impl Recorder {
         self.images_failed += 1;
     }
 
+    /// The checkpoint scheduler has decided.
+    pub fn scheduler_ordered(&mut self) {
+        self.images_ordered += 1;
+    }
+
     /// A server had to be restarted.
     pub fn server_failed(&mut self) {
         self.servers_failed += 1;
@@ -388,6 +397,7 @@ impl Recorder {
             failures: facts(dispatcher.failures()),
             orphans: facts(dispatcher.orphans()),
             checkpoints: Checkpoints {
+                ordered: self.images_ordered,
                 count: self.durations.len() as u64,
                 failed: self.images_failed,
                 bytes: self.image_bytes,

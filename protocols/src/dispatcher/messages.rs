@@ -1,5 +1,6 @@
 //! What goes into the dispatcher and what comes out of it.
 
+use crate::scheduler::beside::{Order, Word};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt;
 use std::time::Duration;
@@ -241,6 +242,12 @@ pub enum Input {
         /// In which life.
         incarnation: Incarnation,
     },
+    /// A scheduler process is there; what an earlier one ordered is void.
+    SchedulerUp,
+    /// It is gone.
+    SchedulerLost,
+    /// It decided.
+    Ordered(Order),
     /// Time has passed: see whether an image or a deadline is due.
     Tick,
     /// The user wants the job to stop so that it can be continued: with a last image of every rank,
@@ -287,6 +294,8 @@ pub struct Past {
 /// What to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
+    /// Tell the scheduler process.
+    Schedule(Word),
     /// Start the agent of this host.
     StartAgent {
         /// Index of the host.

@@ -24,6 +24,7 @@ mod tests;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
 pub use suspend::SUSPENDED;
 
+use crate::scheduler::beside::{Desk, Note};
 use crate::scheduler::{self, Scheduler};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use hosts::Hosts;
@@ -69,7 +70,7 @@ pub struct Dispatcher {
     settings: Settings,
     hosts: Hosts,
     ranks: Vec<RankState>,
-    scheduler: Option<Scheduler>,
+    scheduler: Option<Desk>,
     /// The ranks that return together; none, where each is started again on its own.
     clusters: Vec<rollback::Cluster>,
     /// Which of them each rank is in.
@@ -100,7 +101,7 @@ impl Dispatcher {
         let (clusters, cluster_places) = rollback::clusters(names);
         let scheduler = settings
             .images
-            .map(|images| Scheduler::new(images, size).with_clusters(clusters.len()));
+            .map(|images| Desk::new(Scheduler::new(images, size).with_clusters(clusters.len())));
         let commands =
             (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
         Self {
@@ -148,7 +149,8 @@ impl Dispatcher {
 
     /// The next thing to do.
     pub fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
+        let to_scheduler = || self.scheduler.as_mut()?.next_word().map(Command::Schedule);
+        self.commands.pop_front().or_else(to_scheduler)
     }
 
     /// All failures of ranks so far.
@@ -240,20 +242,25 @@ impl Dispatcher {
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
             }
-            Input::LogFull | Input::ImagesWanted => {
+            Input::LogFull | Input::ImagesWanted => self.note(Note::Hasten),
+            Input::Paused { pause } => self.note(Note::Paused(pause)),
+            Input::Received { rank, bytes } => self.note(Note::Received(rank, bytes)),
+            Input::SchedulerUp => {
                 if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.hasten(self.now);
+                    scheduler.joined(self.now);
+                }
+                self.look_for_images();
+            }
+            Input::SchedulerLost => {
+                if let Some(scheduler) = &mut self.scheduler {
+                    scheduler.parted();
                 }
             }
-            Input::Paused { pause } => {
+            Input::Ordered(order) => {
                 if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.paused(pause);
+                    scheduler.ordered(order);
                 }
-            }
-            Input::Received { rank, bytes } => {
-                if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.received(rank, bytes);
-                }
+                self.look_for_images();
             }
             Input::ChannelLost { rank, incarnation, peer, peer_incarnation } => {
                 self.channel_lost([(rank, incarnation), (peer, peer_incarnation)]);
@@ -314,9 +321,7 @@ impl Dispatcher {
             return self.wave_image_committed(rank, image);
         }
         self.image_ended(rank);
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.committed(rank);
-        }
+        self.note(Note::Committed(rank));
         let state = &mut self.ranks[rank.index()];
         let oldest = state.images.committed(image, oldest);
         state.same_deaths = 0;
@@ -330,9 +335,12 @@ impl Dispatcher {
     }
 
     fn image_ended(&mut self, rank: Rank) {
-        let now = self.now;
+        self.note(Note::Ended(rank));
+    }
+
+    fn note(&mut self, note: Note) {
         if let Some(scheduler) = &mut self.scheduler {
-            scheduler.ended(now, rank);
+            scheduler.note(self.now, note);
         }
     }
 
@@ -367,6 +375,13 @@ impl Dispatcher {
         self.look_at_logger_trouble();
         if self.in_waves() {
             self.look_at_lost_channels();
+        }
+        self.look_for_images();
+    }
+
+    /// Begins what is due.
+    fn look_for_images(&mut self) {
+        if self.in_waves() {
             return self.look_for_waves();
         }
         let owes: Vec<bool> = (0..self.ranks.len() as u32)
@@ -602,9 +617,7 @@ impl Dispatcher {
     /// Gives the rank a new life: at once where its host's agent is up, else when it is.
     fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
         let host_name = self.host_name(rank).to_owned();
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.failed();
-        }
+        self.note(Note::Failed);
         if let Some(cluster) = self.cluster_of(rank) {
             let cause = format!("rank {rank} on {host_name}: {cause}");
             return self.roll_back(cluster, &[rank], &cause, code);

@@ -10,6 +10,7 @@
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts, Past};
 use super::rank_state::Stage;
+use crate::scheduler::beside::Note;
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -84,21 +85,22 @@ impl Dispatcher {
     pub(super) fn look_for_waves(&mut self) {
         let owes: Vec<bool> =
             (0..self.ranks.len() as u32).map(|rank| self.owes_last_image(Rank(rank))).collect();
-        let Some(scheduler) = &self.scheduler else { return };
-        for (number, cluster) in self.clusters.iter_mut().enumerate() {
-            let able = |rank: &Rank| {
-                let state = &self.ranks[rank.index()];
-                // One that still repeats may need what another sends after its image.
-                state.can_take_image() && !state.behind
-            };
-            if cluster.rolling
-                || !cluster.waves.ranks().iter().any(|rank| owes[rank.index()])
-                || cluster.waves.is_under_way()
-                || !cluster.waves.ranks().iter().all(able)
-                || !scheduler.wave_is_due(self.now, number)
-            {
-                continue;
-            }
+        let Some(scheduler) = &mut self.scheduler else { return };
+        let able = |rank: &Rank| {
+            let state = &self.ranks[rank.index()];
+            // One that still repeats may need what another sends after its image.
+            state.can_take_image() && !state.behind
+        };
+        let ready = |cluster: &Cluster| {
+            !cluster.rolling
+                && cluster.waves.ranks().iter().any(|rank| owes[rank.index()])
+                && !cluster.waves.is_under_way()
+                && cluster.waves.ranks().iter().all(able)
+        };
+        let numbered = self.clusters.iter().enumerate();
+        let ready = numbered.filter(|(_, cluster)| ready(cluster)).map(|(n, _)| n as u32).collect();
+        for number in scheduler.waves_due(self.now, ready) {
+            let cluster = &mut self.clusters[number as usize];
             let (image, keep) = (cluster.waves.begin(self.now), Some(cluster.waves.kept()));
             for &rank in cluster.waves.ranks() {
                 let incarnation = self.ranks[rank.index()].incarnation;
@@ -121,9 +123,7 @@ impl Dispatcher {
 
     fn wave_over(&mut self, cluster: usize, over: Option<Over>) {
         let Some(over) = over else { return };
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.wave_ended(self.now, cluster);
-        }
+        self.note(Note::WaveEnded(cluster as u32));
         if let Some(mut oldest) = over.complete {
             self.image_trouble = None;
             let (image, waves) = (over.wave, &self.clusters[cluster].waves);
@@ -259,9 +259,7 @@ impl Dispatcher {
         let waits = |rank: &Rank| self.ranks[rank.index()].stage == Stage::Waiting;
         let waiting: Vec<Rank> = cluster.waves.ranks().iter().copied().filter(waits).collect();
         self.clusters[number].rolling = false;
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.wave_ended(self.now, number);
-        }
+        self.note(Note::WaveEnded(number as u32));
         for &rank in &waiting {
             let state = &self.ranks[rank.index()];
             let (incarnation, host) = (state.incarnation, state.host);

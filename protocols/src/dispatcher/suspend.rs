@@ -6,6 +6,7 @@
 
 use super::rank_state::Stage;
 use super::{Command, Dispatcher};
+use crate::scheduler::beside::Note;
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 
@@ -93,10 +94,9 @@ impl Dispatcher {
             .collect();
         if let Some(scheduler) = &mut self.scheduler {
             for rank in &owing {
-                scheduler.hasten_one(self.now, *rank);
-                if let Some(place) = self.cluster_places.get(rank.index()) {
-                    scheduler.hasten_wave(self.now, *place);
-                }
+                let wave = self.cluster_places.get(rank.index());
+                let due = wave.map_or(Note::HastenOne(*rank), |n| Note::HastenWave(*n as u32));
+                scheduler.note(self.now, due);
             }
         }
         if !owing.is_empty() && self.now < until {

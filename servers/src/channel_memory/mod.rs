@@ -18,6 +18,7 @@ use ftmpi_protocols::event_log::ConnId;
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,6 +35,9 @@ pub struct ChannelMemoryArgs {
     /// Common options.
     #[command(flatten)]
     pub server: ServerArgs,
+    /// Private directory for what is stored; made if it is not there, found again after a restart.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: PathBuf,
     /// Hold back every acknowledgement of events for this long (fault injection): 50ms, 1s.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
     pub delay: Duration,
@@ -57,7 +61,7 @@ pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
 
 async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let dir = &args.server.dir;
+    let dir = &args.dir;
     // First the messages: their lock says that nobody else is here.
     let limit = args.memory_limit.saturating_mul(1 << 20);
     let core = Core::open(&dir.join("messages"), limit, &boot_id())?;

@@ -19,7 +19,7 @@ use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
@@ -35,6 +35,9 @@ pub struct EventLoggerArgs {
     /// Common options.
     #[command(flatten)]
     pub server: ServerArgs,
+    /// Private directory for what is stored; made if it is not there, found again after a restart.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: PathBuf,
     /// Take determinants only so long after they came (fault injection): they are acknowledged late, and
     /// lost if their sender dies before: 50ms, 1s.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
@@ -121,7 +124,7 @@ impl Service {
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let service = Service::begin(&args.server.dir, args.delay, args.sync_interval)?;
+    let service = Service::begin(&args.dir, args.delay, args.sync_interval)?;
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await

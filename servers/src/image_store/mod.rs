@@ -16,6 +16,7 @@ pub use disk::{Checked, Disk, Upload, open_container, parse_image_name};
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,6 +33,9 @@ pub struct CheckpointServerArgs {
     /// Common options.
     #[command(flatten)]
     pub server: ServerArgs,
+    /// Private directory for what is stored; made if it is not there, found again after a restart.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: PathBuf,
     /// Store at most so many bytes (K, M, G, T: powers of 1024); room for three images of each rank
     /// is needed. Default: what the disk takes.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
@@ -129,12 +133,10 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
 async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
     let mut catalogue = ImageCatalogue::new(args.max_bytes.unwrap_or(u64::MAX));
-    let disk = Disk::open(
-        PrivateDir::take(&args.server.dir)?,
-        Files::default(),
-        &mut catalogue,
-        |line| shell::say(NAME, line),
-    )?;
+    let disk =
+        Disk::open(PrivateDir::take(&args.dir)?, Files::default(), &mut catalogue, |line| {
+            shell::say(NAME, line)
+        })?;
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;

@@ -33,10 +33,12 @@ pub struct Server {
 
 impl Server {
     pub fn start(program: &str, dir: &Path, key: &JobKey, extra: &[&str]) -> Self {
+        Self::without_dir(program, key, &[&["--dir", dir.to_str().unwrap()], extra].concat())
+    }
+
+    pub fn without_dir(program: &str, key: &JobKey, arguments: &[&str]) -> Self {
         let mut child = Command::new(program)
-            .arg("--dir")
-            .arg(dir)
-            .args(extra)
+            .args(arguments)
             .env("FTMPI_KEY", key.to_hex())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

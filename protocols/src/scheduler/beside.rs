@@ -1,0 +1,477 @@
+//! The scheduler as a process of its own: both ends of its connection with the launcher.
+//!
+//! Guarantees: the process may die at any moment and costs the job neither an image nor a wait. The
+//! launcher's end, the [`Desk`], hands on what happens as [`Note`]s and applies each to a copy of the
+//! machine as well. A new connection begins with that copy, so the process keeps nothing on disk and
+//! goes on where its predecessor was; while there is none, the copy decides. An [`Order`] that cannot
+//! be carried out any more (the rank died meanwhile) is answered as an image that ended. Only what
+//! changes a decision is sent: counters under `payload`, pauses and failures under `young-daly`, who
+//! is able to take an image when that changes.
+
+use super::{Policy, Scheduler};
+use ftmpi_wire::Rank;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Note {
+    /// These ranks can take an image on their own, these clusters a wave; the others cannot.
+    Able(Vec<Rank>, Vec<u32>),
+    /// An image is over, well or badly; or was never begun.
+    Ended(Rank),
+    /// An image is durable.
+    Committed(Rank),
+    /// A rank has received so many bytes in all.
+    Received(Rank, u64),
+    /// A rank stood still for an image.
+    Paused(Duration),
+    /// A rank failed.
+    Failed,
+    /// Images of all are due.
+    Hasten,
+    /// An image of this rank is due.
+    HastenOne(Rank),
+    /// A wave of this cluster is due.
+    HastenWave(u32),
+    /// A wave is over, well or badly; or its ranks have begun anew.
+    WaveEnded(u32),
+}
+
+/// What the launcher says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Word {
+    /// First: the time since the job began, and where the machine stands.
+    Begin(Duration, Box<Scheduler>),
+    /// What happened, and when.
+    Note(Duration, Note),
+}
+
+/// What the scheduler decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// This rank takes an image.
+    Image(Rank),
+    /// This cluster begins a wave.
+    Wave(u32),
+}
+
+impl Scheduler {
+    fn note(&mut self, now: Duration, note: &Note) {
+        match *note {
+            Note::Able(..) => {}
+            Note::Ended(rank) => self.ended(now, rank),
+            Note::Committed(rank) => self.committed(rank),
+            Note::Received(rank, bytes) => self.received(rank, bytes),
+            Note::Paused(pause) => self.paused(pause),
+            Note::Failed => self.failed(),
+            Note::Hasten => self.hasten(now),
+            Note::HastenOne(rank) => self.hasten_one(now, rank),
+            Note::HastenWave(cluster) => self.hasten_wave(now, cluster as usize),
+            Note::WaveEnded(cluster) => self.wave_ended(now, cluster as usize),
+        }
+    }
+
+    /// Whether the machine would decide otherwise, knowing this.
+    fn matters(&self, now: Duration, note: &Note) -> bool {
+        let policy = self.settings.policy;
+        match *note {
+            Note::Received(..) | Note::Committed(_) => policy == Policy::Payload,
+            Note::Paused(_) | Note::Failed => policy == Policy::YoungDaly,
+            Note::HastenOne(rank) => self.due[rank.index()] > now || self.choice_due > now,
+            Note::HastenWave(cluster) => self.wave_due[cluster as usize] > now,
+            _ => true,
+        }
+    }
+
+    /// Whether a note is about ranks and clusters that there are.
+    fn knows(&self, note: &Note) -> bool {
+        let rank = |rank: &Rank| rank.index() < self.due.len();
+        let cluster = |cluster: &u32| (*cluster as usize) < self.wave_due.len();
+        match note {
+            Note::Able(ranks, clusters) => ranks.iter().all(rank) && clusters.iter().all(cluster),
+            Note::Ended(r) | Note::Committed(r) | Note::Received(r, _) | Note::HastenOne(r) => {
+                rank(r)
+            }
+            Note::HastenWave(c) | Note::WaveEnded(c) => cluster(c),
+            Note::Paused(_) | Note::Failed | Note::Hasten => true,
+        }
+    }
+}
+
+/// The launcher's end.
+#[derive(Debug)]
+pub struct Desk {
+    copy: Scheduler,
+    /// A process decides.
+    served: bool,
+    /// Who can, as it was told.
+    able: Option<(Vec<Rank>, Vec<u32>)>,
+    orders: Vec<Order>,
+    words: VecDeque<Word>,
+}
+
+impl Desk {
+    /// Decides by itself until somebody else does.
+    #[must_use]
+    pub fn new(scheduler: Scheduler) -> Self {
+        Self {
+            copy: scheduler,
+            served: false,
+            able: None,
+            orders: Vec::new(),
+            words: VecDeque::new(),
+        }
+    }
+
+    /// A connection has begun; what was on an earlier one is void.
+    pub fn joined(&mut self, now: Duration) {
+        self.parted();
+        self.served = true;
+        self.words.push_back(Word::Begin(now, Box::new(self.copy.clone())));
+    }
+
+    /// The connection is gone.
+    pub fn parted(&mut self) {
+        self.served = false;
+        self.able = None;
+        self.orders.clear();
+        self.words.clear();
+    }
+
+    /// Whether a process decides.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        self.served
+    }
+
+    /// It has decided.
+    pub fn ordered(&mut self, order: Order) {
+        if self.served {
+            self.orders.push(order);
+        }
+    }
+
+    /// Next word for it.
+    pub fn next_word(&mut self) -> Option<Word> {
+        self.words.pop_front()
+    }
+
+    /// Something happened.
+    pub fn note(&mut self, now: Duration, note: Note) {
+        if self.served && self.copy.matters(now, &note) {
+            self.words.push_back(Word::Note(now, note.clone()));
+        }
+        self.copy.note(now, &note);
+    }
+
+    /// Whether an image of this rank is under way.
+    #[must_use]
+    pub fn is_under_way(&self, rank: Rank) -> bool {
+        self.copy.is_under_way(rank)
+    }
+
+    /// The ranks that begin an image now; each counts as under way from here on.
+    pub fn take_due(&mut self, now: Duration, able: impl Fn(Rank) -> bool) -> Vec<Rank> {
+        if !self.served {
+            return self.copy.take_due(now, able);
+        }
+        let ranks = (0..self.copy.due.len() as u32).map(Rank).filter(|rank| able(*rank)).collect();
+        self.tell_able(now, (ranks, Vec::new()));
+        let mut begun = Vec::new();
+        for order in std::mem::take(&mut self.orders) {
+            let Order::Image(rank) = order else { continue };
+            if rank.index() >= self.copy.due.len() {
+                continue;
+            }
+            if able(rank) && !self.copy.is_under_way(rank) {
+                self.copy.begun(now, rank);
+                begun.push(rank);
+            } else {
+                self.note(now, Note::Ended(rank));
+            }
+        }
+        begun
+    }
+
+    /// The clusters among `able` that begin a wave now.
+    pub fn waves_due(&mut self, now: Duration, mut able: Vec<u32>) -> Vec<u32> {
+        if !self.served {
+            able.retain(|cluster| self.copy.wave_is_due(now, *cluster as usize));
+            return able;
+        }
+        let orders = std::mem::take(&mut self.orders);
+        let ordered = |cluster: &u32| orders.contains(&Order::Wave(*cluster));
+        let (begun, waiting): (Vec<u32>, Vec<u32>) = able.into_iter().partition(ordered);
+        if orders.len() > begun.len() {
+            // Whoever was ordered in vain is told that it can when it can.
+            self.able = None;
+        }
+        self.tell_able(now, (Vec::new(), waiting));
+        begun
+    }
+
+    fn tell_able(&mut self, now: Duration, able: (Vec<Rank>, Vec<u32>)) {
+        if self.able.as_ref() != Some(&able) {
+            self.note(now, Note::Able(able.0.clone(), able.1.clone()));
+            self.able = Some(able);
+        }
+    }
+}
+
+/// The process's end.
+#[derive(Debug)]
+pub struct Office {
+    scheduler: Scheduler,
+    ranks: Vec<Rank>,
+    clusters: Vec<u32>,
+    now: Duration,
+    orders: u64,
+}
+
+/// The launcher said something that has no meaning here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the launcher spoke of a rank or cluster that the job has not, or did not begin at the begin"
+)]
+pub struct Confused;
+
+impl Office {
+    /// Begins with the first word.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn begin(word: Word) -> Result<Self, Confused> {
+        let Word::Begin(now, scheduler) = word else { return Err(Confused) };
+        let scheduler = *scheduler;
+        Ok(Self { scheduler, ranks: Vec::new(), clusters: Vec::new(), now, orders: 0 })
+    }
+
+    /// Time since the begin of the job, as far as was heard of it.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// So many decisions.
+    #[must_use]
+    pub fn ordered(&self) -> u64 {
+        self.orders
+    }
+
+    /// The launcher says something.
+    ///
+    /// # Errors
+    /// It makes no sense.
+    pub fn hear(&mut self, word: Word) -> Result<(), Confused> {
+        let Word::Note(at, note) = word else { return Err(Confused) };
+        if !self.scheduler.knows(&note) {
+            return Err(Confused);
+        }
+        self.now = self.now.max(at);
+        self.scheduler.note(at, &note);
+        if let Note::Able(ranks, clusters) = note {
+            (self.ranks, self.clusters) = (ranks, clusters);
+        }
+        Ok(())
+    }
+
+    /// What is due at this time of the job.
+    pub fn due(&mut self, now: Duration) -> Vec<Order> {
+        self.now = self.now.max(now);
+        let (now, ranks) = (self.now, &self.ranks);
+        let images = self.scheduler.take_due(now, |rank| ranks.contains(&rank));
+        let mut orders: Vec<Order> = images.into_iter().map(Order::Image).collect();
+        // Each once, until the launcher says anew who can.
+        let due = |cluster: &mut u32| self.scheduler.wave_is_due(now, *cluster as usize);
+        orders.extend(self.clusters.extract_if(.., due).map(Order::Wave));
+        self.orders += orders.len() as u64;
+        orders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Settings;
+    use super::*;
+    use proptest::prelude::*;
+
+    const POLICIES: [Policy; 5] = [
+        Policy::Periodic,
+        Policy::RoundRobin,
+        Policy::Random(7),
+        Policy::Payload,
+        Policy::YoungDaly,
+    ];
+
+    /// A job of four ranks whose images take a second, with a scheduler that answers late and may die.
+    struct Job {
+        desk: Desk,
+        office: Option<Office>,
+        /// On their way, with the moment when they arrive.
+        words: VecDeque<(u64, Word)>,
+        orders: VecDeque<(u64, Order)>,
+        under_way: [Option<u64>; 4],
+        dead_until: [u64; 4],
+        taken: [u32; 4],
+        by_office: u32,
+        wave: Option<u64>,
+        waves: u32,
+        clustered: bool,
+    }
+
+    impl Job {
+        fn new(policy: Policy, clustered: bool) -> Self {
+            let settings =
+                Settings { interval: Duration::from_millis(2000), at_once_max: 2, policy };
+            Self {
+                desk: Desk::new(Scheduler::new(settings, 4).with_clusters(1)),
+                office: None,
+                words: VecDeque::new(),
+                orders: VecDeque::new(),
+                under_way: [None; 4],
+                dead_until: [0; 4],
+                taken: [0; 4],
+                by_office: 0,
+                wave: None,
+                waves: 0,
+                clustered,
+            }
+        }
+
+        fn connect(&mut self, at: u64) {
+            self.words.clear();
+            self.orders.clear();
+            self.office = None;
+            self.desk.joined(Duration::from_millis(at));
+        }
+
+        fn kill(&mut self) {
+            self.words.clear();
+            self.orders.clear();
+            self.office = None;
+            self.desk.parted();
+        }
+
+        /// Ten milliseconds pass.
+        fn step(&mut self, at: u64, latency: u64) {
+            let now = Duration::from_millis(at);
+            for rank in 0..4 {
+                if self.under_way[rank].is_some_and(|begun| at >= begun + 1000) {
+                    self.under_way[rank] = None;
+                    self.taken[rank] += 1;
+                    self.desk.note(now, Note::Received(Rank(rank as u32), at));
+                    self.desk.note(now, Note::Ended(Rank(rank as u32)));
+                    self.desk.note(now, Note::Committed(Rank(rank as u32)));
+                }
+            }
+            if self.wave.is_some_and(|begun| at >= begun + 1000) {
+                self.wave = None;
+                self.waves += 1;
+                self.desk.note(now, Note::WaveEnded(0));
+            }
+            while let Some((_, order)) = self.orders.pop_front_if(|(due, _)| *due <= at) {
+                self.desk.ordered(order);
+            }
+            let served = u32::from(self.desk.is_served());
+            if self.clustered {
+                let able = self.wave.is_none() && self.dead_until.iter().all(|until| at >= *until);
+                for _ in self.desk.waves_due(now, if able { vec![0] } else { vec![] }) {
+                    assert!(self.wave.is_none(), "one wave at a time");
+                    self.wave = Some(at);
+                    self.by_office += served;
+                }
+            } else {
+                let dead = self.dead_until;
+                for rank in self.desk.take_due(now, |rank| at >= dead[rank.index()]) {
+                    assert!(at >= dead[rank.index()], "of the living only");
+                    assert!(
+                        self.under_way[rank.index()].is_none(),
+                        "one image of a rank at a time"
+                    );
+                    self.under_way[rank.index()] = Some(at);
+                    self.by_office += served;
+                    let busy = self.under_way.iter().flatten().count();
+                    assert!(busy <= 2, "no more at once than allowed");
+                }
+            }
+            while let Some(word) = self.desk.next_word() {
+                self.words.push_back((at + latency, word));
+            }
+            while let Some((_, word)) = self.words.pop_front_if(|(due, _)| *due <= at) {
+                match &mut self.office {
+                    None => self.office = Some(Office::begin(word).unwrap()),
+                    Some(office) => office.hear(word).unwrap(),
+                }
+            }
+            if let Some(office) = &mut self.office {
+                let due = office.due(now);
+                self.orders.extend(due.into_iter().map(|order| (at + latency, order)));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn images_come_whatever_becomes_of_the_scheduler(
+            policy in 0..POLICIES.len(),
+            clustered: bool,
+            latency in 0_u64..100,
+            kills in proptest::collection::vec((0_u64..40_000, 1_u64..5_000), 0..6),
+            deaths in proptest::collection::vec((0_u64..40_000, 0_usize..4), 0..6),
+        ) {
+            let mut job = Job::new(POLICIES[policy], clustered);
+            job.connect(0);
+            let mut back = None;
+            for at in (0..60_000).step_by(10) {
+                if let Some((_, pause)) = kills.iter().find(|(when, _)| when / 10 == at / 10) {
+                    job.kill();
+                    back = Some(at + pause);
+                }
+                if back.take_if(|back| at >= *back).is_some() {
+                    job.connect(at);
+                }
+                for (_, rank) in deaths.iter().filter(|(when, _)| when / 10 == at / 10) {
+                    job.dead_until[*rank] = at + 700;
+                    let now = Duration::from_millis(at);
+                    job.desk.note(now, Note::Failed);
+                    if clustered {
+                        job.wave = None;
+                        job.desk.note(now, Note::WaveEnded(0));
+                    } else if job.under_way[*rank].take().is_some() {
+                        job.desk.note(now, Note::Ended(Rank(*rank as u32)));
+                    }
+                }
+                job.step(at, latency);
+            }
+            if clustered {
+                prop_assert!(job.waves >= 10, "{} waves", job.waves);
+            } else {
+                let (least, most) = (job.taken.iter().min().unwrap(), job.taken.iter().max().unwrap());
+                // Drawn, or one at a time, or two at a time with an interval between.
+                prop_assert!(*least >= 2 && *most >= 8, "{:?}", job.taken);
+            }
+            prop_assert!(job.by_office >= 5, "the process decided {} times", job.by_office);
+        }
+    }
+
+    #[test]
+    fn both_ends_agree_and_nonsense_is_refused() {
+        let mut job = Job::new(Policy::Payload, false);
+        job.connect(0);
+        for at in (0..20_000).step_by(10) {
+            job.step(at, 0);
+        }
+        let (office, desk) = (job.office.unwrap(), job.desk);
+        assert_eq!(office.scheduler, desk.copy);
+        let settings = desk.copy.settings;
+        let word = Word::Note(Duration::ZERO, Note::Ended(Rank(4)));
+        assert!(Office::begin(word.clone()).is_err());
+        let begin = Word::Begin(Duration::ZERO, Box::new(Scheduler::new(settings, 4)));
+        let mut office = Office::begin(begin.clone()).unwrap();
+        assert!(office.hear(word).is_err());
+        assert!(office.hear(Word::Note(Duration::ZERO, Note::WaveEnded(1))).is_err());
+        assert!(office.hear(begin).is_err());
+    }
+}

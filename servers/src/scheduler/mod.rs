@@ -1,0 +1,142 @@
+//! The checkpoint scheduler's shell: hands what the launcher says to the machine, and back what that
+//! decides.
+//!
+//! It stores nothing. Each connection begins with the whole state of the machine, which the launcher
+//! keeps a copy of (`ftmpi_protocols::scheduler::beside`): a scheduler that died has lost nothing, and
+//! two connections at once do not meet.
+
+use crate::metrics;
+use crate::shell::{self, ServerArgs};
+use clap::Parser;
+use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
+use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_transport::framed::Framed;
+use ftmpi_wire::hello::{Purpose, Welcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+/// How this server calls itself.
+const NAME: &str = "ftmpi-checkpoint-scheduler";
+/// Bytes of one word or order at the most: the state of a million ranks.
+pub const FRAME_BYTES_MAX: usize = 64 << 20;
+/// How often it looks whether something is due.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Decides when which rank of one job takes its next image.
+/// ftmpiexec starts it by itself and tells it everything that it must know.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version)]
+pub struct CheckpointSchedulerArgs {
+    /// Common options.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    connections: AtomicU64,
+    words: AtomicU64,
+    orders: AtomicU64,
+}
+
+impl Counts {
+    fn status(&self, started: Instant) -> serde_json::Value {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        serde_json::json!({
+            "server": NAME,
+            "up_s": started.elapsed().as_secs_f64(),
+            "connections": count(&self.connections),
+            "words": count(&self.words),
+            "orders": count(&self.orders),
+        })
+    }
+}
+
+/// Runs the server until it is asked to end.
+///
+/// # Errors
+/// It cannot start; one line says why.
+pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(args))
+}
+
+async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
+    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let mut listener = Listener::bind(args.server.listen, args.server.key()?)
+        .await
+        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let (counts, started) = (Arc::new(Counts::default()), Instant::now());
+    if let Some(address) = args.server.metrics {
+        let (_, mut questions) =
+            metrics::listen(address, "ftmpi_checkpoint_scheduler").map_err(anyhow::Error::msg)?;
+        let counts = counts.clone();
+        tokio::spawn(async move {
+            while let Some(question) = questions.recv().await {
+                let _ = question.send(counts.status(started));
+            }
+        });
+    }
+    args.server.announce(listener.local_addr()?)?;
+    let accepting = async {
+        loop {
+            // Strangers are not worth a line each.
+            let Ok(caller) = listener.next().await else { continue };
+            match caller.purpose {
+                Purpose::Schedule => {
+                    tokio::spawn(schedule(caller, counts.clone()));
+                }
+                Purpose::Status => {
+                    let state = counts.status(started).to_string();
+                    tokio::spawn(crate::event_logger::tell(caller, state));
+                }
+                _ => {
+                    let why = "this is a checkpoint scheduler".to_owned();
+                    tokio::spawn(crate::event_logger::refuse(caller, Welcome::No(why)));
+                }
+            }
+        }
+    };
+    tokio::select! {
+        why = ending => why.map(|_| ()).map_err(Into::into),
+        () = accepting => unreachable!("it accepts for ever"),
+    }
+}
+
+async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
+    let Authenticated { mut stream, responder, .. } = caller;
+    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
+        return;
+    }
+    counts.connections.fetch_add(1, Ordering::Relaxed);
+    if let Err(why) = converse(stream, &counts).await {
+        shell::say(NAME, format!("{why:#}"));
+    }
+}
+
+async fn converse(stream: TcpStream, counts: &Counts) -> anyhow::Result<()> {
+    let mut frames = Framed::<_, Order, Word>::new(stream, FRAME_BYTES_MAX);
+    let Some(first) = frames.recv().await? else { return Ok(()) };
+    let mut office = Office::begin(first)?;
+    // The launcher's clock: that of the job, which may be older than this process.
+    let (begun, at) = (Instant::now(), office.now());
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            word = frames.recv() => {
+                let Some(word) = word? else { return Ok(()) };
+                counts.words.fetch_add(1, Ordering::Relaxed);
+                office.hear(word)?;
+            }
+            _ = tick.tick() => {}
+        }
+        for order in office.due(at + begun.elapsed()) {
+            counts.orders.fetch_add(1, Ordering::Relaxed);
+            frames.send(&order).await?;
+        }
+    }
+}
