@@ -9,9 +9,9 @@ use super::plan::Plan;
 use super::schedule::Carrier;
 
 /// Blocks up to this many bytes go through intermediaries.
-const SHORT_BYTES: usize = 256;
+pub const SHORT_BYTES: usize = 256;
 /// With fewer ranks that saves nothing.
-const SHORT_RANKS: usize = 8;
+pub const SHORT_RANKS: usize = 8;
 /// Exchanges under way at once.
 const WINDOW: usize = 32;
 

@@ -14,7 +14,7 @@
 //! | `data`, `pool` | pieces of memory, ours and the program's |
 
 mod allgather;
-mod alltoall;
+pub(crate) mod alltoall;
 mod bcast;
 mod call;
 mod carrier;

@@ -7,7 +7,7 @@
 //! Gropp 2005). All ranks get the same bits: either every element is computed in one place, or
 //! everybody combines the same operands in the same order.
 
-use super::data::Elements;
+use super::data::{Elements, Piece};
 use super::plan::Plan;
 use super::schedule::Carrier;
 use crate::op::Op;
@@ -96,68 +96,82 @@ pub fn allreduce<C: Carrier>(
     if el.is_empty() {
         return;
     }
+    let fold = Fold::new(p.me, p.size);
+    if p.size > 1 && el.len() >= LONG_BYTES && op.commutes() && el.count >= fold.power {
+        return halve_and_double(p, &fold, send, recv, el, op);
+    }
     if let Some(send) = send {
         p.copy(el.all(send), el.all(recv));
     }
-    if p.size < 2 {
-        return;
+    if p.size > 1 {
+        doubling(p, &fold, recv, el, op);
     }
-    let fold = Fold::new(p.me, p.size);
-    let long = el.len() >= LONG_BYTES && op.commutes() && el.count >= fold.power;
+}
+
+/// Recursive doubling of whole vectors; the operand lies in `recv`.
+fn doubling<C: Carrier>(p: &mut Plan<'_, C>, fold: &Fold, recv: UserPtr, el: &Elements, op: &Op) {
     let tmp = p.elements(el, el.count);
     let (mut acc, mut other) = (recv, tmp);
     // The ranks above the largest power of two join their neighbours.
-    match fold.role {
+    let number = match fold.role {
         Role::Lends(to) => {
             p.send(el.all(acc), to, 0);
             p.fence();
+            return p.recv(el.all(recv), to, 1);
         }
-        Role::Borrows(from, _) => {
+        Role::Borrows(from, number) => {
             p.recv(el.all(other), from, 0);
             p.fence();
             p.reduce(op, &el.datatype, el.count, other, acc);
+            number
         }
-        Role::Plain(_) => {}
-    }
-    if let Role::Borrows(_, number) | Role::Plain(number) = fold.role {
-        if long {
-            halve_and_double(p, &fold, number, acc, other, el, op);
+        Role::Plain(number) => number,
+    };
+    let mut mask = 1;
+    while mask < fold.power {
+        let partner = number ^ mask;
+        p.recv(el.all(other), fold.real(partner), mask);
+        p.send(el.all(acc), fold.real(partner), mask);
+        p.fence();
+        if partner < number {
+            p.reduce(op, &el.datatype, el.count, other, acc);
         } else {
-            let mut mask = 1;
-            while mask < fold.power {
-                let partner = number ^ mask;
-                p.recv(el.all(other), fold.real(partner), mask);
-                p.send(el.all(acc), fold.real(partner), mask);
-                p.fence();
-                if partner < number {
-                    p.reduce(op, &el.datatype, el.count, other, acc);
-                } else {
-                    p.reduce(op, &el.datatype, el.count, acc, other);
-                    std::mem::swap(&mut acc, &mut other);
-                }
-                mask *= 2;
-            }
+            p.reduce(op, &el.datatype, el.count, acc, other);
+            std::mem::swap(&mut acc, &mut other);
         }
+        mask *= 2;
     }
-    match fold.role {
-        Role::Lends(to) => p.recv(el.all(recv), to, 1),
-        Role::Borrows(from, _) => p.send(el.all(acc), from, 1),
-        Role::Plain(_) => {}
+    if let Role::Borrows(from, _) = fold.role {
+        p.send(el.all(acc), from, 1);
     }
     if acc != recv {
         p.copy(el.all(acc), el.all(recv));
     }
 }
 
+/// Rabenseifner's algorithm. An operand that is not in place is nowhere copied: what the first
+/// partner sends goes to its place in the result, and the operand is combined into it there.
 fn halve_and_double<C: Carrier>(
     p: &mut Plan<'_, C>,
     fold: &Fold,
-    number: usize,
+    send: Option<UserPtr>,
     acc: UserPtr,
-    other: UserPtr,
     el: &Elements,
     op: &Op,
 ) {
+    let mut operand = send.filter(|&send| send != acc);
+    let number = match fold.role {
+        Role::Lends(to) => {
+            p.send(el.all(operand.unwrap_or(acc)), to, 0);
+            p.fence();
+            return p.recv(el.all(acc), to, 1);
+        }
+        Role::Borrows(from, number) => {
+            combine(p, operand.take(), acc, el, op, (0, el.count), from, 0, None);
+            number
+        }
+        Role::Plain(number) => number,
+    };
     let start = |segment: usize| segment * el.count / fold.power;
     let part = |base: UserPtr, (from, to): (usize, usize)| {
         el.part(base, start(from), start(to) - start(from))
@@ -172,11 +186,9 @@ fn halve_and_double<C: Carrier>(
         } else {
             ((middle, high), (low, middle))
         };
-        p.recv(part(other, keep), partner, 2 * distance);
-        p.send(part(acc, give), partner, 2 * distance);
-        p.fence();
-        let (from, count) = (start(keep.0), start(keep.1) - start(keep.0));
-        p.reduce(op, &el.datatype, count, el.at(other, from), el.at(acc, from));
+        let out = part(operand.unwrap_or(acc), give);
+        let range = (start(keep.0), start(keep.1) - start(keep.0));
+        combine(p, operand.take(), acc, el, op, range, partner, 2 * distance, Some(out));
         (low, high) = keep;
         distance /= 2;
     }
@@ -191,6 +203,38 @@ fn halve_and_double<C: Carrier>(
         (low, high) = (low.min(sibling.0), high.max(sibling.1));
         distance *= 2;
     }
+    if let Role::Borrows(from, _) = fold.role {
+        p.send(el.all(acc), from, 1);
+    }
+}
+
+/// Receives the partner's `count` elements from `first` on, sends `out`, and leaves both operands
+/// combined in `acc`: ours lies in `operand`, or in `acc` itself.
+#[allow(clippy::too_many_arguments)]
+fn combine<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    operand: Option<UserPtr>,
+    acc: UserPtr,
+    el: &Elements,
+    op: &Op,
+    (first, count): (usize, usize),
+    partner: usize,
+    step: usize,
+    out: Option<Piece>,
+) {
+    let (into, input) = match operand {
+        Some(operand) => (el.part(acc, first, count), el.at(operand, first)),
+        None => {
+            let tmp = p.elements(el, count);
+            (el.part(tmp, 0, count), tmp)
+        }
+    };
+    p.recv(into, partner, step);
+    if let Some(out) = out {
+        p.send(out, partner, step);
+    }
+    p.fence();
+    p.reduce(op, &el.datatype, count, input, el.at(acc, first));
 }
 
 /// Reduction of the number of ranks to a power of two: of the first `2 * extra` ranks, the even

@@ -5,16 +5,18 @@
 
 use super::arguments::{Buffer, Peer, dense};
 use super::{Collective, CommId, Mpi, Status};
-use crate::collective::{lend, tag_of};
+use crate::collective::{alltoall, lend, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
-use crate::op::Op;
+use crate::op::{Op, OpId};
 use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
-/// Up to this many bytes.
-const SHORT_BYTES: usize = 2048;
+/// Up to this many bytes in a message.
+const SHORT_BYTES: usize = 8192;
+/// All-to-all exchanges between so many ranks at most.
+const DIRECT_RANKS: usize = 16;
 
 /// One collective of a communicator: where its messages belong.
 #[derive(Clone, Copy)]
@@ -26,6 +28,27 @@ struct Line {
     tag: i32,
     /// Ranks of the communicator are those of the world.
     same_as_world: bool,
+}
+
+/// What is combined.
+#[derive(Clone, Copy)]
+struct Operands {
+    len: usize,
+    count: usize,
+    datatype: TypeId,
+    op: Op,
+}
+
+/// The address of what a rank contributes, `None` if it is in place, if that has `len` bytes.
+#[inline]
+fn same_size(send: Buffer, count: i64, datatype: TypeId, len: usize) -> Option<Option<UserPtr>> {
+    match send {
+        Buffer::InPlace => Some(None),
+        Buffer::At(at) => {
+            let (at, bytes) = dense(at, count, datatype)?;
+            (bytes == len).then_some(Some(at))
+        }
+    }
 }
 
 impl<L: Link> Mpi<L> {
@@ -43,33 +66,110 @@ impl<L: Link> Mpi<L> {
             }
             Collective::Bcast { buffer, count, datatype, root: Peer::Rank(root) } => {
                 let (at, len) = dense(buffer, count, datatype)?;
-                if len == 0 || len > SHORT_BYTES || root >= self.comm_size(comm).ok()? {
+                if len > SHORT_BYTES || root >= self.comm_size(comm).ok()? {
                     return None;
                 }
                 let line = self.line(comm)?;
-                Some(self.fast_bcast(line, at, len, root as usize))
+                Some(match len {
+                    0 => Ok(()),
+                    _ => self.fast_bcast(line, at, len, root as usize),
+                })
             }
             Collective::Allreduce { send, recv: Buffer::At(recv), count, datatype, op } => {
                 let (at, len) = dense(recv, count, datatype)?;
-                if len == 0 || len > SHORT_BYTES {
+                if len > SHORT_BYTES {
                     return None;
                 }
-                let op = **self.ops.get(op).ok()?;
-                let builtin = Datatype::builtin(datatype.as_builtin()?);
-                if !matches!(op, Op::Predefined(_)) || op.check(builtin).is_err() {
-                    return None;
-                }
+                let op = self.combines(op, datatype)?;
                 if let Buffer::At(from) = send {
                     dense(from, count, datatype)?;
                 }
                 let line = self.line(comm)?;
+                if len == 0 {
+                    return Some(Ok(()));
+                }
                 if let Buffer::At(from) = send {
                     from.copy_to(at, len);
                 }
                 Some(self.fast_allreduce(line, at, len, count as usize, datatype, op))
             }
+            Collective::Reduce { send, recv, count, datatype, op, root: Peer::Rank(root) } => {
+                let at_root = self.comm(comm).ok()?.members.me == root;
+                let (result, _) = match recv {
+                    Buffer::At(at) if at_root => dense(at, count, datatype)?,
+                    _ if at_root => return None,
+                    _ => (UserPtr::BOTTOM, 0),
+                };
+                let (mine, len) = match send {
+                    Buffer::At(at) => dense(at, count, datatype)?,
+                    Buffer::InPlace if at_root => dense(result, count, datatype)?,
+                    Buffer::InPlace => return None,
+                };
+                if len > SHORT_BYTES || root >= self.comm_size(comm).ok()? {
+                    return None;
+                }
+                let op = self.combines(op, datatype)?;
+                let line = self.line(comm)?;
+                if len == 0 {
+                    return Some(Ok(()));
+                }
+                let what = Operands { len, count: count as usize, datatype, op };
+                Some(self.fast_reduce(line, mine, result, what, root as usize))
+            }
+            Collective::Allgather {
+                send,
+                send_count,
+                send_type,
+                recv: Buffer::At(recv),
+                recv_count,
+                recv_type,
+            } => {
+                let (recv, block) = dense(recv, recv_count, recv_type)?;
+                if block > SHORT_BYTES {
+                    return None;
+                }
+                let send = same_size(send, send_count, send_type, block)?;
+                if block * self.comm_size(comm).ok()? as usize > 4 * SHORT_BYTES {
+                    return None;
+                }
+                let line = self.line(comm)?;
+                Some(match block {
+                    0 => Ok(()),
+                    _ => self.fast_allgather(line, send, recv, block),
+                })
+            }
+            Collective::Alltoall {
+                send: send @ Buffer::At(_),
+                send_count,
+                send_type,
+                recv: Buffer::At(recv),
+                recv_count,
+                recv_type,
+            } => {
+                let (recv, block) = dense(recv, recv_count, recv_type)?;
+                let send = same_size(send, send_count, send_type, block)??;
+                let n = self.comm_size(comm).ok()? as usize;
+                let direct = n < alltoall::SHORT_RANKS || block > alltoall::SHORT_BYTES;
+                if block > SHORT_BYTES || n > DIRECT_RANKS || !(direct || block == 0) {
+                    return None;
+                }
+                let line = self.line(comm)?;
+                Some(match block {
+                    0 => Ok(()),
+                    _ => self.fast_alltoall(line, send, recv, block),
+                })
+            }
             _ => None,
         }
+    }
+
+    /// A predefined operation that works on this predefined type, in any order of operands.
+    #[inline]
+    fn combines(&self, op: OpId, datatype: TypeId) -> Option<Op> {
+        let op = **self.ops.get(op).ok()?;
+        let builtin = Datatype::builtin(datatype.as_builtin()?);
+        (matches!(op, Op::Predefined(_)) && op.commutes() && op.check(builtin).is_ok())
+            .then_some(op)
     }
 
     /// The next collective of an intracommunicator.
@@ -117,31 +217,42 @@ impl<L: Link> Mpi<L> {
     }
 
     #[inline]
-    fn get(
-        &mut self,
-        line: Line,
-        at: UserPtr,
-        len: usize,
-        from: usize,
-        step: usize,
-    ) -> crate::engine::ReqId {
-        let from = Source::Rank(self.world_of(line, from));
-        let into = RecvData::Bytes { ptr: at, len };
-        self.engine.irecv(into, from, line.context, Tag::Is(line.tag | step as i32))
-    }
-
-    /// Waits for a receive, which must bring `len` bytes.
-    #[inline]
-    fn got(&mut self, request: crate::engine::ReqId, error: &mut Option<ErrorClass>) {
-        let done = self.engine.wait(request);
-        *error = error.or(done.error);
-    }
-
-    #[inline]
     fn gave(&mut self, request: Option<crate::engine::ReqId>) {
         if let Some(request) = request {
             self.engine.wait(request);
         }
+    }
+
+    /// Sends to one rank and receives from one. What is sent goes first: the receive can then take
+    /// its message straight from the channel.
+    #[inline]
+    fn give_and_take(
+        &mut self,
+        line: Line,
+        (out, out_len, to): (UserPtr, usize, usize),
+        (into, into_len, from): (UserPtr, usize, usize),
+        step: usize,
+        error: &mut Option<ErrorClass>,
+    ) {
+        let send = self.give(line, out, out_len, to, step);
+        self.take(line, into, into_len, from, step, error);
+        self.gave(send);
+    }
+
+    #[inline]
+    fn take(
+        &mut self,
+        line: Line,
+        into: UserPtr,
+        len: usize,
+        from: usize,
+        step: usize,
+        error: &mut Option<ErrorClass>,
+    ) {
+        let from = Source::Rank(self.world_of(line, from));
+        let into = RecvData::Bytes { ptr: into, len };
+        let done = self.engine.recv(into, from, line.context, Tag::Is(line.tag | step as i32));
+        *error = error.or(done.error);
     }
 
     fn outcome(&mut self, line: Line, error: Option<ErrorClass>) -> Result<()> {
@@ -159,10 +270,9 @@ impl<L: Link> Mpi<L> {
         let (mut distance, mut round) = (1, 0);
         let mut error = None;
         while distance < n {
-            let recv = self.get(line, UserPtr::BOTTOM, 0, (me + n - distance) % n, round);
-            let send = self.give(line, UserPtr::BOTTOM, 0, (me + distance) % n, round);
-            self.gave(send);
-            self.got(recv, &mut error);
+            let out = (UserPtr::BOTTOM, 0, (me + distance) % n);
+            let into = (UserPtr::BOTTOM, 0, (me + n - distance) % n);
+            self.give_and_take(line, out, into, round, &mut error);
             distance *= 2;
             round += 1;
         }
@@ -176,9 +286,7 @@ impl<L: Link> Mpi<L> {
         let mut mask = 1;
         while mask < n {
             if place & mask != 0 {
-                let from = Source::Rank(self.world_of(line, (place - mask + root) % n));
-                let into = RecvData::Bytes { ptr: at, len };
-                error = self.engine.recv(into, from, line.context, Tag::Is(line.tag)).error;
+                self.take(line, at, len, (place - mask + root) % n, 0, &mut error);
                 break;
             }
             mask *= 2;
@@ -219,12 +327,10 @@ impl<L: Link> Mpi<L> {
         if lends {
             let send = self.give(line, acc, len, me + 1, 0);
             self.gave(send);
-            let recv = self.get(line, acc, len, me + 1, 1);
-            self.got(recv, &mut error);
+            self.take(line, acc, len, me + 1, 1, &mut error);
         } else {
             let number = if me < 2 * extra {
-                let recv = self.get(line, other, len, me - 1, 0);
-                self.got(recv, &mut error);
+                self.take(line, other, len, me - 1, 0, &mut error);
                 op.apply(other, acc, count, datatype)?;
                 me / 2
             } else {
@@ -234,10 +340,8 @@ impl<L: Link> Mpi<L> {
             let mut mask = 1;
             while mask < power {
                 let partner = number ^ mask;
-                let recv = self.get(line, other, len, real(partner), mask);
-                let send = self.give(line, acc, len, real(partner), mask);
-                self.gave(send);
-                self.got(recv, &mut error);
+                let at = real(partner);
+                self.give_and_take(line, (acc, len, at), (other, len, at), mask, &mut error);
                 if partner < number {
                     op.apply(other, acc, count, datatype)?;
                 } else {
@@ -255,6 +359,118 @@ impl<L: Link> Mpi<L> {
             }
         }
         self.pool.give_back(copy);
+        self.outcome(line, error)
+    }
+
+    /// The tree of [`crate::collective`]'s reduce.
+    fn fast_reduce(
+        &mut self,
+        line: Line,
+        mine: UserPtr,
+        result: UserPtr,
+        what: Operands,
+        root: usize,
+    ) -> Result<()> {
+        let Some(builtin) = what.datatype.as_builtin() else { return Ok(()) };
+        let (datatype, len, n) = (Datatype::builtin(builtin), what.len, line.size);
+        let place = (line.me + n - root) % n;
+        // Two in turn: the operand so far lies in the other one.
+        let mut copies =
+            (place.is_multiple_of(2) && n > 1).then(|| [self.pool.take(len), self.pool.take(len)]);
+        let spare = copies.as_mut().map_or([result; 2], |copies| copies.each_mut().map(lend));
+        let (mut acc, mut turn, mut mask) = (mine, 0, 1);
+        let mut error = None;
+        while mask < n && place & mask == 0 {
+            if place + mask < n {
+                let last = mask * 2 >= n;
+                let into = if place == 0 && last && acc != result {
+                    result
+                } else {
+                    turn ^= 1;
+                    spare[turn]
+                };
+                self.take(line, into, len, (place + mask + root) % n, 0, &mut error);
+                what.op.apply(acc, into, what.count, datatype)?;
+                acc = into;
+            }
+            mask *= 2;
+        }
+        if place != 0 {
+            let send = self.give(line, acc, len, (place - mask + root) % n, 0);
+            self.gave(send);
+        } else if acc != result {
+            acc.copy_to(result, len);
+        }
+        copies.into_iter().flatten().for_each(|copy| self.pool.give_back(copy));
+        self.outcome(line, error)
+    }
+
+    /// Two ranks exchange their blocks; more follow Bruck's algorithm.
+    fn fast_allgather(
+        &mut self,
+        line: Line,
+        send: Option<UserPtr>,
+        recv: UserPtr,
+        block: usize,
+    ) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let place = |i: usize| recv.offset((i * block) as i64);
+        let mine = send.unwrap_or(place(me));
+        if n <= 2 {
+            if send.is_some() {
+                mine.copy_to(place(me), block);
+            }
+            let mut error = None;
+            if n == 2 {
+                let other = 1 - me;
+                let (out, into) = ((mine, block, other), (place(other), block, other));
+                self.give_and_take(line, out, into, 0, &mut error);
+            }
+            return self.outcome(line, error);
+        }
+        // Blocks of ranks me, me + 1, … in this order.
+        let mut copy = self.pool.take(n * block);
+        let stage = lend(&mut copy);
+        mine.copy_to(stage, block);
+        let (mut have, mut round, mut error) = (1, 0, None);
+        while have < n {
+            let more = have.min(n - have);
+            let into = stage.offset((have * block) as i64);
+            let out = (stage, more * block, (me + n - have) % n);
+            self.give_and_take(line, out, (into, more * block, (me + have) % n), round, &mut error);
+            have += more;
+            round += 1;
+        }
+        stage.copy_to(place(me), (n - me) * block);
+        if me > 0 {
+            stage.offset(((n - me) * block) as i64).copy_to(recv, me * block);
+        }
+        self.pool.give_back(copy);
+        self.outcome(line, error)
+    }
+
+    /// Everything is sent before anything is waited for.
+    fn fast_alltoall(
+        &mut self,
+        line: Line,
+        send: UserPtr,
+        recv: UserPtr,
+        block: usize,
+    ) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let at = |base: UserPtr, i: usize| base.offset((i * block) as i64);
+        at(send, me).copy_to(at(recv, me), block);
+        let mut sends = [None; DIRECT_RANKS];
+        let mut error = None;
+        for distance in 1..n {
+            let to = (me + distance) % n;
+            sends[distance] = self.give(line, at(send, to), block, to, 0);
+        }
+        for distance in 1..n {
+            let from = (me + n - distance) % n;
+            self.take(line, at(recv, from), block, from, 0, &mut error);
+        }
+        sends.into_iter().for_each(|send| self.gave(send));
         self.outcome(line, error)
     }
 }
