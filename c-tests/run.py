@@ -14,6 +14,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses what came last
     c-tests/run.py checks                   FTMPI_CHECK=1: wrong collectives, what is left open
     c-tests/run.py coverage                 does every function of the table have a program that calls it?
+    c-tests/run.py object-store             images in an object store, and servers whose disk is lost
     c-tests/run.py torture --restores 50    every kind of state in images: killed and restored so often
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
@@ -35,8 +36,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, mixed, netns, npb, orphans, programs,
-    restart, speed, standard, torture,
+    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, mixed, netns, npb,
+    object_store, orphans, programs, restart, speed, standard, torture,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -93,6 +94,7 @@ def arguments() -> argparse.Namespace:
     suite("committed", "output that is held until it is final")
     suite("cuts", "connections broken while nobody dies")
     suite("restart", "the whole job dies or is stopped, and goes on")
+    suite("object-store", "images in an object store, and servers whose disk is lost")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
     p.add_argument("--as-user", action="store_true", help="as nobody, if we are root")
@@ -160,6 +162,8 @@ def main() -> int:
                 committed.committed(setting)
             case "cuts":
                 cuts.cuts(setting)
+            case "object-store":
+                object_store.object_store(setting)
             case "torture":
                 torture.torture(setting, args.restores, args.only, args.as_user)
             case "npb":
@@ -220,6 +224,7 @@ def check(setting: Setting) -> None:
     committed.committed(setting)
     cuts.cuts(setting)
     restart.restart(setting)
+    object_store.object_store(setting)
     torture.torture(setting, 2, ["files", "signals", "threads", "registers"], True)
     bad_input.bad_input(setting)
 

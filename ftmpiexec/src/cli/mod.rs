@@ -170,6 +170,11 @@ pub struct Cli {
     /// temporary directory]
     #[arg(long, value_name = "DIR")]
     pub local_dir: Option<PathBuf>,
+    /// Images go on from the checkpoint servers to this object store, in the background, and come back
+    /// from there when a server has lost its disk: s3://BUCKET/PREFIX or file:///DIRECTORY. Credentials
+    /// come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL)
+    #[arg(long, value_name = "ADDRESS")]
+    pub object_store: Option<String>,
     /// Where the servers keep events and images; kept after the job [default: a private directory
     /// below the current one, removed after success]
     #[arg(long, value_name = "DIR")]

@@ -13,6 +13,8 @@ use crate::orders::{Commitment, Program};
 use anyhow::{Context, bail};
 use ftmpi_protocols::registry;
 use ftmpi_protocols::scheduler::Policy;
+use ftmpi_servers::image_store::depot;
+use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -51,6 +53,10 @@ pub struct Plan {
     pub ckpt_interval: Option<Duration>,
     /// Whose image is next.
     pub ckpt_policy: Policy,
+    /// Where images go from the checkpoint servers, if anywhere: the folder of this job.
+    pub object_store: Option<String>,
+    /// A name that no other job has.
+    pub job_id: String,
     /// Given by the user, or none.
     pub job_dir: Option<PathBuf>,
     /// Where the state of the job is told over HTTP.
@@ -172,6 +178,7 @@ impl Plan {
             "wtime",
             "channel_memories",
             "tracking",
+            "object_store",
         ] {
             if line.gave(fixed) {
                 bail!(
@@ -192,6 +199,7 @@ impl Plan {
         };
         let mut plan =
             Self::build(&cli, machines, saved.programs.clone(), saved.program_of.clone())?;
+        plan.job_id.clone_from(&saved.job_id);
         if !line.gave("report") {
             plan.report = plan.report.map(|file| saved.directory.join(file));
         }
@@ -272,6 +280,9 @@ impl Plan {
                     .to_vec(),
             ),
         };
+        if let Some(address) = &cli.object_store {
+            check_object_store(cli, address)?;
+        }
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe().context("where is this program?")?;
         let mut plan = Self {
@@ -285,6 +296,9 @@ impl Plan {
             clusters,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
             ckpt_policy: policy(cli)?,
+            object_store: cli.object_store.clone(),
+            // The key is a secret; this one is not.
+            job_id: JobKey::generate().to_hex()[..24].to_owned(),
             job_dir: cli.job_dir.clone(),
             report: cli.report.clone(),
             metrics: cli.metrics,
@@ -312,6 +326,21 @@ impl Plan {
         plan.note_remote(names.into_iter());
         Ok(plan)
     }
+}
+
+/// Whether images can go to an object store, and to this one.
+fn check_object_store(cli: &Cli, address: &str) -> anyhow::Result<()> {
+    depot::check_address(address).map_err(anyhow::Error::msg)?;
+    if cli.protocol == "none" || cli.ckpt == Switch::Off {
+        bail!("--object-store is for images, and this job takes none");
+    }
+    if cli.protocol == "hierarchical" {
+        bail!(
+            "--object-store: under --protocol hierarchical logs are cut when a wave is complete on \
+             the servers, before it is in the object store; choose another protocol"
+        );
+    }
+    Ok(())
 }
 
 /// What makes text final, if it is to be held until then.

@@ -46,6 +46,9 @@ pub struct Saved {
     pub executed: Vec<(Rank, Executed)>,
     /// Launchers that have worked on the job.
     pub runs: u32,
+    /// A name that no other job has.
+    #[serde(default)]
+    pub job_id: String,
 }
 
 /// One server.
@@ -86,6 +89,7 @@ impl Saved {
             servers: Vec::new(),
             executed: Vec::new(),
             runs: 1,
+            job_id: plan.job_id.clone(),
         }
     }
 

@@ -677,6 +677,9 @@ impl Launcher {
             }
         }
         self.servers.stop(keep).await;
+        if !keep && let Some(why) = self.servers.forget_depots().await {
+            self.printer.say(format!("images of the job are left in the object store: {why}"));
+        }
         if let Some(text) = text {
             self.printer.say(text);
         }

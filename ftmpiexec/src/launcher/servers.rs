@@ -24,6 +24,8 @@ use tokio::task::JoinHandle;
 const FAILURES_MAX: u32 = 10;
 /// Removing directories on other hosts.
 const REMOVE_LIMIT: Duration = Duration::from_secs(10);
+/// Removing images from an object store.
+const FORGET_LIMIT: Duration = Duration::from_secs(65);
 /// From the kill of a server to its end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// A server that was asked to end may need this long for its last sync.
@@ -91,6 +93,8 @@ pub struct Servers {
     logger_delay: Option<Duration>,
     /// Of channel memories, in MiB.
     memory_limit: Option<String>,
+    /// The job's folder in an object store.
+    object_store: Option<String>,
     size: usize,
 }
 
@@ -132,6 +136,10 @@ impl Servers {
                 Starter::Fork => Vec::new(),
             },
             memory_limit: plan.protocol.setting("memory-limit").map(str::to_owned),
+            object_store: plan
+                .object_store
+                .as_ref()
+                .map(|address| format!("{}/{}", address.trim_end_matches('/'), plan.job_id)),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -214,6 +222,9 @@ impl Servers {
         {
             arguments.extend(["--memory-limit".to_owned(), limit.clone()]);
         }
+        if let Some(address) = self.depot_of(server) {
+            arguments.extend(["--object-store".to_owned(), address]);
+        }
         let mut command = match &server.host {
             None => {
                 let file = self.binaries.join(program);
@@ -250,6 +261,35 @@ impl Servers {
             .process_group(0)
             .kill_on_drop(true);
         Ok(command)
+    }
+
+    /// Where a checkpoint server's images go on to.
+    fn depot_of(&self, server: &Server) -> Option<String> {
+        let address = self.object_store.as_ref()?;
+        (server.kind == ServerKind::CheckpointServer)
+            .then(|| format!("{address}/{}-{}", server.kind.name(), server.number))
+    }
+
+    /// Removes the job's images from the object store; what could not be removed.
+    pub async fn forget_depots(&self) -> Option<String> {
+        let mut trouble = None;
+        for server in &self.servers {
+            let Some(address) = self.depot_of(server) else { continue };
+            let forgotten = Command::new(self.binaries.join("ftmpi-checkpoint-server"))
+                .arg("--dir")
+                .arg(&server.directory)
+                .args(["--object-store", &address, "--forget"])
+                .stdin(Stdio::null())
+                .kill_on_drop(true)
+                .output();
+            trouble = match tokio::time::timeout(FORGET_LIMIT, forgotten).await {
+                Ok(Ok(output)) if output.status.success() => continue,
+                Ok(Ok(output)) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+                Ok(Err(e)) => Some(e.to_string()),
+                Err(_) => Some(format!("{address} is slow")),
+            };
+        }
+        trouble
     }
 
     /// A server told where it listens.

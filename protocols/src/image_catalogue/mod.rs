@@ -17,9 +17,12 @@
 //! - Each put gets exactly one answer: an early refusal (then data up to the commit or abandonment
 //!   is swallowed without another), or the one to its commit or abandonment.
 
+mod depot;
 mod requests;
 mod shelf;
 
+#[cfg(test)]
+mod depot_tests;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +32,7 @@ use shelf::Shelf;
 use std::collections::BTreeMap;
 
 pub use crate::event_log::ConnId;
+pub use depot::DepotRecord;
 
 /// Whose image it is: its name in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,6 +123,8 @@ pub enum Event {
     SendFailed(String),
     /// The connection ended.
     Lost,
+    /// Outcome of [`Output::Flush`]; on a connection that is the rank's flushes' own.
+    Flushed(ImageName, Result<(), String>),
 }
 
 /// What the shell has to do.
@@ -156,6 +162,11 @@ pub enum Output {
     Close(String),
     /// Tell whoever watches the server.
     Say(String),
+    /// Put this image, with what it rests on, into the depot, durably, and then the record; answer with
+    /// [`Event::Flushed`]. What was asked for a rank is done in the order in which it was asked.
+    Flush(ImageName, DepotRecord),
+    /// Put this record into the depot, if it can be.
+    Mirror(Rank, DepotRecord),
 }
 
 /// State of one rank's images, for whoever watches.
@@ -171,6 +182,8 @@ pub struct RankState {
     pub images: Vec<Stored>,
     /// Images that were found damaged.
     pub set_aside: u64,
+    /// The newest image that is in the object store, if there is one.
+    pub newest_in_object_store: Option<ImageNo>,
 }
 
 /// What a connection is in the middle of.
@@ -202,6 +215,10 @@ enum Phase {
         name: ImageName,
         bytes: u64,
     },
+    /// After a flush: the record that the start is no longer offered is being persisted.
+    GivingUp {
+        rank: Rank,
+    },
     Checking {
         rank: Rank,
         at_most: ImageNo,
@@ -227,18 +244,21 @@ pub struct ImageCatalogue {
     phases: BTreeMap<ConnId, Phase>,
     bytes_max: u64,
     besides: u64,
+    /// Whether there is a third level.
+    depot: bool,
 }
 
 impl ImageCatalogue {
     /// Without any image; stores at most `bytes_max` bytes (`u64::MAX`: as many as the disk takes).
     #[must_use]
     pub fn new(bytes_max: u64) -> Self {
-        Self { shelves: BTreeMap::new(), phases: BTreeMap::new(), bytes_max, besides: 0 }
+        let (shelves, phases) = (BTreeMap::new(), BTreeMap::new());
+        Self { shelves, phases, bytes_max, besides: 0, depot: false }
     }
 
     /// A rank whose record was found on disk; before the first input.
     pub fn restore_record(&mut self, rank: Rank, record: Record) {
-        let shelf = self.shelves.entry(rank).or_default();
+        let shelf = self.shelf(rank);
         shelf.is_stored(record.incarnation);
         shelf.start_offered = record.start_offered;
     }
@@ -246,7 +266,7 @@ impl ImageCatalogue {
     /// An image that was found on disk, set aside or under its name; before the first input.
     /// `counts`: what its note says; `None`: it is set aside.
     pub fn restore_image(&mut self, name: ImageName, bytes: u64, counts: Option<Counts>) {
-        let shelf = self.shelves.entry(name.rank).or_default();
+        let shelf = self.shelf(name.rank);
         shelf.is_stored(name.incarnation);
         shelf.highest = shelf.highest.max(name.image);
         match counts {
@@ -261,6 +281,13 @@ impl ImageCatalogue {
     /// State of every rank.
     pub fn ranks(&self) -> impl Iterator<Item = RankState> + '_ {
         self.shelves.iter().map(|(rank, shelf)| shelf.state(*rank))
+    }
+
+    /// Whether this image is offered.
+    #[must_use]
+    pub fn offers(&self, name: ImageName) -> bool {
+        let stored = self.shelves.get(&name.rank).and_then(|shelf| shelf.images.get(&name.image));
+        stored.is_some_and(|stored| stored.incarnation == name.incarnation)
     }
 
     /// Bytes of all images that are there or on their way.
@@ -292,6 +319,7 @@ impl ImageCatalogue {
             Event::Published(outcome) => self.published(conn, outcome, out),
             Event::Checked(outcome) => self.checked(conn, outcome, out),
             Event::SendFailed(why) => self.send_failed(conn, why, out),
+            Event::Flushed(name, outcome) => self.flushed(conn, name, outcome, out),
             Event::Lost => {
                 let phase = self.phases.remove(&conn);
                 if phase.is_some_and(|phase| phase.has_temporary()) {

@@ -57,8 +57,9 @@ impl ImageCatalogue {
         }
     }
 
-    fn shelf(&mut self, rank: Rank) -> &mut Shelf {
-        self.shelves.entry(rank).or_default()
+    pub(super) fn shelf(&mut self, rank: Rank) -> &mut Shelf {
+        let depot = self.depot;
+        self.shelves.entry(rank).or_insert_with(|| Shelf::new(depot))
     }
 
     fn declare(
@@ -83,6 +84,7 @@ impl ImageCatalogue {
             let record = Record { incarnation, start_offered: shelf.start_offered };
             self.phases.insert(conn, Phase::Declaring { rank, incarnation });
             out.push(Output::Persist { rank, record });
+            self.mirror(rank, out);
         }
     }
 
@@ -240,16 +242,21 @@ impl ImageCatalogue {
                 }
                 self.committed(name, bytes, out);
             }
+            Some(Phase::GivingUp { rank }) => self.gave_up(rank, outcome, out),
             _ => {}
         }
     }
 
     fn committed(&mut self, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
         let shelf = self.shelf(name.rank);
+        if let Some(level) = &mut shelf.level {
+            level.current = true;
+        }
         let surplus = shelf.take_surplus(name.rank);
         let oldest = shelf.oldest();
         out.extend(surplus.into_iter().map(Output::Remove));
         out.push(Output::Answer(Answer::Committed { image: name.image, bytes, oldest }));
+        self.flush_next(name.rank, out);
     }
 
     fn get(&mut self, conn: ConnId, rank: Rank, at_most: ImageNo, out: &mut Vec<Output>) {

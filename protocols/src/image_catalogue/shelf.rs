@@ -1,12 +1,13 @@
 //! The images of one rank.
 
+use super::depot::Level;
 use super::{ImageName, RankState};
 use ftmpi_wire::image_store::{self, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
 
 /// Images that are kept, the start of the program included.
-const KEPT: usize = 2;
+pub(super) const KEPT: usize = 2;
 
 #[derive(Debug)]
 pub(super) struct Shelf {
@@ -24,10 +25,13 @@ pub(super) struct Shelf {
     pub keep: Option<[ImageNo; 2]>,
     /// How many were found damaged.
     pub set_aside: u64,
+    /// What the depot has, if there is one.
+    pub level: Option<Level>,
 }
 
-impl Default for Shelf {
-    fn default() -> Self {
+impl Shelf {
+    /// Of a rank that nothing is known of; `depot`: there is one.
+    pub fn new(depot: bool) -> Self {
         Self {
             incarnation: Incarnation(0),
             durable: Incarnation(0),
@@ -36,11 +40,10 @@ impl Default for Shelf {
             highest: ImageNo(0),
             keep: None,
             set_aside: 0,
+            level: depot.then(Level::default),
         }
     }
-}
 
-impl Shelf {
     pub fn state(&self, rank: Rank) -> RankState {
         RankState {
             rank,
@@ -48,6 +51,7 @@ impl Shelf {
             start_offered: self.start_offered,
             images: self.images.values().copied().collect(),
             set_aside: self.set_aside,
+            newest_in_object_store: self.level.as_ref().and_then(|l| l.flushed.last().copied()),
         }
     }
 
@@ -92,7 +96,11 @@ impl Shelf {
 
     /// Whether enough images are there to give up the program's start.
     pub fn start_is_spare(&self) -> bool {
-        self.keep.is_none() && self.start_offered && self.images.len() >= KEPT
+        let enough = match &self.level {
+            None => self.images.len() >= KEPT,
+            Some(level) => level.current && level.flushed.len() >= KEPT,
+        };
+        self.keep.is_none() && self.start_offered && enough
     }
 
     /// Takes out what is too old to be kept.
@@ -107,12 +115,17 @@ impl Shelf {
                 self.images.keys().copied().take(surplus).collect()
             }
         };
+        let needed = |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image));
+        let numbers: Vec<ImageNo> = numbers.into_iter().filter(|image| !needed(image)).collect();
         numbers.into_iter().filter_map(|image| self.take(rank, image)).collect()
     }
 
     /// Takes out one image.
     pub fn take(&mut self, rank: Rank, image: ImageNo) -> Option<ImageName> {
         let stored = self.images.remove(&image)?;
+        if let Some(level) = &mut self.level {
+            level.flushed.remove(&image);
+        }
         Some(ImageName { rank, image, incarnation: stored.incarnation })
     }
 
@@ -120,6 +133,9 @@ impl Shelf {
     pub fn oldest(&self) -> ImageNo {
         if self.start_offered {
             return ImageNo(0);
+        }
+        if let Some(level) = &self.level {
+            return level.floor;
         }
         self.images.keys().next().copied().unwrap_or(self.highest)
     }

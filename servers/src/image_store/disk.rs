@@ -26,6 +26,8 @@ pub struct Disk {
     dir: PrivateDir,
     files: Files,
     ground: Arc<Mutex<Ground>>,
+    /// Containers that are not here any more, neither offered nor kept for others.
+    gone: Mutex<Vec<ImageName>>,
 }
 
 /// A stored image that was read and found good, to be sent.
@@ -75,7 +77,7 @@ fn named(id: ImageId) -> ImageName {
     ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
 }
 
-fn image_name(name: ImageName) -> String {
+pub(super) fn image_name(name: ImageName) -> String {
     let ImageName { rank, image, incarnation } = name;
     format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
 }
@@ -94,25 +96,58 @@ pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
     parts.next().is_none().then_some(name)
 }
 
-fn record_name(rank: Rank) -> String {
+pub(super) fn record_name(rank: Rank) -> String {
     format!("r{:010}.record", rank.0)
 }
 
-fn parse_record_name(text: &str) -> Option<Rank> {
+pub(super) fn parse_record_name(text: &str) -> Option<Rank> {
     Some(Rank(text.strip_prefix('r')?.strip_suffix(".record")?.parse().ok()?))
 }
 
 fn encode_record(record: Record) -> String {
     let Record { incarnation, start_offered } = record;
-    let line = format!("incarnation={incarnation} start_offered={}", u8::from(start_offered));
+    record_line(&format!("incarnation={incarnation} start_offered={}", u8::from(start_offered)))
+}
+
+/// A line with its checksum.
+pub(super) fn record_line(line: &str) -> String {
     format!("{line} crc={:08x}\n", crc32c::crc32c(line.as_bytes()))
 }
 
-fn decode_record(text: &str) -> Option<Record> {
+/// The line, if its checksum is right.
+pub(super) fn checked_line(text: &str) -> Option<&str> {
     let (line, crc) = text.strip_suffix('\n')?.rsplit_once(" crc=")?;
-    if u32::from_str_radix(crc, 16).ok()? != crc32c::crc32c(line.as_bytes()) {
-        return None;
+    (u32::from_str_radix(crc, 16).ok()? == crc32c::crc32c(line.as_bytes())).then_some(line)
+}
+
+/// The container that a file of this name holds, offered or kept for others.
+pub(super) fn on_disk(file: &str) -> Option<ImageName> {
+    parse_image_name(file, ".image").or_else(|| parse_image_name(file, ".ground"))
+}
+
+/// The record of a rank in this directory, if there is one that is sound.
+pub(super) fn read_record(dir: &Path, rank: Rank) -> io::Result<Option<Record>> {
+    match std::fs::read(dir.join(record_name(rank))) {
+        Ok(text) => Ok(std::str::from_utf8(&text).ok().and_then(decode_record)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
     }
+}
+
+/// Makes a record durable.
+pub(super) fn persist_record(
+    dir: &Path,
+    files: &Files,
+    rank: Rank,
+    record: Record,
+) -> io::Result<()> {
+    let path = dir.join(record_name(rank));
+    let temporary = dir.join(format!("{}.part", record_name(rank)));
+    files.replace(&path, &temporary, encode_record(record).as_bytes())
+}
+
+fn decode_record(text: &str) -> Option<Record> {
+    let line = checked_line(text)?;
     let (incarnation, start) = line.split_once(' ')?;
     Some(Record {
         incarnation: Incarnation(incarnation.strip_prefix("incarnation=")?.parse().ok()?),
@@ -160,7 +195,7 @@ impl Disk {
             });
             catalogue.restore_record(rank, record);
         }
-        let disk = Self { dir, files, ground: Arc::default() };
+        let disk = Self { dir, files, ground: Arc::default(), gone: Mutex::default() };
         for (image, bytes, set_aside) in images {
             let counts = match disk.note(image) {
                 _ if set_aside => None,
@@ -241,10 +276,7 @@ impl Disk {
     /// # Errors
     /// It is not.
     pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
-        let path = self.path().join(record_name(rank));
-        let temporary = self.path().join(format!("{}.part", record_name(rank)));
-        let bytes = encode_record(record);
-        self.files.replace(&path, &temporary, bytes.as_bytes()).map_err(|error| error.to_string())
+        persist_record(self.path(), &self.files, rank, record).map_err(|error| error.to_string())
     }
 
     /// Not to be found again, but to be looked at.
@@ -256,6 +288,7 @@ impl Disk {
             let _ = self.files.remove(&path);
         }
         let _ = self.sync_names();
+        self.is_gone(name);
         self.release(Holder::Image(name));
     }
 
@@ -271,13 +304,47 @@ impl Disk {
                 ground.retire(name, bytes);
             } else {
                 let _ = self.files.remove(&path);
+                drop(ground);
+                self.is_gone(name);
             }
         }
         self.release(Holder::Image(name));
     }
 
     fn release(&self, holder: Holder) {
-        release(&self.ground, &self.files, self.path(), holder);
+        for base in release(&self.ground, &self.files, self.path(), holder) {
+            self.is_gone(base);
+        }
+    }
+
+    fn is_gone(&self, name: ImageName) {
+        self.gone.lock().expect("no panic while it is locked").push(name);
+    }
+
+    /// Containers that went since this was asked last.
+    pub fn take_gone(&self) -> Vec<ImageName> {
+        std::mem::take(&mut *self.gone.lock().expect("no panic while it is locked"))
+    }
+
+    /// An image and what it rests on.
+    #[must_use]
+    pub fn chain(&self, name: ImageName) -> Vec<ImageName> {
+        lock(&self.ground).bases(Holder::Image(name)).chain([name]).collect()
+    }
+
+    /// Opens a container, offered or kept for others.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be read.
+    pub fn container(&self, name: ImageName) -> io::Result<File> {
+        let ImageName { rank, image, incarnation } = name;
+        open_container(self.path(), ImageId { rank, incarnation, image })
+    }
+
+    /// Whether a container is there, offered or kept for others.
+    #[must_use]
+    pub fn has(&self, name: ImageName) -> bool {
+        self.image(name).exists() || self.ground(name).exists()
     }
 
     /// Begins to receive an image of this rank.
@@ -332,16 +399,18 @@ impl Disk {
 }
 
 /// What the image with this note rests on.
-fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
+pub(super) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
     note.bases.iter().map(move |&(incarnation, image)| ImageName { rank, image, incarnation })
 }
 
 /// A holder is gone: what is not needed any more goes, too.
-fn release(ground: &Mutex<Ground>, files: &Files, dir: &Path, holder: Holder) {
+fn release(ground: &Mutex<Ground>, files: &Files, dir: &Path, holder: Holder) -> Vec<ImageName> {
     let mut ground = lock(ground);
-    for base in ground.release(holder) {
-        let _ = files.remove(&dir.join(image_name(base)).with_extension("ground"));
+    let free = ground.release(holder);
+    for base in &free {
+        let _ = files.remove(&dir.join(image_name(*base)).with_extension("ground"));
     }
+    free
 }
 
 fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
@@ -445,8 +514,9 @@ impl Drop for Upload {
         if self.file.path().exists() {
             let _ = self.files.remove(self.file.path());
         }
+        // What was held only by it stays in a depot until the job ends: it was never offered again.
         let Bases { ground, dir, conn, .. } = &self.bases;
-        release(ground, &self.files, dir, Holder::Upload(*conn));
+        let _ = release(ground, &self.files, dir, Holder::Upload(*conn));
     }
 }
 

@@ -3,17 +3,27 @@
 //! Each connection has its task; what takes long (receiving, verifying, syncing, sending) runs
 //! beside the others. The catalogue is asked, and names are given to files, one at a time: what it
 //! decides and what lies on the disk never part.
+//!
+//! With `--object-store` committed images go on to a third level, the *depot*: [`depot`] is the store,
+//! `flush` the way there, `recover` the way back when this server's disk has lost them.
 
+pub mod depot;
 mod disk;
+mod flush;
 mod ground;
+mod recover;
 mod session;
 
 use crate::files::Files;
-use crate::metrics;
 use crate::shell::{self, PrivateDir, ServerArgs};
+use crate::{checked, metrics};
 use clap::Parser;
+use depot::{Depot, Listing};
 pub use disk::{Checked, Disk, Upload, open_container, parse_image_name};
-use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
+use flush::Flusher;
+use ftmpi_protocols::image_catalogue::{
+    ConnId, DepotRecord, Event, ImageCatalogue, ImageName, Input, Output,
+};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::path::PathBuf;
@@ -37,10 +47,27 @@ pub struct CheckpointServerArgs {
     #[arg(long, value_name = "DIRECTORY")]
     pub dir: PathBuf,
     /// Store at most so many bytes (K, M, G, T: powers of 1024); room for three images of each rank
-    /// is needed. Default: what the disk takes.
+    /// is needed (six with an object store). Default: what the disk takes.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub max_bytes: Option<u64>,
+    /// Images go on to this object store, s3://BUCKET/PREFIX or file:///DIRECTORY, and come from there
+    /// when the directory has lost them. Credentials come from the environment (AWS_ACCESS_KEY_ID …).
+    #[arg(long, value_name = "ADDRESS")]
+    pub object_store: Option<String>,
+    /// Remove what is there, and end.
+    #[arg(long, requires = "object_store", hide = true)]
+    pub forget: bool,
 }
+
+/// The file that says which object store this directory belongs to, and that it was reached once.
+const MARKER: &str = "object-store";
+const MARKER_KIND: &str = "ftmpi-object-store";
+/// A server that has never reached its object store tries for so long; it does not begin without.
+const FIRST_PATIENCE: Duration = Duration::from_secs(30);
+/// One that has begins without it after this time.
+const LATER_PATIENCE: Duration = Duration::from_secs(5);
+/// Removing everything at the end of a job.
+const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let (number, shift) = match text.trim_end_matches("iB").char_indices().next_back() {
@@ -61,6 +88,8 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 struct Server {
     catalogue: Mutex<ImageCatalogue>,
     disk: Disk,
+    /// The way to the third level, if there is one.
+    flusher: Option<Flusher>,
     started: Instant,
     connections: AtomicU64,
     bytes_received: AtomicU64,
@@ -89,15 +118,42 @@ impl Server {
                     }
                     Output::SetAside(name) => self.disk.set_aside(name),
                     Output::Say(text) => shell::say(NAME, text),
-                    other => rest.push(other),
+                    other => match &self.flusher {
+                        // In the order in which it was decided: the catalogue is still locked.
+                        Some(flusher) => rest.extend(flusher.take(other)),
+                        None => rest.push(other),
+                    },
                 }
             }
         }
         rest
     }
 
+    /// What went from the disk goes from the depot.
+    fn forget_gone(&self) {
+        let gone = self.disk.take_gone();
+        if let Some(flusher) = &self.flusher {
+            flusher.forget(gone);
+        }
+    }
+
+    /// Whether this image is offered now.
+    fn is_offered(&self, name: ImageName) -> bool {
+        let catalogue = self.catalogue.lock().expect("no panic while it is locked");
+        catalogue.offers(name)
+    }
+
     fn status(&self) -> serde_json::Value {
         let catalogue = self.catalogue.lock().expect("no panic while it is locked");
+        let number = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let object_store = self.flusher.as_ref().map(|flusher| {
+            serde_json::json!({
+                "address": flusher.depot.address(),
+                "flushed": number(&flusher.flushed),
+                "bytes": number(&flusher.bytes),
+                "failures": number(&flusher.failures),
+            })
+        });
         serde_json::json!({
             "server": NAME,
             "version": env!("CARGO_PKG_VERSION"),
@@ -110,6 +166,7 @@ impl Server {
             "bytes_received": self.bytes_received.load(Ordering::Relaxed),
             "bytes_sent": self.bytes_sent.load(Ordering::Relaxed),
             "rejected_callers": self.rejected.load(Ordering::Relaxed),
+            "object_store": object_store,
             "ranks": catalogue.ranks().collect::<Vec<_>>(),
         })
     }
@@ -132,23 +189,52 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let depot = args.object_store.as_deref().map(Depot::open).transpose()?;
+    if let (Some(depot), true) = (&depot, args.forget) {
+        let forgotten = tokio::time::timeout(FORGET_LIMIT, depot.remove_all()).await;
+        return match forgotten {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(why)) => Err(anyhow::anyhow!("not all is removed: {why}")),
+            Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", depot.address())),
+        };
+    }
     let mut catalogue = ImageCatalogue::new(args.max_bytes.unwrap_or(u64::MAX));
-    let disk =
-        Disk::open(PrivateDir::take(&args.dir)?, Files::default(), &mut catalogue, |line| {
-            shell::say(NAME, line)
-        })?;
+    let dir = PrivateDir::take(&args.dir)?;
+    let found = match &depot {
+        Some(depot) => look(depot, &dir).await?,
+        None => None,
+    };
+    if depot.is_some() {
+        catalogue = catalogue.with_depot();
+    }
+    let disk = Disk::open(dir, Files::default(), &mut catalogue, |line| shell::say(NAME, line))?;
+    let _ = disk.take_gone();
+    let known = found.is_some();
+    let listing = found.unwrap_or_default();
+    let (flusher, queues) = match depot {
+        Some(depot) => {
+            let (flusher, queues) = Flusher::new(depot, &listing);
+            (Some(flusher), Some(queues))
+        }
+        None => (None, None),
+    };
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let server = Arc::new(Server {
         catalogue: Mutex::new(catalogue),
         disk,
+        flusher,
         started: Instant::now(),
         connections: AtomicU64::new(0),
         bytes_received: AtomicU64::new(0),
         bytes_sent: AtomicU64::new(0),
         rejected: AtomicU64::new(0),
     });
+    if let Some(queues) = queues {
+        join_depot(&server, known.then_some(&listing)).await?;
+        Flusher::run(&server, queues);
+    }
     if let Some(address) = args.server.metrics {
         let (_, mut questions) =
             metrics::listen(address, "ftmpi_checkpoint_server").map_err(anyhow::Error::msg)?;
@@ -175,6 +261,80 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         why = ending => why.map(|_| ()).map_err(Into::into),
         () = accepting => unreachable!("it accepts for ever"),
     }
+}
+
+/// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
+/// this directory needs nothing of it.
+async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>> {
+    let marker = dir.path().join(MARKER);
+    let reached = match checked::read(&marker, MARKER_KIND, 1) {
+        Ok(address) => address == depot.address().as_bytes(),
+        Err(_) => false,
+    };
+    let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
+    let listing = match depot::reach(depot, patience).await {
+        Ok(listing) => listing,
+        Err(error) if reached => {
+            shell::say(NAME, format!("{error:#}; going on with what is here"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let files = Files::default();
+    let taken =
+        recover::recover(depot, &listing, dir.path(), &files, |line| shell::say(NAME, line))
+            .await
+            .map_err(anyhow::Error::msg)?;
+    if taken.containers > 0 {
+        shell::say(
+            NAME,
+            format!(
+                "{} images ({:.1} MB) were not here and came from {}",
+                taken.containers,
+                taken.bytes as f64 / 1e6,
+                depot.address()
+            ),
+        );
+    }
+    Ok(Some(listing))
+}
+
+/// Tells the catalogue what the depot has, and the depot what the catalogue relies on from now on.
+async fn join_depot(server: &Arc<Server>, listing: Option<&Listing>) -> anyhow::Result<()> {
+    let Some(flusher) = &server.flusher else { return Ok(()) };
+    let (mut records, mut out) = (Vec::new(), Vec::new());
+    {
+        let mut catalogue = server.catalogue.lock().expect("no panic while it is locked");
+        for state in catalogue.ranks().collect::<Vec<_>>() {
+            let rank = state.rank;
+            let name = |image, incarnation| ImageName { rank, image, incarnation };
+            let names: Vec<ImageName> =
+                state.images.iter().map(|stored| name(stored.image, stored.incarnation)).collect();
+            let record = listing.map(|listing| listing.record(rank).unwrap_or_default());
+            let whole = flusher.whole(server, &names);
+            catalogue.restore_depot(rank, record, whole.into_iter().map(|name| name.image));
+        }
+        if listing.is_some() {
+            records = catalogue.depot_records();
+        }
+        catalogue.flush_all(&mut out);
+    }
+    if let Some(listing) = listing {
+        for (rank, record) in records {
+            if listing.record(rank) != Some(record) && record != DepotRecord::default() {
+                let stored = flusher.depot.put_record(rank, record).await;
+                stored.map_err(anyhow::Error::msg)?;
+            }
+        }
+        flusher.forget_strangers(server);
+        let marker = server.disk.path().join(MARKER);
+        let address = flusher.depot.address().as_bytes();
+        checked::write(&Files::default(), &marker, MARKER_KIND, 1, address)?;
+    }
+    for output in out {
+        let _ = flusher.take(output);
+    }
+    Ok(())
 }
 
 async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {

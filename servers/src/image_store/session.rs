@@ -32,6 +32,7 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
     block_in_place(|| {
         server.decide(conn, Event::Lost);
         drop(session.upload);
+        server.forget_gone();
     });
 }
 
@@ -99,7 +100,10 @@ impl Session<'_> {
             }
             Output::Verify(name) => return Some(Event::Verified(self.verify(name))),
             Output::Discard => self.upload = None,
-            Output::Remove(name) => self.server.disk.remove(name),
+            Output::Remove(name) => {
+                self.server.disk.remove(name);
+                self.server.forget_gone();
+            }
             Output::Check(name) => {
                 self.checked = None;
                 return Some(Event::Checked(
@@ -111,6 +115,8 @@ impl Session<'_> {
             | Output::Persist { .. }
             | Output::SetAside(_)
             | Output::Say(_)
+            | Output::Flush(..)
+            | Output::Mirror(..)
             | Output::Send(..)
             | Output::Answer(_)
             | Output::Close(_) => {}

@@ -1,0 +1,210 @@
+"""The third level: images in an object store, and checkpoint servers that have lost their disks.
+
+A test counts only if images were in the store when the disk was lost, the job went on from them with the
+right result, and its end left nothing in the store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from .core import ROOT, Setting, descendants, kill, problem_of, which
+from .faults import RANKS, Job, Jobs, program_pids
+from .restart import Stopper, begin, go_on, interrupted
+
+SERVER = "checkpoint-server-0"
+BUCKET = "images"
+
+
+class Flushed(Stopper):
+    """Waits until every rank has this many images in the store, whatever `count` says is there."""
+
+    def __init__(self, folder: Path, how: str, count, images: int = 2 * RANKS):
+        super().__init__(folder, 0.5, how)
+        self.count, self.wanted = count, images
+
+    def __call__(self, process: subprocess.Popen) -> None:
+        if not self.done and self.count() >= self.wanted:
+            super().__call__(process)
+
+
+class DiskLoser:
+    """Once images are in the store: wipes the server's disk, kills the server, then a rank."""
+
+    def __init__(self, job: Job, folder: Path, count):
+        self.job, self.folder, self.count = job, folder, count
+        self.done = False
+
+    def __call__(self, process: subprocess.Popen) -> None:
+        if self.done or self.count() < 2 * RANKS:
+            return
+        self.done = True
+        server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
+        kill(server)
+        wipe(self.folder / SERVER)
+        kill(program_pids(process.pid, self.job.program)[:1])
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def wipe(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.name != "lock":
+            entry.unlink(missing_ok=True)
+
+
+def in_directory(store: Path):
+    return lambda: len([*store.rglob("*.image")])
+
+
+def from_images(text: str) -> str | None:
+    """Whether every rank of a continued job came from an image."""
+    wanted = f"going on with the job: {RANKS} of {RANKS} ranks from images"
+    return None if wanted in text else f"it did not say `{wanted}`: {text.strip()[-300:]}"
+
+
+def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left) -> None:
+    """Everything dies, the server's disk is lost, and a later launcher goes on."""
+    job, why = jobs.make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    folder = setting.fresh("run") / "job"
+    stop = Flushed(folder, "everything", count)
+    early = begin(setting, job, folder, stop, "--object-store", address)
+    problem = interrupted(early, stop)
+    if problem is None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until and server_runs(folder):
+            time.sleep(0.05)
+        wipe(folder / SERVER)
+        late = go_on(setting, folder, None)
+        problem = problem_of(late, says=job.says) or from_images(late.err)
+        if problem is None and left():
+            problem = f"{left()} objects are left after the end"
+    setting.results.check(test, problem, f"{early.seconds:.1f} s to the death")
+
+
+def server_runs(folder: Path) -> bool:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and name_of(int(entry)) == "ftmpi-checkpoin":
+            try:
+                if os.fsencode(str(folder)) in Path("/proc", entry, "cmdline").read_bytes():
+                    return True
+            except OSError:
+                pass
+    return False
+
+
+def living_job(setting: Setting, jobs: Jobs) -> None:
+    """The server loses its disk while the job runs, and a rank dies with it."""
+    test = "object store: a living job whose server loses its disk"
+    job, why = jobs.make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    run_folder = setting.fresh("run")
+    folder, store = run_folder / "job", run_folder / "store"
+    loser = DiskLoser(job, folder, in_directory(store))
+    outcome = begin(setting, job, folder, loser, "--object-store", f"file://{store}")
+    problem = problem_of(outcome, says=job.says)
+    if problem is None and not loser.done:
+        problem = "the job ended before anything was lost"
+    if problem is None and "starting it again" not in outcome.err:
+        problem = f"the server did not die: {outcome.last_words()}"
+    left = len([*store.rglob("*.image"), *store.rglob("*.record")])
+    if problem is None and left:
+        problem = f"{left} objects are left after the end"
+    setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+class S3:
+    """A real S3 server on this machine (moto), with one bucket."""
+
+    def __init__(self, program: str, folder: Path):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = open(folder / "s3.log", "wb")
+        self.process = subprocess.Popen([program, "-H", "127.0.0.1", "-p", str(port)],
+                                        stdout=self.log, stderr=self.log, start_new_session=True)
+
+    def begin(self, patience: float = 60.0) -> str | None:
+        until = time.monotonic() + patience
+        while time.monotonic() < until:
+            try:
+                request = urllib.request.Request(f"{self.url}/{BUCKET}", method="PUT")
+                urllib.request.urlopen(request, timeout=5).read()
+                return None
+            except (urllib.error.URLError, OSError):
+                if self.process.poll() is not None:
+                    return "it ended by itself"
+                time.sleep(0.2)
+        return "it does not answer"
+
+    def count(self, suffix: str = ".image</Key>") -> int:
+        try:
+            listing = f"{self.url}/{BUCKET}?list-type=2"
+            return urllib.request.urlopen(listing, timeout=5).read().decode().count(suffix)
+        except (urllib.error.URLError, OSError):
+            return 0
+
+    def end(self) -> None:
+        kill([self.process.pid])
+        self.process.wait()
+        self.log.close()
+
+
+def s3_server() -> str | None:
+    own = ROOT / ".peers" / "moto" / "bin" / "moto_server"
+    return str(own) if own.exists() else which("moto_server")
+
+
+def with_s3(setting: Setting, jobs: Jobs) -> None:
+    test = "object store: S3, everything dies and the server's disk is lost"
+    program = s3_server()
+    if program is None:
+        setting.results.skip(test, "no S3 server: pip install 'moto[server]' (tools/setup.sh does)")
+        return
+    server = S3(program, setting.work)
+    environment = {
+        "AWS_ENDPOINT_URL": server.url, "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+    }
+    before = {name: os.environ.get(name) for name in environment}
+    try:
+        why = server.begin()
+        if why:
+            setting.results.skip(test, f"the S3 server cannot be used: {why}")
+            return
+        os.environ.update(environment)
+        whole_job(setting, jobs, test, f"s3://{BUCKET}/some/prefix", server.count,
+                  lambda: server.count("</Key>"))
+    finally:
+        server.end()
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+def object_store(setting: Setting) -> None:
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, 6)
+    store = setting.fresh("store")
+    whole_job(setting, jobs, "object store: a directory, everything dies and the server's disk is lost",
+              f"file://{store}", in_directory(store), in_directory(store))
+    shutil.rmtree(store, ignore_errors=True)
+    living_job(setting, Jobs(setting, 3))
+    with_s3(setting, jobs)

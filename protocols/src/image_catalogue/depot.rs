@@ -1,0 +1,224 @@
+//! The third level of storage: an object store ("depot") to which images go when they are committed.
+//!
+//! Guarantees, for each rank:
+//! - One image is on its way at a time, always the newest that is not there; those that were overtaken are
+//!   passed over.
+//! - *Logs are cut only at what the depot has.* With a depot, `oldest` in the answer to a commit is not the
+//!   oldest image that the server offers but the floor of the depot: the older of the two newest images whose
+//!   flush was completed. Those two stay on the server's disk as well.
+//! - What the depot offers is told by a [`DepotRecord`] that lies beside the images and is written before
+//!   logs are cut at what it says: an image before its `oldest`, and the program's start unless it says so,
+//!   are never offered to a server that has lost its disk. So that server offers nothing that logs do not
+//!   reach back to, whichever of the two it lost in which moment.
+
+use super::shelf::{KEPT, Shelf};
+use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeSet;
+
+/// What must be known of a rank to whoever finds its images in the depot and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DepotRecord {
+    /// The living incarnation.
+    pub incarnation: Incarnation,
+    /// The program's start is still offered.
+    pub start_offered: bool,
+    /// Images before this one must not be restored: logs do not reach back to them.
+    pub oldest: ImageNo,
+}
+
+impl DepotRecord {
+    /// Whether a server that has lost its disk may offer this image.
+    #[must_use]
+    pub fn offers(&self, image: ImageNo) -> bool {
+        image >= self.oldest
+    }
+}
+
+impl Default for DepotRecord {
+    fn default() -> Self {
+        Self { incarnation: Incarnation(0), start_offered: true, oldest: ImageNo(0) }
+    }
+}
+
+/// What the depot has of one rank.
+#[derive(Debug, Default)]
+pub(super) struct Level {
+    /// Offered images that are there.
+    pub flushed: BTreeSet<ImageNo>,
+    /// The one on its way, and the floor when it is there.
+    pub under_way: Option<(ImageNo, ImageNo)>,
+    /// Where logs may be cut.
+    pub floor: ImageNo,
+    /// The record there does not offer the program's start.
+    given_up: bool,
+    /// An image came since this server began: whether waves decide what is kept is known.
+    pub current: bool,
+    /// The last flush failed, and somebody was told.
+    complained: bool,
+}
+
+impl Level {
+    /// Whether the server's disk must keep this image.
+    pub fn needs(&self, image: ImageNo) -> bool {
+        // The image at the floor, too: a server that cannot ask its depot takes the floor from its disk.
+        self.floor == image
+            || self.under_way.is_some_and(|(under_way, _)| under_way == image)
+            || self.flushed.iter().rev().take(KEPT).any(|newest| *newest == image)
+    }
+}
+
+impl Shelf {
+    /// The record as it is to be in the depot, when it has `with` as well.
+    fn depot_record(&mut self, with: Option<ImageNo>) -> DepotRecord {
+        let (incarnation, waves) = (self.incarnation, self.keep.is_some());
+        let start_here = self.start_offered;
+        let Some(level) = &mut self.level else { return DepotRecord::default() };
+        let mut newest: Vec<ImageNo> = level.flushed.iter().copied().chain(with).collect();
+        newest.sort_unstable();
+        newest.dedup();
+        // Under waves nothing is logged, so there is nothing that could be cut.
+        let enough = level.current && !waves && newest.len() >= KEPT;
+        let oldest = if enough { newest[newest.len() - KEPT] } else { level.floor };
+        if enough || !start_here {
+            level.given_up = true;
+        }
+        // Never back behind what is written already, or will have been when this is.
+        let coming = level.under_way.map_or(ImageNo(0), |(_, floor)| floor);
+        let oldest = oldest.max(level.floor).max(coming);
+        DepotRecord { incarnation, start_offered: !level.given_up, oldest }
+    }
+}
+
+impl ImageCatalogue {
+    /// From now on there is a depot; before anything else.
+    #[must_use]
+    pub fn with_depot(mut self) -> Self {
+        self.depot = true;
+        self
+    }
+
+    /// What the depot has of a rank: `record` (`None`: it cannot be asked now) and the images, whole with all
+    /// that they rest on. After what was found on disk, before the first input.
+    pub fn restore_depot(
+        &mut self,
+        rank: Rank,
+        record: Option<DepotRecord>,
+        flushed: impl IntoIterator<Item = ImageNo>,
+    ) {
+        let shelf = self.shelf(rank);
+        let first = shelf.images.keys().next().copied().unwrap_or(shelf.highest);
+        let Some(level) = &mut shelf.level else { return };
+        level.given_up = !shelf.start_offered || record.is_some_and(|r| !r.start_offered);
+        level.floor = match record {
+            Some(record) if record != DepotRecord::default() => record.oldest,
+            // Nothing was flushed yet, or nobody knows: no further than the disk reaches back.
+            _ if shelf.start_offered => ImageNo(0),
+            _ => first,
+        };
+        // Older ones are there only because a server died before it removed them.
+        let counts = |image: &ImageNo| *image >= level.floor && shelf.images.contains_key(image);
+        level.flushed = flushed.into_iter().filter(counts).collect();
+    }
+
+    /// The record of every known rank, as the depot must have it before the server may rely on it.
+    pub fn depot_records(&mut self) -> Vec<(Rank, DepotRecord)> {
+        self.shelves.iter_mut().map(|(rank, shelf)| (*rank, shelf.depot_record(None))).collect()
+    }
+
+    /// Begins to flush what is waiting; once, after [`Self::restore_depot`].
+    pub fn flush_all(&mut self, out: &mut Vec<Output>) {
+        let ranks: Vec<Rank> = self.shelves.keys().copied().collect();
+        for rank in ranks {
+            self.flush_next(rank, out);
+        }
+    }
+
+    /// The newest image, if it is not there and nothing else of the rank is on its way.
+    pub(super) fn flush_next(&mut self, rank: Rank, out: &mut Vec<Output>) {
+        let shelf = self.shelf(rank);
+        let Some((image, stored)) = shelf.images.last_key_value() else { return };
+        let (image, incarnation) = (*image, stored.incarnation);
+        let idle = shelf.level.as_ref().is_some_and(|level| {
+            level.under_way.is_none() && level.flushed.last().is_none_or(|newest| *newest < image)
+        });
+        if !idle {
+            return;
+        }
+        let record = shelf.depot_record(Some(image));
+        if let Some(level) = &mut shelf.level {
+            level.under_way = Some((image, record.oldest));
+        }
+        out.push(Output::Flush(ImageName { rank, image, incarnation }, record));
+    }
+
+    /// A life was declared: the depot is told beside everything else.
+    pub(super) fn mirror(&mut self, rank: Rank, out: &mut Vec<Output>) {
+        let shelf = self.shelf(rank);
+        if shelf.level.is_some() {
+            let record = shelf.depot_record(None);
+            out.push(Output::Mirror(rank, record));
+        }
+    }
+
+    pub(super) fn flushed(
+        &mut self,
+        conn: ConnId,
+        name: ImageName,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        let ImageName { rank, image, .. } = name;
+        let shelf = self.shelf(rank);
+        let is_offered = shelf.images.contains_key(&image);
+        let Some(level) = &mut shelf.level else { return };
+        let Some((_, floor)) = level.under_way.take_if(|(under_way, _)| *under_way == image) else {
+            return;
+        };
+        let failed = outcome.is_err();
+        let news = match outcome {
+            Ok(()) if level.complained => Some("the object store takes images again".to_owned()),
+            Err(why) if !level.complained => Some(format!(
+                "image {image} of rank {rank} is not in the object store yet: {why}; it is tried \
+                 again, and logs are not cut before it is there"
+            )),
+            _ => None,
+        };
+        level.complained = failed;
+        out.extend(news.map(Output::Say));
+        if !failed {
+            // It may have been found damaged meanwhile: then it does not count.
+            if is_offered {
+                level.floor = level.floor.max(floor);
+                level.flushed.insert(image);
+            }
+            if shelf.start_is_spare() {
+                let record = Record { incarnation: shelf.incarnation, start_offered: false };
+                self.phases.insert(conn, Phase::GivingUp { rank });
+                out.push(Output::Persist { rank, record });
+                return;
+            }
+            out.extend(shelf.take_surplus(rank).into_iter().map(Output::Remove));
+        }
+        self.flush_next(rank, out);
+    }
+
+    /// The record that the start is no longer offered was stored, or not, after a flush.
+    pub(super) fn gave_up(
+        &mut self,
+        rank: Rank,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        let shelf = self.shelf(rank);
+        match outcome {
+            Ok(()) => shelf.start_offered = false,
+            Err(why) => out.push(Output::Say(format!(
+                "logs of rank {rank} are not cut yet: its record cannot be stored: {why}"
+            ))),
+        }
+        let surplus = self.shelf(rank).take_surplus(rank);
+        out.extend(surplus.into_iter().map(Output::Remove));
+        self.flush_next(rank, out);
+    }
+}

@@ -1,0 +1,376 @@
+//! The depot: containers and records in an object store, be it S3-compatible or a directory.
+//!
+//! Guarantees: an object is there whole or not at all, and durable when the call returns; a container that
+//! is damaged on the way in is not stored. Credentials come from the environment, as for other tools that
+//! speak S3 (`AWS_ACCESS_KEY_ID`, `AWS_PROFILE` is not read, `AWS_ENDPOINT_URL`, `AWS_REGION`, roles of
+//! machines), and are never part of the address.
+//!
+//! Names are those of the files on the server's disk. Below the address that the user gives lies a folder of
+//! each job and in it one of each server, so jobs may share a bucket.
+
+use super::disk::{image_name, parse_image_name, record_line};
+use anyhow::{Context, bail};
+use ftmpi_checkpoint::container::Verifier;
+use ftmpi_protocols::image_catalogue::{DepotRecord, ImageName};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use futures_util::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::buffered::BufWriter;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Key;
+use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirBuilder, File};
+use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+/// Bytes of one part of an upload.
+const PART_BYTES: usize = 8 << 20;
+const READ_BYTES: usize = 1 << 20;
+/// A request that fails is tried again this long before its caller hears of it.
+const RETRY_LIMIT: Duration = Duration::from_secs(10);
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// One request (a part of an upload) takes this long at the most.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+
+/// See the module's description.
+#[derive(Debug, Clone)]
+pub struct Depot {
+    store: Arc<dyn ObjectStore>,
+    prefix: Key,
+    address: String,
+}
+
+/// What is in it.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Containers.
+    pub containers: BTreeSet<ImageName>,
+    /// Records; `None`: damaged.
+    pub records: BTreeMap<Rank, Option<DepotRecord>>,
+}
+
+impl Depot {
+    /// At `s3://BUCKET/PREFIX` or `file:///DIRECTORY`. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// It is no such address, the directory cannot be made, or settings are missing.
+    pub fn open(address: &str) -> anyhow::Result<Self> {
+        let about = || format!("--object-store {address}");
+        let of = |store: Arc<dyn ObjectStore>, prefix: &str| -> anyhow::Result<Self> {
+            let prefix = Key::parse(prefix).with_context(about)?;
+            Ok(Self { store, prefix, address: address.to_owned() })
+        };
+        check_address(address).map_err(anyhow::Error::msg)?;
+        if let Some(path) = address.strip_prefix("file://") {
+            let path = Path::new(path);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.with_context(about)?;
+            let store = LocalFileSystem::new_with_prefix(path).with_context(about)?;
+            return of(Arc::new(store.with_fsync(true)), "");
+        }
+        let rest = address.strip_prefix("s3://").unwrap_or_default();
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        // Which of several libraries encrypts; a second call is told that there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(bucket)
+            .with_retry(RetryConfig { retry_timeout: RETRY_LIMIT, ..RetryConfig::default() });
+        let plain = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok())
+            .is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let options = ClientOptions::new()
+            .with_connect_timeout(CONNECT_LIMIT)
+            .with_timeout(REQUEST_LIMIT)
+            .with_allow_http(plain);
+        builder = builder.with_client_options(options);
+        of(Arc::new(builder.build().with_context(about)?), prefix)
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn key(&self, name: &str) -> Key {
+        self.prefix.clone().join(name)
+    }
+
+    /// What is there.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub async fn list(&self) -> Result<Listing, String> {
+        let mut listing = Listing::default();
+        let mut objects = self.store.list(Some(&self.prefix));
+        let mut records = Vec::new();
+        while let Some(object) = objects.try_next().await.map_err(|e| self.says(&e))? {
+            let Some(name) = object.location.filename() else { continue };
+            if let Some(image) = parse_image_name(name, ".image") {
+                listing.containers.insert(image);
+            } else if let Some(rank) = super::disk::parse_record_name(name) {
+                records.push((rank, object.location));
+            }
+        }
+        for (rank, key) in records {
+            let found = self.store.get(&key).await.map_err(|e| self.says(&e))?;
+            let bytes = found.bytes().await.map_err(|e| self.says(&e))?;
+            let record = std::str::from_utf8(&bytes).ok().and_then(decode_record);
+            listing.records.insert(rank, record);
+        }
+        Ok(listing)
+    }
+
+    /// Stores a container; a damaged one is refused.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub async fn put_container(&self, name: ImageName, mut file: File) -> Result<u64, String> {
+        let key = self.key(&image_name(name));
+        let mut writer = BufWriter::with_capacity(self.store.clone(), key, PART_BYTES);
+        let mut verifier = Verifier::new();
+        let mut bytes = 0;
+        let sent = loop {
+            let mut piece = vec![0; READ_BYTES];
+            let read = tokio::task::block_in_place(|| file.read(&mut piece));
+            match read {
+                Ok(0) => break Ok(()),
+                Ok(count) => piece.truncate(count),
+                Err(e) => break Err(e.to_string()),
+            }
+            if let Err(e) = verifier.push_with(&piece, &mut |_| ()) {
+                break Err(e.to_string());
+            }
+            bytes += piece.len() as u64;
+            if let Err(e) = writer.put(piece.into()).await {
+                break Err(self.says(&e));
+            }
+        };
+        let sent = sent.and_then(|()| match verifier.finish() {
+            Ok(_) => Ok(()),
+            Err(e) => Err(e.to_string()),
+        });
+        if let Err(why) = sent {
+            // What came of it so far; if that fails, too, the store's own rules clean it up.
+            let _ = writer.abort().await;
+            return Err(why);
+        }
+        writer.shutdown().await.map_err(|e| format!("{}: {e}", self.address))?;
+        Ok(bytes)
+    }
+
+    /// Stores a record.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub async fn put_record(&self, rank: Rank, record: DepotRecord) -> Result<(), String> {
+        let key = self.key(&super::disk::record_name(rank));
+        let text = encode_record(record);
+        self.store.put(&key, text.into()).await.map_err(|e| self.says(&e))?;
+        Ok(())
+    }
+
+    /// Hands a container's bytes to `sink`, in order.
+    ///
+    /// # Errors
+    /// It is not there, cannot be read, or `sink` says so.
+    pub async fn get_container(
+        &self,
+        name: ImageName,
+        mut sink: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let found =
+            self.store.get(&self.key(&image_name(name))).await.map_err(|e| self.says(&e))?;
+        let mut pieces = found.into_stream();
+        while let Some(piece) = pieces.try_next().await.map_err(|e| self.says(&e))? {
+            tokio::task::block_in_place(|| sink(&piece))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a container; one that is not there is no error.
+    ///
+    /// # Errors
+    /// It may still be there.
+    pub async fn remove_container(&self, name: ImageName) -> Result<(), String> {
+        match self.store.delete(&self.key(&image_name(name))).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(self.says(&e)),
+        }
+    }
+
+    /// Removes all that is in it: the job has ended.
+    ///
+    /// # Errors
+    /// Something may be left.
+    pub async fn remove_all(&self) -> Result<u64, String> {
+        let objects = self.store.list(Some(&self.prefix));
+        let keys: Vec<Key> = objects
+            .map_ok(|object| object.location)
+            .try_collect()
+            .await
+            .map_err(|e| self.says(&e))?;
+        let count = keys.len() as u64;
+        for key in keys {
+            match self.store.delete(&key).await {
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(e) => return Err(self.says(&e)),
+            }
+        }
+        // Of a directory also the folders, if nothing else is in them.
+        if let Some(path) = self.address.strip_prefix("file://") {
+            let path = Path::new(path);
+            if std::fs::remove_dir(path).is_ok()
+                && let Some(job) = path.parent()
+            {
+                let _ = std::fs::remove_dir(job);
+            }
+        }
+        Ok(count)
+    }
+
+    fn says(&self, error: &Error) -> String {
+        let mut text = format!("{}: {error}", self.address);
+        // Long answers of servers are no help in one line.
+        if let Some((at, _)) = text.char_indices().nth(300) {
+            text.truncate(at);
+        }
+        text.replace(['\n', '\r'], " ")
+    }
+}
+
+/// Whether this can be the address of an object store.
+///
+/// # Errors
+/// It cannot; how it is to look.
+pub fn check_address(address: &str) -> Result<(), String> {
+    let rest = address.strip_prefix("s3://").or_else(|| address.strip_prefix("file://"));
+    let form = "--object-store wants s3://BUCKET/PREFIX or file:///DIRECTORY";
+    match rest {
+        None => Err(format!("{form}, not `{address}`")),
+        Some(_) if address.contains(['@', '?', '#']) => Err(format!(
+            "{form}, without names, keys or settings in it: those come from the environment \
+             (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL)"
+        )),
+        Some(path) if address.starts_with("file:") && !path.starts_with('/') => Err(form.into()),
+        Some("" | "/") => Err(form.into()),
+        Some(path) if address.starts_with("s3:") && path.starts_with('/') => Err(form.into()),
+        Some(_) => Ok(()),
+    }
+}
+
+fn encode_record(record: DepotRecord) -> String {
+    let DepotRecord { incarnation, start_offered, oldest } = record;
+    let start = u8::from(start_offered);
+    record_line(&format!("incarnation={incarnation} start_offered={start} oldest={oldest}"))
+}
+
+fn decode_record(text: &str) -> Option<DepotRecord> {
+    let line = super::disk::checked_line(text)?;
+    let mut words = line.split(' ');
+    let mut word = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
+    let incarnation = Incarnation(word("incarnation")?.parse().ok()?);
+    let start_offered = word("start_offered")? == "1";
+    let oldest = ImageNo(word("oldest")?.parse().ok()?);
+    words.next().is_none().then_some(DepotRecord { incarnation, start_offered, oldest })
+}
+
+impl Listing {
+    /// The record of a rank as it may be relied upon. A damaged one: whatever was told of logs, it was no
+    /// image after the second newest that is there.
+    #[must_use]
+    pub fn record(&self, rank: Rank) -> Option<DepotRecord> {
+        match self.records.get(&rank)? {
+            Some(record) => Some(*record),
+            None => {
+                let mut numbers: Vec<ImageNo> = self.of(rank).map(|name| name.image).collect();
+                numbers.sort_unstable();
+                let oldest = numbers.iter().rev().nth(1).or(numbers.last()).copied();
+                Some(DepotRecord {
+                    incarnation: Incarnation(0),
+                    start_offered: false,
+                    oldest: oldest.unwrap_or(ImageNo(u64::MAX)),
+                })
+            }
+        }
+    }
+
+    /// Containers of a rank.
+    pub fn of(&self, rank: Rank) -> impl Iterator<Item = ImageName> + '_ {
+        self.containers.iter().copied().filter(move |name| name.rank == rank)
+    }
+
+    /// Ranks of which anything is there.
+    #[must_use]
+    pub fn ranks(&self) -> BTreeSet<Rank> {
+        self.containers.iter().map(|name| name.rank).chain(self.records.keys().copied()).collect()
+    }
+}
+
+/// Refuses a server that cannot do without it.
+///
+/// # Errors
+/// It did not answer within `patience`.
+pub async fn reach(depot: &Depot, patience: Duration) -> anyhow::Result<Listing> {
+    let since = std::time::Instant::now();
+    loop {
+        let why = match tokio::time::timeout(patience, depot.list()).await {
+            Ok(Ok(listing)) => return Ok(listing),
+            Ok(Err(why)) => why,
+            Err(_) => format!("{}: no answer", depot.address),
+        };
+        if since.elapsed() >= patience {
+            bail!("the object store cannot be reached: {why}");
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_hold_no_secrets() {
+        for good in ["s3://bucket", "s3://bucket/a/b", "file:///tmp/x"] {
+            assert_eq!(check_address(good), Ok(()), "{good}");
+        }
+        for bad in ["", "bucket", "s3://", "s3:///x", "file://relative", "file:///", "http://x/y"] {
+            assert!(check_address(bad).unwrap_err().contains("s3://BUCKET"), "{bad}");
+        }
+        for secret in ["s3://key:secret@bucket/x", "s3://bucket?secret=x"] {
+            assert!(check_address(secret).unwrap_err().contains("environment"), "{secret}");
+        }
+    }
+
+    #[test]
+    fn records_survive_and_damage_is_seen() {
+        let record = DepotRecord {
+            incarnation: Incarnation(3),
+            start_offered: false,
+            oldest: ImageNo(u64::MAX),
+        };
+        let text = encode_record(record);
+        assert_eq!(decode_record(&text), Some(record));
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            assert_ne!(String::from_utf8(bytes).ok().and_then(|t| decode_record(&t)), Some(record));
+        }
+        // A damaged one promises nothing.
+        let name =
+            |image| ImageName { rank: Rank(1), image: ImageNo(image), incarnation: Incarnation(0) };
+        let listing = Listing {
+            containers: BTreeSet::from([name(3), name(7), name(9)]),
+            records: BTreeMap::from([(Rank(1), None)]),
+        };
+        let record = listing.record(Rank(1)).unwrap();
+        assert!(!record.start_offered && !record.offers(ImageNo(3)) && record.offers(ImageNo(7)));
+    }
+}

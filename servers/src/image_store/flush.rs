@@ -1,0 +1,191 @@
+//! Images on their way to the depot, beside everything else that the server does.
+//!
+//! Guarantees: what the catalogue asks for a rank is done in the order in which it was asked; an image is
+//! reported as flushed only when it, all that it rests on, and the record are durable there. What has gone
+//! from the server's disk goes from the depot when the catalogue's later wishes have been seen to; if that
+//! fails, it stays until the job ends.
+
+use super::depot::{Depot, Listing};
+use super::{NAME, Server};
+use crate::shell::say;
+use ftmpi_protocols::image_catalogue::{ConnId, DepotRecord, Event, ImageName, Output};
+use ftmpi_wire::Rank;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::block_in_place;
+
+/// Ranks whose images are on their way at the same time.
+const WORKERS: usize = 4;
+const BACKOFF_FIRST: Duration = Duration::from_millis(500);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Work {
+    Flush(ImageName, DepotRecord),
+    Mirror(Rank, DepotRecord),
+    Forget(ImageName),
+}
+
+impl Work {
+    fn rank(&self) -> Rank {
+        match self {
+            Self::Flush(name, _) | Self::Forget(name) => name.rank,
+            Self::Mirror(rank, _) => *rank,
+        }
+    }
+}
+
+/// The way to the depot.
+#[derive(Debug)]
+pub(super) struct Flusher {
+    pub depot: Depot,
+    queues: Vec<mpsc::UnboundedSender<Work>>,
+    /// Containers that are there.
+    there: Mutex<BTreeSet<ImageName>>,
+    pub flushed: AtomicU64,
+    pub bytes: AtomicU64,
+    pub failures: AtomicU64,
+}
+
+/// The ends of the queues, for [`Flusher::run`].
+pub(super) type Queues = Vec<mpsc::UnboundedReceiver<Work>>;
+
+impl Flusher {
+    pub fn new(depot: Depot, listing: &Listing) -> (Self, Queues) {
+        let (queues, ends) = (0..WORKERS).map(|_| mpsc::unbounded_channel()).unzip();
+        let flusher = Self {
+            depot,
+            queues,
+            there: Mutex::new(listing.containers.clone()),
+            flushed: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        };
+        (flusher, ends)
+    }
+
+    /// Takes what concerns the depot; the rest comes back.
+    pub fn take(&self, output: Output) -> Option<Output> {
+        let work = match output {
+            Output::Flush(name, record) => Work::Flush(name, record),
+            Output::Mirror(rank, record) => Work::Mirror(rank, record),
+            other => return Some(other),
+        };
+        self.queue(work);
+        None
+    }
+
+    /// These have gone from the disk.
+    pub fn forget(&self, gone: Vec<ImageName>) {
+        for name in gone {
+            self.queue(Work::Forget(name));
+        }
+    }
+
+    fn queue(&self, work: Work) {
+        // Fails only when the server ends.
+        let _ = self.queues[work.rank().index() % WORKERS].send(work);
+    }
+
+    fn there(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageName>> {
+        self.there.lock().expect("no panic while it is locked")
+    }
+
+    /// Those of these images that are there, whole.
+    pub fn whole(&self, server: &Server, names: &[ImageName]) -> Vec<ImageName> {
+        let there = self.there();
+        let whole = |name: &&ImageName| server.disk.chain(**name).iter().all(|n| there.contains(n));
+        names.iter().filter(whole).copied().collect()
+    }
+
+    /// What is there and not on the disk is of no use to anybody.
+    pub fn forget_strangers(&self, server: &Server) {
+        let strangers: Vec<ImageName> =
+            self.there().iter().copied().filter(|name| !server.disk.has(*name)).collect();
+        self.forget(strangers);
+    }
+
+    /// Begins the work.
+    pub fn run(server: &Arc<Server>, queues: Queues) {
+        for queue in queues {
+            tokio::spawn(work(server.clone(), queue));
+        }
+    }
+
+    async fn flush(
+        &self,
+        server: &Server,
+        name: ImageName,
+        record: DepotRecord,
+    ) -> Result<(), String> {
+        for container in server.disk.chain(name) {
+            if self.there().contains(&container) {
+                continue;
+            }
+            let file = block_in_place(|| server.disk.container(container));
+            let bytes =
+                self.depot.put_container(container, file.map_err(|e| e.to_string())?).await?;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.there().insert(container);
+        }
+        self.depot.put_record(name.rank, record).await
+    }
+}
+
+async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
+    let Some(flusher) = &server.flusher else { return };
+    let mut backoff = BACKOFF_FIRST;
+    while let Some(work) = queue.recv().await {
+        match work {
+            Work::Flush(name, record) => {
+                let outcome = flusher.flush(&server, name, record).await;
+                if outcome.is_ok() {
+                    backoff = BACKOFF_FIRST;
+                    flusher.flushed.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    flusher.failures.fetch_add(1, Ordering::Relaxed);
+                    if server.is_offered(name) {
+                        tokio::time::sleep(backoff).await;
+                        backoff = (backoff * 2).min(BACKOFF_MAX);
+                    }
+                }
+                // Connections of callers count from 1 upwards.
+                let conn = ConnId(u64::MAX - u64::from(name.rank.0));
+                block_in_place(|| {
+                    for output in server.decide(conn, Event::Flushed(name, outcome)) {
+                        if let Output::Remove(old) = output {
+                            server.disk.remove(old);
+                        }
+                    }
+                    server.forget_gone();
+                });
+            }
+            Work::Mirror(rank, record) => {
+                if let Err(why) = flusher.depot.put_record(rank, record).await {
+                    flusher.failures.fetch_add(1, Ordering::Relaxed);
+                    say(
+                        NAME,
+                        format!("the record of rank {rank} is not in the object store: {why}"),
+                    );
+                }
+            }
+            Work::Forget(name) => {
+                if server.disk.has(name) || !flusher.there().contains(&name) {
+                    continue;
+                }
+                match flusher.depot.remove_container(name).await {
+                    Ok(()) => {
+                        flusher.there().remove(&name);
+                    }
+                    Err(_) => {
+                        flusher.failures.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+}

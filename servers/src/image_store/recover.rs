@@ -1,0 +1,206 @@
+//! A server begins: what its disk lacks is taken from the depot.
+//!
+//! Guarantees: nothing is taken that the depot's record does not offer, but for what an offered image rests
+//! on; a container gets its name only after every byte was verified and synced, and after those that it
+//! rests on; what is on the disk already is not touched. An image that was set aside here is not taken
+//! again.
+
+use super::depot::{Depot, Listing};
+use super::disk::{bases_of, image_name, on_disk, parse_image_name, persist_record, read_record};
+use crate::files::Files;
+use crate::note;
+use ftmpi_checkpoint::container::Verifier;
+use ftmpi_protocols::image_catalogue::{ImageName, Record};
+use ftmpi_wire::Rank;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+/// What came of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Containers that were taken.
+    pub containers: u64,
+    /// And their bytes.
+    pub bytes: u64,
+}
+
+/// Takes what is missing in `dir`, and says what cannot be used.
+///
+/// # Errors
+/// The depot or the disk does not serve.
+pub async fn recover(
+    depot: &Depot,
+    listing: &Listing,
+    dir: &Path,
+    files: &Files,
+    mut say: impl FnMut(String),
+) -> Result<Recovered, String> {
+    let mut recovered = Recovered::default();
+    let text = |e: io::Error| format!("{}: {e}", dir.display());
+    let (mut here, mut aside) = (BTreeSet::new(), BTreeSet::new());
+    for entry in std::fs::read_dir(dir).map_err(text)? {
+        let name = entry.map_err(text)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        here.extend(on_disk(name));
+        aside.extend(parse_image_name(name, ".damaged"));
+    }
+    for rank in listing.ranks() {
+        let record = listing.record(rank).unwrap_or_default();
+        let offered: Vec<ImageName> = listing
+            .of(rank)
+            .filter(|name| record.offers(name.image) && !aside.contains(name))
+            .collect();
+        // Oldest first: what an image rests on is older, and may be offered itself.
+        for name in offered {
+            let mut fetch = Fetch { depot, listing, dir, files, here: &mut here };
+            match fetch.with_bases(name, &mut recovered).await {
+                Ok(()) => {}
+                Err(Why::Image(why)) => say(format!(
+                    "image {} of rank {rank} in the object store is of no use: {why}",
+                    name.image
+                )),
+                Err(Why::Trouble(why)) => return Err(why),
+            }
+        }
+        restore_record(dir, files, rank, record.incarnation, record.start_offered).map_err(text)?;
+    }
+    Ok(recovered)
+}
+
+/// The disk's own record stands, as far as it knows more.
+fn restore_record(
+    dir: &Path,
+    files: &Files,
+    rank: Rank,
+    incarnation: ftmpi_wire::Incarnation,
+    start_offered: bool,
+) -> io::Result<()> {
+    let there = Record { incarnation, start_offered };
+    let record = match read_record(dir, rank)? {
+        None => there,
+        Some(here) => Record {
+            incarnation: here.incarnation.max(incarnation),
+            start_offered: here.start_offered && start_offered,
+        },
+    };
+    if read_record(dir, rank)? == Some(record) {
+        return Ok(());
+    }
+    persist_record(dir, files, rank, record)
+}
+
+/// Why an image was not taken.
+enum Why {
+    /// It is damaged or not whole.
+    Image(String),
+    /// Something that concerns all.
+    Trouble(String),
+}
+
+struct Fetch<'a> {
+    depot: &'a Depot,
+    listing: &'a Listing,
+    dir: &'a Path,
+    files: &'a Files,
+    here: &'a mut BTreeSet<ImageName>,
+}
+
+impl Fetch<'_> {
+    async fn with_bases(&mut self, name: ImageName, recovered: &mut Recovered) -> Result<(), Why> {
+        if self.here.contains(&name) {
+            return Ok(());
+        }
+        let (part, bytes, bases) = self.download(name).await?;
+        recovered.containers += 1;
+        recovered.bytes += bytes;
+        let give_up = |why| {
+            let _ = self.files.remove(&part);
+            Err(why)
+        };
+        for base in bases {
+            if self.here.contains(&base) {
+                continue;
+            }
+            if !self.listing.containers.contains(&base) {
+                return give_up(Why::Image(format!(
+                    "image {} on which it rests is missing",
+                    base.image
+                )));
+            }
+            let (part, bytes, _) = match self.download(base).await {
+                Ok(found) => found,
+                Err(why) => return give_up(why),
+            };
+            // Places name containers that really hold the bytes: it is needed, not what it rests on.
+            let target = self.dir.join(image_name(base)).with_extension("ground");
+            if let Err(why) = self.publish(&part, &target) {
+                return give_up(why);
+            }
+            self.here.insert(base);
+            recovered.containers += 1;
+            recovered.bytes += bytes;
+        }
+        self.publish(&part, &self.dir.join(image_name(name)))?;
+        self.here.insert(name);
+        Ok(())
+    }
+
+    /// Into a file without a name yet; what it rests on.
+    async fn download(
+        &self,
+        name: ImageName,
+    ) -> Result<(std::path::PathBuf, u64, Vec<ImageName>), Why> {
+        let trouble = |e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display()));
+        let part = self.dir.join(image_name(name)).with_extension("depot.part");
+        let _ = self.files.remove(&part);
+        let file = self.files.create(&part).map_err(trouble)?;
+        let mut verifier = Verifier::new();
+        let (mut offset, mut damaged) = (0, None);
+        let got = self
+            .depot
+            .get_container(name, |bytes| {
+                if let Err(e) = verifier.push_with(bytes, &mut |_| ()) {
+                    damaged = Some(e.to_string());
+                    return Err(String::new());
+                }
+                file.write_all_at(bytes, offset).map_err(|e| e.to_string())?;
+                offset += bytes.len() as u64;
+                Ok(())
+            })
+            .await;
+        let note = note::decode(verifier.note());
+        let outcome = match (damaged, got) {
+            (Some(why), _) => Err(Why::Image(why)),
+            (None, Err(why)) => Err(Why::Trouble(why)),
+            (None, Ok(())) => match (verifier.finish(), note) {
+                (Ok(whole), Ok(note)) => {
+                    let (id, rank) = (whole.id, name.rank);
+                    if (id.rank, id.image, id.incarnation) != (rank, name.image, name.incarnation) {
+                        Err(Why::Image("it is another one".into()))
+                    } else {
+                        file.sync().map_err(trouble)?;
+                        Ok(bases_of(rank, &note).collect::<Vec<_>>())
+                    }
+                }
+                (Err(e), _) => Err(Why::Image(e.to_string())),
+                (_, Err(why)) => Err(Why::Image(why)),
+            },
+        };
+        match outcome {
+            Ok(bases) => Ok((part, offset, bases)),
+            Err(why) => {
+                let _ = self.files.remove(&part);
+                Err(why)
+            }
+        }
+    }
+
+    fn publish(&self, part: &Path, target: &Path) -> Result<(), Why> {
+        let named = || {
+            self.files.rename(part, target)?;
+            self.files.sync_dir(self.dir)
+        };
+        named().map_err(|e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display())))
+    }
+}
