@@ -108,10 +108,13 @@ impl ImageCatalogue {
     ) {
         let shelf = self.shelf(rank);
         let first = shelf.images.keys().next().copied().unwrap_or(shelf.highest);
+        // Logs may reach back to one that was found damaged, and the depot may still have it.
+        let first = shelf.first_aside.map_or(first, |aside| aside.min(first));
         let Some(level) = &mut shelf.level else { return };
         level.given_up = !shelf.start_offered || record.is_some_and(|r| !r.start_offered);
         level.floor = match record {
-            Some(record) if record != DepotRecord::default() => record.oldest,
+            // What is here may be older, if newer ones were found damaged.
+            Some(record) if record != DepotRecord::default() => record.oldest.min(first),
             // Nothing was flushed yet, or nobody knows: no further than the disk reaches back.
             _ if shelf.start_offered => ImageNo(0),
             _ => first,

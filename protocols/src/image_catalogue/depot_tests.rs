@@ -15,6 +15,7 @@ fn name(image: u64, life: u32) -> ImageName {
 struct Model {
     machine: ImageCatalogue,
     disk: BTreeSet<ImageName>,
+    aside: BTreeSet<ImageName>,
     record: Option<Record>,
     depot: BTreeSet<ImageName>,
     depot_record: Option<DepotRecord>,
@@ -31,6 +32,7 @@ impl Model {
         Self {
             machine: ImageCatalogue::new(u64::MAX).with_depot(),
             disk: BTreeSet::new(),
+            aside: BTreeSet::new(),
             record: None,
             depot: BTreeSet::new(),
             depot_record: None,
@@ -61,6 +63,9 @@ impl Model {
                     // What goes from the disk goes from the depot, if the shell comes to it.
                     Output::Remove(name) | Output::SetAside(name) => {
                         assert!(self.disk.remove(&name));
+                        if matches!(output, Output::SetAside(_)) {
+                            self.aside.insert(name);
+                        }
                         self.asked.push_back(Output::Remove(name));
                     }
                     Output::Answer(Answer::Committed { oldest, .. }) => {
@@ -131,6 +136,9 @@ impl Model {
         for name in &self.disk {
             self.machine.restore_image(*name, 10, Some(Counts::default()));
         }
+        for name in &self.aside {
+            self.machine.restore_image(*name, 10, None);
+        }
         let (record, there) = match known {
             true => (Some(self.depot_record.unwrap_or_default()), self.depot.clone()),
             false => (None, BTreeSet::new()),
@@ -150,6 +158,7 @@ impl Model {
             start_offered: record.start_offered,
         });
         self.disk = self.depot.iter().copied().filter(|name| record.offers(name.image)).collect();
+        self.aside.clear();
         self.restart(true);
         self.judge("the loss of the disk");
     }
@@ -267,8 +276,8 @@ proptest! {
                 }
                 // A server that has never reached its depot does not begin; see the shell.
                 Step::Restart { known } => {
-                    let known = known || model.depot_record.is_none();
-                    model.restart(known);
+                    let _ = known;
+                    model.restart(true);
                 }
                 Step::LoseDisk => model.lose_disk(),
                 Step::Condemn => {}

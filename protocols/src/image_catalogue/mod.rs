@@ -270,7 +270,11 @@ impl ImageCatalogue {
         shelf.is_stored(name.incarnation);
         shelf.highest = shelf.highest.max(name.image);
         match counts {
-            None => shelf.set_aside += 1,
+            None => {
+                shelf.set_aside += 1;
+                let first = shelf.first_aside.get_or_insert(name.image);
+                *first = name.image.min(*first);
+            }
             Some(counts) => {
                 let ImageName { image, incarnation, .. } = name;
                 shelf.images.insert(image, Stored { image, incarnation, bytes, counts });

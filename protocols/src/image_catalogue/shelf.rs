@@ -25,6 +25,8 @@ pub(super) struct Shelf {
     pub keep: Option<[ImageNo; 2]>,
     /// How many were found damaged.
     pub set_aside: u64,
+    /// The oldest of those that an earlier server had set aside.
+    pub first_aside: Option<ImageNo>,
     /// What the depot has, if there is one.
     pub level: Option<Level>,
 }
@@ -40,6 +42,7 @@ impl Shelf {
             highest: ImageNo(0),
             keep: None,
             set_aside: 0,
+            first_aside: None,
             level: depot.then(Level::default),
         }
     }
@@ -98,7 +101,8 @@ impl Shelf {
     pub fn start_is_spare(&self) -> bool {
         let enough = match &self.level {
             None => self.images.len() >= KEPT,
-            Some(level) => level.current && level.flushed.len() >= KEPT,
+            // There is a floor only when the record there does not offer the start either.
+            Some(level) => level.floor > ImageNo(0),
         };
         self.keep.is_none() && self.start_offered && enough
     }

@@ -64,8 +64,6 @@ const MARKER: &str = "object-store";
 const MARKER_KIND: &str = "ftmpi-object-store";
 /// A server that has never reached its object store tries for so long; it does not begin without.
 const FIRST_PATIENCE: Duration = Duration::from_secs(30);
-/// One that has begins without it after this time.
-const LATER_PATIENCE: Duration = Duration::from_secs(5);
 /// Removing everything at the end of a job.
 const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
@@ -266,18 +264,8 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
 /// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
 /// this directory needs nothing of it.
 async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>> {
-    let marker = dir.path().join(MARKER);
-    let reached = match checked::read(&marker, MARKER_KIND, 1) {
-        Ok(address) => address == depot.address().as_bytes(),
-        Err(_) => false,
-    };
-    let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
-    let listing = match depot::reach(depot, patience).await {
+    let listing = match depot::reach(depot, FIRST_PATIENCE).await {
         Ok(listing) => listing,
-        Err(error) if reached => {
-            shell::say(NAME, format!("{error:#}; going on with what is here"));
-            return Ok(None);
-        }
         Err(error) => return Err(error),
     };
     let files = Files::default();
