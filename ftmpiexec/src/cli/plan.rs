@@ -13,7 +13,7 @@ use crate::orders::{Commitment, Program};
 use anyhow::{Context, bail};
 use ftmpi_protocols::registry;
 use ftmpi_protocols::scheduler::Policy;
-use ftmpi_servers::image_store::depot;
+use ftmpi_servers::image_store::address;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
@@ -330,7 +330,7 @@ impl Plan {
 
 /// Whether images can go to an object store, and to this one.
 fn check_object_store(cli: &Cli, address: &str) -> anyhow::Result<()> {
-    depot::check_address(address).map_err(anyhow::Error::msg)?;
+    address::check_address(address).map_err(anyhow::Error::msg)?;
     if cli.protocol == "none" || cli.ckpt == Switch::Off {
         bail!("--object-store is for images, and this job takes none");
     }

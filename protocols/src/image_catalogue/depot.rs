@@ -6,40 +6,18 @@
 //! - *Logs are cut only at what the depot has.* With a depot, `oldest` in the answer to a commit is not the
 //!   oldest image that the server offers but the floor of the depot: the older of the two newest images whose
 //!   flush was completed. Those two stay on the server's disk as well.
-//! - What the depot offers is told by a [`DepotRecord`] that lies beside the images and is written before
+//! - What the depot offers is told by a [`Record`] that lies beside the images and is written before
 //!   logs are cut at what it says: an image before its `oldest`, and the program's start unless it says so,
 //!   are never offered to a server that has lost its disk. So that server offers nothing that logs do not
 //!   reach back to, whichever of the two it lost in which moment.
+//! - *The floor is a number of its own*, durable first in the depot, then on the server's disk
+//!   ([`Record::oldest`]), and only then told. It cannot be had from the images that are there: the one at the
+//!   floor may have been found damaged, and its copy in the depot may still be sound.
 
 use super::shelf::{KEPT, Shelf};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeSet;
-
-/// What must be known of a rank to whoever finds its images in the depot and nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DepotRecord {
-    /// The living incarnation.
-    pub incarnation: Incarnation,
-    /// The program's start is still offered.
-    pub start_offered: bool,
-    /// Images before this one must not be restored: logs do not reach back to them.
-    pub oldest: ImageNo,
-}
-
-impl DepotRecord {
-    /// Whether a server that has lost its disk may offer this image.
-    #[must_use]
-    pub fn offers(&self, image: ImageNo) -> bool {
-        image >= self.oldest
-    }
-}
-
-impl Default for DepotRecord {
-    fn default() -> Self {
-        Self { incarnation: Incarnation(0), start_offered: true, oldest: ImageNo(0) }
-    }
-}
 
 /// What the depot has of one rank.
 #[derive(Debug, Default)]
@@ -70,10 +48,10 @@ impl Level {
 
 impl Shelf {
     /// The record as it is to be in the depot, when it has `with` as well.
-    fn depot_record(&mut self, with: Option<ImageNo>) -> DepotRecord {
+    fn depot_record(&mut self, with: Option<ImageNo>) -> Record {
         let (incarnation, waves) = (self.incarnation, self.keep.is_some());
         let start_here = self.start_offered;
-        let Some(level) = &mut self.level else { return DepotRecord::default() };
+        let Some(level) = &mut self.level else { return Record::default() };
         let mut newest: Vec<ImageNo> = level.flushed.iter().copied().chain(with).collect();
         newest.sort_unstable();
         newest.dedup();
@@ -86,7 +64,7 @@ impl Shelf {
         // Never back behind what is written already, or will have been when this is.
         let coming = level.under_way.map_or(ImageNo(0), |(_, floor)| floor);
         let oldest = oldest.max(level.floor).max(coming);
-        DepotRecord { incarnation, start_offered: !level.given_up, oldest }
+        Record { incarnation, start_offered: !level.given_up, oldest }
     }
 }
 
@@ -99,33 +77,28 @@ impl ImageCatalogue {
     }
 
     /// What the depot has of a rank: `record` (`None`: it cannot be asked now) and the images, whole with all
-    /// that they rest on. After what was found on disk, before the first input.
+    /// that they rest on. After what was found on disk, before the first input. What is before the floor is not
+    /// offered, and comes back to be removed.
     pub fn restore_depot(
         &mut self,
         rank: Rank,
-        record: Option<DepotRecord>,
+        record: Option<Record>,
         flushed: impl IntoIterator<Item = ImageNo>,
-    ) {
+    ) -> Vec<ImageName> {
         let shelf = self.shelf(rank);
-        let first = shelf.images.keys().next().copied().unwrap_or(shelf.highest);
-        // Logs may reach back to one that was found damaged, and the depot may still have it.
-        let first = shelf.first_aside.map_or(first, |aside| aside.min(first));
-        let Some(level) = &mut shelf.level else { return };
+        let Some(level) = &mut shelf.level else { return Vec::new() };
         level.given_up = !shelf.start_offered || record.is_some_and(|r| !r.start_offered);
-        level.floor = match record {
-            // What is here may be older, if newer ones were found damaged.
-            Some(record) if record != DepotRecord::default() => record.oldest.min(first),
-            // Nothing was flushed yet, or nobody knows: no further than the disk reaches back.
-            _ if shelf.start_offered => ImageNo(0),
-            _ => first,
-        };
+        level.floor = level.floor.max(record.map_or(ImageNo(0), |record| record.oldest));
+        let floor = level.floor;
+        level.flushed =
+            flushed.into_iter().filter(|image| shelf.images.contains_key(image)).collect();
         // Older ones are there only because a server died before it removed them.
-        let counts = |image: &ImageNo| *image >= level.floor && shelf.images.contains_key(image);
-        level.flushed = flushed.into_iter().filter(counts).collect();
+        let older: Vec<ImageNo> = shelf.images.range(..floor).map(|(image, _)| *image).collect();
+        older.into_iter().filter_map(|image| shelf.take(rank, image)).collect()
     }
 
     /// The record of every known rank, as the depot must have it before the server may rely on it.
-    pub fn depot_records(&mut self) -> Vec<(Rank, DepotRecord)> {
+    pub fn depot_records(&mut self) -> Vec<(Rank, Record)> {
         self.shelves.iter_mut().map(|(rank, shelf)| (*rank, shelf.depot_record(None))).collect()
     }
 
@@ -191,13 +164,14 @@ impl ImageCatalogue {
         out.extend(news.map(Output::Say));
         if !failed {
             // It may have been found damaged meanwhile: then it does not count.
+            let raised = is_offered && floor > level.floor;
             if is_offered {
-                level.floor = level.floor.max(floor);
                 level.flushed.insert(image);
             }
-            if shelf.start_is_spare() {
-                let record = Record { incarnation: shelf.incarnation, start_offered: false };
-                self.phases.insert(conn, Phase::GivingUp { rank });
+            if raised {
+                let start_offered = shelf.start_offered && shelf.keep.is_some();
+                let record = Record { start_offered, oldest: floor, ..shelf.record() };
+                self.phases.insert(conn, Phase::GivingUp { rank, record });
                 out.push(Output::Persist { rank, record });
                 return;
             }
@@ -206,16 +180,22 @@ impl ImageCatalogue {
         self.flush_next(rank, out);
     }
 
-    /// The record that the start is no longer offered was stored, or not, after a flush.
+    /// The record that logs may be cut further was stored, or not, after a flush.
     pub(super) fn gave_up(
         &mut self,
         rank: Rank,
+        record: Record,
         outcome: Result<(), String>,
         out: &mut Vec<Output>,
     ) {
         let shelf = self.shelf(rank);
         match outcome {
-            Ok(()) => shelf.start_offered = false,
+            Ok(()) => {
+                shelf.start_offered = record.start_offered;
+                if let Some(level) = &mut shelf.level {
+                    level.floor = record.oldest;
+                }
+            }
             Err(why) => out.push(Output::Say(format!(
                 "logs of rank {rank} are not cut yet: its record cannot be stored: {why}"
             ))),

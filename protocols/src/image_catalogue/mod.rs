@@ -32,7 +32,6 @@ use shelf::Shelf;
 use std::collections::BTreeMap;
 
 pub use crate::event_log::ConnId;
-pub use depot::DepotRecord;
 
 /// Whose image it is: its name in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,13 +84,40 @@ pub enum CheckError {
     Damaged(String),
 }
 
-/// What must be known of a rank after a restart of the server, besides its images.
+/// What must be known of a rank besides its images: on the server's disk after its restart, in the depot to
+/// whoever finds nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The living incarnation.
     pub incarnation: Incarnation,
     /// The program's start is still offered: logs were never cut.
     pub start_offered: bool,
+    /// With a depot: nobody was told to cut logs at a later image than this one.
+    pub oldest: ImageNo,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { incarnation: Incarnation(0), start_offered: true, oldest: ImageNo(0) }
+    }
+}
+
+impl Record {
+    /// Whether a server that has lost its disk may offer this image of the depot.
+    #[must_use]
+    pub fn offers(&self, image: ImageNo) -> bool {
+        image >= self.oldest
+    }
+
+    /// What is true if both are: the disk's and the depot's.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        Self {
+            incarnation: self.incarnation.max(other.incarnation),
+            start_offered: self.start_offered && other.start_offered,
+            oldest: self.oldest.max(other.oldest),
+        }
+    }
 }
 
 /// What happened, on which connection.
@@ -164,9 +190,9 @@ pub enum Output {
     Say(String),
     /// Put this image, with what it rests on, into the depot, durably, and then the record; answer with
     /// [`Event::Flushed`]. What was asked for a rank is done in the order in which it was asked.
-    Flush(ImageName, DepotRecord),
+    Flush(ImageName, Record),
     /// Put this record into the depot, if it can be.
-    Mirror(Rank, DepotRecord),
+    Mirror(Rank, Record),
 }
 
 /// State of one rank's images, for whoever watches.
@@ -215,9 +241,10 @@ enum Phase {
         name: ImageName,
         bytes: u64,
     },
-    /// After a flush: the record that the start is no longer offered is being persisted.
+    /// After a flush: the record that logs may be cut further is being persisted.
     GivingUp {
         rank: Rank,
+        record: Record,
     },
     Checking {
         rank: Rank,
@@ -261,6 +288,9 @@ impl ImageCatalogue {
         let shelf = self.shelf(rank);
         shelf.is_stored(record.incarnation);
         shelf.start_offered = record.start_offered;
+        if let Some(level) = &mut shelf.level {
+            level.floor = record.oldest;
+        }
     }
 
     /// An image that was found on disk, set aside or under its name; before the first input.
@@ -270,11 +300,7 @@ impl ImageCatalogue {
         shelf.is_stored(name.incarnation);
         shelf.highest = shelf.highest.max(name.image);
         match counts {
-            None => {
-                shelf.set_aside += 1;
-                let first = shelf.first_aside.get_or_insert(name.image);
-                *first = name.image.min(*first);
-            }
+            None => shelf.set_aside += 1,
             Some(counts) => {
                 let ImageName { image, incarnation, .. } = name;
                 shelf.images.insert(image, Stored { image, incarnation, bytes, counts });

@@ -81,7 +81,7 @@ impl ImageCatalogue {
         } else {
             // From here on, whatever storage says: later checks see it.
             shelf.incarnation = incarnation;
-            let record = Record { incarnation, start_offered: shelf.start_offered };
+            let record = shelf.record();
             self.phases.insert(conn, Phase::Declaring { rank, incarnation });
             out.push(Output::Persist { rank, record });
             self.mirror(rank, out);
@@ -204,7 +204,7 @@ impl ImageCatalogue {
         shelf.highest = name.image;
         shelf.is_stored(name.incarnation);
         if shelf.start_is_spare() {
-            let record = Record { incarnation: shelf.incarnation, start_offered: false };
+            let record = Record { start_offered: false, ..shelf.record() };
             self.phases.insert(conn, Phase::Closing { name, bytes });
             out.push(Output::Persist { rank: name.rank, record });
         } else {
@@ -242,7 +242,7 @@ impl ImageCatalogue {
                 }
                 self.committed(name, bytes, out);
             }
-            Some(Phase::GivingUp { rank }) => self.gave_up(rank, outcome, out),
+            Some(Phase::GivingUp { rank, record }) => self.gave_up(rank, record, outcome, out),
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! The images of one rank.
 
 use super::depot::Level;
-use super::{ImageName, RankState};
+use super::{ImageName, RankState, Record};
 use ftmpi_wire::image_store::{self, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -25,8 +25,6 @@ pub(super) struct Shelf {
     pub keep: Option<[ImageNo; 2]>,
     /// How many were found damaged.
     pub set_aside: u64,
-    /// The oldest of those that an earlier server had set aside.
-    pub first_aside: Option<ImageNo>,
     /// What the depot has, if there is one.
     pub level: Option<Level>,
 }
@@ -42,7 +40,6 @@ impl Shelf {
             highest: ImageNo(0),
             keep: None,
             set_aside: 0,
-            first_aside: None,
             level: depot.then(Level::default),
         }
     }
@@ -65,6 +62,15 @@ impl Shelf {
             start_offered: self.start_offered,
             highest: self.highest,
             images: self.images.values().copied().collect(),
+        }
+    }
+
+    /// For stable storage, as it is now.
+    pub fn record(&self) -> Record {
+        Record {
+            incarnation: self.incarnation,
+            start_offered: self.start_offered,
+            oldest: self.level.as_ref().map_or(ImageNo(0), |level| level.floor),
         }
     }
 

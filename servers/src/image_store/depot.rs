@@ -8,10 +8,13 @@
 //! Names are those of the files on the server's disk. Below the address that the user gives lies a folder of
 //! each job and in it one of each server, so jobs may share a bucket.
 
-use super::disk::{image_name, parse_image_name, record_line};
+use super::address::check_address;
+use super::disk::{
+    decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
+};
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::Verifier;
-use ftmpi_protocols::image_catalogue::{DepotRecord, ImageName};
+use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use futures_util::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
@@ -51,7 +54,7 @@ pub struct Listing {
     /// Containers.
     pub containers: BTreeSet<ImageName>,
     /// Records; `None`: damaged.
-    pub records: BTreeMap<Rank, Option<DepotRecord>>,
+    pub records: BTreeMap<Rank, Option<Record>>,
 }
 
 impl Depot {
@@ -114,7 +117,7 @@ impl Depot {
             let Some(name) = object.location.filename() else { continue };
             if let Some(image) = parse_image_name(name, ".image") {
                 listing.containers.insert(image);
-            } else if let Some(rank) = super::disk::parse_record_name(name) {
+            } else if let Some(rank) = parse_record_name(name) {
                 records.push((rank, object.location));
             }
         }
@@ -169,8 +172,8 @@ impl Depot {
     ///
     /// # Errors
     /// It is not there.
-    pub async fn put_record(&self, rank: Rank, record: DepotRecord) -> Result<(), String> {
-        let key = self.key(&super::disk::record_name(rank));
+    pub async fn put_record(&self, rank: Rank, record: Record) -> Result<(), String> {
+        let key = self.key(&record_name(rank));
         let text = encode_record(record);
         self.store.put(&key, text.into()).await.map_err(|e| self.says(&e))?;
         Ok(())
@@ -245,54 +248,18 @@ impl Depot {
     }
 }
 
-/// Whether this can be the address of an object store.
-///
-/// # Errors
-/// It cannot; how it is to look.
-pub fn check_address(address: &str) -> Result<(), String> {
-    let rest = address.strip_prefix("s3://").or_else(|| address.strip_prefix("file://"));
-    let form = "--object-store wants s3://BUCKET/PREFIX or file:///DIRECTORY";
-    match rest {
-        None => Err(format!("{form}, not `{address}`")),
-        Some(_) if address.contains(['@', '?', '#']) => Err(format!(
-            "{form}, without names, keys or settings in it: those come from the environment \
-             (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL)"
-        )),
-        Some(path) if address.starts_with("file:") && !path.starts_with('/') => Err(form.into()),
-        Some("" | "/") => Err(form.into()),
-        Some(path) if address.starts_with("s3:") && path.starts_with('/') => Err(form.into()),
-        Some(_) => Ok(()),
-    }
-}
-
-fn encode_record(record: DepotRecord) -> String {
-    let DepotRecord { incarnation, start_offered, oldest } = record;
-    let start = u8::from(start_offered);
-    record_line(&format!("incarnation={incarnation} start_offered={start} oldest={oldest}"))
-}
-
-fn decode_record(text: &str) -> Option<DepotRecord> {
-    let line = super::disk::checked_line(text)?;
-    let mut words = line.split(' ');
-    let mut word = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
-    let incarnation = Incarnation(word("incarnation")?.parse().ok()?);
-    let start_offered = word("start_offered")? == "1";
-    let oldest = ImageNo(word("oldest")?.parse().ok()?);
-    words.next().is_none().then_some(DepotRecord { incarnation, start_offered, oldest })
-}
-
 impl Listing {
     /// The record of a rank as it may be relied upon. A damaged one: whatever was told of logs, it was no
     /// image after the second newest that is there.
     #[must_use]
-    pub fn record(&self, rank: Rank) -> Option<DepotRecord> {
+    pub fn record(&self, rank: Rank) -> Option<Record> {
         match self.records.get(&rank)? {
             Some(record) => Some(*record),
             None => {
                 let mut numbers: Vec<ImageNo> = self.of(rank).map(|name| name.image).collect();
                 numbers.sort_unstable();
                 let oldest = numbers.iter().rev().nth(1).or(numbers.last()).copied();
-                Some(DepotRecord {
+                Some(Record {
                     incarnation: Incarnation(0),
                     start_offered: false,
                     oldest: oldest.unwrap_or(ImageNo(u64::MAX)),
@@ -337,33 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_hold_no_secrets() {
-        for good in ["s3://bucket", "s3://bucket/a/b", "file:///tmp/x"] {
-            assert_eq!(check_address(good), Ok(()), "{good}");
-        }
-        for bad in ["", "bucket", "s3://", "s3:///x", "file://relative", "file:///", "http://x/y"] {
-            assert!(check_address(bad).unwrap_err().contains("s3://BUCKET"), "{bad}");
-        }
-        for secret in ["s3://key:secret@bucket/x", "s3://bucket?secret=x"] {
-            assert!(check_address(secret).unwrap_err().contains("environment"), "{secret}");
-        }
-    }
-
-    #[test]
-    fn records_survive_and_damage_is_seen() {
-        let record = DepotRecord {
-            incarnation: Incarnation(3),
-            start_offered: false,
-            oldest: ImageNo(u64::MAX),
-        };
-        let text = encode_record(record);
-        assert_eq!(decode_record(&text), Some(record));
-        for at in 0..text.len() {
-            let mut bytes = text.clone().into_bytes();
-            bytes[at] ^= 1;
-            assert_ne!(String::from_utf8(bytes).ok().and_then(|t| decode_record(&t)), Some(record));
-        }
-        // A damaged one promises nothing.
+    fn a_damaged_record_promises_nothing() {
         let name =
             |image| ImageName { rank: Rank(1), image: ImageNo(image), incarnation: Incarnation(0) };
         let listing = Listing {

@@ -104,18 +104,19 @@ pub(super) fn parse_record_name(text: &str) -> Option<Rank> {
     Some(Rank(text.strip_prefix('r')?.strip_suffix(".record")?.parse().ok()?))
 }
 
-fn encode_record(record: Record) -> String {
-    let Record { incarnation, start_offered } = record;
-    record_line(&format!("incarnation={incarnation} start_offered={}", u8::from(start_offered)))
+pub(super) fn encode_record(record: Record) -> String {
+    let Record { incarnation, start_offered, oldest } = record;
+    let start = u8::from(start_offered);
+    record_line(&format!("incarnation={incarnation} start_offered={start} oldest={oldest}"))
 }
 
 /// A line with its checksum.
-pub(super) fn record_line(line: &str) -> String {
+fn record_line(line: &str) -> String {
     format!("{line} crc={:08x}\n", crc32c::crc32c(line.as_bytes()))
 }
 
 /// The line, if its checksum is right.
-pub(super) fn checked_line(text: &str) -> Option<&str> {
+fn checked_line(text: &str) -> Option<&str> {
     let (line, crc) = text.strip_suffix('\n')?.rsplit_once(" crc=")?;
     (u32::from_str_radix(crc, 16).ok()? == crc32c::crc32c(line.as_bytes())).then_some(line)
 }
@@ -134,6 +135,18 @@ pub(super) fn read_record(dir: &Path, rank: Rank) -> io::Result<Option<Record>> 
     }
 }
 
+/// Whether every record in this directory can be relied upon.
+pub(super) fn records_are_sound(dir: &Path) -> io::Result<bool> {
+    for entry in std::fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let Some(rank) = name.to_str().and_then(parse_record_name) else { continue };
+        if read_record(dir, rank)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Makes a record durable.
 pub(super) fn persist_record(
     dir: &Path,
@@ -146,13 +159,15 @@ pub(super) fn persist_record(
     files.replace(&path, &temporary, encode_record(record).as_bytes())
 }
 
-fn decode_record(text: &str) -> Option<Record> {
-    let line = checked_line(text)?;
-    let (incarnation, start) = line.split_once(' ')?;
-    Some(Record {
-        incarnation: Incarnation(incarnation.strip_prefix("incarnation=")?.parse().ok()?),
-        start_offered: start == "start_offered=1",
-    })
+pub(super) fn decode_record(text: &str) -> Option<Record> {
+    let mut words = checked_line(text)?.split(' ');
+    let mut word = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
+    let record = Record {
+        incarnation: Incarnation(word("incarnation")?.parse().ok()?),
+        start_offered: word("start_offered")? == "1",
+        oldest: ImageNo(word("oldest")?.parse().ok()?),
+    };
+    words.next().is_none().then_some(record)
 }
 
 impl Disk {
@@ -191,7 +206,7 @@ impl Disk {
                 say(format!(
                     "the record of rank {rank} is damaged; its images serve, but not its start"
                 ));
-                Record { incarnation: Incarnation(0), start_offered: false }
+                Record { start_offered: false, ..Record::default() }
             });
             catalogue.restore_record(rank, record);
         }
@@ -534,7 +549,8 @@ mod tests {
             ImageName { rank: Rank(7), image: ImageNo(u64::MAX), incarnation: Incarnation(3) };
         assert_eq!(parse_image_name(&image_name(name), ".image"), Some(name));
         for start_offered in [false, true] {
-            let record = Record { incarnation: Incarnation(12), start_offered };
+            let record =
+                Record { incarnation: Incarnation(12), start_offered, oldest: ImageNo(u64::MAX) };
             let text = encode_record(record);
             assert_eq!(decode_record(&text), Some(record));
             for at in 0..text.len() {
@@ -583,7 +599,7 @@ mod tests {
         let Ok(disk) = Disk::open(private, files, &mut catalogue, |_| ()) else {
             return (published, given_up);
         };
-        let record = |start_offered| Record { incarnation: Incarnation(0), start_offered };
+        let record = |start_offered| Record { start_offered, ..Record::default() };
         let _ = disk.persist(R, record(true));
         let mut rows = [Known::default(), Known::default()];
         for image in 1..=5 {

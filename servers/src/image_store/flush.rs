@@ -8,7 +8,7 @@
 use super::depot::{Depot, Listing};
 use super::{NAME, Server};
 use crate::shell::say;
-use ftmpi_protocols::image_catalogue::{ConnId, DepotRecord, Event, ImageName, Output};
+use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};
 use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,8 +25,8 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// What is to be done.
 #[derive(Debug)]
 pub(super) enum Work {
-    Flush(ImageName, DepotRecord),
-    Mirror(Rank, DepotRecord),
+    Flush(ImageName, Record),
+    Mirror(Rank, Record),
     Forget(ImageName),
 }
 
@@ -116,12 +116,7 @@ impl Flusher {
         }
     }
 
-    async fn flush(
-        &self,
-        server: &Server,
-        name: ImageName,
-        record: DepotRecord,
-    ) -> Result<(), String> {
+    async fn flush(&self, server: &Server, name: ImageName, record: Record) -> Result<(), String> {
         for container in server.disk.chain(name) {
             if self.there().contains(&container) {
                 continue;

@@ -7,7 +7,12 @@
 //! With `--object-store` committed images go on to a third level, the *depot*: [`depot`] is the store,
 //! `flush` the way there, `recover` the way back when this server's disk has lost them.
 
-pub mod depot;
+pub mod address;
+#[cfg(feature = "objects")]
+mod depot;
+#[cfg(not(feature = "objects"))]
+#[path = "no_depot.rs"]
+mod depot;
 mod disk;
 mod flush;
 mod ground;
@@ -22,7 +27,7 @@ use depot::{Depot, Listing};
 pub use disk::{Checked, Disk, Upload, open_container, parse_image_name};
 use flush::Flusher;
 use ftmpi_protocols::image_catalogue::{
-    ConnId, DepotRecord, Event, ImageCatalogue, ImageName, Input, Output,
+    ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
@@ -64,6 +69,8 @@ const MARKER: &str = "object-store";
 const MARKER_KIND: &str = "ftmpi-object-store";
 /// A server that has never reached its object store tries for so long; it does not begin without.
 const FIRST_PATIENCE: Duration = Duration::from_secs(30);
+/// One that has, and whose directory is sound, begins without it after this time.
+const LATER_PATIENCE: Duration = Duration::from_secs(5);
 /// Removing everything at the end of a job.
 const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
@@ -264,8 +271,20 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
 /// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
 /// this directory needs nothing of it.
 async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>> {
-    let listing = match depot::reach(depot, FIRST_PATIENCE).await {
+    let marker = dir.path().join(MARKER);
+    let reached = match checked::read(&marker, MARKER_KIND, 1) {
+        Ok(address) => {
+            address == depot.address().as_bytes() && disk::records_are_sound(dir.path())?
+        }
+        Err(_) => false,
+    };
+    let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
+    let listing = match depot::reach(depot, patience).await {
         Ok(listing) => listing,
+        Err(error) if reached => {
+            shell::say(NAME, format!("{error:#}; going on with what is here"));
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let files = Files::default();
@@ -300,7 +319,10 @@ async fn join_depot(server: &Arc<Server>, listing: Option<&Listing>) -> anyhow::
                 state.images.iter().map(|stored| name(stored.image, stored.incarnation)).collect();
             let record = listing.map(|listing| listing.record(rank).unwrap_or_default());
             let whole = flusher.whole(server, &names);
-            catalogue.restore_depot(rank, record, whole.into_iter().map(|name| name.image));
+            let flushed = whole.into_iter().map(|name| name.image);
+            for old in catalogue.restore_depot(rank, record, flushed) {
+                server.disk.remove(old);
+            }
         }
         if listing.is_some() {
             records = catalogue.depot_records();
@@ -309,7 +331,7 @@ async fn join_depot(server: &Arc<Server>, listing: Option<&Listing>) -> anyhow::
     }
     if let Some(listing) = listing {
         for (rank, record) in records {
-            if listing.record(rank) != Some(record) && record != DepotRecord::default() {
+            if listing.record(rank) != Some(record) && record != Record::default() {
                 let stored = flusher.depot.put_record(rank, record).await;
                 stored.map_err(anyhow::Error::msg)?;
             }

@@ -63,28 +63,16 @@ pub async fn recover(
                 Err(Why::Trouble(why)) => return Err(why),
             }
         }
-        restore_record(dir, files, rank, record.incarnation, record.start_offered).map_err(text)?;
+        restore_record(dir, files, rank, record).map_err(text)?;
     }
     Ok(recovered)
 }
 
 /// The disk's own record stands, as far as it knows more.
-fn restore_record(
-    dir: &Path,
-    files: &Files,
-    rank: Rank,
-    incarnation: ftmpi_wire::Incarnation,
-    start_offered: bool,
-) -> io::Result<()> {
-    let there = Record { incarnation, start_offered };
-    let record = match read_record(dir, rank)? {
-        None => there,
-        Some(here) => Record {
-            incarnation: here.incarnation.max(incarnation),
-            start_offered: here.start_offered && start_offered,
-        },
-    };
-    if read_record(dir, rank)? == Some(record) {
+fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::Result<()> {
+    let here = read_record(dir, rank)?;
+    let record = here.map_or(there, |here| here.merged(there));
+    if here == Some(record) {
         return Ok(());
     }
     persist_record(dir, files, rank, record)
