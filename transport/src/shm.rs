@@ -16,7 +16,7 @@ mod direction;
 #[cfg(test)]
 mod tests;
 
-use self::copy::copy_small;
+use self::copy::{copy_small, copy_tail};
 pub use self::direction::SEGMENT_BYTES;
 use self::direction::*;
 use crate::pace::Pace;
@@ -189,7 +189,7 @@ impl<T: Copy> Channel<T> {
                 let position = self.written + 1 + tail;
                 // SAFETY: `room` gave these lines to us; the source range lies in the payload.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(
+                    copy_tail(
                         payload.add(from),
                         self.out.line(position).add(8),
                         TAIL_BYTES.min(len - from),
@@ -201,11 +201,7 @@ impl<T: Copy> Channel<T> {
             // SAFETY: as above, for the head.
             unsafe {
                 self.write_head(header);
-                std::ptr::copy_nonoverlapping(
-                    payload,
-                    self.out.line(self.written).add(32),
-                    len.min(HEAD_BYTES),
-                );
+                copy_small(payload, self.out.line(self.written).add(32), len.min(HEAD_BYTES));
             }
             self.publish(self.written, KIND_INLINE);
             self.written += 1 + tails;
@@ -462,7 +458,7 @@ impl<T: Copy> Channel<T> {
                 // SAFETY: the tails were written before the head was published; the rest as the
                 // caller promises.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(
+                    copy_tail(
                         self.into.line(self.read + tail as u64).add(8),
                         at.add(from),
                         TAIL_BYTES.min(fits - from),

@@ -1,5 +1,7 @@
 //! Copies of small payloads: most messages are shorter than a call of `memcpy` is worth.
 
+use super::direction::TAIL_BYTES;
+
 /// Copies up to 32 bytes without a call.
 ///
 /// # Safety
@@ -27,6 +29,24 @@ pub(super) unsafe fn copy_small(from: *const u8, to: *mut u8, len: usize) {
             for i in 0..len {
                 to.add(i).write(from.add(i).read());
             }
+        }
+    }
+}
+
+/// Copies what belongs into one further line: a full one without a call, as all but the last are.
+///
+/// # Safety
+/// Both ranges are `len` ≤ [`TAIL_BYTES`] bytes long and do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_tail(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if len == TAIL_BYTES {
+            std::ptr::copy_nonoverlapping(from, to, TAIL_BYTES);
+        } else if len <= 32 {
+            copy_small(from, to, len);
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, len);
         }
     }
 }
