@@ -462,9 +462,9 @@ impl<L: Link> Mpi<L> {
         at(send, me).copy_to(at(recv, me), block);
         let mut sends = [None; DIRECT_RANKS];
         let mut error = None;
-        for distance in 1..n {
+        for (distance, under_way) in sends.iter_mut().enumerate().take(n).skip(1) {
             let to = (me + distance) % n;
-            sends[distance] = self.give(line, at(send, to), block, to, 0);
+            *under_way = self.give(line, at(send, to), block, to, 0);
         }
         for distance in 1..n {
             let from = (me + n - distance) % n;
