@@ -64,10 +64,14 @@ fi
 peers=$top/.peers
 for peer in mpich impi-rt mpi4py moto; do
     [ -e "$peers/$peer/done" ] && continue
+    extra=
     # An S3 server, for the test of images in an object store.
-    [ "$peer" = moto ] && extra='[server]' || extra=
+    [ "$peer" != moto ] || extra='[server]'
+    # For the torture suite.
+    [ "$peer" != mpi4py ] || extra=' numpy'
+    # shellcheck disable=SC2086
     if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
-        "$peers/$peer/bin/pip" install -q --disable-pip-version-check "$peer$extra" >/dev/null 2>&1; then
+        "$peers/$peer/bin/pip" install -q --disable-pip-version-check $peer$extra >/dev/null 2>&1; then
         # One of its programs is linked to a library of another package.
         [ "$peer" != impi-rt ] ||
             "$peers/$peer/bin/pip" install -q --disable-pip-version-check intel-openmp >/dev/null 2>&1

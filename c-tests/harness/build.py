@@ -46,6 +46,8 @@ def build(
         wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS
     else:
         wrapper, flags = (PEER_CC if peer else setting.cc), CFLAGS
+    if source.parent.name == "torture" and not is_fortran(source):
+        flags = [*flags, "-fopenmp"]
     if source.parent == KERNELS:
         flags = ["-O3", *flags[1:]]
     if standard:

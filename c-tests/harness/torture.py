@@ -11,11 +11,15 @@ import shutil
 import stat
 from pathlib import Path
 
-from . import build, reports
-from .core import TESTS, Outcome, Setting, problem_of, run, which
+from . import build, imb, reports
+from .core import ROOT, TESTS, Outcome, Setting, problem_of, run, which
 
 KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted", "pipes", "signals",
-         "timers", "dlopen", "threads", "registers"]
+         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "openmp",
+         "units", "interpreter"]
+FAILED = "it does not compile"
+# Milliseconds between two failures; on a slow machine more, so that images are taken in between.
+EVERY, EVERY_MAX = 600, 20000
 RANKS = 2
 # Of one pass; a step takes a millisecond or more.
 STEPS = 4000
@@ -34,30 +38,55 @@ def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> N
             setting.results.skip("torture: as an ordinary user", "there is no setpriv")
             return
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    program, made = build.build(setting, TESTS / "torture" / "state.c")
-    if program is None:
-        setting.results.bad("torture", made.last_words())
-        return
     for kind in kinds or KINDS:
-        one(setting, program, kind, wanted, user)
+        program, why = program_of(setting, kind)
+        if program is None:
+            missing = kind in ("units", "interpreter") and not why.startswith(FAILED)
+            (setting.results.skip if missing else setting.results.bad)(f"torture: {kind}", why)
+        elif len(program) > 1:
+            # The interpreter is where its user has it, which others may not read.
+            one(setting, program, kind, wanted, [])
+        else:
+            one(setting, program, kind, wanted, user)
 
 
-def one(setting: Setting, program: Path, kind: str, wanted: int, user: list[str]) -> None:
+def program_of(setting: Setting, kind: str) -> tuple[list[str | Path] | None, str]:
+    """What is in one kind of state, or why it cannot be had."""
+    folder = TESTS / "torture"
+    if kind == "interpreter":
+        place, why = imb.environment(ROOT / ".peers", "mpi4py")
+        if place is None:
+            return None, why
+        python = place / "bin" / "python"
+        if run([python, "-c", "import numpy"], timeout=60).code != 0:
+            why = imb.add(place, "numpy")
+        return ([python, folder / "interpreter.py"], "") if not why else (None, why)
+    if kind == "units" and not build.fortran_available(setting):
+        return None, "no gfortran"
+    program, made = build.build(setting, folder / ("units.f90" if kind == "units" else "state.c"))
+    if program is None:
+        return None, f"{FAILED}: {made.last_words() if made else ''}"
+    return [program], ""
+
+
+def one(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user: list[str]) -> None:
     test = f"torture: {kind}, {wanted} restores" + (", as an ordinary user" if user else "")
-    done, seconds, passes = 0, 0.0, 0
+    done, seconds, passes, every = 0, 0.0, 0, EVERY
+    program = parts[0]
     while done < wanted:
         where = setting.fresh("run")
         launcher = setting.launcher
         if user:
             program, launcher = lend(setting, program, where)
+            parts = [program]
         file = where / "report.json"
         # Each failure takes its time, too: the more are wanted, the longer the pass.
         steps = min(STEPS, 400 * (wanted - done) + 400)
         command = [
             *user, launcher, "-n", str(RANKS), "--ckpt-interval", "150ms", "--report", file,
             "--max-restarts", "500", *setting.protocol_options(),
-            "--inject", f"kill:every=600ms,count={wanted - done},seed={setting.seed + passes}",
-            program, "--what", kind, "--steps", str(steps),
+            "--inject", f"kill:every={every}ms,count={wanted - done},seed={setting.seed + passes}",
+            *parts, "--what", kind, "--steps", str(steps),
         ]
         outcome: Outcome = run(command, timeout=setting.timeout + 10 * wanted, cwd=where)
         seconds += outcome.seconds
@@ -70,7 +99,9 @@ def one(setting: Setting, program: Path, kind: str, wanted: int, user: list[str]
             setting.results.bad(test, f"after {done} restores: {problem}")
             return
         more = restores(what)
-        if more == 0 and passes > 5:
+        if more == 0:
+            every = min(2 * every, EVERY_MAX)
+        if more == 0 and passes > 9:
             setting.results.bad(test, f"no restore from an image in pass {passes}")
             return
         done += more

@@ -17,6 +17,9 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include <unistd.h>
 
 #define PAGE 4096
@@ -97,6 +100,25 @@ static void memfd_begin(void)
         bad("memfd");
     map(2 << 20, MAP_SHARED, fd);
 }
+static void mapped_begin(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "mapped.%d", me);
+    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || ftruncate(fd, 32 << 20) != 0)
+        bad("the mapped file");
+    map(32 << 20, MAP_SHARED, fd);
+    close(fd);
+}
+/* What a file holds is no part of an image, so a life that begins again finds what the one before wrote
+ * after its image: each step has its own page. */
+static void mapped_step(void)
+{
+    long pages = (long)(place_bytes / PAGE);
+    put((uint64_t *)(place + step % pages * PAGE), step);
+    for (long n = step; n >= 0 && step < pages; n -= 1 + n / 64)
+        check((uint64_t *)(place + n * PAGE), n, "a page of the mapped file");
+}
 static void sparse_step(void) { memory_step("a page of the mapping"); }
 
 static uint64_t **grown;
@@ -156,6 +178,32 @@ static void file_step(void)
         bad("/dev/null");
 }
 static void files_begin(void) { file_begin(0); }
+
+/* The file that everybody appends to: also what others put there stays. */
+static void append_begin(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "append.%d", me);
+    unlink(name);
+    file = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    reading = open(name, O_RDONLY);
+    if (file < 0 || reading < 0)
+        bad("open");
+}
+static void append_step(void)
+{
+    uint64_t cell, back;
+    put(&cell, step);
+    /* Wherever its position is, it writes at the end. */
+    if (lseek(file, 0, SEEK_SET) != 0 || write(file, &cell, 8) != 8
+        || lseek(file, 0, SEEK_CUR) != 8 * (step + 1))
+        bad("the end of the file");
+    for (long n = step; n >= 0; n -= 1 + n / 16) {
+        if (pread(reading, &back, 8, 8 * n) != 8)
+            bad("pread");
+        check(&back, n, "what was appended");
+    }
+}
 static void deleted_begin(void) { file_begin(1); }
 
 static int own[2], events = -1;
@@ -340,6 +388,74 @@ static void registers_step(void)
         bad("vector registers");
 }
 
+/* Mask registers and the upper half of the vector registers, where there are any. */
+__attribute__((target("avx512bw"), noinline)) static void masks_run(void)
+{
+    uint64_t mask, back, in[8], out[8];
+    put(&mask, step);
+    for (int i = 0; i < 8; i++)
+        put(&in[i], step - i);
+    __asm__ volatile("kmovq %2, %%k5\n\tvmovdqu64 %3, %%zmm29\n\tmov $400000, %%rcx\n1:\tdec %%rcx\n\tjnz 1b\n\t"
+                     "kmovq %%k5, %0\n\tvmovdqu64 %%zmm29, %1"
+                     : "=r"(back), "=m"(out)
+                     : "r"(mask), "m"(in)
+                     : "rcx", "xmm29", "k5");
+    if (back != mask || memcmp(in, out, sizeof in) != 0)
+        bad("mask registers");
+}
+static void masks_step(void)
+{
+    if (__builtin_cpu_supports("avx512bw"))
+        masks_run();
+}
+
+/* Clocks that are read without a system call go on, and never back, on whatever kernel. */
+static void clock_step(void)
+{
+    static struct timespec last;
+    struct timespec now, cpu;
+    for (int n = 0; n < 100; n++) {
+        if (clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu))
+            bad("clocks");
+        if (now.tv_sec < last.tv_sec || (now.tv_sec == last.tv_sec && now.tv_nsec < last.tv_nsec))
+            bad("time went back");
+        last = now;
+        if (time(NULL) + 1 < now.tv_sec)
+            bad("two clocks of the kernel's page do not agree");
+    }
+}
+
+/* A team of OpenMP, with what belongs to each of its threads. */
+#ifdef _OPENMP
+#define TEAM 3
+static uint64_t team_own;
+#pragma omp threadprivate(team_own)
+static uint64_t team_all[TEAM];
+static void openmp_step(void)
+{
+    int size = 0;
+#pragma omp parallel num_threads(TEAM) shared(size)
+    {
+        int n = omp_get_thread_num();
+        if (step > 0 && team_own != mix((uint64_t)(step - 1) * TEAM + (uint64_t)n))
+            bad("what belongs to a thread of the team");
+        team_own = mix((uint64_t)step * TEAM + (uint64_t)n);
+        team_all[n] = team_own;
+#pragma omp barrier
+#pragma omp single
+        size = omp_get_num_threads();
+    }
+    uint64_t sum = 0, wanted_sum = 0;
+#pragma omp parallel for num_threads(TEAM) reduction(+ : sum) schedule(dynamic, 7)
+    for (int i = 0; i < 1000; i++)
+        sum += mix((uint64_t)(step + i));
+    for (int i = 0; i < 1000; i++)
+        wanted_sum += mix((uint64_t)(step + i));
+    if (sum != wanted_sum || size != TEAM)
+        bad("a parallel region");
+}
+#endif
+
 static void nothing(void) {}
 
 static const struct {
@@ -353,6 +469,11 @@ static const struct {
     {"pipes", pipes_begin, pipes_step},    {"signals", signals_begin, signals_step},
     {"timers", timers_begin, timers_step}, {"dlopen", nothing, dlopen_step},
     {"threads", threads_begin, threads_step}, {"registers", nothing, registers_step},
+    {"append", append_begin, append_step}, {"mapped", mapped_begin, mapped_step},
+    {"masks", nothing, masks_step},        {"clock", nothing, clock_step},
+#ifdef _OPENMP
+    {"openmp", nothing, openmp_step},
+#endif
 };
 
 int main(int argc, char **argv)
