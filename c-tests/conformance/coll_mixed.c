@@ -72,6 +72,77 @@ static void all_to_all(int ints, int round)
     free(in);
 }
 
+static void gather(int ints, int round)
+{
+    int root = (round + 2) % n, count, *all = malloc((size_t)ints * n * sizeof(int) + 1), *mine = malloc(ints * sizeof(int) + 1);
+    MPI_Datatype type;
+    for (int i = 0; i < ints * n; i++)
+        all[i] = -1;
+    for (int i = 0; i < ints; i++)
+        mine[i] = all[me * ints + i] = value(me, i);
+    describe(ints, round, &count, &type);
+    if (me == root && round % 2)
+        MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, count, type, root, MPI_COMM_WORLD);
+    else
+        MPI_Gather(mine, count, type, me == root ? all : NULL, count, type, root, MPI_COMM_WORLD);
+    for (int r = 0; r < n && me == root; r++)
+        for (int i = 0; i < ints; i++)
+            EQUAL(all[r * ints + i], value(r, i));
+    note_bytes(all, (size_t)ints * n * sizeof(int));
+    free(all);
+    free(mine);
+}
+
+static void scatter(int ints, int round)
+{
+    int root = round % n, count, *all = malloc((size_t)ints * n * sizeof(int) + 1), *mine = malloc(ints * sizeof(int) + 1);
+    MPI_Datatype type;
+    for (int i = 0; i < ints * n; i++)
+        all[i] = value(root, i + round);
+    for (int i = 0; i < ints; i++)
+        mine[i] = me == root && round % 2 ? value(root, me * ints + i + round) : -1;
+    describe(ints, round, &count, &type);
+    if (me == root && round % 2)
+        MPI_Scatter(all, count, type, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+    else
+        MPI_Scatter(me == root ? all : NULL, count, type, mine, count, type, root, MPI_COMM_WORLD);
+    for (int i = 0; i < ints; i++)
+        EQUAL(mine[i], value(root, me * ints + i + round));
+    note_bytes(mine, ints * sizeof(int));
+    free(all);
+    free(mine);
+}
+
+/* Blocks of different sizes, some of nothing, with a gap between them. */
+static void gather_all_v(int ints, int round)
+{
+    int *counts = malloc(n * sizeof(int)), *displs = malloc(n * sizeof(int)), total = 0;
+    for (int r = 0; r < n; r++) {
+        counts[r] = (r + round) % 3 == 0 ? 0 : ints + r;
+        displs[r] = total;
+        total += counts[r] + 2;
+    }
+    int *all = malloc(total * sizeof(int) + 1), *mine = malloc((ints + n) * sizeof(int) + 1);
+    for (int i = 0; i < total; i++)
+        all[i] = -1;
+    for (int i = 0; i < counts[me]; i++)
+        mine[i] = all[displs[me] + i] = value(me, i);
+    if ((me + round) % 4 == 1)
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    else
+        MPI_Allgatherv(mine, counts[me], MPI_INT, all, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < n; r++) {
+        for (int i = 0; i < counts[r]; i++)
+            EQUAL(all[displs[r] + i], value(r, i));
+        EQUAL(all[displs[r] + counts[r]], -1);
+    }
+    note_bytes(all, total * sizeof(int));
+    free(counts);
+    free(displs);
+    free(all);
+    free(mine);
+}
+
 static void reduce(int ints, int round)
 {
     int root = (round + 1) % n, *out = malloc(ints * sizeof(int) + 1), *in = malloc(ints * sizeof(int) + 1);
@@ -118,9 +189,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
-    static void (*const calls[])(int, int) = {bcast, gather_all, all_to_all, reduce, reduce_all};
-    static const char *const names[] = {"bcast", "allgather", "alltoall", "reduce", "allreduce"};
-    for (int c = 0; c < 5; c++) {
+    static void (*const calls[])(int, int) = {bcast, gather_all, all_to_all, reduce, reduce_all, gather, scatter, gather_all_v};
+    static const char *const names[] = {"bcast", "allgather", "alltoall", "reduce", "allreduce", "gather", "scatter", "allgatherv"};
+    for (int c = 0; c < 8; c++) {
         for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
             for (int round = 0; round < 4; round++)
                 calls[c](sizes[s], round);
@@ -128,7 +199,7 @@ int main(int argc, char **argv)
     }
     /* One after the other without a pause, roots and sizes in turn: nothing may overtake. */
     for (int round = 0; round < 300; round++)
-        calls[round % 5](sizes[round % 12], round);
+        calls[round % 8](sizes[round % 12], round);
     MPI_Barrier(MPI_COMM_WORLD);
     section("in turn");
     MPI_Type_free(&pair);

@@ -10,7 +10,7 @@ use super::schedule::Carrier;
 /// Blocks up to this many bytes go along the tree.
 const TREE_BYTES: usize = 4 << 10;
 /// With fewer ranks the tree is no better.
-const TREE_RANKS: usize = 5;
+pub const TREE_RANKS: usize = 5;
 
 /// Everybody's block goes to `root`. `send` is `None` at a root that has its block in place.
 /// `uniform`: blocks are of one size (as for `MPI_Gather`).

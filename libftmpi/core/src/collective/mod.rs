@@ -19,7 +19,7 @@ mod bcast;
 mod call;
 mod carrier;
 mod data;
-mod gather;
+pub(crate) mod gather;
 mod inter;
 mod neighbor;
 mod plan;

@@ -5,7 +5,7 @@
 
 use super::arguments::{Buffer, Peer, dense};
 use super::{Collective, CommId, Mpi, Status};
-use crate::collective::{alltoall, lend, tag_of};
+use crate::collective::{alltoall, gather, lend, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
@@ -157,6 +157,92 @@ impl<L: Link> Mpi<L> {
                 Some(match block {
                     0 => Ok(()),
                     _ => self.fast_alltoall(line, send, recv, block),
+                })
+            }
+            Collective::Allgatherv {
+                send,
+                send_count,
+                send_type,
+                recv: Buffer::At(recv),
+                recv_counts,
+                recv_displs,
+                recv_type,
+            } => {
+                if self.comm_size(comm).ok()? != 2 || recv_counts.is_null() || recv_displs.is_null()
+                {
+                    return None;
+                }
+                let (_, extent) = dense(recv, 1, recv_type)?;
+                let block = |i: usize| {
+                    let at = recv.offset(recv_displs.get(i).checked_mul(extent as i64)?);
+                    dense(at, recv_counts.get(i), recv_type).filter(|&(_, len)| len <= SHORT_BYTES)
+                };
+                let blocks = [block(0)?, block(1)?];
+                let me = self.comm(comm).ok()?.members.me as usize;
+                let send = same_size(send, send_count, send_type, blocks[me].1)?;
+                let line = self.line(comm)?;
+                Some(self.fast_allgatherv(line, send, blocks))
+            }
+            Collective::Gather {
+                send,
+                send_count,
+                send_type,
+                recv,
+                recv_count,
+                recv_type,
+                root: Peer::Rank(root),
+            } => {
+                let n = self.comm_size(comm).ok()?;
+                if n as usize >= gather::TREE_RANKS || root >= n {
+                    return None;
+                }
+                let (mine, all, len) = if self.comm(comm).ok()?.members.me == root {
+                    let Buffer::At(all) = recv else { return None };
+                    let (all, len) = dense(all, recv_count, recv_type)?;
+                    (same_size(send, send_count, send_type, len)?, all, len)
+                } else {
+                    let Buffer::At(mine) = send else { return None };
+                    let (mine, len) = dense(mine, send_count, send_type)?;
+                    (Some(mine), UserPtr::BOTTOM, len)
+                };
+                if len > SHORT_BYTES {
+                    return None;
+                }
+                let line = self.line(comm)?;
+                Some(match len {
+                    0 => Ok(()),
+                    _ => self.fast_gather(line, mine, all, len, root as usize),
+                })
+            }
+            Collective::Scatter {
+                send,
+                send_count,
+                send_type,
+                recv,
+                recv_count,
+                recv_type,
+                root: Peer::Rank(root),
+            } => {
+                let n = self.comm_size(comm).ok()?;
+                if n as usize >= gather::TREE_RANKS || root >= n {
+                    return None;
+                }
+                let (mine, all, len) = if self.comm(comm).ok()?.members.me == root {
+                    let Buffer::At(all) = send else { return None };
+                    let (all, len) = dense(all, send_count, send_type)?;
+                    (same_size(recv, recv_count, recv_type, len)?, all, len)
+                } else {
+                    let Buffer::At(mine) = recv else { return None };
+                    let (mine, len) = dense(mine, recv_count, recv_type)?;
+                    (Some(mine), UserPtr::BOTTOM, len)
+                };
+                if len > SHORT_BYTES {
+                    return None;
+                }
+                let line = self.line(comm)?;
+                Some(match len {
+                    0 => Ok(()),
+                    _ => self.fast_scatter(line, mine, all, len, root as usize),
                 })
             }
             _ => None,
@@ -471,6 +557,81 @@ impl<L: Link> Mpi<L> {
             self.take(line, at(recv, from), block, from, 0, &mut error);
         }
         sends.into_iter().for_each(|send| self.gave(send));
+        self.outcome(line, error)
+    }
+
+    /// Two ranks exchange blocks of different sizes.
+    fn fast_allgatherv(
+        &mut self,
+        line: Line,
+        send: Option<UserPtr>,
+        blocks: [(UserPtr, usize); 2],
+    ) -> Result<()> {
+        let other = 1 - line.me;
+        let ((mine, len), (theirs, their_len)) = (blocks[line.me], blocks[other]);
+        if let Some(send) = send {
+            send.copy_to(mine, len);
+        }
+        let mut error = None;
+        // Nothing is no message.
+        let under_way = (len > 0).then(|| self.give(line, mine, len, other, 0)).flatten();
+        if their_len > 0 {
+            self.take(line, theirs, their_len, other, 0, &mut error);
+        }
+        self.gave(under_way);
+        self.outcome(line, error)
+    }
+
+    /// Straight to the root.
+    fn fast_gather(
+        &mut self,
+        line: Line,
+        mine: Option<UserPtr>,
+        all: UserPtr,
+        len: usize,
+        root: usize,
+    ) -> Result<()> {
+        let mut error = None;
+        if line.me != root {
+            let send = mine.and_then(|mine| self.give(line, mine, len, root, 0));
+            self.gave(send);
+        } else {
+            let place = |i: usize| all.offset((i * len) as i64);
+            if let Some(mine) = mine {
+                mine.copy_to(place(root), len);
+            }
+            for from in (0..line.size).filter(|&from| from != root) {
+                self.take(line, place(from), len, from, 0, &mut error);
+            }
+        }
+        self.outcome(line, error)
+    }
+
+    /// Straight from the root.
+    fn fast_scatter(
+        &mut self,
+        line: Line,
+        mine: Option<UserPtr>,
+        all: UserPtr,
+        len: usize,
+        root: usize,
+    ) -> Result<()> {
+        let mut error = None;
+        if line.me != root {
+            if let Some(mine) = mine {
+                self.take(line, mine, len, root, 0, &mut error);
+            }
+        } else {
+            let place = |i: usize| all.offset((i * len) as i64);
+            let mut sends = [None; gather::TREE_RANKS];
+            for to in (0..line.size).filter(|&to| to != root) {
+                sends[to] = self.give(line, place(to), len, to, 0);
+            }
+            if let Some(mine) = mine {
+                place(root).copy_to(mine, len);
+            }
+            sends.into_iter().for_each(|send| self.gave(send));
+        }
         self.outcome(line, error)
     }
 }
