@@ -1,0 +1,379 @@
+//! The ways themselves: who sends what to whom, in which order.
+//!
+//! Guarantees: as [`super`] says, the messages of the schedules in [`crate::collective`], in which
+//! the algorithms are named.
+
+use super::{DIRECT_RANKS, Line, Operands};
+use crate::collective::{gather, lend};
+use crate::datatype::{Datatype, TypeId};
+use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
+use crate::error::{ErrorClass, Result};
+use crate::mpi::{Mpi, Status};
+use crate::op::Op;
+use crate::usermem::UserPtr;
+use ftmpi_wire::Rank;
+
+impl<L: Link> Mpi<L> {
+    #[inline]
+    fn world_of(&self, line: Line, rank: usize) -> Rank {
+        if line.same_as_world {
+            return Rank(rank as u32);
+        }
+        let comm = self.comms.get(line.comm.0);
+        comm.and_then(|comm| comm.members.local.world(rank as u32))
+            .expect("the communicator of a running collective has this rank")
+    }
+
+    #[inline]
+    fn give(
+        &mut self,
+        line: Line,
+        at: UserPtr,
+        len: usize,
+        to: usize,
+        step: usize,
+    ) -> Option<crate::engine::ReqId> {
+        let to = self.world_of(line, to);
+        let data = SendData::Bytes { ptr: at, len };
+        self.engine.isend(data, to, line.context, line.tag | step as i32, SendMode::Standard)
+    }
+
+    #[inline]
+    fn gave(&mut self, request: Option<crate::engine::ReqId>) {
+        if let Some(request) = request {
+            self.engine.wait(request);
+        }
+    }
+
+    /// Sends to one rank and receives from one. What is sent goes first: the receive can then take
+    /// its message straight from the channel.
+    #[inline]
+    fn give_and_take(
+        &mut self,
+        line: Line,
+        (out, out_len, to): (UserPtr, usize, usize),
+        (into, into_len, from): (UserPtr, usize, usize),
+        step: usize,
+        error: &mut Option<ErrorClass>,
+    ) {
+        let send = self.give(line, out, out_len, to, step);
+        self.take(line, into, into_len, from, step, error);
+        self.gave(send);
+    }
+
+    #[inline]
+    fn take(
+        &mut self,
+        line: Line,
+        into: UserPtr,
+        len: usize,
+        from: usize,
+        step: usize,
+        error: &mut Option<ErrorClass>,
+    ) {
+        let from = Source::Rank(self.world_of(line, from));
+        let into = RecvData::Bytes { ptr: into, len };
+        let done = self.engine.recv(into, from, line.context, Tag::Is(line.tag | step as i32));
+        *error = error.or(done.error);
+    }
+
+    fn outcome(&mut self, line: Line, error: Option<ErrorClass>) -> Result<()> {
+        match error {
+            None => Ok(()),
+            Some(error) => {
+                let status = Status { error: Some(error), ..Status::EMPTY };
+                Err(self.failed(error, status, line.comm))
+            }
+        }
+    }
+
+    pub(super) fn fast_barrier(&mut self, line: Line) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let (mut distance, mut round) = (1, 0);
+        let mut error = None;
+        while distance < n {
+            let out = (UserPtr::BOTTOM, 0, (me + distance) % n);
+            let into = (UserPtr::BOTTOM, 0, (me + n - distance) % n);
+            self.give_and_take(line, out, into, round, &mut error);
+            distance *= 2;
+            round += 1;
+        }
+        self.outcome(line, error)
+    }
+
+    pub(super) fn fast_bcast(
+        &mut self,
+        line: Line,
+        at: UserPtr,
+        len: usize,
+        root: usize,
+    ) -> Result<()> {
+        let n = line.size;
+        let place = (line.me + n - root) % n;
+        let mut error = None;
+        let mut mask = 1;
+        while mask < n {
+            if place & mask != 0 {
+                self.take(line, at, len, (place - mask + root) % n, 0, &mut error);
+                break;
+            }
+            mask *= 2;
+        }
+        mask /= 2;
+        while mask > 0 {
+            if place + mask < n {
+                let send = self.give(line, at, len, (place + mask + root) % n, 0);
+                self.gave(send);
+            }
+            mask /= 2;
+        }
+        self.outcome(line, error)
+    }
+
+    pub(super) fn fast_allreduce(
+        &mut self,
+        line: Line,
+        result: UserPtr,
+        len: usize,
+        count: usize,
+        datatype: TypeId,
+        op: Op,
+    ) -> Result<()> {
+        let n = line.size;
+        if n < 2 {
+            return Ok(());
+        }
+        let Some(builtin) = datatype.as_builtin() else { return Ok(()) };
+        let datatype = Datatype::builtin(builtin);
+        let mut copy = self.pool.take(len);
+        let (mut acc, mut other) = (result, lend(&mut copy));
+        let mut error = None;
+        let power = 1 << n.ilog2();
+        let extra = n - power;
+        let me = line.me;
+        let lends = me < 2 * extra && me.is_multiple_of(2);
+        if lends {
+            let send = self.give(line, acc, len, me + 1, 0);
+            self.gave(send);
+            self.take(line, acc, len, me + 1, 1, &mut error);
+        } else {
+            let number = if me < 2 * extra {
+                self.take(line, other, len, me - 1, 0, &mut error);
+                op.apply(other, acc, count, datatype)?;
+                me / 2
+            } else {
+                me - extra
+            };
+            let real = |number: usize| if number < extra { 2 * number + 1 } else { number + extra };
+            let mut mask = 1;
+            while mask < power {
+                let partner = number ^ mask;
+                let at = real(partner);
+                self.give_and_take(line, (acc, len, at), (other, len, at), mask, &mut error);
+                if partner < number {
+                    op.apply(other, acc, count, datatype)?;
+                } else {
+                    op.apply(acc, other, count, datatype)?;
+                    std::mem::swap(&mut acc, &mut other);
+                }
+                mask *= 2;
+            }
+            if me < 2 * extra {
+                let send = self.give(line, acc, len, me - 1, 1);
+                self.gave(send);
+            }
+            if acc != result {
+                acc.copy_to(result, len);
+            }
+        }
+        self.pool.give_back(copy);
+        self.outcome(line, error)
+    }
+
+    /// The tree of [`crate::collective`]'s reduce.
+    pub(super) fn fast_reduce(
+        &mut self,
+        line: Line,
+        mine: UserPtr,
+        result: UserPtr,
+        what: Operands,
+        root: usize,
+    ) -> Result<()> {
+        let Some(builtin) = what.datatype.as_builtin() else { return Ok(()) };
+        let (datatype, len, n) = (Datatype::builtin(builtin), what.len, line.size);
+        let place = (line.me + n - root) % n;
+        // Two in turn: the operand so far lies in the other one.
+        let mut copies =
+            (place.is_multiple_of(2) && n > 1).then(|| [self.pool.take(len), self.pool.take(len)]);
+        let spare = copies.as_mut().map_or([result; 2], |copies| copies.each_mut().map(lend));
+        let (mut acc, mut turn, mut mask) = (mine, 0, 1);
+        let mut error = None;
+        while mask < n && place & mask == 0 {
+            if place + mask < n {
+                let last = mask * 2 >= n;
+                let into = if place == 0 && last && acc != result {
+                    result
+                } else {
+                    turn ^= 1;
+                    spare[turn]
+                };
+                self.take(line, into, len, (place + mask + root) % n, 0, &mut error);
+                what.op.apply(acc, into, what.count, datatype)?;
+                acc = into;
+            }
+            mask *= 2;
+        }
+        if place != 0 {
+            let send = self.give(line, acc, len, (place - mask + root) % n, 0);
+            self.gave(send);
+        } else if acc != result {
+            acc.copy_to(result, len);
+        }
+        copies.into_iter().flatten().for_each(|copy| self.pool.give_back(copy));
+        self.outcome(line, error)
+    }
+
+    /// Two ranks exchange their blocks; more follow Bruck's algorithm.
+    pub(super) fn fast_allgather(
+        &mut self,
+        line: Line,
+        send: Option<UserPtr>,
+        recv: UserPtr,
+        block: usize,
+    ) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let place = |i: usize| recv.offset((i * block) as i64);
+        let mine = send.unwrap_or(place(me));
+        if n <= 2 {
+            if send.is_some() {
+                mine.copy_to(place(me), block);
+            }
+            let mut error = None;
+            if n == 2 {
+                let other = 1 - me;
+                let (out, into) = ((mine, block, other), (place(other), block, other));
+                self.give_and_take(line, out, into, 0, &mut error);
+            }
+            return self.outcome(line, error);
+        }
+        // Blocks of ranks me, me + 1, … in this order.
+        let mut copy = self.pool.take(n * block);
+        let stage = lend(&mut copy);
+        mine.copy_to(stage, block);
+        let (mut have, mut round, mut error) = (1, 0, None);
+        while have < n {
+            let more = have.min(n - have);
+            let into = stage.offset((have * block) as i64);
+            let out = (stage, more * block, (me + n - have) % n);
+            self.give_and_take(line, out, (into, more * block, (me + have) % n), round, &mut error);
+            have += more;
+            round += 1;
+        }
+        stage.copy_to(place(me), (n - me) * block);
+        if me > 0 {
+            stage.offset(((n - me) * block) as i64).copy_to(recv, me * block);
+        }
+        self.pool.give_back(copy);
+        self.outcome(line, error)
+    }
+
+    /// Everything is sent before anything is waited for.
+    pub(super) fn fast_alltoall(
+        &mut self,
+        line: Line,
+        send: UserPtr,
+        recv: UserPtr,
+        block: usize,
+    ) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let at = |base: UserPtr, i: usize| base.offset((i * block) as i64);
+        at(send, me).copy_to(at(recv, me), block);
+        let mut sends = [None; DIRECT_RANKS];
+        let mut error = None;
+        for (distance, under_way) in sends.iter_mut().enumerate().take(n).skip(1) {
+            let to = (me + distance) % n;
+            *under_way = self.give(line, at(send, to), block, to, 0);
+        }
+        for distance in 1..n {
+            let from = (me + n - distance) % n;
+            self.take(line, at(recv, from), block, from, 0, &mut error);
+        }
+        sends.into_iter().for_each(|send| self.gave(send));
+        self.outcome(line, error)
+    }
+
+    /// Two ranks exchange blocks of different sizes.
+    pub(super) fn fast_allgatherv(
+        &mut self,
+        line: Line,
+        send: Option<UserPtr>,
+        blocks: [(UserPtr, usize); 2],
+    ) -> Result<()> {
+        let other = 1 - line.me;
+        let ((mine, len), (theirs, their_len)) = (blocks[line.me], blocks[other]);
+        if let Some(send) = send {
+            send.copy_to(mine, len);
+        }
+        let mut error = None;
+        // Nothing is no message.
+        let under_way = (len > 0).then(|| self.give(line, mine, len, other, 0)).flatten();
+        if their_len > 0 {
+            self.take(line, theirs, their_len, other, 0, &mut error);
+        }
+        self.gave(under_way);
+        self.outcome(line, error)
+    }
+
+    /// Straight to the root.
+    pub(super) fn fast_gather(
+        &mut self,
+        line: Line,
+        mine: Option<UserPtr>,
+        all: UserPtr,
+        len: usize,
+        root: usize,
+    ) -> Result<()> {
+        let mut error = None;
+        if line.me != root {
+            let send = mine.and_then(|mine| self.give(line, mine, len, root, 0));
+            self.gave(send);
+        } else {
+            let place = |i: usize| all.offset((i * len) as i64);
+            if let Some(mine) = mine {
+                mine.copy_to(place(root), len);
+            }
+            for from in (0..line.size).filter(|&from| from != root) {
+                self.take(line, place(from), len, from, 0, &mut error);
+            }
+        }
+        self.outcome(line, error)
+    }
+
+    /// Straight from the root.
+    pub(super) fn fast_scatter(
+        &mut self,
+        line: Line,
+        mine: Option<UserPtr>,
+        all: UserPtr,
+        len: usize,
+        root: usize,
+    ) -> Result<()> {
+        let mut error = None;
+        if line.me != root {
+            if let Some(mine) = mine {
+                self.take(line, mine, len, root, 0, &mut error);
+            }
+        } else {
+            let place = |i: usize| all.offset((i * len) as i64);
+            let mut sends = [None; gather::TREE_RANKS];
+            for to in (0..line.size).filter(|&to| to != root) {
+                sends[to] = self.give(line, place(to), len, to, 0);
+            }
+            if let Some(mine) = mine {
+                place(root).copy_to(mine, len);
+            }
+            sends.into_iter().for_each(|send| self.gave(send));
+        }
+        self.outcome(line, error)
+    }
+}
