@@ -8,9 +8,10 @@
 //! contract is in ARCHITECTURE.md.
 
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn, Wave};
+use serde::{Deserialize, Serialize};
 
 /// What the engine must tell the protocol. A hook that is not wanted costs one predicted branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Hooks {
     /// Keep payloads in the sender log ([`Protocol::logs_payload`] says for whom), and suppress
     /// duplicates.
@@ -40,7 +41,7 @@ pub struct Hooks {
 }
 
 /// May this message leave?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SendVerdict {
     /// At once.
     Go,
@@ -49,7 +50,7 @@ pub enum SendVerdict {
 }
 
 /// What becomes of a message that arrived?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArrivalVerdict {
     /// Match it.
     Accept,
@@ -58,7 +59,7 @@ pub enum ArrivalVerdict {
 }
 
 /// May this receive match, and what?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pin {
     /// Whatever comes first.
     Free,
@@ -72,7 +73,7 @@ pub enum Pin {
 pub const NAMED: u64 = 1 << 63;
 
 /// What a call with a non-deterministic answer is to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// Nothing is recorded: look, and report the answer.
     Live,
@@ -83,7 +84,7 @@ pub enum Decision {
 }
 
 /// A positive answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// A number: an index, a count, 1 for "yes".
     Value(u64),
@@ -98,7 +99,7 @@ pub enum Answer {
 }
 
 /// Which one-sided request may be served next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Service {
     /// Any: nothing recorded is left.
     Free,
@@ -109,7 +110,7 @@ pub enum Service {
 }
 
 /// Where a rank stands in a wave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// The wave has reached it; its image is not taken yet.
     Begun,
@@ -118,7 +119,7 @@ pub enum Stage {
 }
 
 /// What one rank tells another about a wave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// Which wave.
     pub wave: Wave,
@@ -160,7 +161,7 @@ impl Marker {
 }
 
 /// May the image that is due be taken at this moment?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Readiness {
     /// Yes.
     Now,
@@ -171,7 +172,7 @@ pub enum Readiness {
 }
 
 /// What a protocol wants done. Carried out in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// Send these determinants to the event logger; the first has number `first`.
     Log {
@@ -229,7 +230,7 @@ pub enum Command {
 }
 
 /// What a protocol counts of its own, for reports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Events that were put before messages, and their bytes.
     pub piggyback_events: u64,

@@ -49,12 +49,35 @@ fn waves(config: &ProtocolConfig) -> Box<dyn Protocol> {
     }
 }
 
+/// The setting of a protocol from elsewhere that says what happens after a failure; any other value, or
+/// none: the failed rank is started again.
+pub const RECOVERY: &str = "recovery";
+/// Nothing.
+pub const RECOVERY_NONE: &str = "none";
+/// All ranks return to the last complete wave.
+pub const RECOVERY_WAVES: &str = "waves";
+
+/// Whether a job survives the death of a rank.
+#[must_use]
+pub fn is_fault_tolerant(config: &ProtocolConfig) -> bool {
+    config.name != "none" && config.setting(RECOVERY) != Some(RECOVERY_NONE)
+}
+
+/// Whether what a rank did is repeated from its log after a failure.
+#[must_use]
+pub fn replays(config: &ProtocolConfig) -> bool {
+    is_fault_tolerant(config)
+        && config.name != "coordinated"
+        && config.setting(RECOVERY) != Some(RECOVERY_WAVES)
+}
+
 /// The cluster of each of `size` ranks, if they take their images in waves and return together.
 #[must_use]
 pub fn clusters(config: &ProtocolConfig, size: usize) -> Option<Vec<u32>> {
     match config.name.as_str() {
         "coordinated" => Some(vec![0; size]),
         "hierarchical" => hierarchical::decode(config.setting(hierarchical::CLUSTER)?, size),
+        _ if config.setting(RECOVERY) == Some(RECOVERY_WAVES) => Some(vec![0; size]),
         _ => None,
     }
 }

@@ -7,9 +7,10 @@
 //! is one number.
 
 use crate::{DecodeError, EventNo, Incarnation, Rank, Ssn};
+use serde::{Deserialize, Serialize};
 
 /// One non-deterministic event of a rank. 32 bytes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Determinant {
     /// Receive number `post` of the rank took message `ssn` of `source`.
     Match {

@@ -1,0 +1,197 @@
+//! A protocol of one's own, as a library: `ftmpiexec --protocol plugin:libftmpi_example_protocol.so`.
+//!
+//! `strict` is pessimistic sender-based message logging in its plainest form: every determinant goes to
+//! the event logger when it is made, and nothing leaves the rank before all of them are there. (The
+//! built-in `pessimistic` gathers them in batches.) It uses what all logging protocols share, the
+//! recorder and the shipper; a protocol may as well keep its own books and use nothing but the trait.
+
+use ftmpi_plugin::guest::{Export, Memory, table};
+use ftmpi_plugin::table::{Recovery, Table};
+use ftmpi_plugin::words::Settings;
+use ftmpi_protocols::protocol::{
+    Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
+};
+use ftmpi_protocols::recorder::Recorder;
+use ftmpi_protocols::shipper::Shipper;
+use ftmpi_wire::control::Events;
+use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
+use std::collections::VecDeque;
+use std::ffi::CStr;
+
+struct Strict {
+    hooks: Hooks,
+    recorder: Recorder,
+    shipper: Shipper,
+    commands: VecDeque<Command>,
+}
+
+impl Strict {
+    fn record(&mut self, determinant: Determinant) {
+        self.shipper.push(determinant);
+        self.shipper.ship(&mut self.commands);
+    }
+
+    fn record_fails(&mut self) {
+        if let Some(failed) = self.recorder.settle() {
+            self.record(failed);
+        }
+    }
+
+    fn after_replay_step(&mut self) {
+        if self.recorder.ended() {
+            self.commands.push_back(Command::FreeHeld);
+        }
+    }
+}
+
+impl Protocol for Strict {
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    // ---- what the program does -----------------------------------------------------------------
+
+    fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
+        self.record_fails();
+        match self.shipper.written() < self.shipper.last() {
+            true => SendVerdict::After(self.shipper.last()),
+            false => SendVerdict::Go,
+        }
+    }
+
+    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        match self.recorder.matched(post, source, ssn) {
+            Some(determinant) => self.record(determinant),
+            None => self.after_replay_step(),
+        }
+    }
+
+    fn on_negative(&mut self) {
+        if let Some(failed) = self.recorder.negative() {
+            self.record(failed);
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer) {
+        let determinant = self.recorder.answered(answer);
+        self.record(determinant);
+    }
+
+    fn settle(&mut self) {
+        self.record_fails();
+    }
+
+    // ---- what the logger says ------------------------------------------------------------------
+
+    fn gate(&self) -> EventNo {
+        self.shipper.last()
+    }
+
+    fn last_event(&self) -> EventNo {
+        self.shipper.last()
+    }
+
+    fn stable(&self) -> EventNo {
+        self.shipper.written()
+    }
+
+    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
+        self.shipper.acknowledged(written, durable);
+    }
+
+    fn on_logger_back(&mut self) {
+        self.shipper.logger_back(&mut self.commands);
+    }
+
+    fn on_oldest_image(&mut self, events: EventNo) {
+        self.commands.push_back(Command::Prune { below: events.next() });
+    }
+
+    // ---- a new life repeats what was recorded --------------------------------------------------
+
+    fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
+        self.shipper.restart(last, &recorded);
+        self.recorder.begin(recorded);
+        self.after_replay_step();
+    }
+
+    fn pin(&mut self, post: u64) -> Pin {
+        self.recorder.pin(post)
+    }
+
+    fn decide(&mut self) -> Decision {
+        let decision = self.recorder.decide();
+        self.after_replay_step();
+        decision
+    }
+
+    fn next_service(&self) -> Service {
+        self.recorder.next_service()
+    }
+
+    fn service_repeated(&mut self) {
+        self.recorder.served();
+        self.after_replay_step();
+    }
+
+    fn replaying(&self) -> bool {
+        self.recorder.replaying()
+    }
+
+    fn repeating(&self) -> bool {
+        self.recorder.repeating()
+    }
+
+    // ---- for reports ---------------------------------------------------------------------------
+
+    fn recorded(&self) -> u64 {
+        self.recorder.recorded()
+    }
+
+    fn determinants(&self) -> u64 {
+        self.shipper.last().0
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl Export for Strict {
+    const NAME: &'static CStr = c"strict";
+    const RECOVERY: Recovery = Recovery::Restart;
+    const LOGGER: bool = true;
+
+    fn make(settings: &Settings) -> Option<Box<dyn Protocol>> {
+        Some(Box::new(Strict {
+            hooks: Hooks {
+                log_payload: true,
+                wildcard_matches: true,
+                all_matches: settings.config.events == Events::All,
+                outcomes: true,
+                clock: settings.config.log_wtime,
+                sends: true,
+                logger: true,
+                ..Hooks::default()
+            },
+            recorder: Recorder::default(),
+            shipper: Shipper::default(),
+            commands: VecDeque::new(),
+        }))
+    }
+}
+
+#[global_allocator]
+static MEMORY: Memory = Memory;
+
+static TABLE: Table = table::<Strict>();
+
+/// The one symbol of this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn ftmpi_protocol() -> *const Table {
+    &raw const TABLE
+}
