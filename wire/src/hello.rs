@@ -44,6 +44,14 @@ pub enum Purpose {
     Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
+    /// To an event logger: tell what is written of your ranks ([`Frame::Stable`](crate::event_log::Frame)),
+    /// and then what changes.
+    Clocks,
+    /// From the launcher to an event logger: listen to these others.
+    Fellows {
+        /// Where they are.
+        addresses: Vec<std::net::SocketAddr>,
+    },
     /// To a checkpoint scheduler: the launcher tells what happens and hears what is due.
     Schedule,
     /// To a channel memory: frames for one rank follow, and, if that is the caller itself, all that

@@ -2,7 +2,9 @@
 //! them, and who has been told (event-logger-2005 §IV-B4: an acknowledgement notifies about the last
 //! event stored for each process).
 //!
-//! Only what has changed is told, and only to whoever wants to know. Nothing of this is in the files:
+//! Only what has changed is told, and only to whoever wants to know. Where there are several loggers
+//! (event-logger-2005 §VI) each of them may be told by the others what is written of their ranks, and
+//! tells it on to its own ranks, but never to another logger: nothing goes in circles. Nothing of this is in the files:
 //! after a restart of the logger a clock is unknown until its rank ships again.
 
 use super::ConnId;
@@ -19,6 +21,8 @@ struct Clock {
     announced: VecDeque<(EventNo, EventNo)>,
     /// When it changed last.
     changed: u64,
+    /// Another logger told it.
+    heard: bool,
 }
 
 /// All clocks.
@@ -65,12 +69,33 @@ impl Clocks {
             clock.announced.pop_front();
             clock.stable = number.max(clock.stable);
         }
+        clock.heard = false;
         if clock.stable > before {
+            self.changed(rank);
+        }
+    }
+
+    /// Another logger says that the log of one of its ranks is written up to this clock.
+    pub fn heard(&mut self, rank: Rank, stable: EventNo) {
+        let clock = self.clocks.entry(rank).or_insert(Clock { heard: true, ..Clock::default() });
+        if clock.heard && stable > clock.stable {
+            clock.stable = stable;
+            self.changed(rank);
+        }
+    }
+
+    fn changed(&mut self, rank: Rank) {
+        self.now += 1;
+        if let Some(clock) = self.clocks.get_mut(&rank) {
             self.by_change.remove(&clock.changed);
-            self.now += 1;
             clock.changed = self.now;
             self.by_change.insert(self.now, rank);
         }
+    }
+
+    /// How often anything has changed.
+    pub fn changes(&self) -> u64 {
+        self.now
     }
 
     /// This connection wants to know, from the beginning.
@@ -83,13 +108,18 @@ impl Clocks {
         self.watchers.remove(&conn);
     }
 
-    /// What has changed since the last call for this connection of rank `own`.
-    pub fn news(&mut self, conn: ConnId, own: Rank, out: &mut Vec<Frame>) {
+    /// What has changed since the last call for this connection: of rank `own`, which knows its own
+    /// clock; or (`None`) of another logger, which is not told what loggers told.
+    pub fn news(&mut self, conn: ConnId, own: Option<Rank>, out: &mut Vec<Frame>) {
         let Some(told) = self.watchers.get_mut(&conn) else { return };
+        let wanted = |rank: &Rank| match own {
+            Some(own) => *rank != own,
+            None => !self.clocks[rank].heard,
+        };
         let changed: Vec<_> = self
             .by_change
             .range(*told + 1..)
-            .filter(|&(_, rank)| *rank != own)
+            .filter(|&(_, rank)| wanted(rank))
             .map(|(_, rank)| (*rank, self.clocks[rank].stable))
             .collect();
         *told = self.now;
@@ -105,7 +135,11 @@ mod tests {
 
     fn told(clocks: &mut Clocks, conn: u64) -> Vec<(u32, u64)> {
         let mut frames = Vec::new();
-        clocks.news(ConnId(conn), Rank(9), &mut frames);
+        clocks.news(ConnId(conn), Some(Rank(9)), &mut frames);
+        entries(frames)
+    }
+
+    fn entries(frames: Vec<Frame>) -> Vec<(u32, u64)> {
         let entries = frames.into_iter().flat_map(|frame| match frame {
             Frame::Stable { clocks } => clocks,
             other => panic!("{other:?}"),
@@ -124,6 +158,24 @@ mod tests {
         assert_eq!(told(&mut clocks, 1), []);
         clocks.written(Rank(0), EventNo(8));
         assert_eq!(told(&mut clocks, 1), [(0, 100)]);
+    }
+
+    #[test]
+    fn what_another_logger_told_goes_to_ranks_but_to_no_logger() {
+        let mut clocks = Clocks::default();
+        clocks.watch(ConnId(1));
+        clocks.watch(ConnId(2));
+        clocks.heard(Rank(4), EventNo(7));
+        clocks.heard(Rank(4), EventNo(5));
+        clocks.announce(Rank(0), EventNo(1), EventNo(3), 3);
+        clocks.written(Rank(0), EventNo(3));
+        assert_eq!(told(&mut clocks, 1), [(4, 7), (0, 3)]);
+        let mut frames = Vec::new();
+        clocks.news(ConnId(2), None, &mut frames);
+        assert_eq!(entries(frames), [(0, 3)]);
+        // Nobody else knows better than its own logger.
+        clocks.heard(Rank(0), EventNo(9));
+        assert_eq!(told(&mut clocks, 1), []);
     }
 
     #[test]

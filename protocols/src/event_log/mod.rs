@@ -330,8 +330,36 @@ impl EventLog {
     /// of very many ranks.
     pub fn stable_news(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
         if let Some(state) = self.conns.get(&conn) {
-            self.clocks.news(conn, state.rank, out);
+            self.clocks.news(conn, Some(state.rank), out);
         }
+    }
+
+    /// Another logger wants to hear what is written of the ranks of this one, from the beginning.
+    pub fn fellow_listens(&mut self, conn: ConnId) {
+        self.clocks.watch(conn);
+    }
+
+    /// It does no more.
+    pub fn fellow_left(&mut self, conn: ConnId) {
+        self.clocks.forget(conn);
+    }
+
+    /// What it is to be told now: what was written since it was told last.
+    pub fn news_for_fellow(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
+        self.clocks.news(conn, None, out);
+    }
+
+    /// Another logger told what is written of its ranks.
+    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
+        for &(rank, clock) in clocks {
+            self.clocks.heard(rank, clock);
+        }
+    }
+
+    /// Grows whenever there may be news.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.clocks.changes()
     }
 
     fn hello(&mut self, conn: ConnId, rank: Rank, incarnation: Incarnation, out: &mut Vec<Output>) {

@@ -27,6 +27,11 @@ pub(super) struct Core {
     done: watch::Sender<u64>,
     /// A round is under way.
     syncing: bool,
+    /// What the machine counts as changes of clocks.
+    clocks: watch::Sender<u64>,
+    /// Bytes that were told to loggers and agents, and clocks that loggers told.
+    clock_bytes: u64,
+    clocks_heard: u64,
     /// Somebody waits for the next round.
     pub hurry: Rc<Notify>,
     /// Events that a loss of power cost.
@@ -61,6 +66,9 @@ impl Core {
             begun: 0,
             done: watch::Sender::new(0),
             syncing: false,
+            clocks: watch::Sender::new(0),
+            clock_bytes: 0,
+            clocks_heard: 0,
             hurry: Rc::new(Notify::new()),
             cut,
             events: 0,
@@ -113,6 +121,30 @@ impl Core {
             let outcome = self.flush_rank(rank);
             self.feed(outcome);
         }
+        let changes = self.machine.changes();
+        self.clocks.send_if_modified(|told| std::mem::replace(told, changes) != changes);
+    }
+
+    /// Another logger or an agent wants to know what is written; when to ask what is new.
+    pub fn fellow_listens(&mut self, conn: ConnId) -> watch::Receiver<u64> {
+        self.machine.fellow_listens(conn);
+        self.clocks.subscribe()
+    }
+
+    pub fn fellow_left(&mut self, conn: ConnId) {
+        self.machine.fellow_left(conn);
+    }
+
+    pub fn news_for_fellow(&mut self, conn: ConnId, out: &mut Vec<u8>) {
+        let mut frames = Vec::new();
+        self.machine.news_for_fellow(conn, &mut frames);
+        frames.iter().for_each(|frame| frame.encode(out));
+        self.clock_bytes += out.len() as u64;
+    }
+
+    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
+        self.clocks_heard += clocks.len() as u64;
+        self.machine.fellow_told(clocks);
     }
 
     /// The machine must be given the outcome.
@@ -294,6 +326,8 @@ impl Core {
             "failed_writes": self.failed_writes,
             "syncs": self.syncs,
             "cut_events": self.cut,
+            "clock_bytes_told": self.clock_bytes,
+            "clocks_heard": self.clocks_heard,
             "rejected_callers": rejected,
             "ranks": self.machine.ranks().collect::<Vec<_>>(),
         })

@@ -8,6 +8,9 @@
 
 mod connection;
 mod core;
+mod fellows;
+
+pub use fellows::listen;
 
 use crate::event_store::EventStore;
 use crate::metrics;
@@ -15,6 +18,7 @@ use crate::shell::{self, ServerArgs};
 use clap::Parser;
 use connection::Link;
 use core::Core;
+use fellows::Fellows;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
@@ -77,6 +81,7 @@ pub(crate) struct Service {
     next_conn: Rc<Cell<u64>>,
     started: Instant,
     delay: Duration,
+    fellows: Rc<RefCell<Fellows>>,
 }
 
 impl Service {
@@ -91,7 +96,13 @@ impl Service {
         }
         let core = Rc::new(RefCell::new(Core::new(opened)));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
-        Ok(Self { core, next_conn: Rc::default(), started: Instant::now(), delay })
+        Ok(Self {
+            core,
+            next_conn: Rc::default(),
+            started: Instant::now(),
+            delay,
+            fellows: Rc::default(),
+        })
     }
 
     /// Serves a caller that has events ([`Purpose::Events`]).
@@ -99,6 +110,13 @@ impl Service {
         self.next_conn.set(self.next_conn.get() + 1);
         let conn = ConnId(self.next_conn.get());
         tokio::task::spawn_local(converse(self.core.clone(), conn, caller, self.delay));
+    }
+
+    /// Tells a caller what is written, as it changes ([`Purpose::Clocks`]).
+    fn tell_clocks(&self, caller: Authenticated) {
+        self.next_conn.set(self.next_conn.get() + 1);
+        let conn = ConnId(self.next_conn.get());
+        tokio::task::spawn_local(fellows::tell(self.core.clone(), conn, caller));
     }
 
     /// Answers when everything that was written before the question is durable.
@@ -126,7 +144,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
     let service = Service::begin(&args.dir, args.delay, args.sync_interval)?;
     let key = args.server.key()?;
-    let mut listener = Listener::bind(args.server.listen, key)
+    let mut listener = Listener::bind(args.server.listen, key.clone())
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let (_ask, mut questions) = match args.server.metrics {
@@ -155,6 +173,12 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
             let Ok(caller) = next else { continue };
             match caller.purpose {
                 Purpose::Events { .. } => service.serve(caller),
+                Purpose::Clocks => service.tell_clocks(caller),
+                Purpose::Fellows { ref addresses } => {
+                    let addresses = addresses.clone();
+                    service.fellows.borrow_mut().are(addresses, &service.core, &key);
+                    tokio::task::spawn_local(refuse(caller, Welcome::Yes));
+                }
                 Purpose::Status => {
                     let state = service.status(listener.rejected()).to_string();
                     tokio::task::spawn_local(tell(caller, state));
