@@ -43,6 +43,10 @@ put "$target/libftmpi_standard.so" "$dist/lib/libmpi_abi.so.1" 755
 put "$target/libftmpi_fortran.so" "$dist/lib/libmpifort.so.12" 755
 put "$target/libftmpi_boot.so" "$dist/lib/libftmpi_boot.so" 755
 
+# A protocol of one's own: --protocol plugin:FILE.
+mkdir -p "$dist/lib/ftmpi"
+put "$target/libftmpi_example_protocol.so" "$dist/lib/ftmpi/libftmpi_example_protocol.so" 755
+
 for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
     stub "$name" libmpi.so.12
 done

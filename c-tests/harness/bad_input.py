@@ -54,6 +54,8 @@ def command_lines(setting: Setting) -> None:
     truncated = where / "truncated"
     truncated.write_bytes(Path("/bin/true").read_bytes()[:100])
     truncated.chmod(0o755)
+    nothing = where / "libnothing.so"
+    subprocess.run(["gcc", "-shared", "-o", str(nothing), "-x", "c", "/dev/null"], capture_output=True)
     source = where / "hello.c"
     source.write_text("int main(void) { return 0; }\n")
     cases: list[tuple[str, list[str | Path], tuple[str, ...]]] = [
@@ -69,6 +71,16 @@ def command_lines(setting: Setting) -> None:
         ("too many ranks", ["-n", "99999999", "/bin/true"], ("rank", "99999999")),
         ("an unknown option", ["--nonsense", "-n", "2", "/bin/true"], ("nonsense",)),
         ("an unknown protocol", ["--protocol", "psychic", "-n", "2", "/bin/true"], ("psychic",)),
+        ("a library that is not there",
+         ["--protocol", "plugin:/no/such.so", "-n", "2", "/bin/true"], ("/no/such.so",)),
+        ("a library without a protocol",
+         ["--protocol", f"plugin:{nothing}", "-n", "2", "/bin/true"],
+         ("ftmpi_protocol",)),
+        ("a file that is no library",
+         ["--protocol", f"plugin:{plain}", "-n", "2", "/bin/true"], (plain.name, "ELF")),
+        ("one event logger with several ways to spread what it knows",
+         ["--protocol", "causal", "--stable-vector", "loggers", "-n", "2", "/bin/true"],
+         ("--event-loggers",)),
         ("an unknown fault", ["--inject", "hug:rank=1", "-n", "2", "/bin/true"], ("hug",)),
         ("a fault for a rank that is not there",
          ["--inject", "kill:rank=7,at=1s", "-n", "2", "/bin/true"], ("rank", "7")),

@@ -1,6 +1,8 @@
 //! Which protocol is under test, with which settings.
 
 use crate::watched::Watched;
+use ftmpi_plugin::host::{Library, PLUGIN, Plugin, PluginError};
+use ftmpi_plugin::words;
 use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
 use ftmpi_protocols::channel_memory;
 use ftmpi_protocols::coordinated::Coordinated;
@@ -10,7 +12,43 @@ use ftmpi_protocols::hierarchical::Hierarchical;
 use ftmpi_protocols::optimistic::{self, Optimistic, Tracking};
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::Protocol;
+use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Incarnation, Rank};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A library whose protocol runs instead of `pessimistic`.
+static LIBRARY: OnceLock<Library> = OnceLock::new();
+
+/// From here on this library's protocol runs where `pessimistic` would.
+///
+/// # Errors
+/// It has none.
+pub fn replace_pessimistic(file: &Path) -> Result<(), PluginError> {
+    let _ = LIBRARY.set(Library::load(file)?);
+    Ok(())
+}
+
+fn of_library(library: &Library, all: bool, me: Rank, lives: &[Incarnation]) -> Plugin {
+    let events = if all { Events::All } else { Events::Nondeterministic };
+    let settings = Vec::new();
+    let config = ProtocolConfig { name: PLUGIN.into(), events, log_wtime: true, settings };
+    let settings = words::Settings { config, me, lives: lives.to_vec() };
+    library.make(&settings).expect("a protocol that can be made once can be made again")
+}
+
+/// How ranks hear what is written of the ranks of other loggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// There is one logger.
+    One,
+    /// From other ranks.
+    Carried,
+    /// The loggers tell each other.
+    Shared,
+    /// Each logger tells every host.
+    Broadcast,
+}
 
 /// A protocol and its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,9 +67,12 @@ pub enum Choice {
     Manetho,
     /// `causal --piggyback logon`
     Logon,
-    /// `causal --piggyback logon`, where the logger tells each rank of its own events only, as one
-    /// of several would
+    /// `causal --piggyback logon --event-loggers 2 --stable-vector piggyback`
     LogonCarried,
+    /// `causal --piggyback logon --event-loggers 2 --stable-vector loggers`
+    LogonShared,
+    /// `causal --piggyback vcausal --event-loggers 2 --stable-vector broadcast`
+    VcausalBroadcast,
     /// `causal --piggyback vcausal --event-logger off`
     VcausalAlone,
     /// `causal --piggyback manetho --event-logger off`
@@ -42,6 +83,10 @@ pub enum Choice {
     Optimistic,
     /// `optimistic --tracking standard`
     OptimisticStandard,
+    /// `optimistic --tracking o2p --event-loggers 2 --stable-vector loggers`
+    OptimisticShared,
+    /// `optimistic --tracking o2p --event-loggers 2 --stable-vector broadcast`
+    OptimisticBroadcast,
     /// `hierarchical --wave blocking --between pessimistic`
     Hierarchical,
     /// `hierarchical --wave nonblocking --between pessimistic`
@@ -54,7 +99,7 @@ pub enum Choice {
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Pessimistic,
         Self::ChannelMemory,
         Self::Blocking,
@@ -72,7 +117,17 @@ impl Choice {
         Self::HierarchicalNonblocking,
         Self::HierarchicalCausal,
         Self::HierarchicalAlone,
+        Self::LogonShared,
+        Self::VcausalBroadcast,
+        Self::OptimisticShared,
+        Self::OptimisticBroadcast,
     ];
+
+    /// Those whose costs grow in a way of their own: `scale` runs one logger.
+    pub fn for_scale() -> impl Iterator<Item = Self> {
+        let one = |choice: &Self| !matches!(choice.spread(), Spread::Shared | Spread::Broadcast);
+        Self::ALL.into_iter().filter(one)
+    }
 
     /// Those with clusters.
     pub const HIERARCHICAL: [Self; 4] = [
@@ -92,11 +147,15 @@ impl Choice {
             | Self::Nonblocking
             | Self::Optimistic
             | Self::OptimisticStandard
+            | Self::OptimisticShared
+            | Self::OptimisticBroadcast
             | Self::Hierarchical
             | Self::HierarchicalNonblocking => return None,
-            Self::Vcausal | Self::HierarchicalCausal => (Piggyback::Vcausal, true),
+            Self::Vcausal | Self::VcausalBroadcast | Self::HierarchicalCausal => {
+                (Piggyback::Vcausal, true)
+            }
             Self::Manetho => (Piggyback::Manetho, true),
-            Self::Logon | Self::LogonCarried => (Piggyback::Logon, true),
+            Self::Logon | Self::LogonCarried | Self::LogonShared => (Piggyback::Logon, true),
             Self::VcausalAlone => (Piggyback::Vcausal, false),
             Self::ManethoAlone | Self::HierarchicalAlone => (Piggyback::Manetho, false),
             Self::LogonAlone => (Piggyback::Logon, false),
@@ -120,7 +179,24 @@ impl Choice {
     /// May ranks that have not failed be rolled back, each on its own?
     #[must_use]
     pub fn rolls_back(self) -> bool {
-        matches!(self, Self::Optimistic | Self::OptimisticStandard)
+        matches!(
+            self,
+            Self::Optimistic
+                | Self::OptimisticStandard
+                | Self::OptimisticShared
+                | Self::OptimisticBroadcast
+        )
+    }
+
+    /// How many loggers there are, and how ranks hear of those of others.
+    #[must_use]
+    pub fn spread(self) -> Spread {
+        match self {
+            Self::LogonCarried => Spread::Carried,
+            Self::LogonShared | Self::OptimisticShared => Spread::Shared,
+            Self::VcausalBroadcast | Self::OptimisticBroadcast => Spread::Broadcast,
+            _ => Spread::One,
+        }
     }
 
     /// Are there clusters of ranks that return together?
@@ -186,7 +262,10 @@ impl Choice {
         let logging: Box<dyn Protocol> = match self.causal(all) {
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
             None if self.rolls_back() => Box::new(self.optimistic(all, me, lives)),
-            None => Box::new(Pessimistic::new(all, true)),
+            None => match LIBRARY.get() {
+                Some(library) => Box::new(of_library(library, all, me, lives)),
+                None => Box::new(Pessimistic::new(all, true)),
+            },
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
         };
         match self.has_clusters() {

@@ -32,6 +32,7 @@ pub mod choice;
 pub mod fiber;
 pub mod link;
 pub mod logger;
+pub mod loggers;
 pub mod memory;
 pub mod mutants;
 pub mod picture;

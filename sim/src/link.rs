@@ -178,6 +178,9 @@ impl Link for SimLink {
                 News::LoggerLost => sink.logger_lost(),
                 // The copy is made in the rank's own memory.
                 News::Log(_, frame) => sink.log_frame(frame.clone()),
+                News::Clocks(clocks) => {
+                    sink.log_frame(event_log::Frame::Stable { clocks: clocks.clone() });
+                }
                 News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
                 News::ImageFailed(image) => sink.image_failed(*image),
                 // The end of an earlier life's channel, which is closed by now.

@@ -52,14 +52,14 @@ pub struct Logger {
 }
 
 impl Logger {
-    /// Without any file.
+    /// Without any file; numbers of connections begin behind `first`.
     #[must_use]
-    pub fn new(mutant: Option<Mutant>) -> Self {
+    pub fn new(first: u64, mutant: Option<Mutant>) -> Self {
         Self {
             machine: EventLog::default(),
             files: BTreeMap::new(),
             connections: BTreeMap::new(),
-            next: 0,
+            next: first,
             mutant,
         }
     }
@@ -97,6 +97,27 @@ impl Logger {
         let answers = self.handle(Input::Lost { conn });
         self.connections.remove(&conn);
         answers
+    }
+
+    /// Somebody wants to hear from the beginning what is written.
+    pub fn fellow_listens(&mut self, conn: ConnId) {
+        self.machine.fellow_listens(conn);
+    }
+
+    /// What it is to be told now.
+    pub fn news_for_fellow(&mut self, conn: ConnId) -> Vec<(Rank, EventNo)> {
+        let mut frames = Vec::new();
+        self.machine.news_for_fellow(conn, &mut frames);
+        let clocks = |frame| match frame {
+            Frame::Stable { clocks } => clocks,
+            other => panic!("{other:?} for another logger"),
+        };
+        frames.into_iter().flat_map(clocks).collect()
+    }
+
+    /// Another logger told it.
+    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
+        self.machine.fellow_told(clocks);
     }
 
     /// Is this a connection of its present life?

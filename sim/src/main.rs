@@ -3,7 +3,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
-use ftmpi_sim::choice::Choice;
+use ftmpi_sim::choice::{Choice, replace_pessimistic};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::scale::{self, model::Model, report};
@@ -26,6 +26,9 @@ struct Arguments {
     /// Only this protocol.
     #[arg(long)]
     protocol: Option<Choice>,
+    /// Run the protocol of this library in the place of pessimistic, whose invariants it must keep.
+    #[arg(long, value_name = "FILE")]
+    plugin: Option<std::path::PathBuf>,
     /// Print what happens (with --seeds 1).
     #[arg(long)]
     trace: bool,
@@ -78,7 +81,8 @@ struct Scale {
 fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
     let model = Model::default();
     println!("{model}");
-    let choices = arguments.protocol.map_or_else(|| Choice::ALL.to_vec(), |choice| vec![choice]);
+    let choices =
+        arguments.protocol.map_or_else(|| Choice::for_scale().collect(), |choice| vec![choice]);
     let sizes = scale::sizes(arguments.most);
     let mut rows = Vec::new();
     println!("{}", report::heading());
@@ -146,6 +150,12 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if let Some(file) = &arguments.plugin
+        && let Err(error) = replace_pessimistic(file)
+    {
+        eprintln!("ftmpi-sim: {}: {error}", file.display());
+        return ExitCode::FAILURE;
     }
     report_panics(arguments.trace);
     if arguments.mutants {

@@ -101,6 +101,8 @@ pub enum Mutant {
     MatchAckNotKept,
     /// The stable clocks that the logger tells are believed to be one higher.
     StableTooFar,
+    /// One of several loggers tells the others, or the hosts, one more than it has written.
+    FellowToldTooFar,
     /// Who depends on what was lost does not roll back.
     OrphanNotDetected,
     /// What a state sent that is to be rolled back is taken by those who know it.
@@ -160,6 +162,12 @@ impl Mutant {
             Self::StableTooFar => {
                 vec![Choice::Vcausal, Choice::Manetho, Choice::Logon, Choice::Optimistic]
             }
+            Self::FellowToldTooFar => vec![
+                Choice::LogonShared,
+                Choice::VcausalBroadcast,
+                Choice::OptimisticShared,
+                Choice::OptimisticBroadcast,
+            ],
             Self::MemoryTellsUnwritten
             | Self::MemoryCutsTooFar
             | Self::MemoryForgetsOrder

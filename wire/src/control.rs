@@ -210,6 +210,12 @@ pub enum ToRank {
         /// Its number.
         image: ImageNo,
     },
+    /// What is written of other ranks, where loggers tell it to all hosts
+    /// (`--stable-vector broadcast`).
+    StableClocks {
+        /// As in [`Frame::Stable`](crate::event_log::Frame).
+        clocks: Vec<(Rank, EventNo)>,
+    },
     /// Make everything stable that has happened in this life until now, and say so
     /// ([`FromRank::Settled`]). The agent sends the boot library's signal after this message.
     Settle,
@@ -320,6 +326,12 @@ impl ProtocolConfig {
     #[must_use]
     pub fn uses_memory(&self) -> bool {
         self.name == "channel-memory"
+    }
+
+    /// Whether several event loggers tell each host what is written, instead of each other.
+    #[must_use]
+    pub fn broadcasts_clocks(&self) -> bool {
+        self.setting("stable-vector") == Some("broadcast")
     }
 
     /// Whether determinants go to an event logger.

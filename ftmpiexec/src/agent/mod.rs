@@ -6,6 +6,7 @@
 //! process that came from this agent is killed and it ends.
 
 mod broker;
+mod clocks;
 mod control;
 mod executed;
 mod held;
@@ -32,7 +33,7 @@ use control::Datagram;
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Listener};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{EventNo, Incarnation, Rank};
 use held::Hold;
 use lives::Life;
 use output::{Forwarded, Window};
@@ -53,21 +54,48 @@ pub enum Event {
     /// The launcher is gone.
     LauncherGone,
     /// A rank spoke.
-    FromRank { rank: Rank, incarnation: Incarnation, datagram: Datagram },
+    FromRank {
+        rank: Rank,
+        incarnation: Incarnation,
+        datagram: Datagram,
+    },
     /// A rank's control socket closed (or sent what it must not).
-    ControlClosed { rank: Rank, incarnation: Incarnation, why: Option<String> },
+    ControlClosed {
+        rank: Rank,
+        incarnation: Incarnation,
+        why: Option<String>,
+    },
     /// A rank has been silent since its control socket closed.
-    ControlGrace { rank: Rank, incarnation: Incarnation },
+    ControlGrace {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// A rank's process is gone (not yet reaped).
-    Exited { rank: Rank, incarnation: Incarnation },
+    Exited {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// Its output has been read to the end.
-    Drained { rank: Rank, incarnation: Incarnation },
+    Drained {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// Text of a rank is held until it is final: see that it becomes so.
-    Held { rank: Rank, incarnation: Incarnation },
+    Held {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// Time to see whether it did.
-    Unsettled { rank: Rank, incarnation: Incarnation },
+    Unsettled {
+        rank: Rank,
+        incarnation: Incarnation,
+    },
     /// Something to tell the launcher about a life, if it still lives.
-    Report { rank: Rank, incarnation: Incarnation, report: Report },
+    Report {
+        rank: Rank,
+        incarnation: Incarnation,
+        report: Report,
+    },
     /// A channel that a rank asked for is connected.
     Connected {
         rank: Rank,
@@ -89,11 +117,21 @@ pub enum Event {
         socket: OwnedFd,
     },
     /// A connection to the event logger.
-    LoggerConnected { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
+    /// An event logger told all hosts what is written of its ranks.
+    Clocks(Vec<(Rank, EventNo)>),
+    LoggerConnected {
+        rank: Rank,
+        incarnation: Incarnation,
+        socket: OwnedFd,
+    },
     /// The image for a restart is there (or not): start the process.
     RestoreReady(Box<images::Restore>),
     /// An image of a rank was stored or lost.
-    ImageDone { rank: Rank, incarnation: Incarnation, done: Box<images::Done> },
+    ImageDone {
+        rank: Rank,
+        incarnation: Incarnation,
+        done: Box<images::Done>,
+    },
 }
 
 /// What connecting tasks look at while they retry.
@@ -122,6 +160,8 @@ pub struct Agent {
     /// comes after them.
     last_words: BTreeMap<Rank, Arc<Hold>>,
     broker: Broker,
+    /// What event loggers tell all hosts.
+    clocks: clocks::Clocks,
     directory: watch::Sender<Directory>,
     window: Window,
     /// Copies of images on this host.
@@ -181,6 +221,7 @@ async fn run_agent() -> anyhow::Result<()> {
         forwarded: BTreeMap::new(),
         last_words: BTreeMap::new(),
         broker: Broker::default(),
+        clocks: clocks::Clocks::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
         local: None,
@@ -332,6 +373,7 @@ impl Agent {
             Event::LoggerConnected { rank, incarnation, socket } => {
                 self.hand_over_event_log(rank, incarnation, socket);
             }
+            Event::Clocks(clocks) => self.clocks_were_told(clocks),
             Event::RestoreReady(restore) => self.restore_ready(*restore),
             Event::ImageDone { rank, incarnation, done } => {
                 self.image_done(rank, incarnation, *done);
@@ -364,6 +406,7 @@ impl Agent {
                     directory.event_loggers = event_loggers;
                     directory.checkpoint_servers = checkpoint_servers;
                 });
+                self.listen_to_loggers();
             }
             ToAgent::Start(start) => self.start(start),
             ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),

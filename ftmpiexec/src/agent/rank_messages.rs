@@ -29,6 +29,7 @@ impl Agent {
                 life.said_hello(pid, doorbell);
                 let executed = life.executed().map(Box::new);
                 life.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
+                self.tell_clocks(rank, incarnation);
                 self.report(rank, incarnation, Report::Hello { pid, resumed, no_image, executed });
                 self.rank_is_there(rank, incarnation);
                 self.settle(rank, incarnation);

@@ -124,6 +124,14 @@ pub struct Cli {
     /// causal: without an event logger ranks hold one another's events
     #[arg(long, value_enum, value_name = "ON/OFF")]
     pub event_logger: Option<Switch>,
+    /// How many event loggers the ranks are spread over; a machine file may place them instead
+    /// [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub event_loggers: Option<u32>,
+    /// causal, optimistic, with several event loggers: how ranks hear what is written of the ranks of
+    /// other loggers [default: loggers]
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub stable_vector: Option<StableVectorChoice>,
     /// channel-memory: how many memories the ranks are spread over [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub channel_memories: Option<u32>,
@@ -277,6 +285,17 @@ pub enum BetweenChoice {
     Pessimistic,
     Causal,
     Optimistic,
+}
+
+/// The ways of event-logger-2005, §VI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StableVectorChoice {
+    /// The loggers tell each other, and each its ranks
+    Loggers,
+    /// Each logger tells every host
+    Broadcast,
+    /// Messages carry it from rank to rank (causal only)
+    Piggyback,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -42,6 +42,8 @@ pub struct Plan {
     pub program_of: Vec<u32>,
     /// The protocol.
     pub protocol: ProtocolConfig,
+    /// How many event loggers are started beside the launcher, if the machine file places none.
+    pub event_loggers: u32,
     /// How many channel memories there are, if the machine file does not place them.
     pub channel_memories: u32,
     /// Whether a failed rank can be restarted.
@@ -203,8 +205,8 @@ impl Plan {
         if !line.gave("report") {
             plan.report = plan.report.map(|file| saved.directory.join(file));
         }
-        if plan.protocol.name == "none" {
-            bail!("--restart: the protocol none keeps nothing from which a job could go on");
+        if !plan.fault_tolerant {
+            bail!("--restart: its protocol keeps nothing from which a job could go on");
         }
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
         plan.note_remote(servers);
@@ -242,20 +244,8 @@ impl Plan {
         }
         let placement = place(&machines, ranks, cli.ppn)?;
         let mut protocol = super::protocol::config(cli, &placement)?;
-        let causal = protocol.name == "causal" || cli.between == Some(BetweenChoice::Causal);
-        if causal && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1 {
-            // Each logger knows of its own ranks only.
-            protocol.settings.push(("stable-vector".into(), "piggyback".into()));
-        }
-        if protocol.name == "optimistic"
-            && machines.iter().filter(|m| m.event_logger.is_some()).count() > 1
-        {
-            bail!(
-                "--protocol optimistic: one event logger serves all ranks, because each rank must \
-                 hear from it what is stable of all others; the machine file names several"
-            );
-        }
-        let fault_tolerant = cli.protocol != "none";
+        let event_loggers = super::protocol::event_loggers(cli, &machines, &mut protocol)?;
+        let fault_tolerant = registry::is_fault_tolerant(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
         if cli.ckpt_interval < Duration::from_millis(10) {
             bail!("--ckpt-interval must be at least 10ms");
@@ -291,11 +281,12 @@ impl Plan {
             programs,
             program_of,
             protocol,
+            event_loggers,
             channel_memories: cli.channel_memories.unwrap_or(1),
             fault_tolerant,
+            ckpt_policy: policy(cli, clusters.is_some())?,
             clusters,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
-            ckpt_policy: policy(cli)?,
             object_store: cli.object_store.clone(),
             // The key is a secret; this one is not.
             job_id: JobKey::generate().to_hex()[..24].to_owned(),
@@ -366,7 +357,7 @@ fn commitment(cli: &Cli, fault_tolerant: bool) -> anyhow::Result<Option<Commitme
 }
 
 /// Whose image is next.
-fn policy(cli: &Cli) -> anyhow::Result<Policy> {
+fn policy(cli: &Cli, waves: bool) -> anyhow::Result<Policy> {
     let policy = match cli.ckpt_policy {
         PolicyChoice::Periodic => Policy::Periodic,
         PolicyChoice::RoundRobin => Policy::RoundRobin,
@@ -375,7 +366,7 @@ fn policy(cli: &Cli) -> anyhow::Result<Policy> {
         PolicyChoice::YoungDaly => Policy::YoungDaly,
     };
     let of_waves = matches!(policy, Policy::Periodic | Policy::YoungDaly);
-    if matches!(cli.protocol.as_str(), "coordinated" | "hierarchical") && !of_waves {
+    if waves && !of_waves {
         bail!(
             "--ckpt-policy chooses among ranks, and under --protocol {} they take their images \
              together: use periodic or young-daly",

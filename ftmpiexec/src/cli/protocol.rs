@@ -1,10 +1,13 @@
 //! The protocol and its settings, checked: a setting of another protocol is an error, not ignored.
 
-use super::{BetweenChoice, Cli, EventsChoice, Switch, WtimeChoice};
-use anyhow::bail;
+use super::{BetweenChoice, Cli, EventsChoice, Machine, StableVectorChoice, Switch, WtimeChoice};
+use anyhow::{Context, bail};
 use clap::ValueEnum;
+use ftmpi_plugin::host::{Library, PLUGIN};
+use ftmpi_plugin::table::Recovery;
 use ftmpi_protocols::{hierarchical, registry};
 use ftmpi_wire::control::{Events, ProtocolConfig};
+use std::path::Path;
 
 /// The protocol that the command line wants, for ranks on these hosts.
 ///
@@ -12,10 +15,17 @@ use ftmpi_wire::control::{Events, ProtocolConfig};
 /// There is none of that name, or it has no such setting.
 pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
     let name = cli.protocol.as_str();
-    if !registry::NAMES.contains(&name) {
-        bail!("--protocol {name}: there is {}", registry::NAMES.join(", "));
-    }
     let mut settings = Vec::new();
+    let name = match name.strip_prefix("plugin:") {
+        Some(file) => {
+            settings = of_library(Path::new(file))?;
+            PLUGIN
+        }
+        None => name,
+    };
+    if name != PLUGIN && !registry::NAMES.contains(&name) {
+        bail!("--protocol {name}: there is {}, plugin:FILE", registry::NAMES.join(", "));
+    }
     let mut set = |option: &str, value: Option<String>, of: &str, also: bool| {
         let Some(value) = value else { return Ok(()) };
         if name != of && !also {
@@ -36,7 +46,11 @@ pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
     if let Some(between) = cli.between.map(name_of)
         && !registry::BETWEEN.contains(&between.as_str())
     {
-        bail!("--between {between}: there is {} so far", registry::BETWEEN.join(", "));
+        bail!(
+            "--between {between}: there is {} (optimistic logging rolls single ranks back to images of \
+             their own, and ranks of a cluster return only together, to a wave)",
+            registry::BETWEEN.join(", ")
+        );
     }
     set(hierarchical::CLUSTER, clusters(cli, placement)?, "hierarchical", false)?;
     Ok(ProtocolConfig {
@@ -48,6 +62,67 @@ pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
         log_wtime: cli.wtime == WtimeChoice::Log,
         settings,
     })
+}
+
+/// How many event loggers are to be started here, and how what they know is spread.
+///
+/// # Errors
+/// There is nothing to spread, or this protocol cannot have it so.
+pub fn event_loggers(
+    cli: &Cli,
+    machines: &[Machine],
+    protocol: &mut ProtocolConfig,
+) -> anyhow::Result<u32> {
+    let name = protocol.name.clone();
+    let placed = machines.iter().filter(|machine| machine.event_logger.is_some()).count();
+    if cli.event_loggers.is_some()
+        && (placed > 0 || !protocol.uses_logger() || protocol.uses_memory())
+    {
+        match placed {
+            0 => bail!("--event-loggers: --protocol {name} has none in this job"),
+            _ => bail!("--event-loggers: the machine file places them"),
+        }
+    }
+    let here = cli.event_loggers.unwrap_or(1);
+    let several = placed > 1 || here > 1;
+    let optimistic = name == "optimistic";
+    let needs = optimistic || name == "causal" || cli.between == Some(BetweenChoice::Causal);
+    if cli.stable_vector.is_some() && !(several && needs && protocol.uses_logger()) {
+        bail!(
+            "--stable-vector is for several event loggers (--event-loggers N) under --protocol causal, \
+             optimistic, or hierarchical --between causal"
+        );
+    }
+    if several && needs {
+        let way = cli.stable_vector.unwrap_or(StableVectorChoice::Loggers);
+        if optimistic && way == StableVectorChoice::Piggyback {
+            bail!(
+                "--stable-vector piggyback: under --protocol optimistic a rank that waits for its image \
+                 must hear what is written also while nobody sends to it: use loggers or broadcast"
+            );
+        }
+        protocol.settings.push(("stable-vector".to_owned(), name_of(way)));
+    }
+    Ok(here)
+}
+
+/// What the table of a library says of its protocol.
+fn of_library(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
+    let about = || format!("--protocol plugin:{}", file.display());
+    let file = file.canonicalize().with_context(about)?;
+    let library = Library::load(&file).with_context(about)?;
+    let mut settings = vec![(PLUGIN.to_owned(), file.display().to_string())];
+    let recovery = match library.recovery {
+        Recovery::None => registry::RECOVERY_NONE,
+        Recovery::Restart => "restart",
+        Recovery::Waves => registry::RECOVERY_WAVES,
+    };
+    settings.push((registry::RECOVERY.to_owned(), recovery.to_owned()));
+    settings.push(("name".to_owned(), library.name.to_owned()));
+    if !library.logger {
+        settings.push(("event-logger".to_owned(), "off".to_owned()));
+    }
+    Ok(settings)
 }
 
 /// Which ranks form a cluster, as the setting has it. Ranks that move to another host later stay in
@@ -89,6 +164,36 @@ mod tests {
     }
 
     #[test]
+    fn several_event_loggers_and_what_they_know() {
+        let of = |line: &str| {
+            let line = line.split_whitespace().map(str::to_owned).collect();
+            let cli = parse(line)?.cli;
+            let mut protocol = config(&cli, &[0, 0])?;
+            let count = event_loggers(&cli, &[], &mut protocol)?;
+            let way = protocol.setting("stable-vector").map(str::to_owned);
+            anyhow::Ok((count, way))
+        };
+        let way = |way: &str| Some(way.to_owned());
+        assert_eq!(of("x ./p").unwrap(), (1, None));
+        assert_eq!(of("x --event-loggers 2 ./p").unwrap(), (2, None), "nobody needs to know");
+        let causal = "x --protocol causal --event-loggers 2";
+        assert_eq!(of(&format!("{causal} ./p")).unwrap(), (2, way("loggers")));
+        let carried = of(&format!("{causal} --stable-vector piggyback ./p")).unwrap();
+        assert_eq!(carried, (2, way("piggyback")));
+        let optimistic = "x --protocol optimistic --event-loggers 3 --stable-vector";
+        assert_eq!(of(&format!("{optimistic} broadcast ./p")).unwrap(), (3, way("broadcast")));
+        for (line, says) in [
+            (format!("{optimistic} piggyback ./p"), "use loggers or broadcast"),
+            ("x --protocol causal --stable-vector loggers ./p".into(), "--event-loggers N"),
+            ("x --event-loggers 2 --stable-vector loggers ./p".into(), "--protocol causal"),
+            ("x --protocol none --event-loggers 2 ./p".into(), "has none"),
+        ] {
+            let error = of(&line).unwrap_err().to_string();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
     fn settings_belong_to_their_protocol() {
         let causal = of("x --protocol causal --piggyback logon --event-logger off ./p").unwrap();
         assert_eq!(causal.setting("piggyback"), Some("logon"));
@@ -106,6 +211,7 @@ mod tests {
             ("x --protocol hierarchical --cluster two ./p", "a number of consecutive ranks"),
             ("x --protocol hierarchical --cluster 0 ./p", "a number of consecutive ranks"),
             ("x --protocol hierarchical --between optimistic ./p", "there is pessimistic, causal"),
+            ("x --protocol plugin:/no/such.so ./p", "/no/such.so"),
         ] {
             assert!(of(line).unwrap_err().to_string().contains(says), "{line}");
         }

@@ -264,6 +264,7 @@ impl Launcher {
             let (event_loggers, checkpoint_servers) = self.servers.addresses(here);
             self.to_agent(host, ToAgent::Servers { event_loggers, checkpoint_servers });
         }
+        self.introduce_loggers();
     }
 
     pub(super) fn to_agent(&self, host: u32, message: ToAgent) {

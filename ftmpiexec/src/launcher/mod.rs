@@ -672,8 +672,11 @@ impl Launcher {
             agent.kill_hard();
         }
         if self.plan.report.is_some() {
-            for state in self.servers.memory_states(&self.key).await {
+            for state in self.servers.states(ServerKind::ChannelMemory, &self.key).await {
                 self.recorder.memory_says(&state);
+            }
+            for state in self.servers.states(ServerKind::EventLogger, &self.key).await {
+                self.recorder.logger_says(&state);
             }
         }
         self.servers.stop(keep).await;

@@ -8,8 +8,9 @@ use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
 use ftmpi_protocols::dispatcher::Input;
-use ftmpi_transport::auth::JobKey;
+use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_wire::Rank;
+use ftmpi_wire::hello::Purpose;
 use rustix::process::Pid;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -347,6 +348,12 @@ impl Servers {
         )
     }
 
+    /// Where the event loggers are, if every one's address is known.
+    fn event_loggers(&self) -> Vec<SocketAddr> {
+        let loggers = self.servers.iter().filter(|s| s.kind == ServerKind::EventLogger);
+        loggers.map(|server| server.address).collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// Kills all servers of this kind; they are restarted as if they had died by themselves.
     pub fn kill(&mut self, kind: ServerKind) {
         for server in self.servers.iter_mut().filter(|server| server.kind == kind) {
@@ -356,11 +363,11 @@ impl Servers {
         }
     }
 
-    /// What the channel memories say of themselves.
-    pub async fn memory_states(&self, key: &JobKey) -> Vec<serde_json::Value> {
+    /// What the servers of this kind say of themselves.
+    pub async fn states(&self, kind: ServerKind, key: &JobKey) -> Vec<serde_json::Value> {
         let mut states = Vec::new();
-        let memories = self.servers.iter().filter(|s| s.kind == ServerKind::ChannelMemory && s.up);
-        for address in memories.filter_map(|server| server.address) {
+        let servers = self.servers.iter().filter(|server| server.kind == kind && server.up);
+        for address in servers.filter_map(|server| server.address) {
             let address = match address.ip().is_unspecified() {
                 true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
                 false => address,
@@ -500,7 +507,11 @@ fn of_kind(
     let mut rest: Vec<usize> =
         (0..servers.len()).filter(|index| servers[*index].1 == ServerDuty::Rest).collect();
     if rest.is_empty() && claims.iter().any(Option::is_none) {
-        let wanted = if kind == ServerKind::ChannelMemory { plan.channel_memories } else { 1 };
+        let wanted = match kind {
+            ServerKind::ChannelMemory => plan.channel_memories,
+            ServerKind::EventLogger => plan.event_loggers,
+            ServerKind::CheckpointServer | ServerKind::CheckpointScheduler => 1,
+        };
         for _ in 0..wanted {
             rest.push(servers.len());
             servers.push((new(None, servers.len()), ServerDuty::Rest));
@@ -578,6 +589,24 @@ async fn run_server(
 }
 
 impl Launcher {
+    /// Tells event loggers of each other, where they tell each other what is written.
+    pub(super) fn introduce_loggers(&self) {
+        if self.plan.protocol.setting("stable-vector") != Some("loggers") {
+            return;
+        }
+        let loggers = self.servers.event_loggers();
+        for (index, &logger) in loggers.iter().enumerate() {
+            let mut addresses = loggers.clone();
+            addresses.remove(index);
+            let key = self.key.clone();
+            // One that is just dying is told when it is there again.
+            tokio::spawn(async move {
+                let purpose = Purpose::Fellows { addresses };
+                let _ = auth::connect(logger, &key, &purpose, STATE_LIMIT).await;
+            });
+        }
+    }
+
     pub(super) fn server_ended(&mut self, index: usize, launch: u64, why: &str) {
         let outcome = self.servers.ended(index, launch, why);
         let scheduler = self.servers.kind(index) == ServerKind::CheckpointScheduler;

@@ -3,7 +3,7 @@
 use super::SAME_DEATH_MAX;
 use crate::cli::Plan;
 use ftmpi_protocols::dispatcher::Settings;
-use ftmpi_protocols::scheduler;
+use ftmpi_protocols::{registry, scheduler};
 
 pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
     Settings {
@@ -14,7 +14,7 @@ pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
         restarts_max: plan.max_restarts,
         same_death_max: SAME_DEATH_MAX,
         clusters: plan.clusters.clone(),
-        replays: !matches!(plan.protocol.name.as_str(), "none" | "coordinated"),
+        replays: registry::replays(&plan.protocol),
         storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {
             interval,

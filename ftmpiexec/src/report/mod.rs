@@ -132,6 +132,11 @@ struct ChannelMemories {
 
 #[derive(Debug, Default, Serialize)]
 struct EventLogger {
+    /// How many there were; and, where there are several, bytes of what they told each other or the
+    /// hosts of what is written, and clocks that they heard.
+    count: u64,
+    clock_bytes_told: u64,
+    clocks_heard: u64,
     /// Batches whose way there and back was measured.
     round_trips: u64,
     round_trip_ms_mean: f64,
@@ -185,6 +190,7 @@ pub struct Recorder {
     servers_failed: u32,
     images_ordered: u64,
     memories: ChannelMemories,
+    loggers: [u64; 3],
 }
 
 fn seconds(time: Duration) -> f64 {
@@ -218,6 +224,7 @@ impl Recorder {
             clusters: plan.clusters.clone(),
             image_bytes: 0,
             memories: ChannelMemories::default(),
+            loggers: [0; 3],
             images_failed: 0,
             servers_failed: 0,
             images_ordered: 0,
@@ -336,7 +343,13 @@ impl Recorder {
         self.lives.iter().filter(|lives| runs(lives)).count()
     }
 
-    /// The whole.
+    /// What an event logger says of itself.
+    pub fn logger_says(&mut self, state: &serde_json::Value) {
+        let of = |name: &str| state[name].as_u64().unwrap_or(0);
+        let news = [1, of("clock_bytes_told"), of("clocks_heard")];
+        self.loggers = std::array::from_fn(|index| self.loggers[index] + news[index]);
+    }
+
     /// What a channel memory says of itself.
     pub fn memory_says(&mut self, state: &serde_json::Value) {
         let of = |name: &str| state["memory"][name].as_u64().unwrap_or(0);
@@ -442,6 +455,9 @@ impl Recorder {
                 ..self.memories.clone()
             },
             event_logger: EventLogger {
+                count: self.loggers[0],
+                clock_bytes_told: self.loggers[1],
+                clocks_heard: self.loggers[2],
                 round_trips: sum(|c| c.logger_round_trips),
                 round_trip_ms_mean: milliseconds(Duration::from_nanos(
                     sum(|c| c.logger_round_trip_ns) / sum(|c| c.logger_round_trips).max(1),

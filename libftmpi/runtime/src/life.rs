@@ -6,7 +6,6 @@ use crate::world::{URGENT, World, die};
 use ftmpi_core::engine::{Engine, Link};
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::mpi::Mpi;
-use ftmpi_protocols::registry;
 use ftmpi_wire::control::{FromRank, RANK_ENV, RankEnv, fds};
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
@@ -178,9 +177,8 @@ pub fn init(wanted: Threads) -> Result<Threads> {
         None => (vec![Incarnation(0)], None),
     };
     let protocol = match &config {
-        Some(config) => registry::make(config, world.me, &incarnations).ok_or_else(|| {
-            MpiError::new(ErrorClass::Other, format!("there is no protocol {}", config.name))
-        })?,
+        Some(config) => ftmpi_plugin::host::make(config, world.me, &incarnations)
+            .map_err(|why| MpiError::new(ErrorClass::Other, why))?,
         None => Box::new(ftmpi_protocols::none::None),
     };
     let (me, again) = (world.me, world.incarnation > Incarnation(0));

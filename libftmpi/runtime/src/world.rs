@@ -260,6 +260,7 @@ impl World {
             }
             ToRank::ImageCommitted { image, oldest } => sink.image_committed(image, oldest),
             ToRank::Settle => self.settle_due = true,
+            ToRank::StableClocks { clocks } => sink.log_frame(event_log::Frame::Stable { clocks }),
             ToRank::ImageFailed { image } => sink.image_failed(image),
             ToRank::Welcome(_) => {}
             ToRank::AllFinalized => self.all_finalized = true,

@@ -172,7 +172,7 @@ impl<'a> Exchange<'a> {
         assert!(ranks.is_power_of_two() && ranks > 1);
         let lives = vec![Incarnation(0); ranks as usize];
         let clusters: Vec<u32> = (0..ranks).map(|rank| rank / model.cluster).collect();
-        let mut logger = Logger::new(None);
+        let mut logger = Logger::new(0, None);
         let (mut nodes, mut conns) = (Vec::new(), Vec::new());
         for me in (0..ranks).map(Rank) {
             let protocol: Box<dyn Protocol> = match choice {

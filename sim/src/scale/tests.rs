@@ -10,7 +10,7 @@ fn model() -> Model {
 
 #[test]
 fn a_new_life_learns_all_that_the_logger_has() {
-    for choice in Choice::ALL.into_iter().filter(|c| !c.is_coordinated() && !c.has_memories()) {
+    for choice in Choice::for_scale().filter(|c| !c.is_coordinated() && !c.has_memories()) {
         let m = exchange::run(Some(choice), 16, &model());
         assert!(m.made > 0.0 && m.events_ms > 0.0, "{choice:?}: {m:?}");
         if choice.has_logger() {
@@ -26,7 +26,7 @@ fn a_new_life_learns_all_that_the_logger_has() {
 fn costs_are_where_the_protocols_have_them() {
     let at = |choice| exchange::run(Some(choice), 16, &model());
     let by: BTreeMap<String, Measured> =
-        Choice::ALL.into_iter().map(|choice| (format!("{choice:?}"), at(choice))).collect();
+        Choice::for_scale().map(|choice| (format!("{choice:?}"), at(choice))).collect();
     let piggyback = |name: &str| by[name].piggyback_bytes;
     for (with, without) in
         [("Vcausal", "VcausalAlone"), ("Manetho", "ManethoAlone"), ("Logon", "LogonAlone")]

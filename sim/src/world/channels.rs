@@ -179,7 +179,7 @@ impl World {
 fn name_of(news: &News) -> String {
     match news {
         News::Item(from, ..) => format!("the rest of a frame of {from}"),
-        News::Log(..) => "the logger".to_owned(),
+        News::Log(..) | News::Clocks(_) => "the logger".to_owned(),
         other => format!("{other:?}"),
     }
 }

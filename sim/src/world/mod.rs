@@ -3,13 +3,13 @@
 use crate::arena::{Arena, outside};
 use crate::choice::Choice;
 use crate::fiber::{Fiber, Pause};
-use crate::logger::Logger;
+use crate::loggers::{Loggers, Told};
 use crate::memory::Memories;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use crate::programs::Program;
 use ftmpi_protocols::event_log::ConnId;
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
+use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, event_log};
 use orphans::{Truth, Truths};
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -137,6 +137,8 @@ pub enum News {
     LoggerLost,
     /// A frame of the logger.
     Log(ConnId, event_log::Frame),
+    /// What its host was told by the loggers of others.
+    Clocks(Vec<(Rank, EventNo)>),
     /// An image is stable.
     Committed(ImageNo, ImageNo),
     /// An image was lost or will not be taken.
@@ -170,6 +172,8 @@ enum Event {
     LoggerOpens(usize, Incarnation),
     LoggerWrites,
     LoggerSyncs,
+    /// Loggers tell each other, or the hosts.
+    Told(Told),
     LoggerDies,
     /// A frame reaches a channel memory, or a rank from it.
     AtMemory(ConnId, Header, Vec<u8>),
@@ -236,7 +240,7 @@ pub struct World {
     /// Broken ones, and how many of their ends have not heard of it.
     broken: BTreeMap<Ends, u32>,
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
-    logger: Logger,
+    logger: Loggers,
     memories: Memories,
     crashes_left: u32,
     /// The ranks that return together; none, if each does on its own.
@@ -279,7 +283,7 @@ impl World {
             channels: BTreeMap::new(),
             broken: BTreeMap::new(),
             waiting: Vec::new(),
-            logger: Logger::new(setup.mutant),
+            logger: Loggers::new(setup.choice.spread(), setup.mutant),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
             clusters: waves::clusters(&setup),
@@ -621,11 +625,16 @@ impl World {
             Event::LoggerWrites => {
                 let answers = self.logger.write();
                 self.deliver_log(answers);
+                self.spread_clocks();
                 None
             }
             Event::LoggerSyncs => {
                 let answers = self.logger.sync();
                 self.deliver_log(answers);
+                None
+            }
+            Event::Told(told) => {
+                self.clocks_told(told);
                 None
             }
             Event::LoggerDies => {

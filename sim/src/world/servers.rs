@@ -1,11 +1,11 @@
-//! The event logger in the world: delays, deaths, and what gets lost with them.
+//! The event loggers in the world: delays, deaths, and what gets lost with them.
 
 use super::{Event, News, World};
-use crate::choice::Choice;
 use crate::logger::Answer;
+use crate::loggers::Told;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::event_log::ConnId;
-use ftmpi_wire::{Incarnation, Rank, event_log};
+use ftmpi_wire::{EventNo, Incarnation, Rank, event_log};
 
 impl World {
     pub(super) fn deliver_log(&mut self, answers: Vec<Answer>) {
@@ -24,9 +24,7 @@ impl World {
                 }
                 continue;
             };
-            if matches!(frame, event_log::Frame::Stable { .. })
-                && self.setup.choice == Choice::LogonCarried
-            {
+            if matches!(frame, event_log::Frame::Stable { .. }) && !self.logger.tell_of_others() {
                 continue;
             }
             self.note(|| format!("logger tells rank {rank}: {frame:?}"));
@@ -55,20 +53,59 @@ impl World {
             let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
             self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
             self.deliver_log(answers);
+            let known = self.logger.known();
+            if !known.is_empty() {
+                self.clocks_reach(rank, known);
+            }
         }
+    }
+
+    /// Loggers tell what they have written, to each other or to the hosts.
+    pub(super) fn spread_clocks(&mut self) {
+        for told in self.logger.news() {
+            // Late, as often as not; each pair keeps its order, but a clock only grows.
+            let delay = 1 + self.below(600);
+            self.after(delay, Event::Told(told));
+        }
+    }
+
+    pub(super) fn clocks_told(&mut self, told: Told) {
+        self.note(|| format!("what is written becomes known: {told:?}"));
+        let Some(clocks) = self.logger.told(told) else { return };
+        for rank in 0..self.lives.len() {
+            self.clocks_reach(rank, clocks.clone());
+        }
+    }
+
+    fn clocks_reach(&mut self, rank: usize, clocks: Vec<(Rank, EventNo)>) {
+        let own = Rank(rank as u32);
+        let clocks: Vec<_> = clocks.into_iter().filter(|(of, _)| *of != own).collect();
+        let incarnation = self.lives[rank].incarnation;
+        let delay = 1 + self.below(60);
+        self.after(delay, Event::News(rank, incarnation, News::Clocks(clocks)));
     }
 
     /// Its files stay; every connection is lost, with what is under way on it.
     pub(super) fn logger_dies(&mut self, power: bool) {
         self.note(|| format!("the logger dies{}", if power { " of a loss of power" } else { "" }));
         mark(self.now, || Mark::LoggerDies);
-        self.logger.restart(power);
+        let all = self.logger.count();
+        let which = if all > 1 { self.below(all as u64) as usize } else { 0 };
+        if power {
+            // One instant of one logger has what it depends on, of several only that of all.
+            (0..all).for_each(|logger| self.logger.restart(logger, true));
+        } else {
+            self.logger.restart(which, false);
+        }
         if !power && self.below(2) == 0 {
             // A rank on the same computer.
             let rank = self.below(self.lives.len() as u64) as usize;
             self.crash(rank);
         }
         for rank in 0..self.lives.len() {
+            if !power && !self.logger.serves(which, rank) {
+                continue;
+            }
             if self.lives[rank].logger.take().is_some() {
                 let incarnation = self.lives[rank].incarnation;
                 let delay = 1 + self.below(200);

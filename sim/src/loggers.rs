@@ -1,0 +1,178 @@
+//! One or several event loggers, and how what they have written becomes known to the ranks of others
+//! (`--stable-vector`): loggers tell each other, or every host; what is under way between them is late,
+//! and lost when one of its ends dies.
+
+use crate::choice::Spread;
+use crate::logger::{Answer, Logger};
+use crate::mutants::Mutant;
+use ftmpi_protocols::event_log::ConnId;
+use ftmpi_wire::event_log::Frame;
+use ftmpi_wire::{EventNo, Incarnation, Rank};
+use std::collections::BTreeMap;
+
+/// Numbers of connections of logger `n` begin at `n << SHIFT`.
+const SHIFT: u32 = 40;
+/// Among them, those of fellows.
+const FELLOWS: u64 = 1 << 30;
+
+/// Clocks on their way from one logger.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// From which; and its life, and that of the one that it goes to.
+    from: usize,
+    lives: (u32, u32),
+    /// To which; none: to the hosts.
+    to: Option<usize>,
+    clocks: Vec<(Rank, EventNo)>,
+}
+
+/// All loggers of the job; each rank has one.
+pub struct Loggers {
+    loggers: Vec<Logger>,
+    lives: Vec<u32>,
+    spread: Spread,
+    /// What the hosts have been told.
+    known: BTreeMap<Rank, EventNo>,
+    mutant: Option<Mutant>,
+}
+
+impl Loggers {
+    /// As many as the way of spreading needs.
+    #[must_use]
+    pub fn new(spread: Spread, mutant: Option<Mutant>) -> Self {
+        let count = if spread == Spread::One { 1 } else { 2 };
+        let logger = |n: u64| Logger::new(n << SHIFT, mutant);
+        let mut loggers = Self {
+            loggers: (0..count).map(logger).collect(),
+            lives: vec![0; count as usize],
+            spread,
+            known: BTreeMap::new(),
+            mutant,
+        };
+        (0..count as usize).for_each(|n| loggers.listen(n));
+        loggers
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.loggers.len()
+    }
+
+    fn of_rank(&self, rank: Rank) -> usize {
+        rank.index() % self.loggers.len()
+    }
+
+    /// Whether this rank's is that one.
+    #[must_use]
+    pub fn serves(&self, logger: usize, rank: usize) -> bool {
+        rank % self.loggers.len() == logger
+    }
+
+    fn of(&mut self, conn: ConnId) -> &mut Logger {
+        &mut self.loggers[(conn.0 >> SHIFT) as usize]
+    }
+
+    /// Those who listen to this one begin anew, as after its restart.
+    fn listen(&mut self, logger: usize) {
+        for listener in 0..self.loggers.len() as u64 {
+            self.loggers[logger].fellow_listens(ConnId(FELLOWS + listener));
+        }
+    }
+
+    /// One dies and starts again from its files.
+    pub fn restart(&mut self, logger: usize, power: bool) {
+        self.loggers[logger].restart(power);
+        self.lives[logger] += 1;
+        self.listen(logger);
+        // What it had heard of the others it must hear again.
+        for other in (0..self.loggers.len()).filter(|other| *other != logger) {
+            self.loggers[other].fellow_listens(ConnId(FELLOWS + logger as u64));
+        }
+    }
+
+    /// See [`Logger::connect`].
+    pub fn connect(&mut self, rank: Rank, incarnation: Incarnation) -> (ConnId, Vec<Answer>) {
+        let logger = self.of_rank(rank);
+        self.loggers[logger].connect(rank, incarnation)
+    }
+
+    /// See [`Logger::frame`].
+    pub fn frame(&mut self, conn: ConnId, frame: Frame) -> Vec<Answer> {
+        self.of(conn).frame(conn, frame)
+    }
+
+    /// See [`Logger::lost`].
+    pub fn lost(&mut self, conn: ConnId) -> Vec<Answer> {
+        self.of(conn).lost(conn)
+    }
+
+    /// See [`Logger::is_open`].
+    #[must_use]
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        self.loggers[(conn.0 >> SHIFT) as usize].is_open(conn)
+    }
+
+    /// All write what is in memory.
+    pub fn write(&mut self) -> Vec<Answer> {
+        self.loggers.iter_mut().flat_map(Logger::write).collect()
+    }
+
+    /// All make durable what is written.
+    pub fn sync(&mut self) -> Vec<Answer> {
+        self.loggers.iter_mut().flat_map(Logger::sync).collect()
+    }
+
+    /// What the loggers have to tell now, to each other or to the hosts.
+    pub fn news(&mut self) -> Vec<Told> {
+        let count = self.loggers.len();
+        let mut news = Vec::new();
+        for from in 0..count {
+            let to: Vec<Option<usize>> = match self.spread {
+                Spread::One | Spread::Carried => Vec::new(),
+                Spread::Shared => (0..count).filter(|to| *to != from).map(Some).collect(),
+                Spread::Broadcast => vec![None],
+            };
+            for to in to {
+                let listener = ConnId(FELLOWS + to.unwrap_or(from) as u64);
+                let mut clocks = self.loggers[from].news_for_fellow(listener);
+                if self.mutant == Some(Mutant::FellowToldTooFar) {
+                    clocks.iter_mut().for_each(|(_, clock)| *clock = clock.next());
+                }
+                if !clocks.is_empty() {
+                    let lives = (self.lives[from], to.map_or(0, |to| self.lives[to]));
+                    news.push(Told { from, lives, to, clocks });
+                }
+            }
+        }
+        news
+    }
+
+    /// It arrives; what ranks are to be told at once.
+    pub fn told(&mut self, told: Told) -> Option<Vec<(Rank, EventNo)>> {
+        let Told { from, lives, to, clocks } = told;
+        let Some(to) = to else {
+            for &(rank, clock) in &clocks {
+                let known = self.known.entry(rank).or_default();
+                *known = clock.max(*known);
+            }
+            return Some(clocks);
+        };
+        if lives == (self.lives[from], self.lives[to]) {
+            self.loggers[to].fellow_told(&clocks);
+        }
+        None
+    }
+
+    /// What a life that begins is told by its host.
+    #[must_use]
+    pub fn known(&self) -> Vec<(Rank, EventNo)> {
+        self.known.iter().map(|(rank, clock)| (*rank, *clock)).collect()
+    }
+
+    /// Whether loggers tell their ranks of others.
+    #[must_use]
+    pub fn tell_of_others(&self) -> bool {
+        matches!(self.spread, Spread::One | Spread::Shared)
+    }
+}
