@@ -1,6 +1,6 @@
 //! The library's side: any [`Protocol`] becomes a [`Table`].
 //!
-//! ```ignore
+//! ```text
 //! struct Mine;
 //! impl Export for Mine { … }
 //! #[global_allocator]
