@@ -6,6 +6,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
 
     c-tests/run.py check                    what `make check` runs (minutes)
     c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
+    c-tests/run.py conformance --kills 3    the same programs, a random rank killed in every run
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
@@ -20,6 +21,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB of the Python package impi-rt
     c-tests/run.py programs                 mpi4py, mocassin, yorick, CMake, pkg-config
+    c-tests/run.py mpi4py                   mpi4py's own test suite, from the Python registry
     c-tests/run.py peer                     the programs themselves, under the other MPI only
 """
 
@@ -36,8 +38,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, mixed, netns, npb,
-    object_store, orphans, programs, restart, speed, standard, torture,
+    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, killed, mixed, mpi4py_suite,
+    netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -70,6 +72,8 @@ def arguments() -> argparse.Namespace:
     p = suite("conformance", "MPI chapter by chapter")
     p.add_argument("only", nargs="*", help="names of programs")
     p.add_argument("--ranks", type=int, nargs="*", help="sizes instead of the usual ones")
+    p.add_argument("--kills", type=int, default=0, metavar="RUNS",
+                   help="instead: so many runs of each, a random rank killed at a random moment in every run")
     p = suite("kills", "random kills")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -110,6 +114,10 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
     p = suite("programs", "mpi4py, mocassin, yorick, CMake, pkg-config")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
+    p = suite("mpi4py", "mpi4py's own test suite")
+    p.add_argument("--peers", type=Path, default=ROOT / ".peers")
+    p.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 3])
+    p.add_argument("--short", action="store_true", help="a part, as in `check`")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("speed", "instructions of a message")
@@ -136,7 +144,10 @@ def main() -> int:
             case "check":
                 check(setting)
             case "conformance":
-                conformance.conformance(setting, args.only, args.ranks)
+                if args.kills:
+                    killed.killed(setting, args.only, args.kills)
+                else:
+                    conformance.conformance(setting, args.only, args.ranks)
             case "kills":
                 faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
                              args.waves)
@@ -179,6 +190,8 @@ def main() -> int:
                 imb.imb(setting, args.peers, args.quick)
             case "programs":
                 programs.programs(setting, args.peers)
+            case "mpi4py":
+                mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short)
             case "netns":
                 netns.netns(setting)
             case "bad-input":
@@ -208,9 +221,11 @@ def check(setting: Setting) -> None:
     conformance.conformance(setting, [])
     coverage.coverage(setting)
     checks.checks(setting)
+    killed.killed(setting, killed.SHORT, 1)
     mixed.mixed(setting, 1, [], 40)
     standard.standard(setting, short=True)
     programs.programs(setting, ROOT / ".peers")
+    mpi4py_suite.mpi4py_suite(setting, ROOT / ".peers", [2], True)
     speed.speed(setting)
     faults.kills(setting, 6, [], False, 7, None)
     faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)

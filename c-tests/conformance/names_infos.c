@@ -169,6 +169,7 @@ static void removal(void)
     MPI_Error_string(code, text, &length);
     EQUAL(strcmp(text, "out of cheese"), 0);
     CHECK(MPI_Remove_error_class(class) != MPI_SUCCESS, "a class that has a code was removed");
+    CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS, "a code that has a text was removed");
     EQUAL(MPI_Remove_error_string(code), MPI_SUCCESS);
     MPI_Error_string(code, text, &length);
     EQUAL(length, 0);
@@ -226,6 +227,77 @@ static void other_jobs(void)
     section("other jobs");
 }
 
+/* What mpi4py's own tests found: names of null handles, splitting by a named resource, the empty status,
+ * arguments of a constructor that fit no int, an accumulate of nothing. */
+static void found_by_others(void)
+{
+#ifdef FTMPI_VERSION
+    char name[MPI_MAX_OBJECT_NAME];
+    int length = 0, size = 0, index = 0, flag = 0, combiner = 0;
+    MPI_Comm node;
+    MPI_Info info;
+    MPI_Comm_get_name(MPI_COMM_NULL, name, &length);
+    CHECK(!strcmp(name, "MPI_COMM_NULL") && length == 13, "the name of no communicator: %s", name);
+    MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length);
+    CHECK(!strcmp(name, "MPI_DATATYPE_NULL") && length == 17, "the name of no datatype: %s", name);
+    MPI_Win_get_name(MPI_WIN_NULL, name, &length);
+    CHECK(!strcmp(name, "MPI_WIN_NULL") && length == 12, "the name of no window: %s", name);
+
+    MPI_Info_create(&info);
+    MPI_Comm_split_type(check_comm, MPI_COMM_TYPE_HW_GUIDED, 0, info, &node);
+    CHECK(node == MPI_COMM_NULL, "split by hardware that nobody named");
+    MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    for (int type = MPI_COMM_TYPE_HW_GUIDED; type <= MPI_COMM_TYPE_RESOURCE_GUIDED; type += 2) {
+        MPI_Comm_split_type(check_comm, type, 0, info, &node);
+        CHECK(node != MPI_COMM_NULL, "not split by shared memory");
+        MPI_Comm_size(node, &size);
+        EQUAL(size, check_size);
+        MPI_Comm_free(&node);
+    }
+    MPI_Info_free(&info);
+
+    MPI_Request none[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status = {.MPI_ERROR = 77};
+    MPI_Request_get_status_any(2, none, &index, &flag, &status);
+    EQUAL(index, MPI_UNDEFINED);
+    EQUAL(flag, 1);
+    EQUAL(status.MPI_ERROR, MPI_SUCCESS);
+    EQUAL(status.MPI_SOURCE, MPI_ANY_SOURCE);
+
+    MPI_Count big = (MPI_Count)3 << 30, ints, places, counts, types, large[3] = {0};
+    MPI_Datatype type, inner;
+    int small[4];
+    MPI_Aint addresses[4];
+    MPI_Type_vector_c(2, big, big + 1, MPI_BYTE, &type);
+    MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
+    EQUAL(ints, 0);
+    EQUAL(places, 0);
+    EQUAL(counts, 3);
+    EQUAL(types, 1);
+    EQUAL(combiner, MPI_COMBINER_VECTOR);
+    MPI_Type_get_contents_c(type, ints, places, counts, types, small, addresses, large, &inner);
+    CHECK(large[0] == 2 && large[1] == big && large[2] == big + 1 && inner == MPI_BYTE, "contents");
+    MPI_Type_free(&type);
+    MPI_Count sizes[2] = {big, 4}, subsizes[2] = {big - 1, 3}, starts[2] = {1, 0};
+    MPI_Count six[6];
+    MPI_Type_create_subarray_c(2, sizes, subsizes, starts, MPI_ORDER_FORTRAN, MPI_BYTE, &type);
+    MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
+    EQUAL(ints, 2);
+    EQUAL(counts, 6);
+    MPI_Type_get_contents_c(type, ints, places, counts, types, small, addresses, six, &inner);
+    CHECK(small[0] == 2 && small[1] == MPI_ORDER_FORTRAN, "dimensions and order");
+    CHECK(six[0] == big && six[1] == 4 && six[2] == big - 1 && six[3] == 3 && six[4] == 1 && six[5] == 0, "sizes");
+    MPI_Type_free(&type);
+
+    MPI_Win win;
+    MPI_Win_create(name, sizeof name, 1, MPI_INFO_NULL, check_comm, &win);
+    MPI_Win_fence(0, win);
+    EQUAL(MPI_Get_accumulate(NULL, 0, MPI_BYTE, NULL, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, win), MPI_SUCCESS);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "names_infos");
@@ -235,5 +307,6 @@ int main(int argc, char **argv)
     first_names();
     removal();
     other_jobs();
+    found_by_others();
     return check_end();
 }

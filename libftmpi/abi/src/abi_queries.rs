@@ -41,7 +41,7 @@ pub extern "C" fn MPI_Abi_get_info(info: Out<Info>) -> c_int {
 }
 
 /// Sizes in bytes of gfortran's default kinds, and the types of fixed size that it has.
-const FORTRAN: [(&str, &str); 19] = [
+const FORTRAN: [(&str, &str); 23] = [
     ("mpi_logical_size", "4"),
     ("mpi_integer_size", "4"),
     ("mpi_real_size", "4"),
@@ -50,17 +50,21 @@ const FORTRAN: [(&str, &str); 19] = [
     ("mpi_logical2_supported", "false"),
     ("mpi_logical4_supported", "false"),
     ("mpi_logical8_supported", "false"),
+    ("mpi_logical16_supported", "false"),
     ("mpi_integer1_supported", "true"),
     ("mpi_integer2_supported", "true"),
     ("mpi_integer4_supported", "true"),
     ("mpi_integer8_supported", "true"),
     ("mpi_integer16_supported", "true"),
+    ("mpi_real2_supported", "false"),
     ("mpi_real4_supported", "true"),
     ("mpi_real8_supported", "true"),
     ("mpi_real16_supported", "true"),
+    ("mpi_complex4_supported", "false"),
     ("mpi_complex8_supported", "true"),
     ("mpi_complex16_supported", "true"),
     ("mpi_complex32_supported", "true"),
+    ("mpi_double_complex_supported", "true"),
 ];
 
 #[entry(guard = enter)]

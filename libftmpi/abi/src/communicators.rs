@@ -4,10 +4,11 @@
 //! because they may call MPI again.
 
 use crate::attributes;
-use crate::calls::{enter, on_comm};
+use crate::calls::{anywhere, enter, on_comm};
 use crate::constants::{
-    MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_SHARED, MPI_CONGRUENT,
-    MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR, MPI_UNDEFINED, MPI_UNEQUAL,
+    MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED,
+    MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR,
+    MPI_UNDEFINED, MPI_UNEQUAL,
 };
 use crate::handle::{Comm, Group, Info};
 use crate::memory::{Out, OutText, Text};
@@ -171,14 +172,21 @@ pub extern "C" fn MPI_Comm_split_type(
     comm: Comm,
     split_type: c_int,
     key: c_int,
-    _info: Info,
+    info: Info,
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Comm_split_type", comm, |job, comm| {
         let split = match split_type {
             // Splitting by hardware finer than a host is not offered: by MPI's rules every process then
             // is without a communicator.
-            MPI_UNDEFINED | MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_HW_UNGUIDED => None,
+            MPI_UNDEFINED | MPI_COMM_TYPE_HW_UNGUIDED => None,
+            MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED => {
+                let wanted = match info.optional_id()? {
+                    Some(info) => job.infos.get(info)?.get(b"mpi_hw_resource_type")?,
+                    None => None,
+                };
+                (wanted == Some(&b"mpi_shared_memory"[..])).then_some(SplitType::Shared)
+            }
             MPI_COMM_TYPE_SHARED => Some(SplitType::Shared),
             other => bail!(Arg, "split_type is {other}, which is no MPI_COMM_TYPE"),
         };
@@ -229,6 +237,10 @@ pub extern "C" fn MPI_Comm_get_name(
     name: OutText<MPI_MAX_OBJECT_NAME>,
     length: Out<c_int>,
 ) -> c_int {
+    if comm == Comm::NULL {
+        // MPI-4.1 7.8: null handles have names, too.
+        return anywhere("MPI_Comm_get_name", || length.put(name.put("MPI_COMM_NULL")? as c_int));
+    }
     on_comm("MPI_Comm_get_name", comm, |job, comm| {
         let stored = name.put(&String::from_utf8_lossy(job.comm_get_name(comm)?))?;
         length.put(stored as c_int)

@@ -107,7 +107,7 @@ pub extern "C" fn MPI_Waitany(
                 job.verdict(done).map(|_| ())
             }
             None => {
-                status.put(&Status::EMPTY);
+                status.put_empty();
                 index.put(MPI_UNDEFINED)
             }
         }
@@ -136,7 +136,7 @@ macro_rules! any {
                         job.verdict(done).map(|_| ())
                     }
                     TestAny::NoneActive => {
-                        status.put(&Status::EMPTY);
+                        status.put_empty();
                         flag.put(1)?;
                         index.put(MPI_UNDEFINED)
                     }

@@ -60,6 +60,7 @@ pub const MPI_MODE_NOSUCCEED: c_int = 16384;
 pub const MPI_COMM_TYPE_SHARED: c_int = 1;
 pub const MPI_COMM_TYPE_HW_GUIDED: c_int = 2;
 pub const MPI_COMM_TYPE_HW_UNGUIDED: c_int = 3;
+pub const MPI_COMM_TYPE_RESOURCE_GUIDED: c_int = 4;
 
 pub const MPI_TYPECLASS_REAL: c_int = 1;
 pub const MPI_TYPECLASS_INTEGER: c_int = 2;

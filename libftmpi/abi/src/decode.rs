@@ -134,6 +134,14 @@ impl StatusOut {
         }
     }
 
+    /// Stores the *empty status* (MPI-4.1 3.7.3), to which `MPI_SUCCESS` belongs.
+    pub fn put_empty(self) {
+        if !is_ignored(self.0) {
+            // SAFETY: not "ignore"; the caller promised a writable status.
+            unsafe { *self.0 = MpiStatus::EMPTY };
+        }
+    }
+
     /// The status that the program holds there.
     pub fn get(self) -> Result<MpiStatus> {
         if is_ignored(self.0) {

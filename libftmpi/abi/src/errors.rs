@@ -147,7 +147,14 @@ fn remove(code: c_int, what: &str) -> Result<()> {
     }
     let is_class = what == "class";
     match registry.added.get(&code) {
-        Some((class, _)) if (*class == code) == is_class => {}
+        Some((class, text)) if (*class == code) == is_class => {
+            if !text.is_empty() {
+                bail!(
+                    Arg,
+                    "{what} {code} still has a text: remove it with MPI_Remove_error_string"
+                );
+            }
+        }
         _ => bail!(Arg, "{code} is no {what} that the program added"),
     }
     if is_class && registry.added.iter().any(|(other, (class, _))| *other != code && *class == code)

@@ -1,7 +1,7 @@
 //! What may be asked of a datatype: bounds, sizes, how it was made; commit, free, pack, unpack.
 
 use crate::attributes;
-use crate::calls::{Job, enter, on_comm, on_job};
+use crate::calls::{Job, anywhere, enter, on_comm, on_job};
 use crate::constants::{MPI_DISTRIBUTE_DFLT_DARG, MPI_MAX_OBJECT_NAME};
 use crate::decode::{self, Number, count_or_undefined, length};
 use crate::handle::{Comm, Datatype};
@@ -106,7 +106,8 @@ pub extern "C" fn MPI_Type_get_envelope(
     })
 }
 
-/// Every argument of a constructor is told in the form of the `int` calls, also if it came by a `_c` call.
+/// The arguments of a constructor are told in the form of the `int` calls, also if they came by a `_c` call,
+/// except where one of them does not fit an `int`.
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_get_envelope_c(
     datatype: Datatype,
@@ -121,7 +122,7 @@ pub extern "C" fn MPI_Type_get_envelope_c(
         let contents = t.constructor().contents(order_number, distribution_number);
         integers.put(contents.integers.len() as i64)?;
         addresses.put(contents.addresses.len() as i64)?;
-        large_counts.put(0)?;
+        large_counts.put(contents.counts.len() as i64)?;
         datatypes.put(contents.types.len() as i64)?;
         combiner.put(combiner_number(t.constructor().combiner()))
     })
@@ -138,8 +139,8 @@ pub extern "C" fn MPI_Type_get_contents(
     datatypes: OutArray<Datatype>,
 ) -> c_int {
     on_job("MPI_Type_get_contents", |job| {
-        let room = [max_integers, max_addresses, max_datatypes].map(i64::from);
-        contents(job, datatype, room, integers, addresses, datatypes)
+        let room = [max_integers, max_addresses, 0, max_datatypes].map(i64::from);
+        contents(job, datatype, room, (integers, addresses, None, datatypes))
     })
 }
 
@@ -148,37 +149,42 @@ pub extern "C" fn MPI_Type_get_contents_c(
     datatype: Datatype,
     max_integers: i64,
     max_addresses: i64,
-    _max_large_counts: i64,
+    max_large_counts: i64,
     max_datatypes: i64,
     integers: OutArray<c_int>,
     addresses: OutArray<i64>,
-    _large_counts: OutArray<i64>,
+    large_counts: OutArray<i64>,
     datatypes: OutArray<Datatype>,
 ) -> c_int {
     on_job("MPI_Type_get_contents_c", |job| {
-        let room = [max_integers, max_addresses, max_datatypes];
-        contents(job, datatype, room, integers, addresses, datatypes)
+        let room = [max_integers, max_addresses, max_large_counts, max_datatypes];
+        contents(job, datatype, room, (integers, addresses, Some(large_counts), datatypes))
     })
 }
 
-/// Tells how a type was made; `room` is for how many integers, addresses and datatypes there is place.
-fn contents(
-    job: &mut Job,
-    datatype: Datatype,
-    room: [i64; 3],
-    integers: OutArray<c_int>,
-    addresses: OutArray<i64>,
-    datatypes: OutArray<Datatype>,
-) -> Result<()> {
+/// The program's arrays; one for counts only in the `_c` form.
+type Arrays = (OutArray<c_int>, OutArray<i64>, Option<OutArray<i64>>, OutArray<Datatype>);
+
+/// Tells how a type was made; `room` is for how many integers, addresses, counts and datatypes there is
+/// place.
+fn contents(job: &mut Job, datatype: Datatype, room: [i64; 4], arrays: Arrays) -> Result<()> {
+    let (integers, addresses, counts, datatypes) = arrays;
     let t = datatype.look(job)?;
     if t.constructor().combiner() == Combiner::Named {
         bail!(Type, "a predefined datatype has no contents");
     }
     let contents = t.constructor().contents(order_number, distribution_number);
-    let needed = [contents.integers.len(), contents.addresses.len(), contents.types.len()];
-    for ((what, needed), given) in
-        ["integers", "addresses", "datatypes"].iter().zip(needed).zip(room)
-    {
+    let needed = [
+        contents.integers.len(),
+        contents.addresses.len(),
+        contents.counts.len(),
+        contents.types.len(),
+    ];
+    if counts.is_none() && !contents.counts.is_empty() {
+        bail!(ValueTooLarge, "an argument does not fit an int: use MPI_Type_get_contents_c");
+    }
+    let kinds = ["integers", "addresses", "large counts", "datatypes"];
+    for ((what, needed), given) in kinds.iter().zip(needed).zip(room) {
         if length("the room for an array", given)? < needed {
             bail!(Arg, "there is room for {given} {what}, {needed} are needed");
         }
@@ -192,6 +198,9 @@ fn contents(
         };
     }
     addresses.slice(contents.addresses.len())?.copy_from_slice(&contents.addresses);
+    if let Some(counts) = counts {
+        counts.slice(contents.counts.len())?.copy_from_slice(&contents.counts);
+    }
     let places = datatypes.slice(contents.types.len())?;
     for (slot, t) in places.iter_mut().zip(contents.types) {
         // A derived type comes back as one more handle, which the program frees.
@@ -414,6 +423,11 @@ pub extern "C" fn MPI_Type_get_name(
     name: OutText<MPI_MAX_OBJECT_NAME>,
     length: Out<c_int>,
 ) -> c_int {
+    if datatype == Datatype::NULL {
+        return anywhere("MPI_Type_get_name", || {
+            length.put(name.put("MPI_DATATYPE_NULL")? as c_int)
+        });
+    }
     on_job("MPI_Type_get_name", |job| {
         let stored = name.put(&String::from_utf8_lossy(job.types.name(datatype.id()?)?))?;
         length.put(stored as c_int)

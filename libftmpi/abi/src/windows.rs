@@ -1,7 +1,7 @@
 //! Windows: making, freeing, synchronising, asking.
 
 use crate::attributes;
-use crate::calls::{enter, job, on_comm, on_win, raise_on_win};
+use crate::calls::{anywhere, enter, job, on_comm, on_win, raise_on_win};
 use crate::constants::{
     MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MAX_OBJECT_NAME, MPI_MODE_NOPRECEDE,
     MPI_MODE_NOSUCCEED, MPI_PROC_NULL, MPI_SUCCESS,
@@ -230,6 +230,9 @@ pub extern "C" fn MPI_Win_get_name(
     name: OutText<MPI_MAX_OBJECT_NAME>,
     length: Out<c_int>,
 ) -> c_int {
+    if win == Win::NULL {
+        return anywhere("MPI_Win_get_name", || length.put(name.put("MPI_WIN_NULL")? as c_int));
+    }
     on_win("MPI_Win_get_name", win, |job, id| {
         let stored = name.put(&String::from_utf8_lossy(job.win_get_name(id)?))?;
         length.put(stored as c_int)

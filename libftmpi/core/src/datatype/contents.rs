@@ -123,8 +123,38 @@ pub struct Contents {
     pub integers: Vec<i64>,
     /// Address arguments.
     pub addresses: Vec<i64>,
+    /// Counts, where they do not fit an `int`: then all of them are here (MPI-4.1 5.1.13).
+    pub counts: Vec<i64>,
     /// Datatype arguments.
     pub types: Vec<Datatype>,
+}
+
+impl Contents {
+    /// The form of the `_c` constructors if a value is too large for the other.
+    fn as_large(&mut self, combiner: Combiner) {
+        let fits = |&n: &i64| i32::try_from(n).is_ok();
+        if self.integers.iter().all(fits) {
+            return;
+        }
+        let integers = std::mem::take(&mut self.integers);
+        match combiner {
+            // The number of dimensions and the order stay integers.
+            Combiner::Subarray => {
+                self.integers = vec![integers[0], integers[integers.len() - 1]];
+                self.counts = integers[1..integers.len() - 1].to_vec();
+            }
+            // Only the sizes of the array are counts.
+            Combiner::Darray => {
+                let sizes = 3..3 + integers[2] as usize;
+                self.counts = integers[sizes.clone()].to_vec();
+                self.integers = [&integers[..sizes.start], &integers[sizes.end..]].concat();
+            }
+            _ => {
+                self.counts = integers;
+                self.counts.append(&mut self.addresses);
+            }
+        }
+    }
 }
 
 impl Constructor {
@@ -260,6 +290,7 @@ impl Constructor {
                 c.types.push(element.clone());
             }
         }
+        c.as_large(self.combiner());
         c
     }
 }

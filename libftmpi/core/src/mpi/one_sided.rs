@@ -265,6 +265,9 @@ impl<L: Link> Mpi<L> {
         target: &Datatype,
     ) -> Result<()> {
         let datatype = self.types.committed(origin.datatype)?;
+        if origin.count == 0 {
+            return Ok(());
+        }
         check_operands(op, target)?;
         if matches!(op, Predefined::Replace | Predefined::NoOp) || target.size() == 0 {
             return Ok(());

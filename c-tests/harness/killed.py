@@ -1,0 +1,96 @@
+"""Conformance programs under a logging protocol with one `kill -9` of a random rank at a random moment in
+every run: what they print must be what they print undisturbed.
+
+Most of these programs are over in a tenth of a second, so half of the moments are not times but events of
+the library (the n-th message read, the n-th batch of events sent or acknowledged, drawn from the seed). A run
+counts only if its kill took place: one that was over before is repeated with an earlier moment; what reads
+no message at all dies in `MPI_Init` or at the begin of `MPI_Finalize`."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from . import build, reports
+from .conformance import ANY_ERROR, EXIT_CODES, NEEDS_RANKS, difference, once
+from .core import Outcome, Setting, problem_of, run
+from .faults import failures_of, survivors
+
+# What the short form runs: every chapter once.
+SHORT = ["p2p_matching", "p2p_requests", "coll_move", "coll_reduce", "datatypes", "groups_comms", "rma_passive",
+         "files", "topologies", "f_f08"]
+POINTS = ["ring-read", "log-sent", "log-acknowledged"]
+SURE = ["finalize-begin", "init"]
+TRIES = 7
+
+
+def killed(setting: Setting, only: list[str], runs: int) -> None:
+    """`runs` seeds of every program (or of those that are named)."""
+    if not setting.ready():
+        return
+    for source in build.sources("conformance"):
+        name = source.stem
+        if (only and name not in only) or name in EXIT_CODES or name in ANY_ERROR:
+            continue
+        if build.is_fortran(source) and not build.fortran_available(setting):
+            setting.results.skip(name, "no Fortran compiler")
+            continue
+        program, made = build.build(setting, source)
+        if program is None:
+            setting.results.bad(f"{name} compiles", made.last_words())
+            continue
+        undisturbed: dict[int, Outcome] = {}
+        for seed in range(setting.seed, setting.seed + runs):
+            one(setting, name, program, seed, undisturbed)
+
+
+def moments(dice: random.Random, seconds: float) -> list[str]:
+    """One after the other, until the kill takes place: each earlier than the one before."""
+    listed, nth, last = [], int(10 ** dice.uniform(0, 3.5)), seconds
+    point = dice.choice(POINTS)
+    by_time = dice.random() < 0.5
+    for _ in range(TRIES - len(SURE)):
+        if by_time:
+            last = dice.uniform(0.1, 0.95) * last
+            listed.append(f"at={max(1, int(last * 1000))}ms")
+        else:
+            nth = dice.randint(1, nth)
+            listed.append(f"point={point},nth={nth}")
+        by_time = by_time and len(listed) < 2
+    return listed + [f"point={point},nth=1" for point in SURE]
+
+
+def one(setting: Setting, name: str, program: Path, seed: int, undisturbed: dict[int, Outcome]) -> None:
+    dice = random.Random(f"{name} {seed}")
+    ranks = max(NEEDS_RANKS.get(name, 1), dice.choice([2, 2, 3, 4]))
+    protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
+    if ranks not in undisturbed:
+        undisturbed[ranks] = once(setting, program, ranks, protocol)
+    plain = undisturbed[ranks]
+    victim, images = dice.randrange(ranks), dice.choice(["off", "off", "100ms", "300ms"])
+    options = [*protocol, *(["--ckpt", "off"] if images == "off" else ["--ckpt-interval", images])]
+    if dice.random() < 0.3:
+        options += ["--transport", "tcp"]
+    test = f"{name} on {ranks}, seed {seed}, {' '.join(options)}"
+    problem = problem_of(plain)
+    if problem:
+        setting.results.bad(test, f"without a kill: {problem}")
+        return
+    for moment in moments(dice, plain.seconds):
+        where = setting.fresh("run")
+        file = where / "report.json"
+        outcome = run(
+            [*setting.mpiexec(ranks, *options, "--report", file, "--inject", f"kill:rank={victim},{moment}"),
+             program],
+            timeout=setting.timeout, cwd=where)
+        what, unread = reports.read(file)
+        problem = problem_of(outcome) or (unread if what is None else None)
+        if problem is None and what is not None:
+            if not failures_of(what):
+                continue
+            problem = survivors(what)
+        if problem is None and outcome.out != plain.out:
+            problem = "prints something else than undisturbed: " + difference(outcome.out, plain.out)
+        setting.results.check(f"{test}, rank {victim} dies at {moment}", problem, f"{outcome.seconds:.1f} s")
+        return
+    setting.results.bad(test, f"rank {victim} did not die in {TRIES} runs")

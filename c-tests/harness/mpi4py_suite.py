@@ -1,0 +1,93 @@
+"""mpi4py's own test suite, some 1900 tests that nobody here wrote, from its source package in the Python registry
+(the version whose wheel is installed below `.peers/`). Each of its modules is one job of ours.
+
+Left out: modules about dynamic processes, which are not offered (`MPI_Comm_spawn` and its kin give an
+error), and the tests in `EXCEPT`, each with its reason."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tarfile
+from pathlib import Path
+
+from . import imb
+from .core import Outcome, Setting, problem_of, run
+
+DYNAMIC = {"test_spawn", "test_dynproc", "test_util_pool"}
+# The wheel was compiled with a header in which MPI_INTEGER16 is MPI_DATATYPE_NULL: for it the library has no
+# such type, though the library says that it has.
+EXCEPT = ["testGetFortranInfo"]
+SHORT = ["test_p2p_buf", "test_p2p_obj", "test_cco_buf", "test_cco_obj_inter", "test_op", "test_pack", "test_comm",
+         "test_error", "test_request", "test_win", "test_info", "test_group", "test_status"]
+SUMMARY = re.compile(r"Ran (\d+) tests? in")
+
+
+def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
+    """The environment with mpi4py, the folder with its tests, or why there is none."""
+    folder, why = imb.environment(peers, "mpi4py")
+    if folder is None:
+        return None, None, why
+    tests = peers / "mpi4py-tests"
+    if not (tests / "main.py").exists():
+        asked = run([folder / "bin" / "python", "-c", "import mpi4py; print(mpi4py.__version__)"], timeout=60)
+        version = asked.out.strip()
+        got = run([folder / "bin" / "python", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary",
+                   "mpi4py", "--dest", peers / "mpi4py-source", f"mpi4py=={version}"], timeout=600)
+        found = sorted((peers / "mpi4py-source").glob("mpi4py-*.tar.gz"))
+        if got.code != 0 or not found:
+            return None, None, f"no source package: {got.last_words()}"
+        with tarfile.open(found[0]) as package:
+            package.extractall(peers / "mpi4py-source", filter="data")
+        unpacked = found[0].with_name(found[0].name.removesuffix(".tar.gz"))
+        shutil.copytree(unpacked / "test", tests, dirs_exist_ok=True)
+    return folder, tests, ""
+
+
+def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = False) -> None:
+    if not setting.ready():
+        return
+    folder, tests, why = sources(peers)
+    if folder is None or tests is None:
+        setting.results.skip("mpi4py's tests", why)
+        return
+    modules = SHORT if short else sorted(
+        path.stem for path in tests.glob("test_*.py") if path.stem not in DYNAMIC)
+    protocols = [setting.protocol_options()] if setting.protocol else [
+        ["--protocol", "none"], ["--protocol", "pessimistic"]]
+    for ranks in sizes:
+        for protocol in protocols[-1:] if short else protocols:
+            # Of the short form all modules are one job.
+            for chosen in [modules] if short else [[module] for module in modules]:
+                outcome = module_run(setting, folder, tests, ranks, protocol, chosen)
+                name = "a part" if short else chosen[0]
+                setting.results.check(f"mpi4py's tests: {name} on {ranks}, {' '.join(protocol)}",
+                                      verdict(outcome, ranks), note(outcome))
+
+
+def module_run(setting: Setting, folder: Path, tests: Path, ranks: int, protocol: list[str],
+               modules: list[str]) -> Outcome:
+    # Without a cache of bytecode: the folder of the tests stays as it was unpacked.
+    words: list[str | Path] = [*setting.mpiexec(ranks, *protocol), folder / "bin" / "python", "-B",
+                               tests / "main.py"]
+    for module in modules:
+        words += ["-i", rf"^{module}\.py$" if len(modules) == 1 else module]
+    for left_out in EXCEPT:
+        words += ["-x", left_out]
+    return run(words, timeout=max(setting.timeout, 300), cwd=setting.fresh("run"))
+
+
+def verdict(outcome: Outcome, ranks: int) -> str | None:
+    """What is wrong: every rank must have come to the end of its tests, and said OK."""
+    problem = problem_of(outcome)
+    wrong = re.findall(r"^(?:ERROR|FAIL): (\S+ \(\S+)\)", outcome.err, re.M)
+    if wrong:
+        return ", ".join(sorted(set(wrong)))[:300]
+    if problem is None and len(SUMMARY.findall(outcome.err)) != ranks:
+        problem = f"{len(SUMMARY.findall(outcome.err))} of {ranks} ranks came to the end"
+    return problem
+
+
+def note(outcome: Outcome) -> str:
+    counts = [int(n) for n in SUMMARY.findall(outcome.err)]
+    return f"{max(counts, default=0)} tests, {outcome.seconds:.1f} s"
