@@ -18,7 +18,12 @@ NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feed
                 # Debian's MPICH 4.0 dies in its Fortran files and loses a put under groups.
                 "f_windows_files", "f_windows_files_f08",
                 # It dies in the combined non-blocking exchanges, too.
-                "p2p_forms"}
+                "p2p_forms",
+                # From mpi_f08 it counts the requests of MPI_Waitany and MPI_Waitsome from 0, and loses its
+                # atomic operations on windows.
+                "f_point_f08", "f_one_sided_f08"}
+# They call what Debian's MPICH 4.0 does not have: large counts of files from mpi_f08, functions since MPI-4.1.
+NEWER = {"f_files_f08", "f_newer_f08"}
 
 
 def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:
@@ -85,7 +90,7 @@ def conformance(setting: Setting, only: list[str], sizes: list[int] | None = Non
             results.bad(f"{name} compiles", made.last_words())
             continue
         expected: dict[int, str] = {}
-        if peer and name not in NOT_COMPARED:
+        if peer and name not in NOT_COMPARED | NEWER:
             expected = peer_output(setting, source, sizes)
         listed = sizes or ([1, 2, 3, 4, 5, 6, 7, 8] if setting.full else [1, 2, 4, 7])
         for number, (label, options) in enumerate(modes(setting.full)):
@@ -139,7 +144,7 @@ def peer_only(setting: Setting) -> None:
         setting.results.skip("validation", f"{build.PEER_EXEC} is not installed")
         return
     listed = [
-        *((s, []) for s in build.sources("conformance")),
+        *((s, []) for s in build.sources("conformance") if s.stem not in NEWER),
         *((s, ["--seconds", "1"]) for s in build.sources("crash")),
         *((s, []) for s in build.kernel_sources()),
     ]

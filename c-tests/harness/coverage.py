@@ -1,6 +1,6 @@
-"""Which functions of the table does no program here call? Asked of the programs themselves: the symbols that
-they want from `libmpi.so.12`. A function that is new in `include/mpi.table` fails this until a program calls
-it; so does an exception below that is called by now."""
+"""Which functions of the table does no program here call, from C and from Fortran? Asked of the programs
+themselves: the symbols that they want from `libmpi.so.12` and `libmpifort.so.12`. A function that is new in
+`include/mpi.table` fails this until programs call it; so does an exception below that is called by now."""
 
 from __future__ import annotations
 
@@ -11,28 +11,55 @@ from .core import ROOT, Setting, run
 
 # No program calls them, and why.
 EXCEPTIONS: dict[str, str] = {}
+# Of those that have a Fortran symbol.
+KINDS = "the kinds of addresses and counts are one for gfortran: no generic name can tell the two forms apart"
+FORTRAN_EXCEPTIONS: dict[str, str] = {
+    **{f"MPI_{name}_c": KINDS for name in (
+        "Type_get_extent", "Type_get_true_extent", "Type_create_resized", "File_get_type_extent", "Op_create")},
+}
 
 
 def coverage(setting: Setting) -> None:
     if not setting.ready():
         return
     table = set(re.findall(r"^(MPI_\w+) ", (ROOT / "include" / "mpi.table").read_text(), re.M))
-    called: set[str] = set()
+    called: dict[bool, set[str]] = {False: set(), True: set()}
     for folder in ("conformance", "crash", "random", "kernels"):
         for source in build.sources(folder):
-            if build.is_fortran(source):
+            fortran = build.is_fortran(source)
+            if fortran and not build.fortran_available(setting):
                 continue
             program, made = build.build(setting, source)
             if program is None:
                 setting.results.bad(f"{source.stem} compiles", made.last_words())
                 continue
             symbols = run(["nm", "-D", "--undefined-only", program], timeout=20).out
-            called |= set(re.findall(r"\bP?(MPI_\w+)", symbols))
-    missing = sorted(table - called - set(EXCEPTIONS))
-    idle = sorted(set(EXCEPTIONS) & called)
+            called[fortran] |= set(re.findall(r"\b(p?mpi_\w+)" if fortran else r"\bP?(MPI_\w+)", symbols))
+    told(setting, "every function is called", table, called[False] & table, EXCEPTIONS)
+    if not build.fortran_available(setting):
+        setting.results.skip("every function is called from Fortran", "no Fortran compiler")
+        return
+    library = run(["nm", "-D", "--defined-only", setting.dist / "lib" / "libmpifort.so.12"], timeout=20).out
+    there = set(re.findall(r"\bmpi_\w+", library))
+    bound = {name for name in table if forms(name) & there}
+    told(setting, "every function that Fortran has is called from Fortran", bound,
+         {name for name in bound if forms(name) & called[True]}, FORTRAN_EXCEPTIONS)
+
+
+def forms(name: str) -> set[str]:
+    """The symbols of a function in Fortran: of mpif.h and `mpi`, and of `mpi_f08`, which has the `_c` forms."""
+    lower = name.lower()
+    if lower.endswith("_c"):
+        return {f"{lower[:-2]}_f08_large_", f"{lower[:-2]}_f08ts_large_"}
+    return {f"{lower}_", f"{lower}_f08_", f"{lower}_f08ts_"}
+
+
+def told(setting: Setting, what: str, wanted: set[str], called: set[str], exceptions: dict[str, str]) -> None:
+    missing = sorted(wanted - called - set(exceptions))
+    idle = sorted(set(exceptions) & called)
     problem = None
     if missing:
-        problem = f"no program calls {' '.join(missing[:20])}"
+        problem = f"no program calls {len(missing)}: {' '.join(missing[:20])}"
     elif idle:
         problem = f"no exception any more: {' '.join(idle)}"
-    setting.results.check(f"every function is called ({len(table & called)} of {len(table)})", problem)
+    setting.results.check(f"{what} ({len(called)} of {len(wanted)})", problem)

@@ -16,9 +16,6 @@ from .conformance import ANY_ERROR, EXIT_CODES, NEEDS_RANKS, difference, once
 from .core import Outcome, Setting, problem_of, run
 from .faults import failures_of, survivors
 
-# What the short form runs: every chapter once.
-SHORT = ["p2p_matching", "p2p_requests", "coll_move", "coll_reduce", "datatypes", "groups_comms", "rma_passive",
-         "files", "topologies", "f_f08"]
 POINTS = ["ring-read", "log-sent", "log-acknowledged"]
 SURE = ["finalize-begin", "init"]
 TRIES = 7

@@ -25,6 +25,7 @@ SUMMARY = re.compile(r"Ran (\d+) tests? in")
 
 def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
     """The environment with mpi4py, the folder with its tests, or why there is none."""
+    peers = peers.absolute()
     folder, why = imb.environment(peers, "mpi4py")
     if folder is None:
         return None, None, why

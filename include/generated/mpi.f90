@@ -574,12 +574,14 @@ module mpi
       CHARACTER*1 MPI_ARGV_NULL(1)
       INTEGER MPI_UNWEIGHTED(1)
       INTEGER MPI_WEIGHTS_EMPTY(1)
+      INTEGER MPI_BUFFER_AUTOMATIC(1)
       COMMON /MPIFCMB5/ MPI_UNWEIGHTED
       COMMON /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+      COMMON /MPIFCMBA/ MPI_BUFFER_AUTOMATIC
       COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE
       COMMON /MPIPRIV2/ MPI_STATUSES_IGNORE, MPI_ERRCODES_IGNORE
       COMMON /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
-      SAVE /MPIFCMB5/, /MPIFCMB9/
+      SAVE /MPIFCMB5/, /MPIFCMB9/, /MPIFCMBA/
       SAVE /MPIPRIV1/, /MPIPRIV2/, /MPIPRIVC/
       EXTERNAL MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, MPI_DUP_FN
       EXTERNAL MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN
@@ -681,7 +683,7 @@ subroutine MPI_Pcontrol(level, ierror)
 import
 implicit none
 integer level
-integer ierror
+integer, optional :: ierror
 end subroutine MPI_Pcontrol
 subroutine MPI_Query_thread(provided, ierror)
 import
@@ -5453,7 +5455,7 @@ subroutine PMPI_Pcontrol(level, ierror)
 import
 implicit none
 integer level
-integer ierror
+integer, optional :: ierror
 end subroutine PMPI_Pcontrol
 subroutine PMPI_Query_thread(provided, ierror)
 import

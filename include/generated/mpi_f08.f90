@@ -1108,13 +1108,15 @@ module mpi_f08
   type(MPI_Status), bind(C, name='MPIR_F08_MPI_STATUS_IGNORE_OBJ'), target :: MPI_STATUS_IGNORE
   type(MPI_Status), bind(C, name='MPIR_F08_MPI_STATUSES_IGNORE_OBJ'), target :: MPI_STATUSES_IGNORE(1)
   integer :: MPI_UNWEIGHTED(1), MPI_WEIGHTS_EMPTY(1), ftmpi_statuses_ignore(5), MPI_ERRCODES_IGNORE(1)
+  integer, target :: MPI_BUFFER_AUTOMATIC(1)
   character(len=1) :: MPI_ARGVS_NULL(1,1), MPI_ARGV_NULL(1)
   private :: ftmpi_statuses_ignore
   common /MPIFCMB5/ MPI_UNWEIGHTED
   common /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+  common /MPIFCMBA/ MPI_BUFFER_AUTOMATIC
   common /MPIPRIV2/ ftmpi_statuses_ignore, MPI_ERRCODES_IGNORE
   common /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
-  save /MPIFCMB5/, /MPIFCMB9/, /MPIPRIV2/, /MPIPRIVC/
+  save /MPIFCMB5/, /MPIFCMB9/, /MPIFCMBA/, /MPIPRIV2/, /MPIPRIVC/
 interface MPI_Abort
 subroutine MPI_Abort_f08(comm, errorcode, ierror)
 import
@@ -1338,7 +1340,7 @@ subroutine MPI_Pcontrol_f08(level, ierror)
 import
 implicit none
 integer, intent(in) :: level
-integer, optional, intent(out) :: ierror
+integer, optional :: ierror
 end subroutine MPI_Pcontrol_f08
 end interface MPI_Pcontrol
 interface PMPI_Pcontrol
@@ -1346,7 +1348,7 @@ subroutine PMPIR_Pcontrol_f08(level, ierror)
 import
 implicit none
 integer, intent(in) :: level
-integer, optional, intent(out) :: ierror
+integer, optional :: ierror
 end subroutine PMPIR_Pcontrol_f08
 end interface PMPI_Pcontrol
 interface MPI_Query_thread

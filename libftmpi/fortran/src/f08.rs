@@ -144,7 +144,10 @@ macro_rules! detach {
             $($object: *mut c_int,)? address: *mut *mut c_void, size: *mut c_int, ierror: *mut c_int,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { set(ierror, $call($(*$object,)? address.cast(), size)) }
+            unsafe {
+                set(ierror, $call($(*$object,)? address.cast(), size));
+                *address = crate::special::detached(*address);
+            }
         }
     };
 }

@@ -22,6 +22,7 @@ macro_rules! common {
 common! {
     mpifcmb5_: 1, "`MPI_UNWEIGHTED`";
     mpifcmb9_: 1, "`MPI_WEIGHTS_EMPTY`";
+    mpifcmba_: 1, "`MPI_BUFFER_AUTOMATIC`";
     mpipriv1_: 7, "`MPI_BOTTOM`, `MPI_IN_PLACE`, `MPI_STATUS_IGNORE(5)`";
     mpipriv2_: 6, "`MPI_STATUSES_IGNORE(5,1)`, `MPI_ERRCODES_IGNORE(1)`";
     mpiprivc_: 1, "characters: `MPI_ARGVS_NULL(1,1)`, `MPI_ARGV_NULL(1)`";
@@ -35,6 +36,7 @@ macro_rules! element {
 }
 
 const C_IN_PLACE: *mut c_void = core::ptr::without_provenance_mut(usize::MAX);
+const C_BUFFER_AUTOMATIC: *mut c_void = core::ptr::without_provenance_mut(usize::MAX - 1);
 const C_STATUS_IGNORE: *mut c_void = core::ptr::without_provenance_mut(1);
 
 // SAFETY: the signatures are those of the C side.
@@ -82,9 +84,16 @@ pub fn buffer(p: *mut c_void) -> *mut c_void {
         core::ptr::null_mut()
     } else if p == element!(mpipriv1_, 1).cast() {
         C_IN_PLACE
+    } else if p == element!(mpifcmba_, 0).cast() {
+        C_BUFFER_AUTOMATIC
     } else {
         p
     }
+}
+
+/// What a detaching call of `mpi_f08` tells as the buffer's address.
+pub fn detached(p: *mut c_void) -> *mut c_void {
+    if p == C_BUFFER_AUTOMATIC { element!(mpifcmba_, 0).cast() } else { p }
 }
 
 /// A choice buffer of `mpi_f08` as `buffer` expects it.

@@ -190,7 +190,9 @@ fn procedure(prefix: &str, f: &Function, out: &mut String) {
     for p in &params {
         declaration(p, f, out);
     }
-    let _ = writeln!(out, "integer, optional, intent(out) :: ierror\nend subroutine {name}");
+    // MPI_Pcontrol does not set it.
+    let intent = if f.name == "MPI_Pcontrol" { "" } else { ", intent(out)" };
+    let _ = writeln!(out, "integer, optional{intent} :: ierror\nend subroutine {name}");
 }
 
 fn declaration(p: &Param, f: &Function, out: &mut String) {
@@ -246,13 +248,15 @@ const SENTINELS: &str = "  integer(c_int), bind(C, name='MPIR_F08_MPI_BOTTOM'), 
   type(MPI_Status), bind(C, name='MPIR_F08_MPI_STATUS_IGNORE_OBJ'), target :: MPI_STATUS_IGNORE
   type(MPI_Status), bind(C, name='MPIR_F08_MPI_STATUSES_IGNORE_OBJ'), target :: MPI_STATUSES_IGNORE(1)
   integer :: MPI_UNWEIGHTED(1), MPI_WEIGHTS_EMPTY(1), ftmpi_statuses_ignore(5), MPI_ERRCODES_IGNORE(1)
+  integer, target :: MPI_BUFFER_AUTOMATIC(1)
   character(len=1) :: MPI_ARGVS_NULL(1,1), MPI_ARGV_NULL(1)
   private :: ftmpi_statuses_ignore
   common /MPIFCMB5/ MPI_UNWEIGHTED
   common /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+  common /MPIFCMBA/ MPI_BUFFER_AUTOMATIC
   common /MPIPRIV2/ ftmpi_statuses_ignore, MPI_ERRCODES_IGNORE
   common /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
-  save /MPIFCMB5/, /MPIFCMB9/, /MPIPRIV2/, /MPIPRIVC/
+  save /MPIFCMB5/, /MPIFCMB9/, /MPIFCMBA/, /MPIPRIV2/, /MPIPRIVC/
 ";
 
 /// What has no line in the table.

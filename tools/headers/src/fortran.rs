@@ -56,12 +56,14 @@ const COMMONS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
       CHARACTER*1 MPI_ARGV_NULL(1)
       INTEGER MPI_UNWEIGHTED(1)
       INTEGER MPI_WEIGHTS_EMPTY(1)
+      INTEGER MPI_BUFFER_AUTOMATIC(1)
       COMMON /MPIFCMB5/ MPI_UNWEIGHTED
       COMMON /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+      COMMON /MPIFCMBA/ MPI_BUFFER_AUTOMATIC
       COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE
       COMMON /MPIPRIV2/ MPI_STATUSES_IGNORE, MPI_ERRCODES_IGNORE
       COMMON /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
-      SAVE /MPIFCMB5/, /MPIFCMB9/
+      SAVE /MPIFCMB5/, /MPIFCMB9/, /MPIFCMBA/
       SAVE /MPIPRIV1/, /MPIPRIV2/, /MPIPRIVC/
       EXTERNAL MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN, MPI_DUP_FN
       EXTERNAL MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN
@@ -251,6 +253,8 @@ fn interface(prefix: &str, f: &Function, out: &mut String) {
         Some(_) => {
             let _ = writeln!(out, "integer(kind=MPI_ADDRESS_KIND) {prefix}{}", f.name);
         }
+        // The standard's MPI_PCONTROL has no error code; programs that pass one are not refused.
+        None if f.name == "MPI_Pcontrol" => out.push_str("integer, optional :: ierror\n"),
         None => out.push_str("integer ierror\n"),
     }
     let _ = writeln!(out, "end {word} {prefix}{}", f.name);
