@@ -178,6 +178,54 @@ def lines_are_whole(early: str, late: str) -> str | None:
     return None if len(ends) == 1 else f"the ranks end with different lines: {sorted(ends)}"
 
 
+def encrypted(setting: Setting, jobs: Jobs) -> None:
+    """Images that only the key opens: the job goes on with it and not without; the tools say which."""
+    test = "restart: encrypted images"
+    job, why = jobs.make("master_worker", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+    where = setting.fresh("run")
+    folder, key = where / "job", where / "key"
+    stop = Stopper(folder, 1.5, "everything", 2 * RANKS)
+    early = begin(setting, job, folder, stop, "--encrypt-images", "--image-key", key, "--compress", "3",
+                  "--inject", f"kill:every=700ms,count=2,seed={setting.seed}")
+    problem = interrupted(early, stop)
+    tool = setting.dist / "bin" / "ftmpi-ckpt"
+    if problem is None:
+        closed = run([tool, "verify", folder], timeout=60)
+        opened = run([tool, "--image-key", key, "verify", folder], timeout=60)
+        shown = run([tool, "--image-key", key, "show", folder], timeout=60)
+        hidden = run([tool, "show", folder], timeout=60)
+        problem = (problem_of(closed, says="are encrypted") or problem_of(opened, says="0 damaged")
+                   or problem_of(shown, says="master_worker") or problem_of(hidden, code=2))
+        if problem is None and "key is not at hand" not in hidden.err:
+            problem = f"show without the key: {hidden.last_words()}"
+        if problem is None and "are encrypted" in opened.out:
+            problem = "verify with the key did not open the images"
+        # The program's own text is in every image.
+        if problem is None and any(b"master_worker" in image.read_bytes().split(b"FTMPIIMG")[1][40:-4096]
+                                   for image in folder.rglob("*.image")):
+            problem = "an image can be read without the key"
+    if problem is None:
+        saved = key.read_bytes()
+        key.unlink()
+        without = go_on(setting, folder, None)
+        problem = problem_of(without, code=2)
+        if problem is None and "--image-key" not in without.err:
+            problem = f"without the key: {without.last_words()}"
+        elsewhere = where / "elsewhere"
+        elsewhere.write_bytes(saved)
+        elsewhere.chmod(0o600)
+    if problem is None:
+        late = go_on(setting, folder, None, "--image-key", elsewhere)
+        problem = problem_of(late, says=job.says)
+        wanted = f"{RANKS} of {RANKS} ranks from images"
+        if problem is None and wanted not in late.err:
+            problem = f"it did not say `{wanted}`"
+    setting.results.check(test, problem, f"{early.seconds:.1f} s to the death")
+
+
 def refusals(setting: Setting, jobs: Jobs) -> None:
     """A second launcher, a job that has ended, a plan that is damaged, a directory that is taken."""
     job, why = jobs.make("waitany", setting.seed)
@@ -229,6 +277,7 @@ def restart(setting: Setting, full: bool = False) -> None:
     death(setting, jobs, "traffic", ["everything", "SIGTERM"], "--protocol", "coordinated")
     death(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
     output(setting, jobs)
+    encrypted(setting, Jobs(setting, 6))
     refusals(setting, Jobs(setting, 2))
     if full:
         for program in [*Jobs.CRASH, *Jobs.KERNELS]:

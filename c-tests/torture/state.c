@@ -179,15 +179,15 @@ static void file_step(void)
 }
 static void files_begin(void) { file_begin(0); }
 
-/* The file that everybody appends to: also what others put there stays. */
+/* A file that only this process appends to, by one descriptor: what it appended after its image is cut off.
+ * (Of one that is open elsewhere, too, nobody could tell whose the end is: there it would stay.) */
 static void append_begin(void)
 {
     char name[64];
     snprintf(name, sizeof name, "append.%d", me);
     unlink(name);
-    file = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    reading = open(name, O_RDONLY);
-    if (file < 0 || reading < 0)
+    file = open(name, O_RDWR | O_CREAT | O_APPEND, 0600);
+    if (file < 0)
         bad("open");
 }
 static void append_step(void)
@@ -199,7 +199,7 @@ static void append_step(void)
         || lseek(file, 0, SEEK_CUR) != 8 * (step + 1))
         bad("the end of the file");
     for (long n = step; n >= 0; n -= 1 + n / 16) {
-        if (pread(reading, &back, 8, 8 * n) != 8)
+        if (pread(file, &back, 8, 8 * n) != 8)
             bad("pread");
         check(&back, n, "what was appended");
     }

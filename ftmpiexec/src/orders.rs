@@ -22,6 +22,8 @@ pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
 pub struct Summons {
     /// The job's key, hexadecimal.
     pub key: String,
+    /// What images are encrypted with, hexadecimal, if they are.
+    pub image_key: Option<String>,
     /// Its index in the list of hosts.
     pub host: u32,
     /// Where the launcher listens; tried in order.
@@ -81,6 +83,8 @@ pub struct Job {
     pub commitment: Option<Commitment>,
     /// Images hold only what changed since an earlier one.
     pub incremental: bool,
+    /// How they are compressed.
+    pub compress: u8,
     /// Images are also kept on the hosts of their ranks, in a directory of each host below this one,
     /// which belongs to the job.
     pub local_images: Option<std::path::PathBuf>,

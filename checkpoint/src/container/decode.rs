@@ -1,9 +1,11 @@
 //! Container in, raw bytes (or only the verdict) out.
 
+use super::pack::{Unpacked, Unpacker, is_possible};
+use super::secret::{SEAL_BYTES, Secret, WholeSeal, tag_of};
 use super::{
-    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_NOTE, FLAG_STORED,
-    FLAG_TRAILER, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES, Place,
-    STORED_BYTES_MAX, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
+    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_NOTE, FLAG_SEAL, FLAG_SEALED,
+    FLAG_TRAILER, FLAG_ZSTD, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES,
+    Place, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
 };
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -23,6 +25,7 @@ pub(super) struct Reader {
     pub(super) id: Option<ImageId>,
     sums: Sums,
     pub(super) note: Vec<u8>,
+    pub(super) seal: Option<[u8; SEAL_BYTES]>,
     bytes: u64,
     failed: Option<ContainerError>,
 }
@@ -35,6 +38,7 @@ impl Reader {
             id: None,
             sums: Sums::new(0),
             note: Vec::new(),
+            seal: None,
             bytes: 0,
             failed: None,
         }
@@ -104,24 +108,23 @@ impl Reader {
                 let (raw_len, stored_len) = (u32_at(piece, 0), u32_at(piece, 4) as usize);
                 let (flags, crc) = (u32_at(piece, 8), u32_at(piece, 12));
                 let possible = match flags {
-                    FLAG_STORED => raw_len > 0 && stored_len == raw_len as usize,
-                    FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
-                    FLAG_ELSEWHERE => raw_len > 0 && stored_len == PLACE_BYTES,
+                    FLAG_ELSEWHERE => {
+                        (1..=CHUNK_BYTES_MAX).contains(&(raw_len as usize))
+                            && stored_len == PLACE_BYTES
+                    }
+                    FLAG_SEAL => raw_len == 0 && stored_len == SEAL_BYTES && self.seal.is_none(),
                     FLAG_NOTE => {
                         raw_len == 0
                             && (1..=NOTE_BYTES_MAX).contains(&stored_len)
                             && self.note.is_empty()
                     }
                     FLAG_TRAILER => raw_len == 0 && stored_len == TRAILER_BODY_BYTES,
-                    _ => false,
+                    _ => is_possible(raw_len, stored_len, flags),
                 };
-                // Nothing but the trailer stands behind the note.
-                let ordered = self.note.is_empty() || flags == FLAG_TRAILER;
-                if !possible
-                    || !ordered
-                    || raw_len as usize > CHUNK_BYTES_MAX
-                    || stored_len > STORED_BYTES_MAX
-                {
+                // Nothing but the trailer stands behind the note, nothing but these behind the seal.
+                let ordered = (self.note.is_empty() || flags == FLAG_TRAILER)
+                    && (self.seal.is_none() || matches!(flags, FLAG_NOTE | FLAG_TRAILER));
+                if !possible || !ordered {
                     return Err(ContainerError::BadChunk { chunk: index });
                 }
                 self.state = State::Body { raw_len, stored_len, flags, crc };
@@ -135,6 +138,12 @@ impl Reader {
                         return Err(ContainerError::Trailer { chunks: index });
                     }
                     self.state = State::Done;
+                } else if flags == FLAG_SEAL {
+                    let mut seal = [0; SEAL_BYTES];
+                    seal.copy_from_slice(piece);
+                    self.seal = Some(seal);
+                    self.sums.seal(crc);
+                    self.state = State::Prefix;
                 } else if flags == FLAG_NOTE {
                     self.note = piece.to_vec();
                     self.sums.note(piece.len(), crc);
@@ -149,6 +158,13 @@ impl Reader {
             State::Done => return Err(ContainerError::TrailingBytes),
         }
         Ok(())
+    }
+
+    /// The seal of the whole is not that of its chunks.
+    fn fail_with_seal(&mut self) -> ContainerError {
+        let error = ContainerError::Seal { chunks: self.sums.chunks };
+        self.failed = Some(error);
+        error
     }
 
     /// Whether the trailer came.
@@ -173,10 +189,13 @@ impl Reader {
 }
 
 /// Gives the raw stream back. What it has given is right as far as it goes; only `finish` says
-/// that it was all.
+/// that it was all. Of an encrypted image the last chunk is given when the seal of the whole was right.
 #[derive(Debug)]
 pub struct Decoder {
     reader: Reader,
+    unpacker: Unpacker,
+    seal: Option<WholeSeal>,
+    held: Vec<u8>,
 }
 
 impl Default for Decoder {
@@ -189,7 +208,14 @@ impl Decoder {
     /// At the beginning of a container.
     #[must_use]
     pub fn new() -> Self {
-        Self { reader: Reader::new() }
+        Self::with_secret(None)
+    }
+
+    /// At the beginning of a container that is encrypted, if there is a secret, and only then.
+    #[must_use]
+    pub fn with_secret(secret: Option<Secret>) -> Self {
+        let unpacker = Unpacker::new(secret);
+        Self { reader: Reader::new(), unpacker, seal: None, held: Vec::new() }
     }
 
     /// Takes bytes of the container; appends the raw bytes of the chunks that became whole.
@@ -197,24 +223,35 @@ impl Decoder {
     /// # Errors
     /// The container is damaged; no later call succeeds.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
-        self.reader.push(bytes, &mut |_, chunk, raw_len, flags, stored| {
+        let Self { reader, unpacker, seal, held } = self;
+        reader.push(bytes, &mut |id, chunk, raw_len, flags, stored| {
             if flags == FLAG_ELSEWHERE {
                 return Err(ContainerError::Elsewhere { chunk });
             }
-            if flags == FLAG_STORED {
-                out.extend_from_slice(stored);
-                return Ok(());
+            let mut target = &mut *out;
+            if let Some(secret) = unpacker.secret() {
+                seal.get_or_insert_with(|| secret.begin(id)).chunk(tag_of(stored));
+                target.append(held);
+                target = held;
             }
-            let start = out.len();
-            out.resize(start + raw_len as usize, 0);
-            match lz4_flex::block::decompress_into(stored, &mut out[start..]) {
-                Ok(len) if len == raw_len as usize => Ok(()),
-                _ => {
-                    out.truncate(start);
-                    Err(ContainerError::Decompress { chunk })
+            unpacker.unpack(id.rank, raw_len, flags, stored, target).map_err(|why| match why {
+                Unpacked::Decompress => ContainerError::Decompress { chunk },
+                Unpacked::Sealed => ContainerError::Sealed { chunk },
+                Unpacked::NotSealed => ContainerError::NotSealed { chunk },
+                Unpacked::Opened => ContainerError::Opened { chunk },
+            })
+        })?;
+        match (unpacker.secret(), reader.id) {
+            (Some(secret), Some(id)) if reader.is_complete() => {
+                let wanted = seal.take().unwrap_or_else(|| secret.begin(id)).finish(&reader.note);
+                if reader.seal.is_none_or(|found| wanted != found) {
+                    return Err(reader.fail_with_seal());
                 }
+                out.append(held);
+                Ok(())
             }
-        })
+            _ => Ok(()),
+        }
     }
 
     /// Whose it is, once the header came.
@@ -313,6 +350,21 @@ impl Verifier {
     pub fn finish(self) -> Result<Summary, ContainerError> {
         self.reader.finish()
     }
+}
+
+/// Whether a container's first chunk says that it is encrypted (elsewhere, if it is there).
+///
+/// # Errors
+/// It cannot be read.
+pub fn is_sealed(mut file: impl Read + Seek) -> io::Result<bool> {
+    let mut begin = [0; HEADER_BYTES + PREFIX_BYTES + PLACE_BYTES];
+    file.rewind()?;
+    file.read_exact(&mut begin)?;
+    let flags = u32_at(&begin, HEADER_BYTES + 8);
+    if flags == FLAG_ELSEWHERE {
+        return Ok(u32_at(&begin, HEADER_BYTES + PREFIX_BYTES + 36) & FLAG_SEALED != 0);
+    }
+    Ok(flags & FLAG_SEALED != 0 && flags & !FLAG_SEALED <= FLAG_ZSTD)
 }
 
 /// Reads the note of a whole container without reading the rest; empty if it has none.

@@ -1,22 +1,17 @@
 //! Raw bytes in, container out.
 
 use super::known::Digest;
-use super::whole::{emit_note, emit_trailer};
+use super::pack::{Compression, Made, Packer, Recipe};
+use super::secret::{SALT_BYTES, Secret, TAG_BYTES, WholeSeal, tag_of};
+use super::whole::{emit_note, emit_seal, emit_trailer};
 use super::{
-    CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_STORED, HEADER_BYTES, ImageId, Known,
-    NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES, Place, Summary, Sums, header_bytes, prefix, u32_at,
+    CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_STORED, HEADER_BYTES, ImageId, Known, NOTE_BYTES_MAX,
+    PLACE_BYTES, PREFIX_BYTES, Place, Summary, Sums, header_bytes, prefix, u32_at,
 };
 use std::collections::HashMap;
 
-/// How chunks are made small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compression {
-    /// Not at all.
-    Stored,
-    /// LZ4 block format; a chunk that does not shrink is stored.
-    #[default]
-    Lz4,
-}
+/// Raw bytes that wait for each worker before they all begin.
+const BATCH_BYTES: usize = 2 << 20;
 
 /// What an incremental encoder has of the images before, and what it learns of this one.
 #[derive(Debug)]
@@ -30,7 +25,14 @@ struct Row {
 #[derive(Debug)]
 pub struct Encoder {
     id: ImageId,
-    compression: Compression,
+    recipe: Recipe,
+    packer: Packer,
+    /// Number of the next chunk.
+    number: u64,
+    seal: Option<WholeSeal>,
+    workers: usize,
+    waiting: Vec<(u64, Vec<u8>)>,
+    waiting_bytes: usize,
     header_due: bool,
     sums: Sums,
     pending: Vec<u8>,
@@ -48,7 +50,13 @@ impl Encoder {
         let seed = u32_at(&header_bytes(id), 36);
         Self {
             id,
-            compression,
+            recipe: Recipe { rank: id.rank, compression, secret: None },
+            packer: Packer::default(),
+            number: 0,
+            seal: None,
+            workers: 1,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
             header_due: true,
             sums: Sums::new(seed),
             pending: Vec::with_capacity(CHUNK_BYTES_MAX),
@@ -68,6 +76,28 @@ impl Encoder {
         Self { row: Some(Row { before, chunks }), ..Self::new(id, compression) }
     }
 
+    /// Encrypted. `salt`: random bytes of this container alone. Before the first byte.
+    #[must_use]
+    pub fn sealed(mut self, secret: Secret, salt: [u8; SALT_BYTES]) -> Self {
+        self.seal = Some(secret.begin(self.id));
+        self.recipe.secret = Some((secret, salt));
+        self
+    }
+
+    /// Chunks are made by so many threads at once; a container is the same with any number of them.
+    #[must_use]
+    pub fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// Everything that was pushed and cut off is emitted.
+    pub fn settle(&mut self, out: &mut Vec<u8>) {
+        let before = out.len();
+        self.emit_waiting(out);
+        self.emitted += (out.len() - before) as u64;
+    }
+
     /// A chunk ends here.
     pub fn cut(&mut self, out: &mut Vec<u8>) {
         if !self.pending.is_empty() {
@@ -77,7 +107,7 @@ impl Encoder {
         }
     }
 
-    /// The containers, other than this one, that chunks were found in until now.
+    /// The containers, other than this one, that chunks were found in until [`Self::settle`] was called last.
     pub fn bases(&self) -> Vec<ImageId> {
         let places = self.row.iter().flat_map(|row| row.chunks.values());
         let mut bases: Vec<_> = places.map(|place| place.container(self.id.rank)).collect();
@@ -126,6 +156,10 @@ impl Encoder {
         if !self.pending.is_empty() {
             self.emit_pending(out);
         }
+        self.emit_waiting(out);
+        if let Some(seal) = self.seal.take() {
+            emit_seal(seal.finish(note).as_bytes(), &mut self.sums, out);
+        }
         if !note.is_empty() {
             emit_note(note, &mut self.sums, out);
         }
@@ -155,12 +189,66 @@ impl Encoder {
     }
 
     fn emit_chunk(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let digest = self.row.as_ref().map(|_| Known::digest(raw));
-        if let (Some(row), Some(digest)) = (&mut self.row, digest)
-            && let Some(place) = row.before.chunks.get(&digest)
-        {
-            row.chunks.insert(digest, *place);
-            let (raw_len, body) = (raw.len() as u32, place.write());
+        let number = self.number;
+        self.number += 1;
+        if self.workers > 1 {
+            self.waiting_bytes += raw.len();
+            self.waiting.push((number, raw.to_vec()));
+            if self.waiting_bytes >= self.workers * BATCH_BYTES {
+                self.emit_waiting(out);
+            }
+            return;
+        }
+        let mut stored = std::mem::take(&mut self.packed);
+        let before = self.row.as_ref().map(|row| &row.before);
+        let made = self.packer.make(&self.recipe, before, number, raw, &mut stored);
+        self.emit_made(made, raw, &stored, out);
+        self.packed = stored;
+    }
+
+    /// Makes what waits, on several processors, and emits it in its order.
+    fn emit_waiting(&mut self, out: &mut Vec<u8>) {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        let before = self.row.as_ref().map(|row| &row.before);
+        let recipe = &self.recipe;
+        let share = waiting.len().div_ceil(self.workers).max(1);
+        let made: Vec<(Made, Vec<u8>)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = waiting
+                .chunks(share)
+                .map(|share| {
+                    scope.spawn(move || {
+                        let mut packer = Packer::default();
+                        let make = |(number, raw): &(u64, Vec<u8>)| {
+                            let mut stored = Vec::new();
+                            let made = packer.make(recipe, before, *number, raw, &mut stored);
+                            (made, stored)
+                        };
+                        share.iter().map(make).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            workers.into_iter().flat_map(join).collect()
+        });
+        for ((_, raw), (made, stored)) in waiting.iter().zip(made) {
+            self.emit_made(made, raw, &stored, out);
+        }
+    }
+
+    fn emit_made(&mut self, made: Made, raw: &[u8], stored: &[u8], out: &mut Vec<u8>) {
+        let Made { digest, place, flags } = made;
+        let raw_len = raw.len() as u32;
+        if let Some(place) = place {
+            if let (Some(row), Some(digest)) = (&mut self.row, digest) {
+                row.chunks.insert(digest, place);
+            }
+            if let Some(seal) = &mut self.seal {
+                seal.chunk(place.tag);
+            }
+            let body = place.write();
             let crc = self.sums.chunk(raw_len, FLAG_ELSEWHERE, &body);
             out.extend_from_slice(&prefix(raw_len, PLACE_BYTES as u32, FLAG_ELSEWHERE, crc));
             out.extend_from_slice(&body);
@@ -168,25 +256,19 @@ impl Encoder {
             self.offset += (PREFIX_BYTES + PLACE_BYTES) as u64;
             return;
         }
-        let mut flags = FLAG_STORED;
-        if self.compression == Compression::Lz4 {
-            self.packed.resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-            // An error (which that size excludes) would only mean that the chunk is stored.
-            if let Ok(len) = lz4_flex::block::compress_into(raw, &mut self.packed)
-                && len < raw.len()
-            {
-                self.packed.truncate(len);
-                flags = FLAG_LZ4;
-            }
+        let stored = if flags == FLAG_STORED { raw } else { stored };
+        let mut tag = [0; TAG_BYTES];
+        if let Some(seal) = &mut self.seal {
+            tag = tag_of(stored);
+            seal.chunk(tag);
         }
-        let stored = if flags == FLAG_LZ4 { &self.packed[..] } else { raw };
-        let (raw_len, stored_len) = (raw.len() as u32, stored.len() as u32);
+        let stored_len = stored.len() as u32;
         let crc = self.sums.chunk(raw_len, flags, stored);
         if let (Some(row), Some(digest)) = (&mut self.row, digest) {
             let ImageId { incarnation, image, .. } = self.id;
             let (index, offset) = (self.sums.chunks, self.offset);
             let place =
-                Place { incarnation, image, index, offset, raw_len, stored_len, flags, crc };
+                Place { incarnation, image, index, offset, raw_len, stored_len, flags, crc, tag };
             row.chunks.insert(digest, place);
         }
         out.reserve(PREFIX_BYTES + stored.len());

@@ -11,6 +11,7 @@
 //! chunk   (16+) raw_len u32 | stored_len u32 | flags u32 | crc32c u32 | stored bytes
 //! elsewhere     raw_len u32 | 40 u32 | ELSEWHERE u32 | crc32c u32 | place of the chunk (40)
 //! note    (16+) 0 u32 | note_len u32 | NOTE u32 | crc32c u32 | note
+//! seal (16+32)  0 u32 | 32 u32 | SEAL u32 | crc32c u32 | seal, of an encrypted image only; before the note
 //! trailer (40)  0 u32 | 24 u32 | TRAILER u32 | crc32c u32 | chunks u64 | raw bytes u64
 //!               | crc32c of all checksums u32 | note_len u32 (0: there is no note)
 //! ```
@@ -22,19 +23,26 @@
 //! [`Whole`] makes an ordinary container of it by putting each chunk where its place was named; that is
 //! all that a reader ever sees. [`Known`] is what a writer remembers of chunks that are stored.
 //!
+//! *Encrypted images* ([`Secret`]): each chunk is sealed after it was made small, so its stored bytes, checksum
+//! and place are those of the sealed one, and whoever has no key can store, check and make whole all the same.
+//!
 //! Guarantees: pure (no I/O), incremental, bounded memory (one chunk), and hostile input is refused
 //! with a typed error, never a panic. One `push` of n bytes gives at most n × 255 + 1 MiB bytes.
 
 mod decode;
 mod encode;
 mod known;
+mod pack;
 mod place;
+mod secret;
 mod whole;
 
-pub use decode::{Decoder, Verifier, note_of};
-pub use encode::{Compression, Encoder};
+pub use decode::{Decoder, Verifier, is_sealed, note_of};
+pub use encode::Encoder;
 pub use known::Known;
+pub use pack::{Compression, ZSTD_LEVEL_MAX};
 pub use place::{PLACE_BYTES, Place};
+pub use secret::{SALT_BYTES, Secret};
 pub use whole::{Whole, WholeError};
 
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -45,18 +53,22 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// First bytes of every container.
 pub const MAGIC: [u8; 8] = *b"FTMPIIMG";
 /// Version of the format.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Bytes of a note at the most.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;
 
 const HEADER_BYTES: usize = 40;
 const PREFIX_BYTES: usize = 16;
 const TRAILER_BODY_BYTES: usize = 24;
-/// lz4 never makes a chunk larger: then it is stored.
-const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX;
+/// Compression never makes a chunk larger: then it is stored. Sealing does.
+const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX + secret::SEALED_BYTES;
 
 const FLAG_STORED: u32 = 0;
 const FLAG_LZ4: u32 = 1;
+const FLAG_ZSTD: u32 = 2;
+/// Beside one of those.
+const FLAG_SEALED: u32 = 0x100;
+const FLAG_SEAL: u32 = 0x4c41_4553;
 const FLAG_ELSEWHERE: u32 = 0x4553_4c45;
 const FLAG_NOTE: u32 = 0x4554_4f4e;
 const FLAG_TRAILER: u32 = 0x5452_4c52;
@@ -123,6 +135,38 @@ pub enum ContainerError {
         /// Which, from 0.
         chunk: u64,
     },
+    /// A chunk is encrypted.
+    #[error(
+        "the image is encrypted, and its key is not at hand (it is in the job's directory or where --image-key said)"
+    )]
+    Sealed {
+        /// Which, from 0.
+        chunk: u64,
+    },
+    /// A chunk is not encrypted, and should be.
+    #[error(
+        "chunk {chunk} of the image is not encrypted, as all of this job are; use an older image"
+    )]
+    NotSealed {
+        /// Which, from 0.
+        chunk: u64,
+    },
+    /// A chunk cannot be decrypted.
+    #[error(
+        "chunk {chunk} of the image was not encrypted with this key, or was changed; use an older image"
+    )]
+    Opened {
+        /// Which, from 0.
+        chunk: u64,
+    },
+    /// Chunks of an encrypted image that do not belong together.
+    #[error(
+        "the image was put together of {chunks} chunks that do not belong together; use an older image"
+    )]
+    Seal {
+        /// Chunks that came.
+        chunks: u64,
+    },
     /// The trailer does not agree with the chunks.
     #[error(
         "image damaged: the trailer does not agree with its {chunks} chunks; use an older image"
@@ -170,6 +214,11 @@ impl Sums {
     fn count(&mut self, raw_len: u32, crc: u32) {
         self.chunks += 1;
         self.raw_bytes += u64::from(raw_len);
+        self.all = crc32c::crc32c_append(self.all, &crc.to_le_bytes());
+    }
+
+    /// The seal stands behind all chunks.
+    fn seal(&mut self, crc: u32) {
         self.all = crc32c::crc32c_append(self.all, &crc.to_le_bytes());
     }
 
@@ -237,5 +286,7 @@ fn read_header(bytes: &[u8]) -> Result<(ImageId, u32), ContainerError> {
     Ok((id, crc))
 }
 
+#[cfg(test)]
+mod sealed_tests;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,7 @@
 //! Where a chunk of an earlier container lies.
 
-use super::{
-    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_STORED, ImageId, PREFIX_BYTES, STORED_BYTES_MAX, Sums,
-    header_bytes, prefix, u32_at, u64_at,
-};
+use super::secret::{ChunkTag, TAG_BYTES};
+use super::{ImageId, PREFIX_BYTES, Sums, header_bytes, pack, prefix, u32_at, u64_at};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -26,6 +24,8 @@ pub struct Place {
     pub(super) stored_len: u32,
     pub(super) flags: u32,
     pub(super) crc: u32,
+    /// Of a sealed chunk, for its writer; no part of what is written, since the chunk itself has it.
+    pub(super) tag: ChunkTag,
 }
 
 impl Place {
@@ -61,15 +61,9 @@ impl Place {
             raw_len,
             stored_len: u32_at(bytes, 32),
             flags: u32_at(bytes, 36),
+            tag: [0; TAG_BYTES],
         };
-        let stored_len = place.stored_len as usize;
-        let possible = match place.flags {
-            FLAG_STORED => stored_len == raw_len as usize,
-            FLAG_LZ4 => stored_len > 0 && stored_len < raw_len as usize,
-            _ => false,
-        };
-        (possible && raw_len as usize <= CHUNK_BYTES_MAX && stored_len <= STORED_BYTES_MAX)
-            .then_some(place)
+        pack::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
     }
 
     /// The container it is in.

@@ -5,6 +5,7 @@
 //! error that names it. Bounded memory: one chunk.
 
 use super::decode::Reader;
+use super::secret::SEAL_BYTES;
 use super::{
     ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, PREFIX_BYTES, Place, Summary, Sums,
     TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
@@ -85,10 +86,13 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
         if count == 0 {
             pass.ended = true;
             let reader = std::mem::replace(&mut pass.reader, Reader::new());
-            let note = reader.note.clone();
+            let (seal, note) = (reader.seal, reader.note.clone());
             reader.finish()?;
             // A container that ended well had a header.
             let Some(mut sums) = pass.sums.take() else { return Ok(false) };
+            if let Some(seal) = seal {
+                emit_seal(&seal, &mut sums, out);
+            }
             if !note.is_empty() {
                 emit_note(&note, &mut sums, out);
             }
@@ -174,6 +178,13 @@ fn put(sums: &mut Sums, raw_len: u32, flags: u32, stored: &[u8], out: &mut Vec<u
     out.extend_from_slice(&prefix(raw_len, stored.len() as u32, flags, crc));
     out.extend_from_slice(stored);
     sums.count(raw_len, crc);
+}
+
+pub(super) fn emit_seal(seal: &[u8; SEAL_BYTES], sums: &mut Sums, out: &mut Vec<u8>) {
+    let crc = sums.chunk(0, super::FLAG_SEAL, seal);
+    out.extend_from_slice(&prefix(0, SEAL_BYTES as u32, super::FLAG_SEAL, crc));
+    out.extend_from_slice(seal);
+    sums.seal(crc);
 }
 
 pub(super) fn emit_note(note: &[u8], sums: &mut Sums, out: &mut Vec<u8>) {

@@ -9,7 +9,9 @@
 use super::local::{Copy, Local};
 use super::{Agent, Directory, Event};
 use crate::orders::{Image, Report, Start};
-use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId, Known};
+use ftmpi_checkpoint::container::{
+    Compression, Decoder, Encoder, ImageId, Known, SALT_BYTES, Secret,
+};
 use ftmpi_checkpoint::stream::Watcher;
 use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
 use ftmpi_servers::note;
@@ -107,6 +109,12 @@ impl Agent {
         let server = self.directory.subscribe();
         let (key, events) = (self.key.clone(), self.events.clone());
         let host = self.host_name();
+        let how = How {
+            compression: Compression::of_level(self.job.as_ref().map_or(1, |job| job.compress)),
+            // What the ranks here leave of the processors.
+            workers: self.processors as usize / self.lives.len().max(1),
+            secret: self.secret.clone(),
+        };
         let Some(life) = self.life_mut(rank, incarnation) else { return };
         let (ours, theirs) = match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
             Ok(pipe) => pipe,
@@ -123,7 +131,7 @@ impl Agent {
         let id = ImageId { rank, incarnation, image };
         let program = life.program();
         let copy = self.local.as_ref().map(|local| local.begin(id));
-        let about = About { told, host, program, known, copy };
+        let about = About { told, host, program, known, copy, how };
         tokio::spawn(async move {
             let outcome = store(id, keep, ours, about, &key, &server).await;
             let done = Done { image, outcome };
@@ -204,6 +212,28 @@ struct About {
     known: Known,
     /// The copy on this host.
     copy: Option<Copy>,
+    how: How,
+}
+
+/// How its container is made.
+#[derive(Debug)]
+struct How {
+    compression: Compression,
+    workers: usize,
+    secret: Option<Secret>,
+}
+
+/// Where images come from.
+#[derive(Debug)]
+pub struct Source {
+    /// Of the job.
+    pub key: JobKey,
+    /// Of its images, if they are encrypted.
+    pub secret: Option<Secret>,
+    /// Where the servers are.
+    pub directory: watch::Receiver<Directory>,
+    /// All ranks of a cluster begin from images of one wave, and no others.
+    pub in_waves: bool,
 }
 
 /// Carries one image to the server.
@@ -257,8 +287,14 @@ fn pack(
     about: About,
     pieces: &mpsc::Sender<Vec<u8>>,
 ) -> Result<Packed, String> {
-    let About { told, host, program, known, mut copy } = about;
-    let mut encoder = Encoder::incremental(id, Compression::default(), known);
+    let About { told, host, program, known, mut copy, how } = about;
+    let mut encoder = Encoder::incremental(id, how.compression, known).with_workers(how.workers);
+    if let Some(secret) = how.secret {
+        let mut salt = [0; SALT_BYTES];
+        // The first of a fresh key's bytes: from the kernel's random numbers.
+        salt.copy_from_slice(&JobKey::generate().bytes()[..SALT_BYTES]);
+        encoder = encoder.sealed(secret, salt);
+    }
     let mut watcher = Watcher::new();
     let mut raw = vec![0; PIECE_BYTES];
     let mut out = Vec::new();
@@ -298,6 +334,7 @@ fn pack(
     // its rank in this very moment.
     let begun =
         told.blocking_recv().map_err(|_| "its rank died before it told of it".to_owned())?;
+    encoder.settle(&mut out);
     let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let note = Note {
         counts: begun.counts,
@@ -315,25 +352,25 @@ fn pack(
 /// Declares the new life and finds the newest image for it.
 pub async fn fetch(
     start: Start,
-    key: JobKey,
-    directory: watch::Receiver<Directory>,
+    source: Source,
     local: Option<Arc<Local>>,
     events: mpsc::UnboundedSender<Event>,
 ) {
     let mut unusable = Vec::new();
-    let outcome = find(&start, &key, &directory, local, &mut unusable).await;
+    let outcome = find(&start, &source, local, &mut unusable).await;
     let _ = events.send(Event::RestoreReady(Box::new(Restore { start, unusable, outcome })));
 }
 
 async fn find(
     start: &Start,
-    key: &JobKey,
-    directory: &watch::Receiver<Directory>,
+    source: &Source,
     mut local: Option<Arc<Local>>,
     unusable: &mut Vec<(ImageNo, String)>,
 ) -> Result<Option<Stream>, String> {
     let since = Instant::now();
+    let Source { key, secret, directory, in_waves } = source;
     let mut candidates = start.images.clone();
+    let mut asked_for_others = *in_waves;
     loop {
         let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
         let declared = server.declare(start.rank, start.incarnation).await;
@@ -355,12 +392,14 @@ async fn find(
         };
         // Declared by now, so that nothing of the old life is stored any more.
         if let (Ok(newest), Some(local)) = (&attempt, local.take())
-            && let Some(stream) = stream_copy(local, start, *newest).await
+            && let Some(stream) = stream_copy(local, secret.clone(), start, *newest).await
         {
             return Ok(Some(stream));
         }
         let problem = match attempt {
-            Ok(newest) => match stream(server, start, newest).await {
+            Ok(newest) => match stream(server, secret.clone(), start.rank, &candidates, newest)
+                .await
+            {
                 Ok(Found::Image(stream)) => {
                     for skipped in candidates.iter().filter(|c| c.image > stream.facts.image) {
                         unusable.push((skipped.image, "the server found it damaged".into()));
@@ -373,6 +412,18 @@ async fn find(
                             .push((skipped.image, "the server does not have it any more".into()));
                     }
                     continue;
+                }
+                // Images that were committed when their rank was dying may be unknown to the launcher, and
+                // have taken the places of those that it knows.
+                Err(Problem::Final(why)) if !asked_for_others => {
+                    asked_for_others = true;
+                    let newer = newer_images(start.rank, newest, source).await;
+                    if newer.is_empty() {
+                        why
+                    } else {
+                        candidates.splice(0..0, newer);
+                        continue;
+                    }
                 }
                 // The server has looked at all that it has: asking again gives the same answer.
                 Err(Problem::Final(why)) if start.or_beginning => {
@@ -391,6 +442,19 @@ async fn find(
     }
 }
 
+/// What the server offers besides, newest first.
+async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> {
+    let server = connect(rank, &source.key, &source.directory, CAPTURE_PATIENCE).await;
+    let Ok(mut server) = server else { return Vec::new() };
+    let Ok(shelf) = server.list(rank).await else { return Vec::new() };
+    let newer = shelf.images.iter().rev().filter(|stored| stored.image > than);
+    let facts = newer.map(|stored| {
+        let Counts { written, consumed } = stored.counts;
+        Image { image: stored.image, bytes: stored.bytes, written, consumed }
+    });
+    facts.collect()
+}
+
 enum Found {
     Image(Stream),
     Nothing,
@@ -404,7 +468,12 @@ enum Problem {
 }
 
 /// Begins to stream the copy on this host, if there is a good one.
-async fn stream_copy(local: Arc<Local>, start: &Start, image: ImageNo) -> Option<Stream> {
+async fn stream_copy(
+    local: Arc<Local>,
+    secret: Option<Secret>,
+    start: &Start,
+    image: ImageNo,
+) -> Option<Stream> {
     let facts = *start.images.iter().find(|offered| offered.image == image)?;
     let rank = start.rank;
     let found = tokio::task::spawn_blocking(move || local.find(rank, image)).await;
@@ -412,7 +481,7 @@ async fn stream_copy(local: Arc<Local>, start: &Start, image: ImageNo) -> Option
     let (pipe, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
     tokio::task::spawn_blocking(move || {
-        let (mut decoder, mut pipe) = (Decoder::new(), File::from(write));
+        let (mut decoder, mut pipe) = (Decoder::with_secret(secret), File::from(write));
         let (mut bytes, mut raw) = (Vec::new(), Vec::new());
         while let Ok(true) = copy.read(&mut bytes) {
             // What is missing the new process notices, as with the server's.
@@ -427,8 +496,13 @@ async fn stream_copy(local: Arc<Local>, start: &Start, image: ImageNo) -> Option
 }
 
 /// Begins to stream the newest image up to `newest`; returns when its name is known.
-async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Result<Found, Problem> {
-    let rank = start.rank;
+async fn stream(
+    mut server: ImageStore,
+    secret: Option<Secret>,
+    rank: Rank,
+    candidates: &[Image],
+    newest: ImageNo,
+) -> Result<Found, Problem> {
     let (ours, mut theirs) = tokio::io::duplex(PIPE_BYTES);
     let fetching = tokio::spawn(async move { server.get(rank, newest, ours).await });
     let (pieces, queue) = mpsc::channel(PIECES);
@@ -445,10 +519,10 @@ async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Resul
         .map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
     let (named, name) = oneshot::channel();
-    tokio::task::spawn_blocking(move || unpack(queue, File::from(write), named));
+    tokio::task::spawn_blocking(move || unpack(queue, secret, File::from(write), named));
     match name.await {
         Ok(Ok(id)) if id.rank == rank => {
-            match start.images.iter().find(|offered| offered.image == id.image) {
+            match candidates.iter().find(|offered| offered.image == id.image) {
                 Some(facts) => Ok(Found::Image(Stream { pipe: read, facts: *facts })),
                 None => Ok(Found::Nothing),
             }
@@ -470,11 +544,12 @@ async fn stream(mut server: ImageStore, start: &Start, newest: ImageNo) -> Resul
 /// boot library notices ([`ftmpi_checkpoint::boot_abi::EXIT_IMAGE_DAMAGED`]).
 fn unpack(
     mut queue: mpsc::Receiver<Vec<u8>>,
+    secret: Option<Secret>,
     mut pipe: File,
     named: oneshot::Sender<Result<ImageId, String>>,
 ) {
     let mut named = Some(named);
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::with_secret(secret);
     let mut raw = Vec::new();
     while let Some(piece) = queue.blocking_recv() {
         raw.clear();

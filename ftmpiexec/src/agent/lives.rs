@@ -148,9 +148,15 @@ impl Agent {
         {
             return self.spawn(start, None);
         }
-        let servers = self.directory.subscribe();
         let local = self.local.clone();
-        tokio::spawn(images::fetch(start, self.key.clone(), servers, local, self.events.clone()));
+        let name = self.job.as_ref().map_or("", |job| job.view.protocol.name.as_str());
+        let source = images::Source {
+            key: self.key.clone(),
+            secret: self.secret.clone(),
+            directory: self.directory.subscribe(),
+            in_waves: matches!(name, "coordinated" | "hierarchical"),
+        };
+        tokio::spawn(images::fetch(start, source, local, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {

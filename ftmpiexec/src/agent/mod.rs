@@ -30,6 +30,7 @@ use crate::orders::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};
 use anyhow::Context;
 use broker::Broker;
 use control::Datagram;
+use ftmpi_checkpoint::container::Secret;
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Listener};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
@@ -153,6 +154,8 @@ pub struct Directory {
 pub struct Agent {
     host: u32,
     key: JobKey,
+    /// What images are sealed and opened with, if they are.
+    secret: Option<Secret>,
     job: Option<Job>,
     lives: BTreeMap<Rank, Life>,
     forwarded: BTreeMap<Rank, Forwarded>,
@@ -196,6 +199,8 @@ async fn run_agent() -> anyhow::Result<()> {
     let reserved = spawn::reserve().context("descriptors")?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
     let key = JobKey::from_hex(&summons.key)?;
+    let image_key = summons.image_key.as_deref().map(JobKey::from_hex).transpose()?;
+    let secret = image_key.map(|key| Secret::new(key.bytes()));
     let bind = if summons.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for channels")?;
     let stream = call_launcher(&summons, &key).await?;
@@ -216,6 +221,7 @@ async fn run_agent() -> anyhow::Result<()> {
     let mut agent = Agent {
         host: summons.host,
         key,
+        secret,
         job: None,
         lives: BTreeMap::new(),
         forwarded: BTreeMap::new(),

@@ -170,6 +170,17 @@ pub struct Cli {
     /// `off`: every image is whole
     #[arg(long, value_enum, default_value = "on", value_name = "ON/OFF")]
     pub ckpt_incremental: Switch,
+    /// How images are compressed: 0 not at all, 1 LZ4, from 2 on Zstandard of that level, up to 19; by
+    /// several processors at once where the ranks of a host leave some
+    #[arg(long, default_value_t = 1, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=19))]
+    pub compress: u8,
+    /// Encrypt the images: whoever has them without the key can neither read nor forge them
+    #[arg(long)]
+    pub encrypt_images: bool,
+    /// Where the key is; made if it is not there. Keep it elsewhere than the images, and keep it: without
+    /// it nobody can go on with the job [default: `image-key` in the job's directory]
+    #[arg(long, value_name = "FILE")]
+    pub image_key: Option<PathBuf>,
     /// Where images are: with the checkpoint servers, or also on the hosts of their ranks, so that
     /// ranks which begin again there need not ask the servers
     #[arg(long, value_enum, default_value = "remote", value_name = "WHERE")]
@@ -391,7 +402,8 @@ impl CommandLine {
         }
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
-        take!(storage_patience, ckpt_incremental, metrics, images, local_dir);
+        take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
+        take!(image_key);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

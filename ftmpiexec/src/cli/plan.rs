@@ -83,6 +83,10 @@ pub struct Plan {
     pub commitment: Option<Commitment>,
     /// Images hold only what changed since an earlier one.
     pub incremental: bool,
+    /// How they are compressed ([`ftmpi_checkpoint::container::Compression::of_level`]).
+    pub compress: u8,
+    /// Images are encrypted; with the key in this file, if it is not in the job's directory.
+    pub encrypt_images: Option<Option<std::path::PathBuf>>,
     /// Where hosts keep images of their own, if they do.
     pub local_dir: Option<std::path::PathBuf>,
     /// Files for output and error of the ranks.
@@ -181,6 +185,7 @@ impl Plan {
             "channel_memories",
             "tracking",
             "object_store",
+            "encrypt_images",
         ] {
             if line.gave(fixed) {
                 bail!(
@@ -204,6 +209,11 @@ impl Plan {
         plan.job_id.clone_from(&saved.job_id);
         if !line.gave("report") {
             plan.report = plan.report.map(|file| saved.directory.join(file));
+        }
+        if !line.gave("image_key")
+            && let Some(Some(file)) = &mut plan.encrypt_images
+        {
+            *file = saved.directory.join(&*file);
         }
         if !plan.fault_tolerant {
             bail!("--restart: its protocol keeps nothing from which a job could go on");
@@ -270,6 +280,9 @@ impl Plan {
                     .to_vec(),
             ),
         };
+        if cli.image_key.is_some() && !cli.encrypt_images {
+            bail!("--image-key is the key of --encrypt-images, which this job does not have");
+        }
         if let Some(address) = &cli.object_store {
             check_object_store(cli, address)?;
         }
@@ -302,6 +315,8 @@ impl Plan {
             whole_lines: cli.output.contains(&OutputChoice::Lines),
             commitment: commitment(cli, fault_tolerant)?,
             incremental: cli.ckpt_incremental == Switch::On,
+            compress: cli.compress,
+            encrypt_images: cli.encrypt_images.then(|| cli.image_key.clone()),
             local_dir: (cli.images == ImagesChoice::LocalAndRemote)
                 .then(|| cli.local_dir.clone().unwrap_or_else(std::env::temp_dir)),
             file_patterns: [cli.outfile_pattern.clone(), cli.errfile_pattern.clone()],

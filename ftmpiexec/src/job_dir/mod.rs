@@ -11,6 +11,7 @@
 //! | `plan` | what the job is ([`plan_file`]) |
 //! | `progress` | how far it has come outside of its processes ([`progress`]) |
 //! | `input` | what was read of standard input |
+//! | `image-key` | what images are encrypted with, unless the user keeps it elsewhere |
 //! | `lock` | locked while a launcher uses the directory |
 //! | `control` | socket of that launcher ([`crate::launcher`]) |
 //! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
@@ -21,6 +22,7 @@ pub mod progress;
 use crate::cli::Plan;
 use crate::output::Printer;
 use anyhow::{Context, bail};
+use ftmpi_transport::auth::JobKey;
 use plan_file::Saved;
 use progress::Progress;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -29,6 +31,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Name of the key of encrypted images.
+pub const IMAGE_KEY: &str = "image-key";
 /// The launcher before us may just be dying.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -129,6 +133,27 @@ impl JobDir {
                 self.path.display()
             )
         })
+    }
+
+    /// What images are encrypted with: in `file`, or in the directory; made for a new job.
+    ///
+    /// # Errors
+    /// It cannot be read or made, or the images of an earlier launcher are encrypted with one that is gone.
+    pub fn image_key(&self, file: Option<&Path>) -> anyhow::Result<JobKey> {
+        let path = file.map_or_else(|| self.path.join(IMAGE_KEY), Path::to_owned);
+        if path.exists() {
+            return Ok(JobKey::read_file(&path)?);
+        }
+        if !self.fresh {
+            bail!(
+                "the images of this job are encrypted, and their key {} is not there; name it with \
+                 --image-key",
+                path.display()
+            );
+        }
+        let key = JobKey::generate();
+        key.write_file(&path)?;
+        Ok(key)
     }
 
     /// How far the job has come; of a new job nothing.

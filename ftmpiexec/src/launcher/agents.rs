@@ -122,6 +122,7 @@ impl Launcher {
         let temporary = self.job_dir.as_ref().filter(|_| !remote).and_then(|d| d.temporary());
         let summons = Summons {
             key: self.key.to_hex(),
+            image_key: self.image_key.as_ref().map(|key| key.to_hex()),
             host,
             launcher: vec![SocketAddr::new(address, port)],
             leftovers,

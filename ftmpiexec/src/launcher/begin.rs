@@ -81,6 +81,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
         local_rank_of,
         commitment: plan.commitment,
         incremental: plan.incremental,
+        compress: plan.compress,
         local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         stack_limit,

@@ -97,6 +97,8 @@ struct Launcher {
     servers: Servers,
     scheduling: scheduling::Link,
     job_dir: Option<JobDir>,
+    /// What images are encrypted with, if they are.
+    image_key: Option<JobKey>,
     /// What a later launcher must know.
     saved: Saved,
     saved_changed: bool,
@@ -150,6 +152,10 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
     let listen = listener.local_addr()?;
     let job_dir = if plan.fault_tolerant { Some(JobDir::take(&plan, &printer)?) } else { None };
+    let image_key = match (&job_dir, &plan.encrypt_images) {
+        (Some(directory), Some(file)) => Some(directory.image_key(file.as_deref())?),
+        _ => None,
+    };
     let (events, mut inbox) = mpsc::unbounded_channel();
     let size = plan.placement.len();
     let job = job(&plan)?;
@@ -199,6 +205,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         key,
         listen,
         job_dir,
+        image_key,
         saved,
         saved_changed: false,
         progress,

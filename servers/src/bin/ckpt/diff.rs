@@ -1,8 +1,9 @@
 //! `diff`: how much of the memory of a rank changed between two images.
 
-use crate::job::{Image, look, read};
+use crate::job::{Image, look, read, secret};
 use crate::{Bar, size};
 use anyhow::{Context, bail};
+use ftmpi_checkpoint::container::Secret;
 use ftmpi_checkpoint::stream::Inspector;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -10,7 +11,13 @@ use std::path::Path;
 
 const PAGE: u64 = 4096;
 
-pub fn diff(directory: &Path, rank: u32, numbers: &[u64], json: bool) -> anyhow::Result<bool> {
+pub fn diff(
+    directory: &Path,
+    key: Option<&Path>,
+    rank: u32,
+    numbers: &[u64],
+    json: bool,
+) -> anyhow::Result<bool> {
     let job = look(directory)?;
     let (old, new) = match *numbers {
         [] => {
@@ -29,7 +36,8 @@ pub fn diff(directory: &Path, rank: u32, numbers: &[u64], json: bool) -> anyhow:
         _ => bail!("name two images, or none for the two newest"),
     };
     let progress = Bar::new(old.bytes + new.bytes, "comparing");
-    let (before, after) = (pages(old, &progress)?, pages(new, &progress)?);
+    let secret = secret(directory, key)?;
+    let (before, after) = (pages(old, &secret, &progress)?, pages(new, &secret, &progress)?);
     progress.finish();
     let same = after.iter().filter(|(at, hash)| before.get(at) == Some(hash)).count() as u64;
     let added = after.keys().filter(|at| !before.contains_key(at)).count() as u64;
@@ -55,12 +63,16 @@ pub fn diff(directory: &Path, rank: u32, numbers: &[u64], json: bool) -> anyhow:
 }
 
 /// A hash of each page.
-fn pages(image: &Image, progress: &crate::Bar) -> anyhow::Result<HashMap<u64, u64>> {
+fn pages(
+    image: &Image,
+    secret: &Option<Secret>,
+    progress: &crate::Bar,
+) -> anyhow::Result<HashMap<u64, u64>> {
     let mut found = HashMap::new();
     let mut inspector = Inspector::new();
     // A page may come in pieces.
     let mut open: Option<(u64, u64, DefaultHasher)> = None;
-    read(image, progress, |raw| {
+    read(image, secret, progress, |raw| {
         inspector
             .push(raw, |mut at, mut bytes| {
                 while !bytes.is_empty() {

@@ -1,10 +1,11 @@
 //! What lies in a job's directory.
 
 use anyhow::{Context, bail};
-use ftmpi_checkpoint::container::{Decoder, Summary, Whole, note_of};
+use ftmpi_checkpoint::container::{Decoder, Secret, Summary, Verifier, Whole, is_sealed, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_servers::image_store::{open_container, parse_image_name};
 use ftmpi_servers::note;
+use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub struct Image {
     pub path: PathBuf,
     /// Set aside by the server.
     pub damaged: bool,
+    /// Encrypted.
+    pub sealed: bool,
     /// What it says about itself, or why it cannot be read.
     pub note: Result<Note, String>,
 }
@@ -69,7 +72,8 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                     .map_err(|e| e.to_string())
                     .and_then(|bytes| note::decode(&bytes));
                 let (rank, image, life) = (id.rank, id.image, id.incarnation.0);
-                let image = Image { rank, image, life, bytes, path, damaged, note };
+                let sealed = File::open(&path).and_then(is_sealed).unwrap_or(false);
+                let image = Image { rank, image, life, bytes, path, damaged, sealed, note };
                 job.images.entry(id.rank).or_default().push(image);
             } else if let Some(id) = parse_image_name(&name, ".ground") {
                 job.grounds.push((id, path, bytes));
@@ -115,9 +119,34 @@ impl Job {
     }
 }
 
+/// What the images of this job are opened with, if they are encrypted and their key can be read.
+pub fn secret(directory: &Path, key: Option<&Path>) -> anyhow::Result<Option<Secret>> {
+    let file = key.map_or_else(|| directory.join("image-key"), Path::to_owned);
+    if key.is_none() && !file.exists() {
+        return Ok(None);
+    }
+    Ok(Some(Secret::new(JobKey::read_file(&file)?.bytes())))
+}
+
+/// Checks an image with what it rests on, without understanding it.
+pub fn check(image: &Image, bar: &crate::Bar) -> anyhow::Result<Summary> {
+    let about = || format!("image {} of rank {}", image.image, image.rank);
+    let file = File::open(&image.path).with_context(about)?;
+    let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
+    let mut whole = Whole::new(file, |base| open_container(&dir, base));
+    let (mut verifier, mut piece) = (Verifier::new(), Vec::new());
+    while whole.read(&mut piece).with_context(about)? {
+        bar.inc(piece.len() as u64);
+        verifier.push(&piece).with_context(about)?;
+        piece.clear();
+    }
+    verifier.finish().with_context(about)
+}
+
 /// Reads an image with what it rests on and hands its raw stream on.
 pub fn read(
     image: &Image,
+    secret: &Option<Secret>,
     bar: &crate::Bar,
     mut raw: impl FnMut(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Summary> {
@@ -125,7 +154,7 @@ pub fn read(
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
     let mut whole = Whole::new(file, |base| open_container(&dir, base));
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::with_secret(secret.clone());
     let (mut piece, mut out) = (Vec::new(), Vec::new());
     while whole.read(&mut piece).with_context(about)? {
         bar.inc(piece.len() as u64);

@@ -24,6 +24,9 @@ struct Arguments {
     /// Write JSON instead of text
     #[arg(long, global = true)]
     json: bool,
+    /// Key of encrypted images [default: `image-key` in the job's directory]
+    #[arg(long, global = true, value_name = "FILE")]
+    image_key: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -85,14 +88,17 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, command } = Arguments::parse();
+    let Arguments { json, image_key, command } = Arguments::parse();
+    let key = image_key.as_deref();
     let outcome = match command {
         Command::List { directory } => list::list(&directory, json),
         Command::Show { directory, rank, image, all } => {
-            show::show(&directory, rank, image, all, json)
+            show::show(&directory, key, (rank, image), all, json)
         }
-        Command::Verify { directory } => verify::verify(&directory, json),
-        Command::Diff { directory, rank, images } => diff::diff(&directory, rank, &images, json),
+        Command::Verify { directory } => verify::verify(&directory, key, json),
+        Command::Diff { directory, rank, images } => {
+            diff::diff(&directory, key, rank, &images, json)
+        }
         Command::Prune { directory, keep, dry_run } => {
             prune::prune(&directory, keep as usize, dry_run, json)
         }

@@ -1,6 +1,6 @@
 //! `show`: what is in one image.
 
-use crate::job::{look, read};
+use crate::job::{look, read, secret};
 use crate::{Bar, age, size};
 use anyhow::Context;
 use ftmpi_checkpoint::stream::Inspector;
@@ -11,8 +11,8 @@ const LARGEST: usize = 12;
 
 pub fn show(
     directory: &Path,
-    rank: u32,
-    number: Option<u64>,
+    key: Option<&Path>,
+    (rank, number): (u32, Option<u64>),
     all: bool,
     json: bool,
 ) -> anyhow::Result<bool> {
@@ -20,8 +20,9 @@ pub fn show(
     let image = job.image(rank, number)?;
     let progress = Bar::new(image.bytes, "reading");
     let mut inspector = Inspector::new();
-    let summary =
-        read(image, &progress, |raw| inspector.push(raw, |_, _| ()).context("its stream"))?;
+    let summary = read(image, &secret(directory, key)?, &progress, |raw| {
+        inspector.push(raw, |_, _| ()).context("its stream")
+    })?;
     progress.finish();
     let contents = inspector.contents();
     let note = image.note.clone().unwrap_or_default();

@@ -1,21 +1,29 @@
 //! `verify`: every checksum of every image, and whether its stream can be understood.
 
-use crate::job::{look, read};
+use crate::job::{check, look, read, secret};
 use crate::{Bar, size};
 use anyhow::Context;
 use ftmpi_checkpoint::stream::Watcher;
 use std::path::Path;
 
-pub fn verify(directory: &Path, json: bool) -> anyhow::Result<bool> {
+pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Result<bool> {
     let job = look(directory)?;
     let bytes: u64 = job.all().map(|image| image.bytes).sum();
     let progress = Bar::new(bytes, "verifying");
-    let mut results = Vec::new();
+    let secret = secret(directory, key)?;
+    let (mut results, mut unread) = (Vec::new(), 0);
     for image in job.all() {
         let mut watcher = Watcher::new();
-        let outcome = read(image, &progress, |raw| watcher.push(raw).context("its stream"));
+        let sealed = secret.is_none() && image.sealed;
+        let outcome = match sealed {
+            true => check(image, &progress),
+            false => read(image, &secret, &progress, |raw| watcher.push(raw).context("its stream")),
+        };
+        unread += u64::from(sealed);
         let outcome = outcome.and_then(|summary| {
-            watcher.finish().context("its stream")?;
+            if !sealed {
+                watcher.finish().context("its stream")?;
+            }
             let same = summary.id.rank == image.rank
                 && summary.id.image == image.image
                 && summary.id.incarnation.0 == image.life;
@@ -52,6 +60,12 @@ pub fn verify(directory: &Path, json: bool) -> anyhow::Result<bool> {
             size(bytes),
             results.len() - bad
         );
+        if unread > 0 {
+            println!(
+                "{unread} of them are encrypted and were checked without reading them: their key is not \
+                 at hand (--image-key)"
+            );
+        }
     }
     Ok(new == 0)
 }

@@ -1,0 +1,207 @@
+//! One chunk made small and, if it must be, unreadable; and back.
+
+use super::known::Digest;
+use super::secret::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
+use super::{
+    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, Known, Place, STORED_BYTES_MAX,
+};
+use ftmpi_wire::Rank;
+use std::fmt;
+
+/// How chunks are made small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Not at all.
+    Stored,
+    /// LZ4 block format; a chunk that does not shrink is stored.
+    #[default]
+    Lz4,
+    /// Zstandard of this level, 1 to [`ZSTD_LEVEL_MAX`]; a chunk that does not shrink is stored.
+    Zstd(u8),
+}
+
+/// The highest level of [`Compression::Zstd`].
+pub const ZSTD_LEVEL_MAX: u8 = 19;
+
+impl Compression {
+    /// As users number them: 0 stored, 1 LZ4, from 2 on Zstandard of that level.
+    #[must_use]
+    pub fn of_level(level: u8) -> Self {
+        match level {
+            0 => Self::Stored,
+            1 => Self::Lz4,
+            level => Self::Zstd(level.min(ZSTD_LEVEL_MAX)),
+        }
+    }
+}
+
+/// What every chunk of a container is made with.
+#[derive(Debug, Clone)]
+pub(super) struct Recipe {
+    pub rank: Rank,
+    pub compression: Compression,
+    pub secret: Option<(Secret, [u8; SALT_BYTES])>,
+}
+
+/// What came of a chunk.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub digest: Option<Digest>,
+    /// It is there already.
+    pub place: Option<Place>,
+    pub flags: u32,
+}
+
+/// Makes one chunk after the other.
+#[derive(Default)]
+pub(super) struct Packer {
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+}
+
+impl fmt::Debug for Packer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Packer")
+    }
+}
+
+impl Packer {
+    /// Makes the chunk with this number. Unless it is there already, or is to be stored as it is
+    /// ([`FLAG_STORED`]), its bytes are in `stored` then.
+    pub fn make(
+        &mut self,
+        recipe: &Recipe,
+        before: Option<&Known>,
+        number: u64,
+        raw: &[u8],
+        stored: &mut Vec<u8>,
+    ) -> Made {
+        let digest = before.map(|_| Known::digest(raw));
+        if let (Some(before), Some(digest)) = (before, digest)
+            && let Some(place) = before.chunks.get(&digest)
+        {
+            return Made { digest: Some(digest), place: Some(*place), flags: place.flags };
+        }
+        let head = if recipe.secret.is_some() { NONCE_BYTES } else { 0 };
+        stored.clear();
+        stored.resize(head, 0);
+        let mut flags = self.shrink(recipe.compression, raw, head, stored);
+        if let Some((secret, salt)) = &recipe.secret {
+            if flags == FLAG_STORED {
+                stored.extend_from_slice(raw);
+            }
+            flags |= FLAG_SEALED;
+            secret.seal(*salt, number, about(recipe.rank, raw.len() as u32, flags), stored);
+        }
+        Made { digest, place: None, flags }
+    }
+
+    /// Appends it to `stored`, which has `head` bytes, if it becomes smaller.
+    fn shrink(&mut self, how: Compression, raw: &[u8], head: usize, stored: &mut Vec<u8>) -> u32 {
+        let (room, flags) = match how {
+            Compression::Stored => return FLAG_STORED,
+            Compression::Lz4 => (lz4_flex::block::get_maximum_output_size(raw.len()), FLAG_LZ4),
+            Compression::Zstd(_) => (zstd::zstd_safe::compress_bound(raw.len()), FLAG_ZSTD),
+        };
+        stored.resize(head + room, 0);
+        // An error (which that size excludes) would only mean that the chunk is stored.
+        let len = match how {
+            Compression::Zstd(level) => self
+                .zstd(level)
+                .and_then(|zstd| zstd.compress_to_buffer(raw, &mut stored[head..]).ok()),
+            _ => lz4_flex::block::compress_into(raw, &mut stored[head..]).ok(),
+        };
+        match len.filter(|len| *len < raw.len()) {
+            Some(len) => {
+                stored.truncate(head + len);
+                flags
+            }
+            None => {
+                stored.truncate(head);
+                FLAG_STORED
+            }
+        }
+    }
+
+    fn zstd(&mut self, level: u8) -> Option<&mut zstd::bulk::Compressor<'static>> {
+        if self.zstd.is_none() {
+            self.zstd = zstd::bulk::Compressor::new(i32::from(level)).ok();
+        }
+        self.zstd.as_mut()
+    }
+}
+
+/// Why a chunk cannot be had back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unpacked {
+    Decompress,
+    Sealed,
+    NotSealed,
+    Opened,
+}
+
+/// Gets chunks back, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Unpacker {
+    secret: Option<Secret>,
+    body: Vec<u8>,
+}
+
+impl Unpacker {
+    pub fn new(secret: Option<Secret>) -> Self {
+        Self { secret, body: Vec::new() }
+    }
+
+    pub fn secret(&self) -> Option<&Secret> {
+        self.secret.as_ref()
+    }
+
+    /// Appends the raw bytes of a chunk whose checksum is right to `out`.
+    pub fn unpack(
+        &mut self,
+        rank: Rank,
+        raw_len: u32,
+        flags: u32,
+        stored: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unpacked> {
+        let body = match (&self.secret, flags & FLAG_SEALED != 0) {
+            (None, false) => stored,
+            (None, true) => return Err(Unpacked::Sealed),
+            (Some(_), false) => return Err(Unpacked::NotSealed),
+            (Some(secret), true) => {
+                let about = about(rank, raw_len, flags);
+                secret.open(about, stored, &mut self.body).ok_or(Unpacked::Opened)?;
+                &self.body
+            }
+        };
+        let start = out.len();
+        let packed = flags & !FLAG_SEALED;
+        if packed == FLAG_STORED {
+            out.extend_from_slice(body);
+            return Ok(());
+        }
+        out.resize(start + raw_len as usize, 0);
+        let len = match packed {
+            FLAG_ZSTD => zstd::bulk::decompress_to_buffer(body, &mut out[start..]).ok(),
+            _ => lz4_flex::block::decompress_into(body, &mut out[start..]).ok(),
+        };
+        if len == Some(raw_len as usize) {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(Unpacked::Decompress)
+    }
+}
+
+/// Whether there can be a chunk with this prefix.
+pub(super) fn is_possible(raw_len: u32, stored_len: usize, flags: u32) -> bool {
+    let raw_len = raw_len as usize;
+    let added = if flags & FLAG_SEALED == 0 { 0 } else { SEALED_BYTES };
+    let Some(body) = stored_len.checked_sub(added) else { return false };
+    let fits = match flags & !FLAG_SEALED {
+        FLAG_STORED => raw_len > 0 && body == raw_len,
+        FLAG_LZ4 | FLAG_ZSTD => body > 0 && body < raw_len,
+        _ => false,
+    };
+    fits && raw_len <= CHUNK_BYTES_MAX && stored_len <= STORED_BYTES_MAX
+}

@@ -1,0 +1,127 @@
+//! Chunks that only the holder of the job's image key can read, and whole images that only it can make.
+//!
+//! Guarantees: every chunk is sealed by XChaCha20-Poly1305 under a nonce that is never used twice (16 random
+//! bytes of the container, then the number of the chunk), bound to its rank, length and kind. A keyed BLAKE3
+//! hash over the image's name, the tags of all its chunks in their order, and its note stands behind them, so
+//! that chunks of two images, of two orders, or another note are noticed, too. The two keys are derived from
+//! the image key, for nothing else. Not hidden: whose image it is, its note, lengths, and which chunks are
+//! the same as in an earlier image of the rank.
+
+use super::ImageId;
+use chacha20poly1305::{AeadInPlace, KeyInit, Tag, XChaCha20Poly1305, XNonce};
+use ftmpi_wire::Rank;
+use std::fmt;
+
+/// Bytes that sealing adds to a chunk: nonce before, tag behind.
+pub(super) const SEALED_BYTES: usize = NONCE_BYTES + TAG_BYTES;
+pub(super) const NONCE_BYTES: usize = 24;
+pub(super) const TAG_BYTES: usize = 16;
+/// Bytes of the seal of a whole image.
+pub(super) const SEAL_BYTES: usize = 32;
+/// Random bytes that each container needs.
+pub const SALT_BYTES: usize = 16;
+
+/// Tag of a sealed chunk; zeros of one that is not.
+pub(super) type ChunkTag = [u8; TAG_BYTES];
+
+/// What images are sealed and opened with. Its `Debug` form does not show it.
+#[derive(Clone)]
+pub struct Secret {
+    chunks: XChaCha20Poly1305,
+    whole: [u8; 32],
+}
+
+impl Secret {
+    /// From the image key of a job.
+    #[must_use]
+    pub fn new(key: &[u8; 32]) -> Self {
+        let chunks = blake3::derive_key("ftmpi 2026-11 chunks of images", key);
+        let whole = blake3::derive_key("ftmpi 2026-11 seals of whole images", key);
+        Self { chunks: XChaCha20Poly1305::new(&chunks.into()), whole }
+    }
+
+    /// Seals what stands in `bytes` behind [`NONCE_BYTES`] of room.
+    pub(super) fn seal(
+        &self,
+        salt: [u8; SALT_BYTES],
+        number: u64,
+        about: [u8; 12],
+        bytes: &mut Vec<u8>,
+    ) {
+        let mut nonce = [0; NONCE_BYTES];
+        nonce[..SALT_BYTES].copy_from_slice(&salt);
+        nonce[SALT_BYTES..].copy_from_slice(&number.to_le_bytes());
+        let (room, body) = bytes.split_at_mut(NONCE_BYTES);
+        room.copy_from_slice(&nonce);
+        let tag = self
+            .chunks
+            .encrypt_in_place_detached(XNonce::from_slice(&nonce), &about, body)
+            .expect("a chunk is far below the cipher's limit");
+        bytes.extend_from_slice(&tag);
+    }
+
+    /// The bytes that were sealed, in `body`; `None`: they were not, or not with this secret.
+    pub(super) fn open(&self, about: [u8; 12], stored: &[u8], body: &mut Vec<u8>) -> Option<()> {
+        let (nonce, rest) = stored.split_at_checked(NONCE_BYTES)?;
+        let (sealed, tag) = rest.split_at_checked(rest.len().checked_sub(TAG_BYTES)?)?;
+        body.clear();
+        body.extend_from_slice(sealed);
+        let (nonce, tag) = (XNonce::from_slice(nonce), Tag::from_slice(tag));
+        self.chunks.decrypt_in_place_detached(nonce, &about, body, tag).ok()
+    }
+
+    /// Begins the seal of a whole image.
+    pub(super) fn begin(&self, id: ImageId) -> WholeSeal {
+        let mut hasher = blake3::Hasher::new_keyed(&self.whole);
+        hasher.update(&id.rank.0.to_le_bytes());
+        hasher.update(&id.incarnation.0.to_le_bytes());
+        hasher.update(&id.image.0.to_le_bytes());
+        WholeSeal { hasher, chunks: 0 }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// The seal of a whole image as it grows.
+#[derive(Debug)]
+pub(super) struct WholeSeal {
+    hasher: blake3::Hasher,
+    chunks: u64,
+}
+
+impl WholeSeal {
+    /// The next chunk.
+    pub fn chunk(&mut self, tag: ChunkTag) {
+        self.hasher.update(&tag);
+        self.chunks += 1;
+    }
+
+    /// All chunks were told.
+    pub fn finish(mut self, note: &[u8]) -> blake3::Hash {
+        self.hasher.update(&self.chunks.to_le_bytes());
+        self.hasher.update(note);
+        self.hasher.finalize()
+    }
+}
+
+/// What a chunk is bound to.
+pub(super) fn about(rank: Rank, raw_len: u32, flags: u32) -> [u8; 12] {
+    let mut about = [0; 12];
+    about[0..4].copy_from_slice(&rank.0.to_le_bytes());
+    about[4..8].copy_from_slice(&raw_len.to_le_bytes());
+    about[8..12].copy_from_slice(&flags.to_le_bytes());
+    about
+}
+
+/// Tag of a sealed chunk as it is stored.
+pub(super) fn tag_of(stored: &[u8]) -> ChunkTag {
+    let mut tag = [0; TAG_BYTES];
+    if let Some(at) = stored.len().checked_sub(TAG_BYTES) {
+        tag.copy_from_slice(&stored[at..]);
+    }
+    tag
+}
