@@ -12,8 +12,9 @@ DESTDIR ?=
 CARGO_TARGET_DIR ?= target
 DIST ?= dist
 RELEASE := $(CARGO_TARGET_DIR)/release
-# The header generator and the simulator are not part of what is installed.
-TOOLS := --exclude ftmpi-headers --exclude ftmpi-sim
+# The header generator and the simulator are not part of what is installed; libmpi.so.12 has a profile of
+# its own.
+TOOLS := --exclude ftmpi-headers --exclude ftmpi-sim --exclude ftmpi-abi
 DEMO_CLASS ?= A
 # For `make sim`; SIM takes more options, as in SIM='--protocol causal'.
 SEEDS ?= 10000
@@ -26,7 +27,8 @@ all: build
 
 build:
 	$(CARGO) build --release --workspace $(TOOLS)
-	tools/lay.sh $(RELEASE) $(DIST)
+	$(CARGO) build --profile library -p ftmpi-abi
+	tools/lay.sh $(RELEASE) $(DIST) $(CARGO_TARGET_DIR)/library
 
 install: build
 	mkdir -p $(DESTDIR)$(PREFIX)

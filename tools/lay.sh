@@ -1,12 +1,14 @@
 #!/bin/sh
-# Lays the tree that programs are compiled and run with: lay.sh TARGET DIST
+# Lays the tree that programs are compiled and run with: lay.sh TARGET DIST [LIBRARY]
 #   TARGET  cargo's output folder with the release build (target/release)
 #   DIST    where bin, lib, include and share go
+#   LIBRARY the folder with libmpi.so.12, if it was built apart
 # What is not built yet is named and left out, so that parts can be tried while others are written; the exit
 # code then is 3.
 set -eu
 target=$1
 dist=$2
+library=${3:-$1}
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
 cc=${CC:-cc}
 missing=
@@ -38,7 +40,7 @@ for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoin
     ftmpi-ckpt; do
     put "$target/$program" "$dist/bin/$program" 755
 done
-put "$target/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
+put "$library/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
 put "$target/libftmpi_standard.so" "$dist/lib/libmpi_abi.so.1" 755
 put "$target/libftmpi_fortran.so" "$dist/lib/libmpifort.so.12" 755
 put "$target/libftmpi_boot.so" "$dist/lib/libftmpi_boot.so" 755
