@@ -29,6 +29,7 @@ const KIND_INLINE: u64 = 1;
 const KIND_BULK: u64 = 2;
 const KIND_CHUNK: u64 = 3;
 const KIND_TAIL: u64 = 4;
+const KIND_WHOLE: u64 = 5;
 
 /// What a reader does with frames.
 pub trait Receiver {
@@ -205,6 +206,30 @@ impl<T: Copy> Channel<T> {
             }
             self.publish(self.written, KIND_INLINE);
             self.written += 1 + tails;
+            // The next message is often like this one: its lines come here while the program goes on.
+            for tail in 1..=tails {
+                own(self.out.line(self.written + tail));
+            }
+            return true;
+        }
+        let to_end = BULK - self.written_bulk % BULK;
+        if header.len <= CHUNK_FIRST.min(to_end) && !*begun {
+            if !self.room(1) || !self.room_bulk(header.len) {
+                return false;
+            }
+            // SAFETY: one line is ours, `room_bulk` gave as many bytes to us, and they do not cross the
+            // end of the area.
+            unsafe {
+                ftmpi_copy::copy_apart(payload, self.out.bulk(self.written_bulk), len);
+                self.write_head(header);
+                self.out.line(self.written).cast::<u64>().add(4).write(self.written_bulk);
+            }
+            self.publish(self.written, KIND_WHOLE);
+            self.written += 1;
+            self.written_bulk += header.len.next_multiple_of(LINE as u64);
+            for next in (0..header.len).step_by(LINE) {
+                own(self.out.bulk(self.written_bulk + next));
+            }
             return true;
         }
         if !*begun {
@@ -407,7 +432,7 @@ impl<T: Copy> Channel<T> {
             }
             match word >> 32 {
                 KIND_CHUNK => self.take_chunk(receiver),
-                kind => self.take_head(receiver, kind == KIND_BULK),
+                kind => self.take_head(receiver, kind),
             }
             if self.read - self.told >= TELL_LINES {
                 self.told = self.read;
@@ -418,7 +443,7 @@ impl<T: Copy> Channel<T> {
     }
 
     #[inline]
-    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, bulk: bool) {
+    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, kind: u64) {
         let line = self.into.line(self.read);
         // SAFETY: the line is published and ours until we tell that it is consumed.
         let words = unsafe {
@@ -429,8 +454,14 @@ impl<T: Copy> Channel<T> {
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
         let (at, capacity, token) = receiver.begin(&header);
-        if bulk {
+        if kind == KIND_BULK {
             self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
+            return;
+        }
+        if kind == KIND_WHOLE {
+            // SAFETY: the line is ours, `at` has room for `capacity` bytes.
+            unsafe { self.copy_whole(line, at, header.len, capacity) };
+            receiver.end(&header, token);
             return;
         }
         let len = (header.len as usize).min(INLINE_MAX);
@@ -469,6 +500,37 @@ impl<T: Copy> Channel<T> {
         tails as u64
     }
 
+    /// Copies the payload of a frame that lies in the bulk area in one piece, as far as it fits.
+    ///
+    /// # Safety
+    /// `line` is the frame's head, published and ours; `at` is writable for `capacity` bytes.
+    #[inline(never)]
+    unsafe fn copy_whole(&mut self, line: *const u8, at: *mut u8, len: u64, capacity: usize) {
+        // SAFETY: the line is ours.
+        let position = unsafe { line.cast::<u64>().add(4).read() };
+        if len > CHUNK_FIRST || position % BULK + len > BULK {
+            return;
+        }
+        // SAFETY: the payload lies in the bulk area (checked) and was written before its line; the
+        // landing has room for `capacity` bytes.
+        unsafe {
+            ftmpi_copy::copy_apart(self.into.bulk(position), at, (len as usize).min(capacity))
+        };
+        self.read_bulk = position.wrapping_add(len.next_multiple_of(LINE as u64));
+        if self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
+            self.tell();
+        }
+    }
+
+    /// Tells the writer what has been consumed.
+    fn tell(&mut self) {
+        self.told_bulk = self.read_bulk;
+        self.told = self.read;
+        self.told_anything = true;
+        self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
+        self.into.consumed_lines().store(self.read, Ordering::Release);
+    }
+
     #[inline(never)]
     fn take_chunk<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
         // SAFETY: the line is published and ours until we tell that it is consumed.
@@ -495,14 +557,10 @@ impl<T: Copy> Channel<T> {
             }
         }
         incoming.received += chunk;
-        self.read_bulk = position + chunk.next_multiple_of(LINE as u64);
+        self.read_bulk = position.wrapping_add(chunk.next_multiple_of(LINE as u64));
         let whole = incoming.received == incoming.header.len;
-        if whole || self.read_bulk - self.told_bulk >= TELL_BULK {
-            self.told_bulk = self.read_bulk;
-            self.told_anything = true;
-            self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
-            self.told = self.read;
-            self.into.consumed_lines().store(self.read, Ordering::Release);
+        if whole || self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
+            self.tell();
         }
         if whole && let Some(done) = self.incoming.take() {
             receiver.end(&done.header, done.token);
@@ -520,6 +578,17 @@ impl<T: Copy> Channel<T> {
         self.out.base.min(self.into.base)
     }
 }
+
+/// Asks for the cache line at `at`, to write it soon.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn own(at: *mut u8) {
+    // SAFETY: a hint that changes nothing and cannot fault, whatever the address.
+    unsafe { std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags)) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn own(_: *mut u8) {}
 
 #[cfg(target_arch = "x86_64")]
 fn ticks() -> u64 {

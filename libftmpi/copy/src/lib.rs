@@ -5,9 +5,16 @@
 //! behind the source modulo 4096: 1 to 1.5 GB/s were measured where a loop over vector registers
 //! reaches 40. That is the usual case here: large arrays of a program begin 16 bytes after a page
 //! (`malloc`'s header), our rings and logs at its start.
+//!
+//! On Intel processors it is the other way round: there `rep movsb` takes possession of whole lines of
+//! the target without fetching them first. Between two cores without a common cache (Sapphire Rapids)
+//! a ring that both sides copy so moves 10.5 GB/s, with the loop 8.5.
 
 /// Below this `memcpy` uses vector registers itself.
 const SMALL: usize = 1024;
+/// From here on `rep movsb` pays for its start (where it is the way).
+#[cfg(target_arch = "x86_64")]
+const STRING: usize = 2048;
 
 /// Copies `len` bytes; the ranges may overlap.
 ///
@@ -59,13 +66,66 @@ pub unsafe fn stream(from: *const u8, to: *mut u8, len: usize) {
 #[inline(never)]
 unsafe fn long(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has AVX; the rest as the caller promises.
-        unsafe { avx::<false>(from, to, len) };
-        return;
+    match way::of_this_processor() {
+        way::STRING if len >= STRING => {
+            // SAFETY: as the caller promises; the direction flag is clear by the ABI.
+            unsafe {
+                std::arch::asm!(
+                    "rep movsb",
+                    inout("rdi") to => _,
+                    inout("rsi") from => _,
+                    inout("rcx") len => _,
+                    options(nostack, preserves_flags)
+                );
+            }
+            return;
+        }
+        way::VECTORS => {
+            // SAFETY: the processor has AVX; the rest as the caller promises.
+            unsafe { avx::<false>(from, to, len) };
+            return;
+        }
+        _ => {}
     }
     // SAFETY: as the caller promises.
     unsafe { std::ptr::copy_nonoverlapping(from, to, len) }
+}
+
+/// Which way is the fastest for long copies through the caches.
+#[cfg(target_arch = "x86_64")]
+mod way {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    pub(super) const VECTORS: u8 = 1;
+    pub(super) const STRING: u8 = 2;
+    pub(super) const LIBRARY: u8 = 3;
+    static WAY: AtomicU8 = AtomicU8::new(0);
+
+    #[inline]
+    pub(super) fn of_this_processor() -> u8 {
+        match WAY.load(Ordering::Relaxed) {
+            0 => ask(),
+            way => way,
+        }
+    }
+
+    #[cold]
+    fn ask() -> u8 {
+        let first = __cpuid(0);
+        let intel = (first.ebx, first.edx, first.ecx) == (0x756e_6547, 0x4965_6e69, 0x6c65_746e);
+        // Enhanced `rep movsb`: leaf 7, EBX bit 9.
+        let enhanced = first.eax >= 7 && __cpuid_count(7, 0).ebx & 1 << 9 != 0;
+        let way = if intel && enhanced {
+            STRING
+        } else if std::arch::is_x86_feature_detected!("avx") {
+            VECTORS
+        } else {
+            LIBRARY
+        };
+        WAY.store(way, Ordering::Relaxed);
+        way
+    }
 }
 
 /// # Safety

@@ -81,6 +81,10 @@ fn every_size_arrives_whole_and_in_order_over_many_laps() {
         500,
         INLINE_MAX,
         INLINE_MAX + 1,
+        2000,
+        4095,
+        4096,
+        4097,
         5000,
         16384,
         16385,
@@ -113,20 +117,20 @@ fn every_size_arrives_whole_and_in_order_over_many_laps() {
 #[test]
 fn an_exact_message_is_taken_and_no_other() {
     let (mut a, mut b) = pair();
-    let into = std::cell::UnsafeCell::new([0xEE_u8; 1000]);
+    let into = std::cell::UnsafeCell::new([0xEE_u8; 4096]);
     // SAFETY: the buffer has that length, and nothing else refers to it meanwhile.
     let take = |b: &mut Channel<u32>, tag, capacity| unsafe {
         b.take_exact(1, tag, into.get().cast(), capacity, |ssn| ssn != Ssn(99))
     };
-    assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+    assert!(matches!(take(&mut b, -5, 4096), Exact::Nothing));
     for (ssn, size) in (1..).zip([0, 8, 32, 33, 88, 89, INLINE_MAX].repeat(300)) {
         let payload: Vec<u8> = (0..size).map(|i| (i as u64 + ssn) as u8).collect();
         let ssn = if ssn % 50 == 0 { 99 } else { ssn };
         assert!(send(&mut a, ssn, &payload, &mut false, &mut 0));
-        assert!(matches!(take(&mut b, 5, 1000), Exact::Other));
+        assert!(matches!(take(&mut b, 5, 4096), Exact::Other));
         if ssn == 99 || (size > 0 && matches!(take(&mut b, -5, size - 1), Exact::Took(_))) {
             assert_eq!(ssn, 99);
-            assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
+            assert!(matches!(take(&mut b, -5, 4096), Exact::Other));
             let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
             assert!(b.poll(&mut sink));
             assert_eq!(sink.got[0].1, payload);
@@ -138,19 +142,19 @@ fn an_exact_message_is_taken_and_no_other() {
         }
         // SAFETY: nothing writes it meanwhile.
         assert_eq!(unsafe { &*into.get() }[..size], payload[..]);
-        assert!(matches!(take(&mut b, -5, 1000), Exact::Nothing));
+        assert!(matches!(take(&mut b, -5, 4096), Exact::Nothing));
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         assert!(!b.poll(&mut sink));
     }
     assert!(send(&mut a, 5000, &[7; 5000], &mut false, &mut 0));
-    assert!(matches!(take(&mut b, -5, 1000), Exact::Other));
+    assert!(matches!(take(&mut b, -5, 4096), Exact::Other));
 }
 
 #[test]
 fn what_does_not_fit_is_cut_and_the_ring_goes_on() {
     let (mut a, mut b) = pair();
     let mut sink = Collect { buffer: Vec::new(), limit: 10, got: Vec::new() };
-    for (ssn, size) in [(1, 9), (2, 20), (3, 700), (4, 40_000), (5, 4)] {
+    for (ssn, size) in [(1, 9), (2, 20), (3, 700), (4, 40_000), (5, 3000), (6, 4)] {
         let (mut begun, mut sent) = (false, 0);
         assert!(send(&mut a, ssn, &vec![ssn as u8; size], &mut begun, &mut sent));
         b.poll(&mut sink);
