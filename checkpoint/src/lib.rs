@@ -13,6 +13,7 @@
 #![deny(unsafe_code)]
 
 pub mod boot_abi;
+#[cfg(feature = "container")]
 pub mod container;
 pub mod launch;
 pub mod stream;

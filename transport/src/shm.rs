@@ -318,14 +318,20 @@ impl<T: Copy> Channel<T> {
         self.written_bulk + bytes - self.out_consumed_bulk <= BULK
     }
 
-    /// After a push: does the reader sleep? Then its doorbell is to be rung.
+    /// After a push: must the reader's doorbell be rung, since it sleeps? Says so once for a sleep:
+    /// who is told must ring.
     ///
     /// The reader raises its flag, makes every processor see it (`membarrier`), and looks once
-    /// more before it sleeps; so an ordinary load is enough here.
+    /// more before it sleeps; so an ordinary load is enough here. A flag that is taken back late, when
+    /// the reader sleeps again, does no harm either: the ring follows.
     #[inline]
     pub fn must_ring(&self) -> bool {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        self.out.sleeping().load(Ordering::Relaxed) != 0
+        let sleeps = self.out.sleeping().load(Ordering::Relaxed) != 0;
+        if sleeps {
+            self.out.sleeping().store(0, Ordering::Relaxed);
+        }
+        sleeps
     }
 
     /// Whether the other side has learnt since the last question that there is room again: if it

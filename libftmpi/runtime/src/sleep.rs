@@ -33,9 +33,11 @@ pub struct Sleeper {
 /// A tick is about a third of a nanosecond.
 const BUDGET_MIN: u64 = 12_000;
 const BUDGET_MAX: u64 = 1_500_000;
+/// Where ranks outnumber processors: about what it takes to give way in vain.
+const BUDGET_CROWDED: u64 = 1_000;
 /// Where ranks outnumber processors, one that has spun its time gives way so long before it sleeps:
 /// the others, who are to answer, run at once, and nobody needs to be woken.
-const YIELDING: u64 = 3_000_000;
+const YIELDING: u64 = 8_000_000;
 /// Between two looks that lie further apart somebody else had the processor.
 const GAP: u64 = 150_000;
 
@@ -89,7 +91,7 @@ impl Sleeper {
     /// Decides how long to spin.
     pub fn set_crowd(&mut self, processors: u32, ranks: u32) {
         self.roomy = ranks <= processors;
-        self.budget = if self.roomy { BUDGET_MAX } else { BUDGET_MIN };
+        self.budget = if self.roomy { BUDGET_MAX } else { BUDGET_CROWDED };
     }
 
     /// The descriptor that others write to.
@@ -132,7 +134,7 @@ impl Sleeper {
         if self.since == 0 {
             self.since = now;
         } else if now.wrapping_sub(self.last) > GAP {
-            self.budget = (self.budget / 2).max(BUDGET_MIN);
+            self.budget = (self.budget / 2).max(BUDGET_MIN.min(self.budget));
         }
         self.last = now;
         let waited = now.wrapping_sub(self.since);
