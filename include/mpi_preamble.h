@@ -537,5 +537,15 @@ typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration, MPI_T_cb_sa
 typedef void(MPI_T_event_dropped_cb_function)(MPI_Count, MPI_T_event_registration, int, MPI_T_cb_safety,
                                               void *);
 
+/* Old names of what files used before requests were the same for all. */
+#define MPIO_Request MPI_Request
+#define MPIO_REQUEST_NULL MPI_REQUEST_NULL
+#define MPIO_REQUEST_DEFINED
+#define MPIO_USES_MPI_REQUEST
+#define MPIO_Wait MPI_Wait
+#define MPIO_Test MPI_Test
+#define PMPIO_Wait PMPI_Wait
+#define PMPIO_Test PMPI_Test
+
 /* ---- Functions ---- */
 

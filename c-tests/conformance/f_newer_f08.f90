@@ -309,5 +309,8 @@ contains
     call check(ierr == MPI_SUCCESS, 'MPI_Remove_error_class')
     call MPI_Register_datarep('of this program', convert, convert, extent_of, 0_MPI_ADDRESS_KIND, ierr)
     call check(ierr == MPI_SUCCESS, 'MPI_Register_datarep')
+    call MPI_Register_datarep('without conversion', MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, &
+      0_MPI_ADDRESS_KIND, ierr)
+    call check(ierr == MPI_SUCCESS, 'MPI_Register_datarep without functions')
   end subroutine
 end program

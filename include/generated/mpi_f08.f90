@@ -637,6 +637,14 @@ module mpi_f08_callbacks
       integer :: win_keyval, ierror
       integer(kind=8) :: attribute_val, extra_state
     end subroutine
+    subroutine MPI_CONVERSION_FN_NULL(userbuf, datatype, count, filebuf, position, extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer :: count, ierror
+      integer(kind=8) :: position, extra_state
+    end subroutine
   end interface
 end module mpi_f08_callbacks
 module mpi_f08
