@@ -7,6 +7,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py check                    what `make check` runs (minutes)
     c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
     c-tests/run.py conformance --kills 3    the same programs, a random rank killed in every run
+    c-tests/run.py conformance --sweep 40 files   a rank killed at its every batch of events, and act on a file
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
@@ -74,6 +75,9 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--ranks", type=int, nargs="*", help="sizes instead of the usual ones")
     p.add_argument("--kills", type=int, default=0, metavar="RUNS",
                    help="instead: so many runs of each, a random rank killed at a random moment in every run")
+    p.add_argument("--sweep", type=int, default=0, metavar="N",
+                   help="instead: the named ones, a rank killed at its every n-th batch of events and thing done "
+                   "to a file, up to N")
     p = suite("kills", "random kills")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -144,7 +148,9 @@ def main() -> int:
             case "check":
                 check(setting)
             case "conformance":
-                if args.kills:
+                if args.sweep:
+                    killed.swept(setting, args.only, args.sweep)
+                elif args.kills:
                     killed.killed(setting, args.only, args.kills)
                 else:
                     conformance.conformance(setting, args.only, args.ranks)
@@ -230,6 +236,9 @@ def check(setting: Setting) -> None:
     faults.clusters(setting)
     faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 6, None)
     orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
+    killed.killed(setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)
+    killed.swept(setting, ["files"], 5)
+    mpi4py_suite.mpi4py_suite(setting, ROOT / ".peers", [2], True)
     faults.points(setting)
     faults.servers(setting)
     faults.all_ranks(setting)
