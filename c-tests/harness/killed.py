@@ -41,6 +41,53 @@ def killed(setting: Setting, only: list[str], runs: int) -> None:
             one(setting, name, program, seed, undisturbed)
 
 
+def swept(setting: Setting, only: list[str], until: int) -> None:
+    """The named programs with a death at every single n-th batch of events and every n-th thing done to the
+    file system, up to `until`, of two ranks: what is done outside must neither be done twice nor be left out."""
+    if not setting.ready():
+        return
+    protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
+    for source in build.sources("conformance"):
+        if source.stem not in only or (build.is_fortran(source) and not build.fortran_available(setting)):
+            continue
+        program, made = build.build(setting, source)
+        if program is None:
+            setting.results.bad(f"{source.stem} compiles", made.last_words())
+            continue
+        ranks = max(NEEDS_RANKS.get(source.stem, 1), 3)
+        plain = once(setting, program, ranks, protocol)
+        for victim in (0, 1):
+            for point in ("log-sent", "acted"):
+                sweep(setting, source.stem, program, plain, [*protocol, "--ckpt", "off"], ranks, victim, point, until)
+
+
+def sweep(setting: Setting, name: str, program: Path, plain: Outcome, options: list[str], ranks: int, victim: int,
+          point: str, until: int) -> None:
+    problem, deaths, seconds = problem_of(plain), 0, 0.0
+    for nth in range(1, until + 1):
+        if problem:
+            break
+        where = setting.fresh("run")
+        file = where / "report.json"
+        fault = f"kill:rank={victim},point={point},nth={nth}"
+        outcome = run([*setting.mpiexec(ranks, *options, "--report", file, "--inject", fault), program],
+                      timeout=setting.timeout, cwd=where)
+        seconds += outcome.seconds
+        what, unread = reports.read(file)
+        problem = problem_of(outcome) or (unread if what is None else None)
+        if problem is None and what is not None and not failures_of(what):
+            break
+        deaths += 1
+        if problem is None and outcome.out != plain.out:
+            problem = "prints something else than undisturbed: " + difference(outcome.out, plain.out)
+        if problem:
+            problem = f"{fault}: {problem}"
+    if problem is None and deaths == 0 and (victim, point) == (0, "log-sent"):
+        problem = "nobody died"
+    setting.results.check(f"{name} on {ranks}, {' '.join(options)}, rank {victim} dies at every {point}", problem,
+                          f"{deaths} deaths, {seconds:.0f} s")
+
+
 def moments(dice: random.Random, seconds: float) -> list[str]:
     """One after the other, until the kill takes place: each earlier than the one before."""
     listed, nth, last = [], int(10 ** dice.uniform(0, 3.5)), seconds

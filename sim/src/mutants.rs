@@ -1,6 +1,7 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 
 use crate::choice::Choice;
+use ftmpi_core::engine::INTENT;
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
     Readiness, SendVerdict, Service,
@@ -113,6 +114,10 @@ pub enum Mutant {
     RolledBackTooFar,
     /// What was lost is not told to those with whom a channel begins.
     LossNotTold,
+    /// Something that must not be done twice is done without an intent.
+    IntentNotMade,
+    /// It is done before its intent, and what led to it, is stable.
+    EffectNotGated,
 }
 
 impl Mutant {
@@ -207,6 +212,7 @@ pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> B
                 lives,
                 late: VecDeque::new(),
                 step: false,
+                intended: false,
             })
         }
     }
@@ -227,6 +233,8 @@ struct Mutated {
     /// Markers that wait for a step of the program, and whether there was one.
     late: VecDeque<Command>,
     step: bool,
+    /// An intent was the last answer.
+    intended: bool,
 }
 
 impl Mutated {
@@ -310,7 +318,13 @@ impl Protocol for Mutated {
         }
     }
     fn on_answer(&mut self, answer: Answer) {
-        if self.mutant != Mutant::OutcomeNotMade {
+        self.intended = matches!(answer, Answer::Value(value) if value >> 62 == INTENT >> 62);
+        let made = match self.mutant {
+            Mutant::OutcomeNotMade => false,
+            Mutant::IntentNotMade => !self.intended,
+            _ => true,
+        };
+        if made {
             self.inner.on_answer(answer);
         }
     }
@@ -325,7 +339,12 @@ impl Protocol for Mutated {
     }
     fn last_event(&self) -> EventNo {
         let last = self.inner.last_event();
-        if self.mutant == Mutant::ImageBeforeStable { last.min(self.inner.stable()) } else { last }
+        let gated = self.mutant != Mutant::EffectNotGated || !self.intended;
+        if self.mutant == Mutant::ImageBeforeStable || !gated {
+            last.min(self.inner.stable())
+        } else {
+            last
+        }
     }
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
         self.inner.on_stable(written, durable);

@@ -54,7 +54,7 @@ Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=
   kill:server=checkpoint-scheduler,every=1s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
 Points: init, log-sent, log-acknowledged, ring-read, rendezvous, wave, image, replay (it begins),
-replay-step (an answer is repeated), finalize-begin, finalize, finalize-end, exit
+replay-step (an answer is repeated), acted (a file was changed), finalize-begin, finalize, finalize-end, exit
 
 SIGTERM (with --job-dir or --grace) and SIGUSR1 take a last image of every rank, keep the job directory,
 say how to go on, and end with code 75. SIGINT (Ctrl-C), and SIGTERM without these options, end the job.

@@ -101,6 +101,7 @@ pub const POINTS: &[&str] = &[
     "image",
     "replay",
     "replay-step",
+    "acted",
     "wave",
     "finalize-begin",
     "finalize",

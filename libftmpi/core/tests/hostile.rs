@@ -320,7 +320,7 @@ fn views_over_any_types_translate_or_refuse() {
             etype: types[draw.below(types.len())].clone(),
             filetype,
             representation: Representation::Native,
-            scale: None,
+            in_file: None,
         };
         if view.check().is_err() {
             continue;

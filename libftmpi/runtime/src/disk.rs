@@ -3,11 +3,14 @@
 //! Descriptors are ordinary ones: an image knows them by path and opens them again.
 
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
-use ftmpi_core::file::disk::{Disk, Handle, Open};
+use ftmpi_core::file::disk::{Disk, Handle, IDENTITIES, Open};
 use ftmpi_core::usermem::UserPtr;
+use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::Error;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// Open files of the program.
 #[derive(Default)]
@@ -34,7 +37,39 @@ fn refused(what: &str, path: &str, error: &Error) -> MpiError {
     class(error).because(format!("'{path}' cannot be {what}: {error}"))
 }
 
+/// A digest of device, number and time of birth of a file: numbers are used again, soon after a file is
+/// deleted. 0 if there is none.
+fn identity(directory: i32, path: &CStr, flags: i32) -> u64 {
+    // SAFETY: all-zero is valid, and the kernel fills it.
+    let mut about: libc::statx = unsafe { std::mem::zeroed() };
+    let (flags, wanted) = (flags | libc::AT_SYMLINK_NOFOLLOW, libc::STATX_INO | libc::STATX_BTIME);
+    // SAFETY: the path ends with a zero byte, and both live over the call.
+    let code = unsafe { libc::statx(directory, path.as_ptr(), flags, wanted, &raw mut about) };
+    if code != 0 {
+        return 0;
+    }
+    let device = u64::from(about.stx_dev_major) << 32 | u64::from(about.stx_dev_minor);
+    let birth = match about.stx_mask & libc::STATX_BTIME {
+        0 => 0,
+        _ => (about.stx_btime.tv_sec as u64) << 30 | u64::from(about.stx_btime.tv_nsec),
+    };
+    let mix = |h: u64, word: u64| (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+    let digest = [device, about.stx_ino, birth].into_iter().fold(1, mix);
+    (digest % IDENTITIES).max(2)
+}
+
 impl Posix {
+    fn insert(&mut self, path: &str, file: File) -> Handle {
+        let entry = Some((path.to_owned(), file));
+        let free = self.files.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.files.len());
+        match free {
+            Some(free) => self.files[free] = entry,
+            None => self.files.push(entry),
+        }
+        Handle(index as u32)
+    }
+
     fn get(&self, file: Handle) -> Result<&(String, File)> {
         match self.files.get(file.0 as usize) {
             Some(Some(open)) => Ok(open),
@@ -80,14 +115,38 @@ impl Disk for Posix {
         if file.metadata().is_ok_and(|about| about.is_dir()) {
             return Err(ErrorClass::BadFile.because(format!("'{path}' is a directory")));
         }
-        let entry = Some((path.to_owned(), file));
-        let free = self.files.iter().position(Option::is_none);
-        let index = free.unwrap_or(self.files.len());
-        match free {
-            Some(free) => self.files[free] = entry,
-            None => self.files.push(entry),
-        }
-        Ok(Handle(index as u32))
+        Ok(self.insert(path, file))
+    }
+
+    fn identity(&mut self, path: &str) -> u64 {
+        CString::new(path).map_or(0, |path| identity(libc::AT_FDCWD, &path, 0))
+    }
+
+    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)> {
+        // Its name is given through /proc.
+        std::fs::symlink_metadata("/proc/self/fd").ok()?;
+        let parent = Path::new(path).parent()?;
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let mut options = OpenOptions::new();
+        // The system wants such files to be open for writing, as this one is anyway.
+        options.read(how.read).write(true).mode(0o666).custom_flags(libc::O_TMPFILE);
+        let file = options.open(parent).ok()?;
+        let identity = identity(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH);
+        (identity != 0).then(|| (self.insert(path, file), identity))
+    }
+
+    fn name(&mut self, file: Handle, path: &str) -> Result<()> {
+        let (_, open) = self.get(file)?;
+        let refuse = |error: &Error| refused("opened", path, error);
+        let from = CString::new(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        let to = CString::new(path);
+        let (Ok(from), Ok(to)) = (from, to) else {
+            return Err(ErrorClass::BadFile.because("the name of the file has a zero byte"));
+        };
+        let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+        // SAFETY: both names end with a zero byte and live over the call.
+        let code = unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) };
+        if code == 0 { Ok(()) } else { Err(refuse(&Error::last_os_error())) }
     }
 
     fn close(&mut self, file: Handle) {
@@ -187,6 +246,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_without_a_name_gets_one_and_is_known_by_it() {
+        let path = std::env::temp_dir().join(format!("ftmpi-name-{}", std::process::id()));
+        let path = path.to_string_lossy().into_owned();
+        let mut disk = Posix::default();
+        let how = Open { read: true, write: true, create: true, exclusive: true };
+        let Some((first, known)) = disk.unnamed(&path, how) else { return };
+        let (second, other) = disk.unnamed(&path, how).unwrap();
+        assert_ne!(known, other);
+        assert_eq!(disk.identity(&path), 0);
+        disk.name(first, &path).unwrap();
+        assert_eq!(disk.identity(&path), known);
+        assert_eq!(disk.name(second, &path).unwrap_err().class, ErrorClass::FileExists);
+        disk.write(first, 0, UserPtr::own(&[1, 2, 3]), 3).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [1, 2, 3]);
+        disk.delete(&path).unwrap();
+        let again = disk.open(&path, how).unwrap();
+        assert_ne!(disk.identity(&path), known, "the number of a deleted file may be used again");
+        disk.close(again);
+        disk.delete(&path).unwrap();
+    }
+
+    #[test]
     fn a_file_is_written_read_cut_and_deleted() {
         let path = std::env::temp_dir().join(format!("ftmpi-disk-{}", std::process::id()));
         let path = path.to_string_lossy().into_owned();
@@ -208,7 +289,9 @@ mod tests {
         disk.sync(file).unwrap();
         disk.close(file);
         assert!(disk.size(file).is_err());
+        assert!(disk.identity(&path) >= 2);
         disk.delete(&path).unwrap();
+        assert_eq!(disk.identity(&path), 0);
         assert_eq!(disk.delete(&path).unwrap_err().class, ErrorClass::NoSuchFile);
     }
 }

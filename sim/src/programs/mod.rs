@@ -12,6 +12,7 @@ use ftmpi_wire::Rank;
 
 mod fixed;
 mod gossip;
+mod outside;
 mod server;
 
 type E = Engine<SimLink>;
@@ -47,11 +48,13 @@ pub enum Program {
     Relay,
     /// Everybody chooses, in many ways, and tells everybody what it chose.
     Gossip,
+    /// Everybody chooses, and does things to the world outside that no failure takes back.
+    Outside,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ring,
         Self::Exchange,
         Self::Wildcards,
@@ -63,6 +66,7 @@ impl Program {
         Self::Mixed,
         Self::Relay,
         Self::Gossip,
+        Self::Outside,
     ];
 
     /// Whether the digests are the same in every run.
@@ -85,6 +89,7 @@ impl Program {
             Self::Cancels => server::cancels(e, size),
             Self::Mixed => server::mixed(e, size),
             Self::Gossip => gossip::gossip(e, size),
+            Self::Outside => outside::outside(e, size),
         }
     }
 }

@@ -157,7 +157,7 @@ impl World {
         let odds = match name {
             "replay" | "image" => 10,
             "wave" => 40,
-            "rendezvous" => 80,
+            "rendezvous" | "acted" => 80,
             _ => 600,
         };
         let dies = self.below(odds) == 0;

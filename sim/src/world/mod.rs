@@ -20,6 +20,7 @@ mod channels;
 mod lives;
 mod memories;
 mod orphans;
+mod outside;
 mod servers;
 mod waves;
 
@@ -246,6 +247,7 @@ pub struct World {
     /// The ranks that return together; none, if each does on its own.
     clusters: Vec<waves::Cluster>,
     truths: Truths,
+    outside: outside::Outside,
     outcome: Outcome,
 }
 
@@ -288,6 +290,7 @@ impl World {
             crashes_left: setup.crashes,
             clusters: waves::clusters(&setup),
             truths: Truths::default(),
+            outside: outside::Outside::default(),
             outcome: Outcome {
                 digests: Vec::new(),
                 crashes: 0,

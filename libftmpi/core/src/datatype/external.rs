@@ -152,7 +152,7 @@ impl Builtin {
 impl Datatype {
     /// Shows `visit` the predefined types in the stream of `count` values, in order, each with how
     /// many there are in a row.
-    fn for_each_builtin(
+    pub(crate) fn for_each_builtin(
         &self,
         count: u64,
         visit: &mut impl FnMut(Builtin, u64) -> Result<()>,
@@ -230,6 +230,28 @@ impl Datatype {
                     basic.encode(value, place)?;
                     (from, to) = (rest, behind);
                 }
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// As much of the packed stream of `count` values as there is of it in `external32`: whole values only.
+    pub fn from_external_part(&self, count: u64, external: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(external.len());
+        let (mut from, mut ended) = (external, false);
+        self.for_each_builtin(count, &mut |builtin, n| {
+            let (basics, len) = builtin.basics();
+            for basic in (0..n).flat_map(|_| &basics[..len]) {
+                let Some((value, rest)) = from.split_at_checked(basic.there()).filter(|_| !ended)
+                else {
+                    ended = true;
+                    break;
+                };
+                let begin = out.len();
+                out.resize(begin + basic.here(), 0);
+                basic.decode(value, &mut out[begin..]);
+                from = rest;
             }
             Ok(())
         })?;

@@ -14,6 +14,7 @@ mod construct;
 mod contents;
 mod darray;
 mod external;
+mod in_file;
 mod layout;
 mod pack;
 mod table;
@@ -24,6 +25,7 @@ mod wire;
 pub use builtin::{Builtin, Class, Repr};
 pub use contents::{Combiner, Constructor, Contents};
 pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order};
+pub use in_file::Sizes;
 pub use pack::{TypedScratch, copy};
 pub use table::{MAX_NAME, TypeId, TypeTable};
 

@@ -21,6 +21,12 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// Number of the last image that was taken of this process, or that it began from; 0: none.
+    #[must_use]
+    pub fn newest_image(&self) -> u64 {
+        self.state.snapshots.back().map_or(0, |snapshot| snapshot.image.0)
+    }
+
     pub(super) fn is_repeating(&self) -> bool {
         self.state.protocol.repeating() || self.state.fetch.is_some()
     }

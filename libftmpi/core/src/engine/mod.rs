@@ -12,6 +12,7 @@
 //! | `arrive` | incoming: duplicates, matching, landing |
 //! | `express` | the shortest way in |
 //! | `schedules` | non-blocking collectives under way |
+//! | `effects` | what is done to the world outside: once, and after all that led to it is stable |
 //! | `services` | one-sided requests of others: when they are served |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
@@ -22,6 +23,7 @@
 #![allow(clippy::too_many_arguments)]
 
 mod arrive;
+mod effects;
 mod express;
 mod home;
 mod images;
@@ -37,6 +39,7 @@ mod slots;
 mod typed;
 mod waves;
 
+pub use effects::{Effect, INTENT};
 pub use express::Exact;
 pub use link::{Captured, Frame, Landing, Link, Push, Sink, Token};
 pub use outcome::Decision;
@@ -247,6 +250,9 @@ pub struct State {
     short_way: bool,
     waves: waves::Waves,
     services: services::Services,
+    unneeded: effects::Unneeded,
+    /// Times that this process began from an image.
+    restores: u64,
     home: home::Home,
 }
 
@@ -334,6 +340,8 @@ impl<L: Link> Engine<L> {
             short_way: true,
             waves: waves::Waves::new(hooks.channel_state),
             services: services::Services::default(),
+            unneeded: effects::Unneeded::default(),
+            restores: 0,
             home: home::Home::default(),
         };
         Self {

@@ -34,6 +34,7 @@ impl<L: Link> Engine<L> {
     pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
+        state.restores += 1;
         if state.waves.counted {
             state.return_to(image);
         }

@@ -7,6 +7,9 @@ use crate::usermem::UserPtr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handle(pub u32);
 
+/// Identities are below this.
+pub const IDENTITIES: u64 = 1 << 62;
+
 /// How to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -23,6 +26,14 @@ pub trait Disk {
     fn open(&mut self, path: &str, how: Open) -> Result<Handle>;
     /// Closes it.
     fn close(&mut self, file: Handle);
+    /// What tells the file that is at a path from every other one that is or was there; 0: there is none,
+    /// else at least 2 and below [`IDENTITIES`].
+    fn identity(&mut self, path: &str) -> u64;
+    /// A new file in the directory of a path that has no name yet, and its [identity](Disk::identity);
+    /// `None` where the file system has no such files.
+    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)>;
+    /// Gives it this name, which must be free.
+    fn name(&mut self, file: Handle, path: &str) -> Result<()>;
     /// Removes a path.
     fn delete(&mut self, path: &str) -> Result<()>;
     /// Reads at a place; fewer bytes than asked for only at the end of the file.

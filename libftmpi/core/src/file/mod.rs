@@ -17,7 +17,7 @@ use crate::bail;
 use crate::comm::Members;
 use crate::error::Result;
 use crate::info::Info;
-use crate::mpi::{CommId, ErrhandlerId, Status};
+use crate::mpi::{CommId, ErrhandlerId, Recorded, Status};
 use crate::slab::Slab;
 use crate::window::WinId;
 use disk::Handle;
@@ -89,6 +89,8 @@ pub struct Files {
     pub default_errhandler: Option<ErrhandlerId>,
     /// Representations that the program registered; they stay.
     pub representations: Vec<Rc<represent::Custom>>,
+    /// What was recorded of files lately.
+    pub(crate) recorded: Recorded,
 }
 
 impl Files {

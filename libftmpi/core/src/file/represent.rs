@@ -1,13 +1,12 @@
 //! Representations of data in files: `external32` (big-endian, sizes fixed by the standard: MPI-3.1, 13.5.2)
 //! and those that the program registers (13.5.3).
 //!
-//! Guarantees of `external32`: data whose values have the same size there as here are converted; types with values of
-//! another size (`MPI_LONG`, `MPI_WCHAR`…) and structures of different values are refused, never
-//! written wrongly. Of registered ones: values may have another size in the file than in memory, as long as
-//! a view consists of values of one predefined type; others are refused.
+//! Guarantees: the values of any datatype are converted one by one, in the order of its stream; values may
+//! have another size in the file than in memory (`MPI_LONG` has 4 bytes in `external32`). Where they lie in
+//! the file, `datatype::in_file` says. A value that does not fit the file's form is an error, never cut.
 
 use crate::bail;
-use crate::datatype::{Builtin, Class, Datatype, Repr, Signature, TypeId};
+use crate::datatype::{Builtin, Datatype, TypeId};
 use crate::error::Result;
 use crate::usermem::UserPtr;
 
@@ -47,38 +46,40 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// What one value of the types of a view has: bytes in memory and in the file.
-    pub fn sizes(&self, etype: &Datatype, filetype: &Datatype) -> Result<(u64, u64)> {
-        let (base, of_file) = match (etype.signature(), filetype.signature()) {
-            (Signature::Homogeneous(base), Signature::Homogeneous(other)) if base == other => {
-                (base, (self.size_of)(self, base))
-            }
-            _ => bail!(
-                UnsupportedDatarep,
-                "representation '{}' is there for views made of one predefined datatype",
-                self.name
-            ),
-        };
-        match of_file {
-            Ok(bytes @ 1..=0xffff) => Ok((Datatype::builtin(base).size(), bytes as u64)),
+    /// Bytes of a value of this predefined type in the file.
+    pub fn size(&self, builtin: Builtin) -> Result<u64> {
+        match (self.size_of)(self, builtin) {
+            Ok(bytes @ 1..=0xffff) => Ok(bytes as u64),
             Ok(bytes) => bail!(
                 Conversion,
                 "the extent of {} in representation '{}' is {bytes}",
-                base.name(),
+                builtin.name(),
                 self.name
             ),
             Err(code) => bail!(
                 Conversion,
                 "the extent function of representation '{}' answered {code} for {}",
                 self.name,
-                base.name()
+                builtin.name()
             ),
         }
     }
 
-    /// Converts all values of a buffer, in calls that an `int` can count.
-    pub fn convert_all(&self, function: usize, mut what: Conversion, file_size: u64) -> Result<()> {
+    /// Converts all values of a buffer, in calls that an `int` can count; `datatype` is that of the buffer.
+    pub fn convert_all(
+        &self,
+        function: usize,
+        mut what: Conversion,
+        datatype: &Datatype,
+    ) -> Result<()> {
         let mut left = what.count;
+        let file_size = match datatype.base() {
+            Some(builtin) => self.size(builtin)?,
+            None if left > i32::MAX as u64 => {
+                bail!(Conversion, "{left} values of several types are too many for one access")
+            }
+            None => 0,
+        };
         while left > 0 {
             what.count = left.min(i32::MAX as u64);
             let code = (self.convert)(self, function, what);
@@ -97,50 +98,23 @@ impl Custom {
     }
 }
 
-/// Bytes that are turned around together in the packed data of a type; 1: none.
-pub fn unit(datatype: &Datatype) -> Result<usize> {
-    let base = match datatype.signature() {
-        Signature::Empty => return Ok(1),
-        Signature::Homogeneous(base) => base,
-        Signature::Mixed => bail!(
-            UnsupportedDatarep,
-            "external32 is there for datatypes made of one predefined one, this one mixes several"
-        ),
-    };
-    let other = matches!(
-        base,
-        Builtin::Long | Builtin::UnsignedLong | Builtin::Wchar | Builtin::LongDouble
-    );
-    let repr = match base.class() {
-        Class::Integer(repr)
-        | Class::Floating(repr)
-        | Class::Complex(repr)
-        | Class::Character(repr)
-            if !other =>
-        {
-            repr
-        }
-        Class::Logical(size) => Repr::Uint(size),
-        Class::Byte | Class::Packed => return Ok(1),
-        _ => bail!(
-            UnsupportedDatarep,
-            "{} has another size in external32: use a type of fixed size",
-            base.name()
-        ),
-    };
-    match repr {
-        Repr::Int(size) | Repr::Uint(size) | Repr::Float(size) => Ok(usize::from(size)),
-        Repr::Extended | Repr::Quad => {
-            bail!(UnsupportedDatarep, "{} cannot be converted to external32", base.name())
-        }
-    }
-}
-
-/// Turns every value of packed data around.
-pub fn turn(data: &mut [u8], unit: usize) {
-    if unit > 1 {
-        data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-    }
+/// How many of the values of `count` elements are whole in `bytes` of the file, and their bytes in memory.
+pub fn whole_values(
+    datatype: &Datatype,
+    count: u64,
+    bytes: u64,
+    size_of: &mut dyn FnMut(Builtin) -> Result<u64>,
+) -> Result<(u64, u64)> {
+    let (mut left, mut values, mut memory) = (bytes, 0, 0);
+    datatype.for_each_builtin(count, &mut |builtin, n| {
+        let each = size_of(builtin)?;
+        let here = n.min(left / each);
+        values += here;
+        memory += here * Datatype::builtin(builtin).size();
+        left = if here < n { 0 } else { left - here * each };
+        Ok(())
+    })?;
+    Ok((values, memory))
 }
 
 #[cfg(test)]
@@ -148,16 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_turn_around_and_back() {
-        let vector = Datatype::vector(3, 1, 2, Datatype::builtin(Builtin::Int)).unwrap();
-        assert_eq!(unit(&vector).unwrap(), 4);
-        let mut data = [1, 2, 3, 4, 5, 6, 7, 8];
-        turn(&mut data, 4);
-        assert_eq!(data, [4, 3, 2, 1, 8, 7, 6, 5]);
-        assert_eq!(unit(Datatype::builtin(Builtin::DoubleComplex)).unwrap(), 8);
-        assert_eq!(unit(Datatype::builtin(Builtin::Char)).unwrap(), 1);
-        for refused in [Builtin::Long, Builtin::LongDouble, Builtin::DoubleInt] {
-            assert!(unit(Datatype::builtin(refused)).is_err());
-        }
+    fn what_the_end_of_a_file_leaves_whole() {
+        let types = [Builtin::Int, Builtin::Double].map(|b| Datatype::builtin(b).clone());
+        let both = Datatype::structure(&[2, 1], &[0, 8], &types).unwrap();
+        let mut size_of = |builtin: Builtin| Ok(if builtin == Builtin::Int { 6 } else { 8 });
+        let mut whole = |bytes| whole_values(&both, 3, bytes, &mut size_of).unwrap();
+        assert_eq!(whole(60), (9, 48));
+        assert_eq!(whole(19), (2, 8));
+        assert_eq!(whole(26), (4, 20));
+        assert_eq!(whole(5), (0, 0));
     }
 }

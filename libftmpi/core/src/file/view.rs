@@ -38,6 +38,16 @@ impl Representation {
         }
     }
 
+    /// Bytes of a value of this predefined type in the file.
+    pub fn size_of(&self, builtin: Builtin) -> Result<u64> {
+        let datatype = Datatype::builtin(builtin);
+        match self {
+            Self::Native | Self::Internal => Ok(datatype.size()),
+            Self::External32 => datatype.external_size(1),
+            Self::Custom(custom) => custom.size(builtin),
+        }
+    }
+
     /// The predefined representation of this name.
     #[must_use]
     pub fn predefined(name: &str) -> Option<Self> {
@@ -57,8 +67,8 @@ pub struct View {
     pub filetype: Datatype,
     /// How data are represented.
     pub representation: Representation,
-    /// Bytes of each value in memory and in the file, where these differ.
-    pub scale: Option<(u64, u64)>,
+    /// Etype and filetype as they are in the file, where values have another size there than in memory.
+    pub in_file: Option<(Datatype, Datatype)>,
 }
 
 impl Default for View {
@@ -69,7 +79,7 @@ impl Default for View {
             etype: byte.clone(),
             filetype: byte.clone(),
             representation: Representation::Native,
-            scale: None,
+            in_file: None,
         }
     }
 }
@@ -98,13 +108,14 @@ impl View {
         if self.disp < 0 {
             bail!(Arg, "the displacement of a view is {}, must not be negative", self.disp);
         }
-        if self.etype.size() == 0 || self.filetype.size() == 0 {
+        let (etype, filetype) = (self.etype_in_file(), self.filetype_in_file());
+        if etype.size() == 0 || filetype.size() == 0 {
             bail!(Arg, "the etype or the filetype of a view has no data");
         }
-        if !self.filetype.size().is_multiple_of(self.etype.size()) {
+        if !filetype.size().is_multiple_of(etype.size()) {
             bail!(Arg, "the filetype of a view is not made of whole etypes");
         }
-        if self.filetype.true_lb() < 0 || self.filetype.extent() < 0 {
+        if filetype.true_lb() < 0 || filetype.extent() < 0 {
             bail!(Arg, "the filetype of a view has negative displacements");
         }
         struct Ascending(i64, bool);
@@ -115,92 +126,59 @@ impl View {
             }
         }
         let mut order = Ascending(0, true);
-        self.filetype.for_each_run(1, 0, u64::MAX, &mut order);
+        filetype.for_each_run(1, 0, u64::MAX, &mut order);
         if !order.1 {
             bail!(Arg, "the displacements of a filetype must not decrease");
-        }
-        if let Some((memory, _)) = self.scale {
-            struct Whole(i64, bool);
-            impl RunVisitor for Whole {
-                fn run(&mut self, disp: i64, len: usize) {
-                    self.1 &= disp % self.0 == 0 && len as i64 % self.0 == 0;
-                }
-            }
-            let mut whole = Whole(memory as i64, self.filetype.extent() % memory as i64 == 0);
-            self.filetype.for_each_run(1, 0, u64::MAX, &mut whole);
-            if !whole.1 {
-                bail!(
-                    UnsupportedDatarep,
-                    "the filetype is not portable: its values are not whole ones apart, and have \
-                     another size in the file"
-                );
-            }
         }
         Ok(())
     }
 
-    /// Bytes in the file of so many bytes of whole values in memory.
+    /// The etype as it is in the file.
     #[must_use]
-    pub fn in_file(&self, bytes: u64) -> u64 {
-        self.scale.map_or(bytes, |(memory, file)| bytes / memory * file)
+    pub fn etype_in_file(&self) -> &Datatype {
+        self.in_file.as_ref().map_or(&self.etype, |(etype, _)| etype)
     }
 
-    /// Bytes in memory of the whole values in so many bytes of the file.
+    /// The filetype as it is in the file.
     #[must_use]
-    pub fn in_memory(&self, bytes: u64) -> u64 {
-        self.scale.map_or(bytes, |(memory, file)| bytes / file * memory)
+    pub fn filetype_in_file(&self) -> &Datatype {
+        self.in_file.as_ref().map_or(&self.filetype, |(_, filetype)| filetype)
     }
 
-    /// What is `extent` apart in memory, is so much apart in the file.
-    #[must_use]
-    pub fn extent_in_file(&self, extent: i64) -> i64 {
-        match self.scale {
-            Some((memory, file)) => extent / memory as i64 * file as i64,
-            None => extent,
-        }
+    /// What the types are in the file, by the representation; to be called when they are set.
+    pub fn represent(&mut self) -> Result<()> {
+        let sizes = &mut |builtin| self.representation.size_of(builtin);
+        let etype = self.etype.in_file(sizes)?;
+        let filetype = self.filetype.in_file(sizes)?;
+        let same = etype.is_same(&self.etype) && filetype.is_same(&self.filetype);
+        self.in_file = if same { None } else { Some((etype, filetype)) };
+        Ok(())
     }
 
     /// Bytes that can be seen before position `etypes`.
     pub fn bytes_before(&self, etypes: i64) -> Result<u64> {
-        match u64::try_from(etypes).ok().and_then(|n| self.etype.total_size(n)) {
+        let etype = self.etype_in_file();
+        match u64::try_from(etypes).ok().and_then(|n| etype.total_size(n)) {
             Some(bytes) => Ok(bytes),
             None => bail!(Arg, "offset {etypes} is negative or too large"),
         }
     }
 
-    /// The runs of the file that are `len` bytes of what can be seen, from byte `from` of that on; both
-    /// count as in memory.
+    /// The runs of the file that are `len` bytes of what can be seen, from byte `from` of that on.
     pub fn runs(&self, from: u64, len: u64) -> Result<Vec<Run>> {
-        let mut runs = self.runs_of_memory(from, len)?;
-        if let Some((memory, file)) = self.scale {
-            let disp = self.disp as u64;
-            for run in &mut runs {
-                // Both are whole values apart: the view was checked, positions are whole values, too.
-                let scaled = ((run.0 - disp) / memory)
-                    .checked_mul(file)
-                    .and_then(|at| at.checked_add(disp).filter(|&at| i64::try_from(at).is_ok()));
-                let Some(at) = scaled else {
-                    bail!(Arg, "the access leads beyond the largest file");
-                };
-                *run = (at, (run.1 as u64 / memory * file) as usize);
-            }
-        }
-        Ok(runs)
-    }
-
-    fn runs_of_memory(&self, from: u64, len: u64) -> Result<Vec<Run>> {
+        let filetype = self.filetype_in_file();
         if len == 0 {
             return Ok(Vec::new());
         }
-        let each = self.filetype.size();
+        let each = filetype.size();
         let fits = || -> Option<(i64, u64)> {
             let first = from / each;
             let to = from.checked_add(len)?;
-            let extent = i128::from(self.filetype.extent());
+            let extent = i128::from(filetype.extent());
             let base = i128::from(self.disp) + extent * i128::from(first);
             let last = i128::from(self.disp)
                 + extent * i128::from(to / each + 1)
-                + i128::from(self.filetype.true_ub());
+                + i128::from(filetype.true_ub());
             i64::try_from(last).ok()?;
             Some((i64::try_from(base).ok()?, first))
         };
@@ -210,14 +188,14 @@ impl View {
         let mut collect = Collect { base, runs: Vec::new() };
         let skip = from - first * each;
         let count = (skip + len).div_ceil(each);
-        self.filetype.for_each_run(count, skip, skip + len, &mut collect);
+        filetype.for_each_run(count, skip, skip + len, &mut collect);
         Ok(collect.runs)
     }
 
     /// Where position `etypes` is in the file.
     pub fn byte_offset(&self, etypes: i64) -> Result<i64> {
         let from = self.bytes_before(etypes)?;
-        let run = self.runs(from, self.scale.map_or(1, |(memory, _)| memory))?;
+        let run = self.runs(from, 1)?;
         Ok(run.first().map_or(0, |run| run.0 as i64))
     }
 
@@ -225,14 +203,14 @@ impl View {
     #[must_use]
     pub fn seen_before(&self, size: u64) -> u64 {
         let Some(inside) = size.checked_sub(self.disp as u64) else { return 0 };
-        let inside = self.in_memory(inside);
+        let filetype = self.filetype_in_file();
         if inside == 0 {
             return 0;
         }
-        let each = self.filetype.size();
-        let extent = self.filetype.extent().max(1) as u64;
+        let each = filetype.size();
+        let extent = filetype.extent().max(1) as u64;
         // Whole filetypes that certainly end before; the rest is looked at one by one.
-        let reach = self.filetype.true_ub().max(0) as u64;
+        let reach = filetype.true_ub().max(0) as u64;
         let whole = inside.saturating_sub(reach) / extent;
         struct Before(u64, u64);
         impl RunVisitor for Before {
@@ -244,7 +222,7 @@ impl View {
         let rest = inside - whole * extent;
         let count = rest / extent + 1;
         let mut before = Before(rest, 0);
-        self.filetype.for_each_run(count, 0, u64::MAX, &mut before);
+        filetype.for_each_run(count, 0, u64::MAX, &mut before);
         whole * each + before.1
     }
 }
@@ -261,7 +239,7 @@ mod tests {
             etype: int.clone(),
             filetype,
             representation: Representation::Native,
-            scale: None,
+            in_file: None,
         }
     }
 
@@ -289,17 +267,21 @@ mod tests {
 
     #[test]
     fn values_of_another_size_in_the_file_lie_apart_accordingly() {
-        let view = View { scale: Some((4, 6)), ..every_third(8) };
+        let long = Datatype::builtin(Builtin::Long);
+        let filetype = Datatype::resized(0, 12, long).unwrap();
+        let representation = Representation::External32;
+        let mut view =
+            View { disp: 8, etype: long.clone(), filetype, representation, in_file: None };
+        view.represent().unwrap();
         view.check().unwrap();
-        assert_eq!(view.runs(0, 8).unwrap(), [(8, 6), (26, 6)]);
-        assert_eq!(view.byte_offset(3).unwrap(), 8 + 54);
-        assert_eq!((view.in_file(8), view.in_memory(17), view.extent_in_file(12)), (12, 8, 18));
-        for size in 0..200u64 {
-            let whole = (0..20).filter(|i| 8 + 18 * i + 6 <= size).count() as u64;
-            assert_eq!(view.seen_before(size), 4 * whole, "{size}");
-        }
-        let bytes = Datatype::resized(0, 6, Datatype::builtin(Builtin::Int)).unwrap();
-        assert!(View { filetype: bytes, ..view }.check().is_err());
+        assert_eq!(view.runs(0, 8).unwrap(), [(8, 4), (20, 4)]);
+        assert_eq!(view.byte_offset(3).unwrap(), 8 + 36);
+        assert_eq!(view.bytes_before(3).unwrap(), 12);
+        view.representation = Representation::Native;
+        view.represent().unwrap();
+        assert!(view.in_file.is_none());
+        assert_eq!(view.byte_offset(3).unwrap(), 8 + 36);
+        assert_eq!(view.bytes_before(3).unwrap(), 24);
     }
 
     #[test]

@@ -4,17 +4,19 @@
 //! begin of a split collective does all of it. Blocking and split collective ones may be done by all
 //! together (`file_together`); non-blocking ones are not, since they must not wait for others.
 //!
-//! Guarantees: a replay does not write again (others may have written there since), and what it reads
-//! is compared with what its first life read: if the file has changed, it ends with a clear error
-//! instead of computing with other data.
+//! Guarantees: a replay does not write again (others may have written there since), and what it reads is what
+//! its first life read: the first bytes after an image are recorded themselves, as far as `file_effects` allows;
+//! of the others a digest is, and if the file has changed, the replay ends with a clear error instead of
+//! computing with other data.
 
+use super::file_effects::Read;
 use super::{Mpi, Request, Status};
 use crate::bail;
-use crate::datatype::TypeId;
+use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::file::disk::{Disk, Handle};
-use crate::file::represent;
+use crate::file::represent::{self, Custom};
 use crate::file::view::{Representation, Run};
 use crate::file::{FileId, Split};
 use crate::request::{Active, Slot};
@@ -117,6 +119,61 @@ pub(super) struct Staged {
     pub at: UserPtr,
     packed: Option<Vec<u8>>,
     representation: Representation,
+    course: Course,
+}
+
+/// How values become what is in the file, or come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// They are the same.
+    Plain,
+    /// By the rules of `external32`.
+    External,
+    /// By this function of the program.
+    Calls(usize),
+}
+
+impl Course {
+    fn of(representation: &Representation, datatype: &Datatype, write: bool) -> Result<Self> {
+        Ok(match representation {
+            Representation::Native | Representation::Internal => Self::Plain,
+            Representation::External32 => match datatype.base() {
+                // Nothing to turn around.
+                Some(base) if Datatype::builtin(base).size() == 1 => Self::Plain,
+                _ => Self::External,
+            },
+            Representation::Custom(custom) => {
+                match if write { custom.write } else { custom.read } {
+                    Some(function) => Self::Calls(function),
+                    None if datatype.is_same_in_file(&mut |builtin| custom.size(builtin))? => {
+                        Self::Plain
+                    }
+                    None => bail!(
+                        Conversion,
+                        "representation '{}' has values of another size than memory, and no function that \
+                     converts them",
+                        custom.name
+                    ),
+                }
+            }
+        })
+    }
+}
+
+/// Calls the program's function for all values of which `bytes` are in the file.
+fn convert(
+    custom: &Custom,
+    function: usize,
+    datatype: &Datatype,
+    buffer: FileBuffer,
+    file: UserPtr,
+    bytes: u64,
+) -> Result<()> {
+    let sizes = &mut |builtin| custom.size(builtin);
+    let (count, _) = represent::whole_values(datatype, buffer.count as u64, bytes, sizes)?;
+    let FileBuffer { at: user, datatype: number, .. } = buffer;
+    let what = represent::Conversion { user, datatype: number, count, file, position: 0 };
+    custom.convert_all(function, what, datatype)
 }
 
 impl<L: Link> Mpi<L> {
@@ -219,66 +276,49 @@ impl<L: Link> Mpi<L> {
 
     /// Finds the places in the file, and makes the data ready.
     fn stage(&mut self, id: FileId, access: Access) -> Result<Staged> {
-        let view = &self.file(id)?.view;
-        let runs = view.runs(view.bytes_before(access.position)?, access.bytes)?;
-        let representation = view.representation.clone();
-        let (in_file, scaled) = (view.in_file(access.bytes), view.scale);
         let Access { write, buffer, .. } = access;
-        let datatype = self.types.committed(buffer.datatype)?.clone();
-        let count = buffer.count as u64;
-        let (mut turned, mut function) = (1, None);
-        match &representation {
-            Representation::Native | Representation::Internal => {}
-            Representation::External32 => turned = represent::unit(&datatype)?,
-            Representation::Custom(custom) => {
-                function = if write { custom.write } else { custom.read };
-                let resized = scaled.is_some_and(|(memory, file)| memory != file);
-                if function.is_none() && resized {
-                    bail!(
-                        Conversion,
-                        "representation '{}' has values of another size than memory, and no function \
-                         that converts them",
-                        custom.name
-                    );
-                }
+        let (datatype, count) =
+            (self.types.committed(buffer.datatype)?.clone(), buffer.count as u64);
+        let view = &self.file(id)?.view;
+        let representation = view.representation.clone();
+        let in_file = access.bytes / view.etype.size() * view.etype_in_file().size();
+        let runs = view.runs(view.bytes_before(access.position)?, in_file)?;
+        let course = Course::of(&representation, &datatype, write)?;
+        if course != Course::Plain || view.in_file.is_some() {
+            let each = datatype.size_in_file(&mut |builtin| representation.size_of(builtin))?;
+            if each.checked_mul(count) != Some(in_file) {
+                bail!(
+                    Type,
+                    "the values of the buffer have {each} bytes per element in representation '{}', \
+                     and are not those of the etype",
+                    representation.name()
+                );
             }
         }
-        let plain = turned == 1 && function.is_none();
         let mut packed = None;
-        let at = match datatype.block(count).filter(|_| plain) {
+        let block = datatype.block(count).filter(|_| course == Course::Plain);
+        let at = match block {
             Some((disp, _)) => buffer.at.offset(disp),
             None => {
-                let mut data =
-                    vec![0; if write && function.is_none() { 0 } else { in_file as usize }];
-                if let (true, Some(function), Representation::Custom(custom)) =
-                    (write, function, &representation)
+                let mut data = match (write, course) {
+                    (true, Course::Plain) => datatype.packed(buffer.at, count),
+                    (true, Course::External) => {
+                        datatype.to_external(count, &datatype.packed(buffer.at, count))?
+                    }
+                    _ => vec![0; in_file as usize],
+                };
+                if let (true, Course::Calls(function), Representation::Custom(custom)) =
+                    (write, course, &representation)
                 {
-                    let what =
-                        self.conversion(id, access, UserPtr::own_mut(&mut data), access.bytes)?;
-                    custom.convert_all(function, what, scaled.map_or(1, |(_, file)| file))?;
-                } else if write {
-                    data = datatype.packed(buffer.at, count);
-                    represent::turn(&mut data, turned);
+                    let file = UserPtr::own_mut(&mut data);
+                    convert(custom, function, &datatype, buffer, file, in_file)?;
                 }
                 let at = UserPtr::own_mut(&mut data);
                 packed = Some(data);
                 at
             }
         };
-        Ok(Staged { access, runs, at, packed, representation })
-    }
-
-    /// What a conversion function is told for so many bytes of memory.
-    fn conversion(
-        &self,
-        id: FileId,
-        access: Access,
-        file: UserPtr,
-        bytes: u64,
-    ) -> Result<represent::Conversion> {
-        let memory = self.file(id)?.view.scale.map_or(1, |(memory, _)| memory);
-        let FileBuffer { at: user, datatype, .. } = access.buffer;
-        Ok(represent::Conversion { user, datatype, count: bytes / memory, file, position: 0 })
+        Ok(Staged { access, runs, at, packed, representation, course })
     }
 
     /// Reads or writes, this process alone; returns the bytes of the file.
@@ -293,7 +333,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn write_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
-        self.once(|disk| {
+        self.done(|disk| {
             let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
             alone(disk, file, runs, atomic, false, |disk| write_runs(disk, file, runs, at))
         })
@@ -301,29 +341,33 @@ impl<L: Link> Mpi<L> {
 
     /// Brings what was read to the program, moves the pointer; `done` are bytes of the file.
     fn land(&mut self, id: FileId, staged: Staged, done: u64) -> Result<Status> {
-        let Staged { access, packed, representation, .. } = staged;
-        let Access { buffer, position, .. } = access;
-        let view = &self.file(id)?.view;
-        let (bytes, unit, scaled) = (view.in_memory(done), view.etype.size(), view.scale);
-        if let (Some(mut data), false) = (packed, access.write) {
+        let Staged { access, packed, representation, course, .. } = staged;
+        let Access { buffer, position, write, .. } = access;
+        let (datatype, count) =
+            (self.types.committed(buffer.datatype)?.clone(), buffer.count as u64);
+        let mut bytes = done;
+        if course != Course::Plain {
+            let sizes = &mut |builtin| representation.size_of(builtin);
+            bytes = represent::whole_values(&datatype, count, done, sizes)?.1;
+        }
+        if let (Some(mut data), false) = (packed, write) {
             data.truncate(done as usize);
-            match &representation {
-                Representation::Custom(custom) if custom.read.is_some() => {
-                    let what = self.conversion(id, access, UserPtr::own_mut(&mut data), bytes)?;
-                    if let Some(function) = custom.read {
-                        custom.convert_all(function, what, scaled.map_or(1, |(_, file)| file))?;
-                    }
+            match (course, &representation) {
+                (Course::Calls(function), Representation::Custom(custom)) => {
+                    let file = UserPtr::own_mut(&mut data);
+                    convert(custom, function, &datatype, buffer, file, done)?;
                 }
-                representation => {
-                    let datatype = self.types.committed(buffer.datatype)?.clone();
-                    if let Representation::External32 = representation {
-                        represent::turn(&mut data, represent::unit(&datatype)?);
-                    }
-                    datatype.unpack(buffer.at, buffer.count as u64, 0, &data);
+                (Course::External, _) => {
+                    let data = datatype.from_external_part(count, &data)?;
+                    datatype.unpack(buffer.at, count, 0, &data);
+                }
+                _ => {
+                    datatype.unpack(buffer.at, count, 0, &data);
                 }
             }
         }
         if access.moves {
+            let unit = self.file(id)?.view.etype.size();
             self.file_mut(id)?.position = position + (bytes / unit) as i64;
         }
         Ok(Status { bytes, ..Status::EMPTY })
@@ -333,18 +377,16 @@ impl<L: Link> Mpi<L> {
     pub(super) fn read_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
-        let mut here = None;
-        let done = self.once(|disk| {
+        let read = self.read_recorded(at, |disk| {
             let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
-            let done =
-                alone(disk, file, runs, atomic, true, |disk| read_runs(disk, file, runs, at))?;
-            here = Some(done);
-            Ok(done)
+            alone(disk, file, runs, atomic, true, |disk| read_runs(disk, file, runs, at))
         })?;
-        if !self.engine.replays() {
+        let Read { done, here, whole } = read;
+        if !self.engine.replays() || whole || done == 0 {
             return Ok(done);
         }
-        if here.is_none() {
+        let mut came = Some(done);
+        if !here {
             let mut left = done;
             let mut again = runs.to_vec();
             again.retain_mut(|run| {
@@ -353,10 +395,10 @@ impl<L: Link> Mpi<L> {
                 run.1 > 0
             });
             let disk = self.disk()?;
-            here = handle.and_then(|file| read_runs(disk, file, &again, at).ok());
+            came = handle.and_then(|file| read_runs(disk, file, &again, at).ok());
         }
         let mut data = Vec::new();
-        at.append_to(here.unwrap_or(0) as usize, &mut data);
+        at.append_to(came.unwrap_or(0) as usize, &mut data);
         let seen = digest(&data);
         let same = match self.engine.decide() {
             Decision::Positive(then) => then == seen,
@@ -366,7 +408,7 @@ impl<L: Link> Mpi<L> {
             }
             Decision::Negative => false,
         };
-        if !same || here != Some(done) {
+        if !same || came != Some(done) {
             let path = self.file(id)?.path.clone();
             let me = self.engine.me();
             self.engine.link.give_up(format!(

@@ -1,13 +1,13 @@
 //! Files: opening, closing, views, pointers, and what hangs on them (MPI-3.1, 13.2 to 13.4).
 //!
-//! Guarantees: whatever the file system answers is an outcome: a replayed rank is told the same again,
-//! and does not do again what changed the file, because others may have changed it since. Data that a
-//! replay reads are compared with what the first life read (`file_access`).
+//! What is asked of the file system goes through `file_effects`, so that it happens once in all lives of a
+//! rank. Data that a replay reads are compared with what the first life read (`file_access`).
 
+use super::file_effects::FAILED;
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::bail;
 use crate::datatype::TypeId;
-use crate::engine::{Decision, Link};
+use crate::engine::Link;
 use crate::error::{ErrorClass, Result};
 use crate::file::disk::{Disk, Open};
 use crate::file::represent::{Custom, NAME_MAX};
@@ -16,9 +16,6 @@ use crate::file::{File, FileId, Mode};
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
 use std::rc::Rc;
-
-/// Set in a recorded outcome that is the class of an error.
-const FAILED: u64 = 1 << 63;
 
 /// From where `MPI_File_seek` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,38 +37,6 @@ impl<L: Link> Mpi<L> {
         self.files.get_mut(id)
     }
 
-    pub(super) fn disk(&mut self) -> Result<&mut dyn Disk> {
-        match self.engine.link.disk() {
-            Some(disk) => Ok(disk),
-            None => bail!(UnsupportedOperation, "there is no file system here"),
-        }
-    }
-
-    /// Does something to the file system, once in all lives of this rank; its answer is a number.
-    pub(super) fn once(&mut self, what: impl FnOnce(&mut dyn Disk) -> Result<u64>) -> Result<u64> {
-        match self.engine.decide() {
-            Decision::Positive(answer) if answer & FAILED == 0 => Ok(answer),
-            Decision::Positive(answer) => {
-                let class = ErrorClass::from_number((answer & 0xffff) as i32);
-                let class = class.unwrap_or(ErrorClass::Io);
-                Err(class.because("the file system refused it (before this process was restarted)"))
-            }
-            Decision::Negative => self.engine.link.give_up(
-                "a replay came to a file where its first life tested something: the program depends \
-                 on what MPI does not see"
-                    .into(),
-            ),
-            Decision::Live => {
-                let answer = self.disk().and_then(what);
-                self.engine.answered(match &answer {
-                    Ok(number) => *number & !FAILED,
-                    Err(error) => FAILED | error.class.number() as u64,
-                });
-                answer
-            }
-        }
-    }
-
     /// One rank's result, at all members; the error of that rank if there was one.
     pub(super) fn result_of_first(&mut self, comm: CommId, own: Result<u64>) -> Result<u64> {
         let mut word = match &own {
@@ -90,21 +55,6 @@ impl<L: Link> Mpi<L> {
             }
             Ok(_) => Ok(told),
         }
-    }
-
-    fn opened(&mut self, path: &str, how: Open) -> Result<Option<crate::file::disk::Handle>> {
-        let mut handle = None;
-        self.once(|disk| {
-            handle = Some(disk.open(path, how)?);
-            Ok(0)
-        })?;
-        if handle.is_none() {
-            // A replay: what was created is there, unless it has been deleted since; then nothing but
-            // reading will miss it.
-            let plain = Open { create: false, exclusive: false, ..how };
-            handle = self.disk()?.open(path, plain).ok();
-        }
-        Ok(handle)
     }
 
     /// `MPI_File_open`
@@ -216,7 +166,7 @@ impl<L: Link> Mpi<L> {
         if file.mode.delete_on_close {
             self.collective(comm, Collective::Barrier)?;
             if file.members.me == 0 {
-                answer = self.once(|disk| disk.delete(&file.path).map(|()| 0)).map(|_| ());
+                answer = self.deleted(&file.path);
             }
             self.collective(comm, Collective::Barrier)?;
         }
@@ -226,21 +176,21 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_delete`
     pub fn file_delete(&mut self, path: &str) -> Result<()> {
-        self.once(|disk| disk.delete(path).map(|()| 0)).map(|_| ())
+        self.deleted(path)
     }
 
     /// Something that the first process does for all.
     fn by_first(
         &mut self,
         id: FileId,
-        what: impl FnOnce(&mut dyn Disk, crate::file::disk::Handle) -> Result<u64>,
+        mut what: impl FnMut(&mut dyn Disk, crate::file::disk::Handle) -> Result<u64>,
     ) -> Result<u64> {
         let file = self.file(id)?;
         let (comm, first, handle) = (file.comm, file.members.me == 0, file.handle);
         self.collective(comm, Collective::Barrier)?;
         let mut own = Ok(0);
         if first {
-            own = self.once(|disk| match handle {
+            own = self.done(|disk| match handle {
                 Some(handle) => what(disk, handle),
                 None => bail!(NoSuchFile, "the file has been deleted"),
             });
@@ -279,7 +229,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_File_get_size`
     pub fn file_get_size(&mut self, id: FileId) -> Result<u64> {
         let handle = self.file(id)?.handle;
-        self.once(|disk| match handle {
+        self.seen(|disk| match handle {
             Some(handle) => disk.size(handle),
             None => bail!(NoSuchFile, "the file has been deleted"),
         })
@@ -319,11 +269,8 @@ impl<L: Link> Mpi<L> {
         let etype = self.types.committed(etype)?.clone();
         let filetype = self.types.committed(filetype)?.clone();
         let representation = self.representation(representation)?;
-        let mut scale = None;
-        if let Representation::Custom(custom) = &representation {
-            scale = Some(custom.sizes(&etype, &filetype)?);
-        }
-        let view = View { disp, etype, filetype, representation, scale };
+        let mut view = View { disp, etype, filetype, representation, in_file: None };
+        view.represent()?;
         view.check()?;
         if let Some(info) = info {
             self.file_set_info(id, info)?;
@@ -377,7 +324,7 @@ impl<L: Link> Mpi<L> {
     fn end_of_view(&mut self, id: FileId) -> Result<i64> {
         let size = self.file_get_size(id)?;
         let view = &self.file(id)?.view;
-        Ok((view.seen_before(size).div_ceil(view.etype.size())) as i64)
+        Ok((view.seen_before(size).div_ceil(view.etype_in_file().size())) as i64)
     }
 
     fn sought(&mut self, id: FileId, offset: i64, whence: Whence, current: i64) -> Result<i64> {
@@ -472,8 +419,9 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_get_type_extent`
     pub fn file_get_type_extent(&self, id: FileId, datatype: TypeId) -> Result<i64> {
-        let extent = self.types.get(datatype)?.extent();
-        Ok(self.file(id)?.view.extent_in_file(extent))
+        let representation = &self.file(id)?.view.representation;
+        let sizes = &mut |builtin| representation.size_of(builtin);
+        Ok(self.types.get(datatype)?.in_file(sizes)?.extent())
     }
 
     /// `MPI_File_set_info`: hints are kept beside those given before; `file::together` says which are

@@ -1,0 +1,163 @@
+//! What a rank does to the world outside of MPI, which no image holds and no replay takes back: its files.
+//!
+//! Guarantees, under protocols that repeat a rank's course:
+//!
+//! * *Nothing happens outside that a failure could make unhappened* (the output commit problem: Strom and
+//!   Yemini 1985; Elnozahy et al., "A survey of rollback-recovery protocols", 2002, section 2.3). Before an
+//!   effect the rank waits until every event that led to it is stable ([`Engine::commit`]); else a later
+//!   life could take another course, and what this one did would stay.
+//! * *What was done and recorded is not done again*: the answer is an outcome, and a replay is told it.
+//! * *What was done and not yet recorded can be told from what was not done.* The answer of an effect becomes
+//!   stable after the effect, so a life that dies between the two has done something that its log does not
+//!   tell. For effects that may be repeated (writing the same bytes to the same place, setting a size) that
+//!   does no harm: nobody was told of the first time. For the others (deleting, creating what must not exist)
+//!   an *intent* is made stable first: an answer with the bit [`INTENT`] and a mark by which the outside can
+//!   be judged later. A life whose log ends with an intent judges by the mark whether the effect took place.
+//!
+//! Answers of effects that may be repeated need not be stable before the next effect: if they are lost, both
+//! are repeated in the same order (`Unneeded`). So a run of writes costs no round trip to the logger each.
+//!
+//! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable: events
+//! live on in those who were told, and nothing here waits. A rank that dies between an effect and its next
+//! message repeats the effect without an intent then.
+
+use super::outcome::Decision;
+use super::{Engine, Link};
+use ftmpi_wire::EventNo;
+
+/// Set in a recorded answer that is an intent; below it is the mark.
+pub const INTENT: u64 = 1 << 62;
+
+/// Answer of protocols whose last event has no place in the log yet.
+const UNNAMED: EventNo = EventNo(u64::MAX);
+
+/// A run of last events that may be lost with what they tell of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Unneeded {
+    /// The last event that must be stable.
+    before: EventNo,
+    /// The last of the run; if the rank has made later ones, the run counts no more.
+    last: EventNo,
+}
+
+/// Something that must not be done twice.
+pub trait Effect<L: Link> {
+    /// A mark of what is there before: judged by later lives. Below [`INTENT`].
+    fn look(&mut self, link: &mut L) -> u64;
+    /// Does it.
+    fn act(&mut self, link: &mut L) -> u64;
+    /// Judges after a life that may have done it: the answer if it was, `None` if it is to be done.
+    fn judge(&mut self, link: &mut L, mark: u64) -> Option<u64>;
+}
+
+impl<L: Link> Engine<L> {
+    /// Waits until all that led here is stable. A wait: an image may be taken meanwhile, and afterwards
+    /// the caller decides anew ([`Engine::decide`]).
+    pub fn commit(&mut self) {
+        while self.state.hooks.outcomes && !self.is_committed() {
+            self.block();
+        }
+    }
+
+    fn is_committed(&mut self) -> bool {
+        if self.state.fetch.is_some() {
+            return false;
+        }
+        self.state.note_no_service();
+        self.state.protocol.settle();
+        self.work();
+        self.state.protocol.stable() >= self.needed()
+    }
+
+    /// The last event that must be stable before something is done outside.
+    fn needed(&self) -> EventNo {
+        let last = self.state.protocol.last_event();
+        if last == self.state.unneeded.last { self.state.unneeded.before } else { last }
+    }
+
+    /// [`Engine::answered`], for an effect that may be repeated.
+    pub fn answered_repeatable(&mut self, value: u64) {
+        if !self.state.hooks.outcomes {
+            return;
+        }
+        let before = self.needed();
+        self.answered(value);
+        if self.state.protocol.last_event() == UNNAMED {
+            self.state.protocol.settle();
+            self.work();
+        }
+        let last = self.state.protocol.last_event();
+        // Where it depends on others as well, the next effect waits for it.
+        if last != UNNAMED {
+            self.state.unneeded = Unneeded { before, last };
+        }
+    }
+
+    /// Times that this process began from an image: tells what was done in this life from what an earlier
+    /// one may have done, to a program that does not know when it was restored.
+    #[must_use]
+    pub fn restores(&self) -> u64 {
+        self.state.restores
+    }
+
+    /// Does something that may be repeated, after all that led to it is stable; `None`: a replay came to
+    /// where its first life tested something.
+    pub fn effect_repeatable(&mut self, mut act: impl FnMut(&mut L) -> u64) -> Option<u64> {
+        let mut committed = None;
+        loop {
+            match self.decide() {
+                Decision::Positive(answer) => return Some(answer),
+                Decision::Negative => return None,
+                Decision::Live
+                    if !self.state.hooks.outcomes || committed == Some(self.restores()) =>
+                {
+                    let answer = act(&mut self.link);
+                    self.link.point("acted");
+                    self.answered_repeatable(answer);
+                    return Some(answer);
+                }
+                Decision::Live => {
+                    committed = Some(self.restores());
+                    self.commit();
+                }
+            }
+        }
+    }
+
+    /// Does something once that must not be repeated; `None` as above.
+    pub fn effect_once(&mut self, effect: &mut impl Effect<L>) -> Option<u64> {
+        // The mark, and the life that looked if it is this one.
+        let mut intent: Option<(u64, Option<u64>)> = None;
+        loop {
+            match (self.decide(), intent) {
+                (Decision::Positive(answer), _) if answer & INTENT != 0 && answer >> 63 == 0 => {
+                    intent = Some((answer & !INTENT, None));
+                }
+                (Decision::Positive(answer), _) => return Some(answer),
+                (Decision::Negative, _) => return None,
+                (Decision::Live, _) if !self.state.hooks.outcomes => {
+                    return Some(effect.act(&mut self.link));
+                }
+                (Decision::Live, Some((_, life))) if life == Some(self.restores()) => {
+                    let answer = effect.act(&mut self.link);
+                    self.link.point("acted");
+                    self.answered(answer);
+                    return Some(answer);
+                }
+                (Decision::Live, Some((mark, _))) => match effect.judge(&mut self.link, mark) {
+                    Some(answer) => {
+                        self.answered(answer);
+                        return Some(answer);
+                    }
+                    None => intent = None,
+                },
+                (Decision::Live, None) => {
+                    let mark = effect.look(&mut self.link) & (INTENT - 1);
+                    self.answered(INTENT | mark);
+                    intent = Some((mark, Some(self.restores())));
+                    self.commit();
+                }
+            }
+        }
+    }
+}

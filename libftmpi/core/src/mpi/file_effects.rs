@@ -1,0 +1,312 @@
+//! What is asked of the file system, once in all lives of a rank.
+//!
+//! Guarantees: whatever the file system answers is an outcome. A replayed rank is told the same again, and
+//! does not do again what changed a file, because others may have changed it since. Three kinds:
+//!
+//! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later life looks
+//!   again, and nobody knows of the first time.
+//! * `read_recorded`: looks, and its data are answers too, seven bytes each, as long as not more than
+//!   [`RECORDED_MAX`] came since the last image: a program that reads what is soon written over or deleted (a
+//!   file of parameters, what ranks hand to each other) can be repeated. More would cost the event logger more
+//!   than it is worth. The data come before the answer that says how many they are: a log that ends
+//!   between them tells of no read, and the file is read anew.
+//! * `done`: may be repeated: it writes the same bytes to the same place, or sets a size. It happens when all
+//!   that led to it is stable, so a later life that repeats it does the very same.
+//! * `deleted`, `created`: deleting, and creating what must not exist. Repeated they would fail, and tell
+//!   the program of an error that never was. An intent with a mark is made stable before
+//!   (`engine::effects`). The mark is the *identity* of a file: not its path, since another process may have
+//!   put another file there. A deletion took place if the file that was seen before is not there any more.
+//!   A file that must not exist is made without a name, its identity is the mark, and is then given its name,
+//!   which the system does or refuses as a whole: if the path leads to that very file, we made it; if it
+//!   leads to another, somebody else was first (two processes that use such a file as a lock never both get
+//!   it). Where the file system has no files without a name (NFS, FAT), the mark only says that nothing was
+//!   there, and what is there afterwards is taken for ours.
+
+use super::Mpi;
+use crate::bail;
+use crate::engine::{Decision, Effect, Link};
+use crate::error::{ErrorClass, MpiError, Result};
+use crate::file::disk::{Disk, Handle, IDENTITIES, Open};
+use crate::usermem::UserPtr;
+
+/// Set in a recorded outcome that is the class of an error.
+pub(super) const FAILED: u64 = 1 << 63;
+
+/// Marks of a path that is to be made where a file cannot be told from another.
+const FREE: u64 = 1;
+const TAKEN: u64 = 0;
+
+/// Bytes of files that are recorded between two images.
+const RECORDED_MAX: u64 = 256 << 10;
+
+/// Answers with these eight bits above are seven bytes that were read.
+const DATA: u64 = 0x10 << 56;
+
+/// Bytes in such an answer.
+const EACH: usize = 7;
+
+/// What was read.
+pub(super) struct Read {
+    /// Bytes.
+    pub done: u64,
+    /// In this life, from the file.
+    pub here: bool,
+    /// The bytes are recorded: if not from the file, they are from there.
+    pub whole: bool,
+}
+
+/// How much was recorded since which image.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    image: u64,
+    bytes: u64,
+}
+
+/// As a number, which can be recorded; the error itself is kept for the life that it happens in.
+fn recorded(answer: Result<u64>, error: &mut Option<MpiError>) -> u64 {
+    match answer {
+        Ok(number) => number & (IDENTITIES - 1),
+        Err(happened) => {
+            let class = happened.class.number() as u64;
+            *error = Some(happened);
+            FAILED | class
+        }
+    }
+}
+
+fn told(answer: u64, error: Option<MpiError>) -> Result<u64> {
+    if answer & FAILED == 0 {
+        return Ok(answer);
+    }
+    Err(error.unwrap_or_else(|| {
+        let class = ErrorClass::from_number((answer & 0xffff) as i32).unwrap_or(ErrorClass::Io);
+        class.because("the file system refused it (before this process was restarted)")
+    }))
+}
+
+fn disk_of<L: Link>(link: &mut L) -> Result<&mut dyn Disk> {
+    match link.disk() {
+        Some(disk) => Ok(disk),
+        None => bail!(UnsupportedOperation, "there is no file system here"),
+    }
+}
+
+struct Deletion<'a> {
+    path: &'a str,
+    error: Option<MpiError>,
+}
+
+impl<L: Link> Effect<L> for Deletion<'_> {
+    fn look(&mut self, link: &mut L) -> u64 {
+        link.disk().map_or(0, |disk| disk.identity(self.path))
+    }
+
+    fn act(&mut self, link: &mut L) -> u64 {
+        let answer = disk_of(link).and_then(|disk| disk.delete(self.path));
+        recorded(answer.map(|()| 0), &mut self.error)
+    }
+
+    fn judge(&mut self, link: &mut L, mark: u64) -> Option<u64> {
+        let now = self.look(link);
+        (mark != 0 && now != mark).then_some(0)
+    }
+}
+
+struct Creation<'a> {
+    path: &'a str,
+    how: Open,
+    /// Without a name, made by this life or the one whose image it began from: then it is another file.
+    unnamed: Option<Handle>,
+    made: Option<Handle>,
+    error: Option<MpiError>,
+}
+
+impl Creation<'_> {
+    fn make(&mut self, disk: &mut dyn Disk) -> Result<u64> {
+        let Some(unnamed) = self.unnamed.take() else {
+            self.made = Some(disk.open(self.path, self.how)?);
+            return Ok(0);
+        };
+        match disk.name(unnamed, self.path) {
+            Ok(()) => self.made = Some(unnamed),
+            Err(error) => {
+                disk.close(unnamed);
+                return Err(error);
+            }
+        }
+        Ok(0)
+    }
+}
+
+impl<L: Link> Effect<L> for Creation<'_> {
+    fn look(&mut self, link: &mut L) -> u64 {
+        let Some(disk) = link.disk() else { return TAKEN };
+        if let Some(old) = self.unnamed.take() {
+            disk.close(old);
+        }
+        if disk.identity(self.path) != 0 {
+            return TAKEN;
+        }
+        match disk.unnamed(self.path, self.how) {
+            Some((unnamed, identity)) => {
+                self.unnamed = Some(unnamed);
+                identity
+            }
+            None => FREE,
+        }
+    }
+
+    fn act(&mut self, link: &mut L) -> u64 {
+        let answer = disk_of(link).and_then(|disk| self.make(disk));
+        recorded(answer, &mut self.error)
+    }
+
+    fn judge(&mut self, link: &mut L, mark: u64) -> Option<u64> {
+        let now = link.disk().map_or(0, |disk| disk.identity(self.path));
+        let ours = match mark {
+            TAKEN => false,
+            FREE => now != 0,
+            made => now == made,
+        };
+        ours.then_some(0)
+    }
+}
+
+impl<L: Link> Mpi<L> {
+    pub(super) fn disk(&mut self) -> Result<&mut dyn Disk> {
+        disk_of(&mut self.engine.link)
+    }
+
+    fn other_course(&mut self) -> ! {
+        self.engine.link.give_up(
+            "a replay came to a file where its first life tested something: the program depends on what \
+             MPI does not see"
+                .into(),
+        )
+    }
+
+    /// Looks at the file system; a replay is told what was seen.
+    pub(super) fn seen(&mut self, what: impl FnOnce(&mut dyn Disk) -> Result<u64>) -> Result<u64> {
+        match self.engine.decide() {
+            Decision::Positive(answer) => told(answer, None),
+            Decision::Negative => self.other_course(),
+            Decision::Live => {
+                let mut error = None;
+                let answer = recorded(self.disk().and_then(what), &mut error);
+                self.engine.answered(answer);
+                told(answer, error)
+            }
+        }
+    }
+
+    /// Reads to `at`, and records what was read if it is not much.
+    pub(super) fn read_recorded(
+        &mut self,
+        at: UserPtr,
+        what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
+    ) -> Result<Read> {
+        let mut data: Vec<u8> = Vec::new();
+        loop {
+            match self.engine.decide() {
+                Decision::Positive(answer) if answer >> 56 == DATA >> 56 => {
+                    data.extend_from_slice(&answer.to_le_bytes()[..EACH]);
+                }
+                Decision::Positive(answer) => {
+                    let done = told(answer, None)?;
+                    // A life that died on the way may have left others before.
+                    let bytes = (done as usize).next_multiple_of(EACH);
+                    let whole = done > 0 && data.len() >= bytes;
+                    if whole {
+                        let begin = data.len() - bytes;
+                        at.write(&data[begin..begin + done as usize]);
+                    }
+                    return Ok(Read { done, here: false, whole });
+                }
+                Decision::Negative => self.other_course(),
+                Decision::Live => break,
+            }
+        }
+        let mut error = None;
+        let answer = recorded(self.disk().and_then(what), &mut error);
+        let whole = answer & FAILED == 0 && self.engine.replays() && self.may_record(answer);
+        if whole {
+            data.clear();
+            at.append_to(answer as usize, &mut data);
+            for piece in data.chunks(EACH) {
+                let mut word = [0; 8];
+                word[..piece.len()].copy_from_slice(piece);
+                self.engine.answered(DATA | u64::from_le_bytes(word));
+            }
+        }
+        self.engine.answered(answer);
+        Ok(Read { done: told(answer, error)?, here: true, whole })
+    }
+
+    fn may_record(&mut self, bytes: u64) -> bool {
+        let image = self.engine.newest_image();
+        let so_far = &mut self.files.recorded;
+        if so_far.image != image {
+            *so_far = Recorded { image, bytes: 0 };
+        }
+        let fits = so_far.bytes + bytes <= RECORDED_MAX;
+        so_far.bytes += if fits { bytes } else { 0 };
+        fits
+    }
+
+    /// Does something that may be repeated; a replay is told the answer.
+    pub(super) fn done(
+        &mut self,
+        mut what: impl FnMut(&mut dyn Disk) -> Result<u64>,
+    ) -> Result<u64> {
+        let mut error = None;
+        let act = |link: &mut L| recorded(disk_of(link).and_then(&mut what), &mut error);
+        match self.engine.effect_repeatable(act) {
+            Some(answer) => told(answer, error),
+            None => self.other_course(),
+        }
+    }
+
+    /// Deletes a file.
+    pub(super) fn deleted(&mut self, path: &str) -> Result<()> {
+        let mut effect = Deletion { path, error: None };
+        match self.engine.effect_once(&mut effect) {
+            Some(answer) => told(answer, effect.error).map(|_| ()),
+            None => self.other_course(),
+        }
+    }
+
+    /// Opens a file, and makes it if that is wanted. `None` in a replay if it is not there any more.
+    pub(super) fn opened(&mut self, path: &str, how: Open) -> Result<Option<Handle>> {
+        let handle = if how.create && how.exclusive {
+            let mut effect = Creation { path, how, unnamed: None, made: None, error: None };
+            let answer = self.engine.effect_once(&mut effect);
+            if let (Some(unnamed), Ok(disk)) = (effect.unnamed, self.disk()) {
+                disk.close(unnamed);
+            }
+            match answer {
+                Some(answer) => told(answer, effect.error)?,
+                None => self.other_course(),
+            };
+            effect.made
+        } else {
+            let mut handle = None;
+            let open = |disk: &mut dyn Disk| {
+                handle = Some(disk.open(path, how)?);
+                Ok(0)
+            };
+            if how.create {
+                self.done(open)?
+            } else {
+                self.seen(open)?
+            };
+            handle
+        };
+        if handle.is_some() {
+            return Ok(handle);
+        }
+        // A replay: what was created is there, unless it has been deleted since; then nothing but
+        // reading will miss it.
+        let plain = Open { create: false, exclusive: false, ..how };
+        Ok(self.disk()?.open(path, plain).ok())
+    }
+}
