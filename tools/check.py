@@ -4,8 +4,8 @@
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if none failed. A step whose tool is
 missing on this machine is skipped, with a line that says which.
 
-The tests in Rust are compiled and run, at low priority, while the programs run: these wait most of the
-time. The benchmark comes last and alone.
+The tests in Rust are compiled and run, at low priority, while the programs run in two lanes: these wait
+most of the time. The benchmark comes last and alone.
 """
 import os
 import re
@@ -148,10 +148,15 @@ def main():
     else:
         count.one("mpi.h against MPICH's", code == 0)
     wrappers(count, dist)
-    counted(count, "programs", [sys.executable, "c-tests/run.py", "--dist", dist, "check"])
-    in_rust.join()
-    if not done:
-        count.one("tests in Rust", False, "(see above)")
+    lanes = [threading.Thread(target=lambda lane=lane: done.append(counted(
+        count, f"programs, lane {lane}", [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", lane],
+    ))) for lane in (1, 2)]
+    for thread in lanes:
+        thread.start()
+    for thread in [*lanes, in_rust]:
+        thread.join()
+    if len(done) != 3:
+        count.one("steps", False, "one of them ended early (see above)")
     counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     sys.exit(1 if count.failed else 0)
