@@ -7,6 +7,7 @@ ratio is ours by the reference's of the same round; the table shows medians and 
 rounds, also where a goal is not met. The exit code is other than zero only when a run of ours failed.
 
     npb-harness/bench.py [--rounds 5] [--out bench-results]     also table.csv, bench.json, SVG plots
+    npb-harness/bench.py --images                                what images cost, alone
     npb-harness/bench.py --tiny                                  seconds; part of `make check`
 """
 
@@ -25,6 +26,7 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from bench import images  # noqa: E402
 from bench.measures import Bench  # noqa: E402
 from bench.metrics import rows, show, verdict, write_csv  # noqa: E402
 from harness.core import Results, descendants, kill, run  # noqa: E402
@@ -57,6 +59,8 @@ def main() -> int:
     parser.add_argument("--peers", type=Path, default=TOP / ".peers")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("bench-results"))
+    parser.add_argument("--images", action="store_true",
+                        help="only images: pause, transfer, restore, slowdown; CRIU and DMTCP where they run")
     parser.add_argument("--tiny", action="store_true", help="seconds, to see that nothing rots")
     args = parser.parse_args()
     if args.tiny:
@@ -75,9 +79,10 @@ def main() -> int:
         for number in range(args.rounds):
             print(f"round {number + 1} of {args.rounds}, after {time.monotonic() - begin:.0f} s",
                   flush=True)
-            bench.round()
+            images.round_of(bench) if args.images else bench.round()
         table = rows(list(bench.metrics.values()))
-        show(table, [library.name for library in bench.libraries] + ["floor"])
+        others = [name for name in images.OTHERS if any(name in row for row in table)]
+        show(table, [library.name for library in bench.libraries] + others + ["floor"])
         if not args.tiny:
             write(bench, table, args.out, args.rounds)
         for row in table:

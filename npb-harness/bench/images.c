@@ -1,18 +1,27 @@
-/* What an image costs: memory that does not compress, the time of a bare copy-on-write child of the
- * same process, and a program that goes on for a while.
+/* What an image costs: memory that does not compress, bare copy-on-write children of the same process beside
+ * the images, and a program that goes on for a while.
  *
- *     images MEGABYTES SECONDS
+ *     images steps MEGABYTES SECONDS               goes on; a bare child every second
+ *     images rewrite MEGABYTES PASSES CHILDREN MS  writes to every page again and again; so many children that
+ *                                                  live so long
  *
- * Prints `clone MILLISECONDS` (median of five) and `steps N`. */
+ * Prints `clone MILLISECONDS` (median), `steps N`, `rewrite SECONDS`. Compiled with -DPLAIN it needs no MPI and
+ * says `ready` when its memory is filled. */
 #define _GNU_SOURCE
+#ifndef PLAIN
 #include <mpi.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static double times[256];
+static int count;
 
 static double now(void)
 {
@@ -27,37 +36,78 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* No signal at its end, so that nobody but `gather` sees it. */
+static pid_t bare_child(unsigned milliseconds)
+{
+    double begin = now();
+    pid_t child = syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (child == 0) {
+        usleep(milliseconds * 1000);
+        _exit(0);
+    }
+    if (count < 256)
+        times[count++] = now() - begin;
+    return child;
+}
+
+static void gather(pid_t child)
+{
+    int status;
+    syscall(SYS_wait4, child, &status, __WCLONE, 0);
+}
+
 int main(int argc, char **argv)
 {
+#ifndef PLAIN
     MPI_Init(&argc, &argv);
-    size_t words = (argc > 1 ? strtoul(argv[1], 0, 10) : 64) << 17;
-    double seconds = argc > 2 ? strtod(argv[2], 0) : 1;
+#endif
+    int rewrite = argc > 1 && !strcmp(argv[1], "rewrite");
+    size_t words = (argc > 2 ? strtoul(argv[2], 0, 10) : 64) << 17;
+    double amount = argc > 3 ? strtod(argv[3], 0) : 1;
+    int children = argc > 4 ? atoi(argv[4]) : 0;
+    unsigned life = argc > 5 ? atoi(argv[5]) : 0;
     uint64_t *memory = malloc(words * 8), x = 88172645463325252ull;
     for (size_t i = 0; i < words; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         memory[i] = x;
     }
-    double times[5];
-    for (int i = 0; i < 5; i++) {
-        double begin = now();
-        pid_t child = syscall(SYS_clone, 0, 0, 0, 0, 0);
-        if (child == 0)
-            _exit(0);
-        times[i] = now() - begin;
-        int status;
-        syscall(SYS_wait4, child, &status, __WCLONE, 0);
-    }
-    qsort(times, 5, sizeof *times, by_value);
-    printf("clone %.3f\n", times[2]);
+#ifdef PLAIN
+    puts("ready");
     fflush(stdout);
-    /* Not by the clock: a replay would need its values. */
-    long steps = (long)(seconds * 500), at = 0;
-    for (long step = 0; step < steps; step++) {
-        for (int i = 0; i < 64; i++, at = (at + 512 * 67) % (long)words)
-            memory[at]++;
-        usleep(2000);
+#endif
+    if (rewrite) {
+        double begin = now();
+        long passes = (long)amount, every = children ? passes / children : 0;
+        for (long pass = 0; pass < passes; pass++) {
+            if (every && pass % every == every / 2)
+                bare_child(life);
+            for (size_t i = 0; i < words; i += 8)
+                memory[i] += pass;
+        }
+        printf("rewrite %.6f\n", (now() - begin) / 1e3);
+        for (int i = 0; i < count; i++)
+            gather(-1);
+    } else {
+        for (int i = 0; i < 5; i++)
+            gather(bare_child(0));
+        /* Not by the clock: a replay would need its values. */
+        long steps = (long)(amount * 500), at = 0;
+        for (long step = 0; step < steps; step++) {
+            for (int i = 0; i < 64; i++, at = (at + 512 * 67) % (long)words)
+                memory[at]++;
+            usleep(2000);
+            if (step % 500 == 250)
+                gather(bare_child(0));
+        }
+        printf("steps %ld\n", steps);
     }
-    printf("steps %ld\n", steps);
+    if (count) {
+        qsort(times, count, sizeof *times, by_value);
+        printf("clone %.3f\n", times[count / 2]);
+    }
+    fflush(stdout);
+#ifndef PLAIN
     MPI_Finalize();
+#endif
     return 0;
 }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import re
 import time
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 from harness.core import KERNELS, TESTS, Outcome, Results, run
 from harness.imb import find_program
 
+from . import images
 from .libraries import LOGGED, OURS, Library, libraries
 from .metrics import FLOOR, Metric, label
 
@@ -203,58 +202,9 @@ class Bench:
             for ranks in (2, 4):
                 self.kernel(library, KERNELS / "cg.c", f"CG class A, {ranks} ranks", ranks, 1.0, ["--class", "A"])
 
-    # ---- images -----------------------------------------------------------------------------
-
-    def raw_sink(self, bytes_: int) -> float:
-        """Seconds to write and sync so many bytes where the images go."""
-        block = os.urandom(1 << 20)
-        path = self.work / "sink"
-        begin = time.monotonic()
-        with path.open("wb", buffering=0) as file:
-            for _ in range(bytes_ >> 20):
-                file.write(block)
-            os.fsync(file.fileno())
-        took = time.monotonic() - begin
-        path.unlink()
-        return took
-
-    def images(self) -> None:
-        """Whole images of one process, and its restore: the pause against a bare copy-on-write child,
-        the transfer against the raw sink, the restore against one second for a GiB."""
-        library = next(library for library in self.libraries if library.name == LOGGED)
-        program = self.program(library, HERE / "images.c")
-        if program is None:
-            return
-        megabytes, seconds = (32, 2) if self.args.tiny else (1024, 16)
-        interval, death = ("300ms", "1.5s") if self.args.tiny else ("2s", "14s")
-        report = self.work / "images.json"
-        logged = Library(LOGGED, [*library.launcher, "--ckpt-interval", interval,
-                                  "--ckpt-incremental", "off", "--inject", f"kill:rank=0,at={death}",
-                                  "--report", str(report)])
-        outcome = self.measure(logged, "images", 1, False, [program, megabytes, seconds], 120)
-        found = re.search(r"^clone ([\d.]+)", outcome.out if outcome else "", re.M)
-        if not found:
-            return
-        told = json.loads(report.read_text())
-        images, failures = told["checkpoints"], told["failures"]
-        if images["count"] < 3 or not failures or not failures[0]["image"]:
-            self.give_up(library, "images", f"only {images['count']} images, {len(failures)} restores")
-            return
-        size = f"{megabytes} MiB"
-
-        def put(name: str, unit: str, value: float, floor: float, goal: float) -> None:
-            metric = self.metric(f"{name}, {size}", unit=unit, against=FLOOR, goal_logged=goal)
-            metric.add(LOGGED, value)
-            metric.add(FLOOR, floor)
-
-        put("pause of an image", "ms", images["pause_ms_mean"], float(found.group(1)), 1.2)
-        bytes_ = images["bytes"] // images["count"]
-        put("image until durable", "s", images["duration_ms_mean"] / 1e3, self.raw_sink(bytes_), 1.25)
-        put("restore", "s", failures[0]["restore_ms"] / 1e3, megabytes / 1024, 1.0)
-
     def round(self) -> None:
         self.floors()
-        self.images()
+        images.round_of(self)
         for tcp in (False, True):
             for library in self.libraries:
                 self.ping_pong(library, tcp)
