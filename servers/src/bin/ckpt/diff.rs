@@ -1,10 +1,11 @@
 //! `diff`: how much of the memory of a rank changed between two images.
 
 use crate::job::{Image, look, read, secret};
-use crate::{Bar, size};
+use crate::{bar, size};
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::Secret;
 use ftmpi_checkpoint::stream::Inspector;
+use indicatif::ProgressBar;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
@@ -35,10 +36,10 @@ pub fn diff(
         [old, new] => (job.image(rank, Some(old))?, job.image(rank, Some(new))?),
         _ => bail!("name two images, or none for the two newest"),
     };
-    let progress = Bar::new(old.bytes + new.bytes, "comparing");
+    let progress = bar(old.bytes + new.bytes, "comparing");
     let secret = secret(directory, key)?;
     let (before, after) = (pages(old, &secret, &progress)?, pages(new, &secret, &progress)?);
-    progress.finish();
+    progress.finish_and_clear();
     let same = after.iter().filter(|(at, hash)| before.get(at) == Some(hash)).count() as u64;
     let added = after.keys().filter(|at| !before.contains_key(at)).count() as u64;
     let gone = before.keys().filter(|at| !after.contains_key(at)).count() as u64;
@@ -66,7 +67,7 @@ pub fn diff(
 fn pages(
     image: &Image,
     secret: &Option<Secret>,
-    progress: &crate::Bar,
+    progress: &ProgressBar,
 ) -> anyhow::Result<HashMap<u64, u64>> {
     let mut found = HashMap::new();
     let mut inspector = Inspector::new();

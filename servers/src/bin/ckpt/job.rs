@@ -8,6 +8,7 @@ use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Rank};
+use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -129,7 +130,7 @@ pub fn secret(directory: &Path, key: Option<&Path>) -> anyhow::Result<Option<Sec
 }
 
 /// Checks an image with what it rests on, without understanding it.
-pub fn check(image: &Image, bar: &crate::Bar) -> anyhow::Result<Summary> {
+pub fn check(image: &Image, bar: &ProgressBar) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
@@ -147,7 +148,7 @@ pub fn check(image: &Image, bar: &crate::Bar) -> anyhow::Result<Summary> {
 pub fn read(
     image: &Image,
     secret: &Option<Secret>,
-    bar: &crate::Bar,
+    bar: &ProgressBar,
     mut raw: impl FnMut(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);

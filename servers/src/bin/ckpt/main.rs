@@ -12,7 +12,7 @@ mod request;
 mod show;
 mod verify;
 
-use bar::Bar;
+use bar::bar;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;

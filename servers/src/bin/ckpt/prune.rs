@@ -1,7 +1,7 @@
 //! `prune`: removes what nobody will restore.
 
 use crate::job::{Image, look};
-use crate::size;
+use crate::{bar, size};
 use anyhow::{Context, bail};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeSet;
@@ -50,17 +50,20 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
         });
         removed.extend(unneeded.map(|(_, path, bytes)| (path.clone(), *bytes)));
     }
+    let bytes = removed.iter().map(|(_, bytes)| bytes).sum();
     if !dry_run {
-        for (path, _) in &removed {
+        let progress = bar(bytes, "removing");
+        for (path, bytes) in &removed {
             std::fs::remove_file(path).with_context(|| format!("{}", path.display()))?;
+            progress.inc(*bytes);
         }
+        progress.finish_and_clear();
         // Newer ones rest on these.
         for (path, _) in &retired {
             std::fs::rename(path, path.with_extension("ground"))
                 .with_context(|| format!("{}", path.display()))?;
         }
     }
-    let bytes = removed.iter().map(|(_, bytes)| bytes).sum();
     if json {
         let files: Vec<_> = removed.iter().map(|(path, _)| path).collect();
         let all = serde_json::json!({ "removed": files, "bytes": bytes, "dry_run": dry_run });

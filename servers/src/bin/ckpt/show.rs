@@ -1,7 +1,7 @@
 //! `show`: what is in one image.
 
 use crate::job::{look, read, secret};
-use crate::{Bar, age, size};
+use crate::{age, bar, size};
 use anyhow::Context;
 use ftmpi_checkpoint::stream::Inspector;
 use std::path::Path;
@@ -18,12 +18,12 @@ pub fn show(
 ) -> anyhow::Result<bool> {
     let job = look(directory)?;
     let image = job.image(rank, number)?;
-    let progress = Bar::new(image.bytes, "reading");
+    let progress = bar(image.bytes, "reading");
     let mut inspector = Inspector::new();
     let summary = read(image, &secret(directory, key)?, &progress, |raw| {
         inspector.push(raw, |_, _| ()).context("its stream")
     })?;
-    progress.finish();
+    progress.finish_and_clear();
     let contents = inspector.contents();
     let note = image.note.clone().unwrap_or_default();
     if json {

@@ -1,7 +1,7 @@
 //! `verify`: every checksum of every image, and whether its stream can be understood.
 
 use crate::job::{check, look, read, secret};
-use crate::{Bar, size};
+use crate::{bar, size};
 use anyhow::Context;
 use ftmpi_checkpoint::stream::Watcher;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Result<bool> {
     let job = look(directory)?;
     let bytes: u64 = job.all().map(|image| image.bytes).sum();
-    let progress = Bar::new(bytes, "verifying");
+    let progress = bar(bytes, "verifying");
     let secret = secret(directory, key)?;
     let (mut results, mut unread) = (Vec::new(), 0);
     for image in job.all() {
@@ -32,7 +32,7 @@ pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Resul
         });
         results.push((image, outcome.err().map(|error| format!("{error:#}"))));
     }
-    progress.finish();
+    progress.finish_and_clear();
     let bad = results.iter().filter(|(_, why)| why.is_some()).count();
     // What the server has set aside is known to be bad and not offered.
     let new = results.iter().filter(|(image, why)| why.is_some() && !image.damaged).count();
