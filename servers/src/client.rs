@@ -5,8 +5,10 @@
 //! image is; a refusal of the server ends a transfer at once; a server host that vanishes is
 //! noticed within [`SILENCE_LIMIT`], also in the middle of a long commit.
 
+use crate::image_store::{self, Checked};
+use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
-use ftmpi_transport::framed::{FrameError, Framed};
+use ftmpi_transport::framed::{FrameError, Framed, Received};
 use ftmpi_wire::hello::Purpose;
 use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Shelf, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -66,6 +68,15 @@ pub struct Committed {
     pub bytes: u64,
     /// The oldest image that is still offered; `ImageNo(0)` is the start of the program.
     pub oldest: ImageNo,
+}
+
+/// How an image came.
+#[derive(Debug)]
+pub enum Got {
+    /// In pieces.
+    Sent(Stored),
+    /// It is to be read here.
+    Near(Box<Checked>),
 }
 
 /// A connection to a checkpoint server. It does one thing at a time; for transfers beside each
@@ -201,24 +212,66 @@ impl ImageStore {
         at_most: ImageNo,
         mut writer: impl AsyncWrite + Unpin,
     ) -> Result<Option<Stored>, ClientError> {
-        let stored = match self.ask(&Request::Get { rank, at_most }).await? {
+        let stored = match self.ask(&Request::Get { rank, at_most, near: false }).await? {
             Answer::Image(stored) => stored,
             Answer::NoImage => return Ok(None),
             other => return Err(self.unexpected(other)),
         };
-        let mut received = 0;
-        loop {
-            match self.answer().await? {
-                Answer::Data(piece) => {
-                    received += piece.len() as u64;
-                    writer.write_all(&piece).await.map_err(ClientError::Local)?;
-                }
-                Answer::End if received == stored.bytes => break,
-                other => return Err(self.unexpected(other)),
-            }
+        let mut rest = stored.bytes;
+        while let Some(piece) = self.next_piece(&mut rest).await? {
+            writer.write_all(&piece).await.map_err(ClientError::Local)?;
         }
         writer.flush().await.map_err(ClientError::Local)?;
         Ok(Some(stored))
+    }
+
+    /// As [`Self::get`]; `piece` gets the bytes as they come, and says whether it wants more (if not, drop this
+    /// connection). If the image lies in a file that can be read from here, it is opened instead.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_pieces(
+        &mut self,
+        rank: Rank,
+        at_most: ImageNo,
+        pieces: tokio::sync::mpsc::Sender<Bytes>,
+    ) -> Result<Option<Got>, ClientError> {
+        let mut near = true;
+        let stored = loop {
+            match self.ask(&Request::Get { rank, at_most, near }).await? {
+                Answer::Image(stored) => break stored,
+                Answer::NoImage => return Ok(None),
+                Answer::Near(file) if near => {
+                    if let Some(file) = image_store::open_near(rank, &file) {
+                        return Ok(Some(Got::Near(Box::new(file))));
+                    }
+                    near = false;
+                }
+                other => return Err(self.unexpected(other)),
+            }
+        };
+        let mut rest = stored.bytes;
+        while let Some(piece) = self.next_piece(&mut rest).await? {
+            if pieces.send(piece).await.is_err() {
+                return Err(ClientError::Local(io::ErrorKind::BrokenPipe.into()));
+            }
+        }
+        Ok(Some(Got::Sent(stored)))
+    }
+
+    /// The next bytes of an image that comes, of which so many are missing.
+    async fn next_piece(&mut self, rest: &mut u64) -> Result<Option<Bytes>, ClientError> {
+        match self.frames.reader.recv_or_bulk(Answer::data_at).await {
+            Ok(Some(Received::Bulk(piece))) if piece.len() as u64 <= *rest => {
+                *rest -= piece.len() as u64;
+                Ok(Some(piece))
+            }
+            Ok(Some(Received::Message(Answer::End))) if *rest == 0 => Ok(None),
+            Ok(Some(Received::Message(other))) => Err(self.unexpected(other)),
+            Ok(Some(Received::Bulk(_))) => Err(ClientError::Confused(self.server.clone())),
+            Ok(None) => Err(ClientError::Closed(self.server.clone())),
+            Err(error) => Err(self.broken(error)),
+        }
     }
 
     /// This image was found damaged at its restore: it is not offered any more.
@@ -277,14 +330,15 @@ impl Put<'_> {
     ///
     /// # Errors
     /// The server refuses (no space, stale), or the connection broke.
-    pub async fn data(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
-        let request = Request::Data(bytes);
+    pub async fn data(&mut self, bytes: impl Into<Bytes>) -> Result<(), ClientError> {
+        let bytes = bytes.into();
+        let head = Request::data_head(bytes.len());
         let Framed { reader, writer } = &mut self.store.frames;
         // The server speaks before the end only to refuse.
         let early = tokio::select! {
             biased;
             early = reader.recv() => early,
-            sent = writer.send(&request) => return sent.map_err(|e| self.store.broken(e)),
+            sent = writer.send_bulk(&head, bytes) => return sent.map_err(|e| self.store.broken(e)),
         };
         match early {
             Ok(Some(Answer::Refused(why))) => {

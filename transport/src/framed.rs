@@ -5,11 +5,12 @@
 //! after a decoded message, or a message that is not one, end the connection with an error;
 //! receiving may be cancelled at any time without losing a frame.
 
-use bytes::{Bytes, BytesMut};
+use bytes::buf::Chain;
+use bytes::{Buf, Bytes, BytesMut};
 use futures_util::{SinkExt, StreamExt};
 use serde::{Serialize, de::DeserializeOwned};
 use std::marker::PhantomData;
-use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
 /// Why a frame could not be sent or received.
@@ -78,6 +79,15 @@ where
     }
 }
 
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received<In> {
+    /// A message.
+    Message(In),
+    /// The bytes of one.
+    Bulk(Bytes),
+}
+
 /// The receiving direction.
 #[derive(Debug)]
 pub struct FrameReader<R, In> {
@@ -89,6 +99,26 @@ impl<R: AsyncRead + Unpin, In: DeserializeOwned> FrameReader<R, In> {
     /// Frames of at most `limit` bytes from this stream.
     pub fn new(stream: R, limit: usize) -> Self {
         Self { frames: FramedRead::new(stream, codec(limit)), kind: PhantomData }
+    }
+
+    /// The next message, or, where `bulk` tells where the bytes of one begin, these alone, without a copy;
+    /// `None` when the other side has closed between two frames.
+    ///
+    /// # Errors
+    /// See [`FrameError`]; the connection is of no use afterwards.
+    pub async fn recv_or_bulk(
+        &mut self,
+        bulk: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Option<Received<In>>, FrameError> {
+        let Some(frame) = self.frames.next().await else { return Ok(None) };
+        let mut frame = frame?;
+        Ok(Some(match bulk(&frame) {
+            Some(at) => {
+                frame.advance(at);
+                Received::Bulk(frame.freeze())
+            }
+            None => Received::Message(decode(&frame)?),
+        }))
     }
 
     /// The next message; `None` when the other side has closed between two frames.
@@ -107,6 +137,8 @@ impl<R: AsyncRead + Unpin, In: DeserializeOwned> FrameReader<R, In> {
 #[derive(Debug)]
 pub struct FrameWriter<W, Out> {
     frames: FramedWrite<W, LengthDelimitedCodec>,
+    /// What is left of a frame of [`Self::send_bulk`] that was given up.
+    begun: Option<Chain<Bytes, Bytes>>,
     limit: usize,
     kind: PhantomData<fn(Out)>,
 }
@@ -114,7 +146,41 @@ pub struct FrameWriter<W, Out> {
 impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
     /// Frames of at most `limit` bytes into this stream.
     pub fn new(stream: W, limit: usize) -> Self {
-        Self { frames: FramedWrite::new(stream, codec(limit)), limit, kind: PhantomData }
+        let frames = FramedWrite::new(stream, codec(limit));
+        Self { frames, begun: None, limit, kind: PhantomData }
+    }
+
+    /// Sends one message whose encoding is `head` followed by `bulk`, without copying the bulk, and waits
+    /// until the system took it all. May be given up at any time: the rest of the frame goes before
+    /// whatever is sent next.
+    ///
+    /// # Errors
+    /// See [`FrameError`].
+    pub async fn send_bulk(&mut self, head: &[u8], bulk: Bytes) -> Result<(), FrameError> {
+        let bytes = head.len() + bulk.len();
+        if bytes > self.limit {
+            return Err(FrameError::TooLong { bytes, limit: self.limit });
+        }
+        self.flush().await?;
+        let mut front = BytesMut::with_capacity(size_of::<u32>() + head.len());
+        // No longer than the limit of a frame, which a `u32` holds.
+        front.extend_from_slice(&(bytes as u32).to_le_bytes());
+        front.extend_from_slice(head);
+        self.begun = Some(front.freeze().chain(bulk));
+        self.finish_begun().await
+    }
+
+    async fn finish_begun(&mut self) -> Result<(), FrameError> {
+        while let Some(rest) = &mut self.begun {
+            if !rest.has_remaining() {
+                self.begun = None;
+                break;
+            }
+            if self.frames.get_mut().write_buf(rest).await? == 0 {
+                return Err(FrameError::Io(std::io::ErrorKind::WriteZero.into()));
+            }
+        }
+        Ok(())
     }
 
     /// Sends one message and waits until the system took it all.
@@ -133,6 +199,7 @@ impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
     /// See [`FrameError`].
     pub async fn feed(&mut self, message: &Out) -> Result<(), FrameError> {
         let bytes = encode(message, self.limit)?;
+        self.finish_begun().await?;
         Ok(self.frames.feed(bytes).await?)
     }
 
@@ -141,6 +208,7 @@ impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
     /// # Errors
     /// See [`FrameError`].
     pub async fn flush(&mut self) -> Result<(), FrameError> {
+        self.finish_begun().await?;
         Ok(SinkExt::<Bytes>::flush(&mut self.frames).await?)
     }
 }
@@ -181,7 +249,7 @@ mod tests {
             let sent = [
                 Request::List { rank: Rank(3) },
                 Request::Data(vec![7; 1000]),
-                Request::Get { rank: Rank(3), at_most: ImageNo(u64::MAX) },
+                Request::Get { rank: Rank(3), at_most: ImageNo(u64::MAX), near: false },
             ];
             let sender = async {
                 for request in &sent {
@@ -196,6 +264,35 @@ mod tests {
                 assert!(b.recv().await.unwrap().is_none());
             };
             tokio::join!(sender, receiver);
+        });
+    }
+
+    #[test]
+    fn a_bulk_that_was_given_up_is_finished_before_the_next_message() {
+        block_on(async {
+            let (a, b) = tokio::io::duplex(64);
+            let mut a = Framed::<_, Request, Answer>::new(a, 4096);
+            let mut b = Framed::<_, Answer, Request>::new(b, 4096);
+            let bytes: Vec<u8> = (0..1000).map(|i| (i % 251) as u8).collect();
+            let head = Request::data_head(bytes.len());
+            // The stream takes only its beginning, and nobody waits for the rest.
+            let sending = a.writer.send_bulk(&head, Bytes::from(bytes.clone()));
+            let at_once = std::time::Duration::ZERO;
+            assert!(tokio::time::timeout(at_once, sending).await.is_err());
+            let sender = async {
+                a.send(&Request::Commit).await.unwrap();
+                a.writer.send_bulk(&Request::data_head(3), Bytes::from_static(&[1, 2, 3])).await
+            };
+            let receiver = async {
+                assert_eq!(b.recv().await.unwrap(), Some(Request::Data(bytes)));
+                assert_eq!(b.recv().await.unwrap(), Some(Request::Commit));
+                let bulk = b.reader.recv_or_bulk(Request::data_at).await.unwrap();
+                assert_eq!(bulk, Some(Received::Bulk(Bytes::from_static(&[1, 2, 3]))));
+            };
+            let (sent, ()) = tokio::join!(sender, receiver);
+            sent.unwrap();
+            let long = a.writer.send_bulk(&head, Bytes::from(vec![0; 4096])).await;
+            assert!(matches!(long, Err(FrameError::TooLong { .. })));
         });
     }
 

@@ -55,6 +55,8 @@ pub enum Request {
         rank: Rank,
         /// No image after this one (`u64::MAX` for the newest).
         at_most: ImageNo,
+        /// The answer may be [`Answer::Near`].
+        near: bool,
     },
     /// This image was found damaged at its restore: never offer it again.
     Condemn {
@@ -63,6 +65,50 @@ pub enum Request {
         /// Which.
         image: ImageNo,
     },
+}
+
+impl Request {
+    /// What stands before `len` bytes of [`Request::Data`] in its encoding.
+    #[must_use]
+    pub fn data_head(len: usize) -> Vec<u8> {
+        bulk_head(&Self::Data(Vec::new()), len)
+    }
+
+    /// Where the bytes of `Data` begin in this message, if it is one: to be taken without a copy.
+    #[must_use]
+    pub fn data_at(message: &[u8]) -> Option<usize> {
+        bulk_at(&Self::data_head(0), message)
+    }
+}
+
+impl Answer {
+    /// What stands before `len` bytes of [`Answer::Data`] in its encoding.
+    #[must_use]
+    pub fn data_head(len: usize) -> Vec<u8> {
+        bulk_head(&Self::Data(Vec::new()), len)
+    }
+
+    /// Where the bytes of `Data` begin in this message, if it is one: to be taken without a copy.
+    #[must_use]
+    pub fn data_at(message: &[u8]) -> Option<usize> {
+        bulk_at(&Self::data_head(0), message)
+    }
+}
+
+/// Of a message that ends with bytes: what comes before `len` of them. `empty` has none.
+fn bulk_head(empty: &impl Serialize, len: usize) -> Vec<u8> {
+    let mut head = postcard::to_allocvec(empty).unwrap_or_default();
+    // Its last byte is the length 0.
+    head.pop();
+    head.extend(postcard::to_allocvec(&len).unwrap_or_default());
+    head
+}
+
+/// `empty`: the message without bytes.
+fn bulk_at(empty: &[u8], message: &[u8]) -> Option<usize> {
+    let rest = message.strip_prefix(empty.strip_suffix(&[0])?)?;
+    let (len, bytes) = postcard::take_from_bytes::<usize>(rest).ok()?;
+    (bytes.len() == len).then_some(message.len() - len)
 }
 
 /// What is answered.
@@ -89,6 +135,9 @@ pub enum Answer {
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
     /// That was the image.
     End,
+    /// Instead of [`Answer::Image`] and what follows it: the image verifies, and lies in this file. The
+    /// server keeps no hold of it.
+    Near(Near),
     /// There is no image of that rank.
     NoImage,
 }
@@ -104,6 +153,18 @@ pub struct Stored {
     pub bytes: u64,
     /// Where the program's streams stood.
     pub counts: Counts,
+}
+
+/// A file that whoever is on the same machine can read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Near {
+    /// Which image it is.
+    pub stored: Stored,
+    /// The directory of the server's images.
+    pub directory: String,
+    /// What tells it from a file of the same name elsewhere: device, inode, seconds and nanoseconds of its
+    /// last change, bytes.
+    pub identity: [u64; 5],
 }
 
 /// Where the program stood outside of its memory when an image was taken: whoever continues it must
@@ -147,4 +208,25 @@ pub struct Shelf {
     pub highest: ImageNo,
     /// The images that are offered, oldest first.
     pub images: Vec<Stored>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_and_bytes_are_a_message() {
+        for len in [0, 1, 127, 128, 256 << 10, 5 << 20] {
+            let bytes = vec![7; len];
+            let message = [Request::data_head(len), bytes.clone()].concat();
+            assert_eq!(Request::data_at(&message), Some(message.len() - len));
+            assert_eq!(Request::data_at(&message[..message.len() - 1]), None);
+            assert_eq!(postcard::from_bytes(&message), Ok(Request::Data(bytes.clone())));
+            let message = [Answer::data_head(len), bytes.clone()].concat();
+            assert_eq!(Answer::data_at(&message), Some(message.len() - len));
+            assert_eq!(postcard::from_bytes(&message), Ok(Answer::Data(bytes)));
+        }
+        let other = postcard::to_stdvec(&Request::Commit).unwrap();
+        assert_eq!(Request::data_at(&other), None);
+    }
 }

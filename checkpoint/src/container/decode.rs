@@ -17,6 +17,16 @@ enum State {
     Done,
 }
 
+/// A whole chunk (or place of one) whose checksum is right.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk<'a> {
+    pub index: u64,
+    pub raw_len: u32,
+    pub flags: u32,
+    pub crc: u32,
+    pub stored: &'a [u8],
+}
+
 /// The parser that [`Decoder`] and [`Verifier`] share: gathers one piece at a time.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -44,12 +54,11 @@ impl Reader {
         }
     }
 
-    /// Feeds bytes; calls `chunk(id, index, raw_len, flags, stored)` for each whole chunk (or place of
-    /// one) with a right checksum. After an error the reader stays in error.
+    /// Feeds bytes; calls `chunk` for each whole one. After an error the reader stays in error.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
-        chunk: &mut impl FnMut(ImageId, u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+        chunk: &mut impl FnMut(ImageId, Chunk<'_>) -> Result<(), ContainerError>,
     ) -> Result<(), ContainerError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -94,7 +103,7 @@ impl Reader {
     fn piece_done(
         &mut self,
         piece: &[u8],
-        chunk: &mut impl FnMut(ImageId, u64, u32, u32, &[u8]) -> Result<(), ContainerError>,
+        chunk: &mut impl FnMut(ImageId, Chunk<'_>) -> Result<(), ContainerError>,
     ) -> Result<(), ContainerError> {
         let index = self.sums.chunks;
         match self.state {
@@ -150,7 +159,7 @@ impl Reader {
                     self.state = State::Prefix;
                 } else {
                     let id = self.id.ok_or(ContainerError::NotAnImage)?;
-                    chunk(id, index, raw_len, flags, piece)?;
+                    chunk(id, Chunk { index, raw_len, flags, crc, stored: piece })?;
                     self.sums.count(raw_len, crc);
                     self.state = State::Prefix;
                 }
@@ -224,7 +233,7 @@ impl Decoder {
     /// The container is damaged; no later call succeeds.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
         let Self { reader, unpacker, seal, held } = self;
-        reader.push(bytes, &mut |id, chunk, raw_len, flags, stored| {
+        reader.push(bytes, &mut |id, Chunk { index: chunk, raw_len, flags, stored, .. }| {
             if flags == FLAG_ELSEWHERE {
                 return Err(ContainerError::Elsewhere { chunk });
             }
@@ -317,7 +326,7 @@ impl Verifier {
         bytes: &[u8],
         place: &mut impl FnMut(Place),
     ) -> Result<(), ContainerError> {
-        self.reader.push(bytes, &mut |_, chunk, raw_len, flags, stored| {
+        self.reader.push(bytes, &mut |_, Chunk { index: chunk, raw_len, flags, stored, .. }| {
             if flags == FLAG_ELSEWHERE {
                 place(Place::read(raw_len, stored).ok_or(ContainerError::BadChunk { chunk })?);
             }

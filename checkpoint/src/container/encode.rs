@@ -33,10 +33,13 @@ pub struct Encoder {
     workers: usize,
     waiting: Vec<(u64, Vec<u8>)>,
     waiting_bytes: usize,
+    /// Buffers of chunks that are done, to be used again.
+    spare: Vec<Vec<u8>>,
     header_due: bool,
     sums: Sums,
     pending: Vec<u8>,
-    packed: Vec<u8>,
+    /// What each worker makes.
+    packed: Vec<Vec<u8>>,
     emitted: u64,
     /// Where the next chunk begins.
     offset: u64,
@@ -57,10 +60,11 @@ impl Encoder {
             workers: 1,
             waiting: Vec::new(),
             waiting_bytes: 0,
+            spare: Vec::new(),
             header_due: true,
             sums: Sums::new(seed),
             pending: Vec::with_capacity(CHUNK_BYTES_MAX),
-            packed: Vec::new(),
+            packed: vec![Vec::new()],
             emitted: 0,
             offset: HEADER_BYTES as u64,
             row: None,
@@ -88,6 +92,7 @@ impl Encoder {
     #[must_use]
     pub fn with_workers(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
+        self.packed.resize_with(self.workers, Vec::new);
         self
     }
 
@@ -183,63 +188,86 @@ impl Encoder {
 
     fn emit_pending(&mut self, out: &mut Vec<u8>) {
         let mut pending = std::mem::take(&mut self.pending);
+        if self.workers > 1 {
+            self.pending = self.spare.pop().unwrap_or_default();
+            self.wait(pending, out);
+            return;
+        }
         self.emit_chunk(&pending, out);
         pending.clear();
         self.pending = pending;
     }
 
     fn emit_chunk(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let number = self.number;
-        self.number += 1;
         if self.workers > 1 {
-            self.waiting_bytes += raw.len();
-            self.waiting.push((number, raw.to_vec()));
-            if self.waiting_bytes >= self.workers * BATCH_BYTES {
-                self.emit_waiting(out);
-            }
+            let mut chunk = self.spare.pop().unwrap_or_default();
+            chunk.extend_from_slice(raw);
+            self.wait(chunk, out);
             return;
         }
-        let mut stored = std::mem::take(&mut self.packed);
+        let number = self.number;
+        self.number += 1;
+        let mut packed = std::mem::take(&mut self.packed);
+        packed[0].clear();
         let before = self.row.as_ref().map(|row| &row.before);
-        let made = self.packer.make(&self.recipe, before, number, raw, &mut stored);
-        self.emit_made(made, raw, &stored, out);
-        self.packed = stored;
+        let made = self.packer.make(&self.recipe, before, self.sums, number, raw, &mut packed[0]);
+        self.emit_made(made, raw, &packed[0], out);
+        self.packed = packed;
+    }
+
+    /// Puts a chunk to those that are made together.
+    fn wait(&mut self, chunk: Vec<u8>, out: &mut Vec<u8>) {
+        self.waiting_bytes += chunk.len();
+        self.waiting.push((self.number, chunk));
+        self.number += 1;
+        if self.waiting_bytes >= self.workers * BATCH_BYTES {
+            self.emit_waiting(out);
+        }
     }
 
     /// Makes what waits, on several processors, and emits it in its order.
     fn emit_waiting(&mut self, out: &mut Vec<u8>) {
-        let waiting = std::mem::take(&mut self.waiting);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut packed = std::mem::take(&mut self.packed);
         self.waiting_bytes = 0;
+        let (recipe, sums) = (&self.recipe, self.sums);
         let before = self.row.as_ref().map(|row| &row.before);
-        let recipe = &self.recipe;
         let share = waiting.len().div_ceil(self.workers).max(1);
-        let made: Vec<(Made, Vec<u8>)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = waiting
-                .chunks(share)
-                .map(|share| {
-                    scope.spawn(move || {
-                        let mut packer = Packer::default();
-                        let make = |(number, raw): &(u64, Vec<u8>)| {
-                            let mut stored = Vec::new();
-                            let made = packer.make(recipe, before, *number, raw, &mut stored);
-                            (made, stored)
-                        };
-                        share.iter().map(make).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
+        let make = |share: &[(u64, Vec<u8>)], packed: &mut Vec<u8>| {
+            let mut packer = Packer::default();
+            packed.clear();
+            let make = |(number, raw): &(u64, Vec<u8>)| {
+                packer.make(recipe, before, sums, *number, raw, packed)
+            };
+            share.iter().map(make).collect::<Vec<_>>()
+        };
+        let made: Vec<Vec<Made>> = std::thread::scope(|scope| {
+            let mut shares = waiting.chunks(share).zip(&mut packed);
+            let first = shares.next();
+            let others: Vec<_> =
+                shares.map(|(share, packed)| scope.spawn(move || make(share, packed))).collect();
             let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
-            workers.into_iter().flat_map(join).collect()
+            let first = first.map(|(share, packed)| make(share, packed));
+            first.into_iter().chain(others.into_iter().map(join)).collect()
         });
-        for ((_, raw), (made, stored)) in waiting.iter().zip(made) {
-            self.emit_made(made, raw, &stored, out);
+        out.reserve(packed.iter().map(Vec::len).sum());
+        for ((share, made), packed) in waiting.chunks(share).zip(made).zip(&packed) {
+            for ((_, raw), made) in share.iter().zip(made) {
+                self.emit_made(made, raw, packed, out);
+            }
         }
+        self.packed = packed;
+        self.spare.extend(waiting.drain(..).map(|(_, mut chunk)| {
+            chunk.clear();
+            chunk
+        }));
+        self.waiting = waiting;
     }
 
-    fn emit_made(&mut self, made: Made, raw: &[u8], stored: &[u8], out: &mut Vec<u8>) {
-        let Made { digest, place, flags } = made;
+    fn emit_made(&mut self, made: Made, raw: &[u8], packed: &[u8], out: &mut Vec<u8>) {
+        let Made { digest, place, flags, body, crc } = made;
         let raw_len = raw.len() as u32;
         if let Some(place) = place {
             if let (Some(row), Some(digest)) = (&mut self.row, digest) {
@@ -249,21 +277,19 @@ impl Encoder {
                 seal.chunk(place.tag);
             }
             let body = place.write();
-            let crc = self.sums.chunk(raw_len, FLAG_ELSEWHERE, &body);
             out.extend_from_slice(&prefix(raw_len, PLACE_BYTES as u32, FLAG_ELSEWHERE, crc));
             out.extend_from_slice(&body);
             self.sums.count(raw_len, crc);
             self.offset += (PREFIX_BYTES + PLACE_BYTES) as u64;
             return;
         }
-        let stored = if flags == FLAG_STORED { raw } else { stored };
+        let stored = if flags == FLAG_STORED { raw } else { &packed[body] };
         let mut tag = [0; TAG_BYTES];
         if let Some(seal) = &mut self.seal {
             tag = tag_of(stored);
             seal.chunk(tag);
         }
         let stored_len = stored.len() as u32;
-        let crc = self.sums.chunk(raw_len, flags, stored);
         if let (Some(row), Some(digest)) = (&mut self.row, digest) {
             let ImageId { incarnation, image, .. } = self.id;
             let (index, offset) = (self.sums.chunks, self.offset);

@@ -3,20 +3,22 @@
 use super::known::Digest;
 use super::secret::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
 use super::{
-    CHUNK_BYTES_MAX, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, Known, Place, STORED_BYTES_MAX,
+    CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, Known, Place,
+    STORED_BYTES_MAX, Sums,
 };
 use ftmpi_wire::Rank;
 use std::fmt;
+use std::ops::Range;
 
 /// How chunks are made small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
     /// Not at all.
     Stored,
-    /// LZ4 block format; a chunk that does not shrink is stored.
+    /// LZ4 block format; a chunk that hardly shrinks is stored.
     #[default]
     Lz4,
-    /// Zstandard of this level, 1 to [`ZSTD_LEVEL_MAX`]; a chunk that does not shrink is stored.
+    /// Zstandard of this level, 1 to [`ZSTD_LEVEL_MAX`]; a chunk that hardly shrinks is stored.
     Zstd(u8),
 }
 
@@ -50,6 +52,10 @@ pub(super) struct Made {
     /// It is there already.
     pub place: Option<Place>,
     pub flags: u32,
+    /// Where its stored bytes are, unless they are the raw ones.
+    pub body: Range<usize>,
+    /// Its checksum.
+    pub crc: u32,
 }
 
 /// Makes one chunk after the other.
@@ -66,57 +72,69 @@ impl fmt::Debug for Packer {
 
 impl Packer {
     /// Makes the chunk with this number. Unless it is there already, or is to be stored as it is
-    /// ([`FLAG_STORED`]), its bytes are in `stored` then.
+    /// ([`FLAG_STORED`]), its bytes are appended to `packed`.
     pub fn make(
         &mut self,
         recipe: &Recipe,
         before: Option<&Known>,
+        sums: Sums,
         number: u64,
         raw: &[u8],
-        stored: &mut Vec<u8>,
+        packed: &mut Vec<u8>,
     ) -> Made {
+        let sums = Sums { chunks: number, ..sums };
+        let raw_len = raw.len() as u32;
         let digest = before.map(|_| Known::digest(raw));
         if let (Some(before), Some(digest)) = (before, digest)
             && let Some(place) = before.chunks.get(&digest)
         {
-            return Made { digest: Some(digest), place: Some(*place), flags: place.flags };
+            let crc = sums.chunk(raw_len, FLAG_ELSEWHERE, &place.write());
+            let (place, flags) = (Some(*place), place.flags);
+            return Made { digest: Some(digest), place, flags, body: 0..0, crc };
         }
-        let head = if recipe.secret.is_some() { NONCE_BYTES } else { 0 };
-        stored.clear();
-        stored.resize(head, 0);
-        let mut flags = self.shrink(recipe.compression, raw, head, stored);
+        let start = packed.len();
+        let head = start + if recipe.secret.is_some() { NONCE_BYTES } else { 0 };
+        packed.resize(head, 0);
+        let mut flags = self.shrink(recipe.compression, raw, head, packed);
         if let Some((secret, salt)) = &recipe.secret {
             if flags == FLAG_STORED {
-                stored.extend_from_slice(raw);
+                packed.extend_from_slice(raw);
             }
             flags |= FLAG_SEALED;
-            secret.seal(*salt, number, about(recipe.rank, raw.len() as u32, flags), stored);
+            let mut sealed = packed.split_off(start);
+            secret.seal(*salt, number, about(recipe.rank, raw_len, flags), &mut sealed);
+            packed.append(&mut sealed);
         }
-        Made { digest, place: None, flags }
+        let body = start..packed.len();
+        let stored = if flags == FLAG_STORED { raw } else { &packed[body.clone()] };
+        let crc = sums.chunk(raw_len, flags, stored);
+        Made { digest, place: None, flags, body, crc }
     }
 
-    /// Appends it to `stored`, which has `head` bytes, if it becomes smaller.
-    fn shrink(&mut self, how: Compression, raw: &[u8], head: usize, stored: &mut Vec<u8>) -> u32 {
+    /// Appends it to `packed`, which has `head` bytes, if it becomes so much smaller that it pays: what is
+    /// stored as it is costs nothing to read.
+    fn shrink(&mut self, how: Compression, raw: &[u8], head: usize, packed: &mut Vec<u8>) -> u32 {
         let (room, flags) = match how {
             Compression::Stored => return FLAG_STORED,
+            Compression::Lz4 if is_noise(raw) => return FLAG_STORED,
             Compression::Lz4 => (lz4_flex::block::get_maximum_output_size(raw.len()), FLAG_LZ4),
             Compression::Zstd(_) => (zstd::zstd_safe::compress_bound(raw.len()), FLAG_ZSTD),
         };
-        stored.resize(head + room, 0);
+        packed.resize(head + room, 0);
         // An error (which that size excludes) would only mean that the chunk is stored.
         let len = match how {
             Compression::Zstd(level) => self
                 .zstd(level)
-                .and_then(|zstd| zstd.compress_to_buffer(raw, &mut stored[head..]).ok()),
-            _ => lz4_flex::block::compress_into(raw, &mut stored[head..]).ok(),
+                .and_then(|zstd| zstd.compress_to_buffer(raw, &mut packed[head..]).ok()),
+            _ => lz4_flex::block::compress_into(raw, &mut packed[head..]).ok(),
         };
-        match len.filter(|len| *len < raw.len()) {
+        match len.filter(|len| pays(*len, raw.len())) {
             Some(len) => {
-                stored.truncate(head + len);
+                packed.truncate(head + len);
                 flags
             }
             None => {
-                stored.truncate(head);
+                packed.truncate(head);
                 FLAG_STORED
             }
         }
@@ -128,6 +146,27 @@ impl Packer {
         }
         self.zstd.as_mut()
     }
+}
+
+/// Whether something is worth being stored in another form.
+fn pays(len: usize, raw_len: usize) -> bool {
+    len < raw_len - raw_len / 16
+}
+
+/// Whether samples of a chunk say that LZ4 cannot make it smaller: looking at all of it would take as
+/// long as compressing what can be compressed.
+fn is_noise(raw: &[u8]) -> bool {
+    const SAMPLE: usize = 4096;
+    const SAMPLES: usize = 3;
+    if raw.len() < 8 * SAMPLE {
+        return false;
+    }
+    let mut room = [0; SAMPLE + SAMPLE / 8];
+    (0..SAMPLES).all(|number| {
+        let at = number * (raw.len() - SAMPLE) / (SAMPLES - 1);
+        let made = lz4_flex::block::compress_into(&raw[at..at + SAMPLE], &mut room);
+        !made.is_ok_and(|len| pays(len, SAMPLE))
+    })
 }
 
 /// Why a chunk cannot be had back.

@@ -4,10 +4,10 @@
 //! same positions, every one of them checked as it is passed on; whatever is missing or damaged is an
 //! error that names it. Bounded memory: one chunk.
 
-use super::decode::Reader;
+use super::decode::{Chunk, Reader};
 use super::secret::SEAL_BYTES;
 use super::{
-    ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, PREFIX_BYTES, Place, Summary, Sums,
+    ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Place, Summary, Sums,
     TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
 };
 use std::collections::HashMap;
@@ -77,6 +77,10 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     /// # Errors
     /// Something is damaged, missing or cannot be read. Then there is nothing more to come.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, WholeError> {
+        self.step(&mut Target { bytes: 0, out: Some(out) })
+    }
+
+    fn step(&mut self, out: &mut Target<'_>) -> Result<bool, WholeError> {
         let Self { own, open, bases, pass } = self;
         if pass.ended {
             return Ok(false);
@@ -89,48 +93,52 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
             let (seal, note) = (reader.seal, reader.note.clone());
             reader.finish()?;
             // A container that ended well had a header.
-            let Some(mut sums) = pass.sums.take() else { return Ok(false) };
+            let Some(mut sums) = pass.sums else { return Ok(false) };
+            let mut end = Vec::new();
             if let Some(seal) = seal {
-                emit_seal(&seal, &mut sums, out);
+                emit_seal(&seal, &mut sums, &mut end);
             }
             if !note.is_empty() {
-                emit_note(&note, &mut sums, out);
+                emit_note(&note, &mut sums, &mut end);
             }
-            emit_trailer(&sums, out);
+            emit_trailer(&sums, &mut end);
+            out.put(&end);
             return Ok(true);
         }
         let mut failed = None;
         let (mut header_due, mut sums) = (pass.sums.is_none(), pass.sums);
         let mut stored_elsewhere = Vec::new();
         // The header is known when the first chunk comes, at the latest at the end.
-        let result =
-            pass.reader.push(&pass.piece[..count], &mut |id, _, raw_len, flags, stored| {
-                let sums = sums.get_or_insert_with(|| seeded(id));
-                if std::mem::take(&mut header_due) {
-                    out.extend_from_slice(&header_bytes(id));
-                }
-                if flags != FLAG_ELSEWHERE {
-                    put(sums, raw_len, flags, stored, out);
-                    return Ok(());
-                }
-                let chunk = sums.chunks;
-                let place =
-                    Place::read(raw_len, stored).ok_or(ContainerError::BadChunk { chunk })?;
-                let base = place.container(id.rank);
-                let mut fetch = || {
-                    let file = match bases.entry(base) {
-                        Entry::Occupied(known) => known.into_mut(),
-                        Entry::Vacant(new) => new.insert(open(base)?),
-                    };
-                    place.fetch(id.rank, file, &mut stored_elsewhere)
+        let result = pass.reader.push(&pass.piece[..count], &mut |id, chunk| {
+            let sums = sums.get_or_insert_with(|| seeded(id));
+            if std::mem::take(&mut header_due) {
+                out.put(&header_bytes(id));
+            }
+            if chunk.flags != FLAG_ELSEWHERE {
+                // At the same place in the same image: its checksum is right there, too.
+                put(sums, chunk, out);
+                return Ok(());
+            }
+            let Chunk { raw_len, stored, .. } = chunk;
+            let bad = ContainerError::BadChunk { chunk: sums.chunks };
+            let place = Place::read(raw_len, stored).ok_or(bad)?;
+            let base = place.container(id.rank);
+            let mut fetch = || {
+                let file = match bases.entry(base) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(open(base)?),
                 };
-                if let Err(why) = fetch() {
-                    failed = Some(WholeError::Base { base, why });
-                    return Err(ContainerError::Elsewhere { chunk });
-                }
-                put(sums, raw_len, place.flags, &stored_elsewhere, out);
-                Ok(())
-            });
+                place.fetch(id.rank, file, &mut stored_elsewhere)
+            };
+            if let Err(why) = fetch() {
+                failed = Some(WholeError::Base { base, why });
+                return Err(ContainerError::Elsewhere { chunk: sums.chunks });
+            }
+            let (flags, stored) = (place.flags, stored_elsewhere.as_slice());
+            let crc = sums.chunk(raw_len, flags, stored);
+            put(sums, Chunk { raw_len, flags, crc, stored, ..chunk }, out);
+            Ok(())
+        });
         if let Some(error) = failed {
             pass.ended = true;
             return Err(error);
@@ -142,7 +150,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
         if sums.is_none()
             && let Some(id) = pass.reader.id
         {
-            out.extend_from_slice(&header_bytes(id));
+            out.put(&header_bytes(id));
             sums = Some(seeded(id));
         }
         pass.sums = sums;
@@ -155,16 +163,37 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     /// # Errors
     /// As [`Self::read`].
     pub fn check(&mut self) -> Result<Summary, WholeError> {
-        let mut verifier = super::Verifier::new();
-        let mut out = Vec::new();
-        while self.read(&mut out)? {
-            verifier.push(&out)?;
-            out.clear();
+        let mut target = Target { bytes: 0, out: None };
+        let mut id = None;
+        while self.step(&mut target)? {
+            id = id.or(self.pass.reader.id);
         }
-        let summary = verifier.finish()?;
+        let (Some(id), Some(sums)) = (id, self.pass.sums) else {
+            return Err(ContainerError::Truncated { bytes: target.bytes }.into());
+        };
         self.own.rewind().map_err(WholeError::Read)?;
         self.pass = Pass::new();
-        Ok(summary)
+        Ok(Summary {
+            id,
+            chunks: sums.chunks,
+            raw_bytes: sums.raw_bytes,
+            stored_bytes: target.bytes,
+        })
+    }
+}
+
+/// Where the whole container goes: to somebody, or it is only counted.
+struct Target<'a> {
+    bytes: u64,
+    out: Option<&'a mut Vec<u8>>,
+}
+
+impl Target<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        if let Some(out) = &mut self.out {
+            out.extend_from_slice(bytes);
+        }
     }
 }
 
@@ -172,11 +201,10 @@ fn seeded(id: ImageId) -> Sums {
     Sums::new(u32_at(&header_bytes(id), 36))
 }
 
-fn put(sums: &mut Sums, raw_len: u32, flags: u32, stored: &[u8], out: &mut Vec<u8>) {
-    let crc = sums.chunk(raw_len, flags, stored);
-    out.reserve(PREFIX_BYTES + stored.len());
-    out.extend_from_slice(&prefix(raw_len, stored.len() as u32, flags, crc));
-    out.extend_from_slice(stored);
+fn put(sums: &mut Sums, chunk: Chunk<'_>, out: &mut Target<'_>) {
+    let Chunk { raw_len, flags, crc, stored, .. } = chunk;
+    out.put(&prefix(raw_len, stored.len() as u32, flags, crc));
+    out.put(stored);
     sums.count(raw_len, crc);
 }
 

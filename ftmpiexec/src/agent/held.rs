@@ -127,6 +127,16 @@ impl Hold {
         self.room.notify_waiters();
     }
 
+    /// How far its text reaches, released or not.
+    pub fn ends(&self) -> [u64; 2] {
+        let streams = self.streams();
+        std::array::from_fn(|stream| {
+            let held = streams[stream].pieces.back();
+            let held = held.map_or(0, |(offset, bytes)| offset + bytes.len() as u64);
+            held.max(self.forwarded[stream].load(Ordering::SeqCst))
+        })
+    }
+
     /// The life has ended for good: whatever it said stands.
     pub fn release_all(&self) {
         self.release([u64::MAX; 2]);
@@ -159,6 +169,7 @@ mod tests {
         assert!(first.push(0, 8, b"three ".to_vec()));
         assert!(first.push(1, 0, b"oops".to_vec()));
         assert_eq!(printed(), "");
+        assert_eq!(first.ends(), [14, 4]);
         first.release([4, 0]);
         assert_eq!(printed(), "one ");
         first.release([10, 0]);

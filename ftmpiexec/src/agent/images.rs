@@ -9,11 +9,12 @@
 use super::local::{Copy, Local};
 use super::{Agent, Directory, Event};
 use crate::orders::{Image, Report, Start};
+use bytes::Bytes;
 use ftmpi_checkpoint::container::{
     Compression, Decoder, Encoder, ImageId, Known, SALT_BYTES, Secret,
 };
 use ftmpi_checkpoint::stream::Watcher;
-use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
+use ftmpi_servers::client::{self, ClientError, Committed, Got, ImageStore};
 use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
@@ -24,7 +25,6 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, oneshot, watch};
 
 const PIECE_BYTES: usize = 256 << 10;
@@ -208,8 +208,8 @@ struct About {
     told: oneshot::Receiver<Begun>,
     host: String,
     program: String,
-    /// What is stored already of what will be in it.
-    known: Known,
+    /// What is stored already of what will be in it; nothing if images are whole.
+    known: Option<Known>,
     /// The copy on this host.
     copy: Option<Copy>,
     how: How,
@@ -234,6 +234,8 @@ pub struct Source {
     pub directory: watch::Receiver<Directory>,
     /// All ranks of a cluster begin from images of one wave, and no others.
     pub in_waves: bool,
+    /// Bytes of output and error that are not lost: they were printed, sent to be, or are held here.
+    pub told: [u64; 2],
 }
 
 /// Carries one image to the server.
@@ -285,10 +287,14 @@ fn pack(
     id: ImageId,
     mut pipe: File,
     about: About,
-    pieces: &mpsc::Sender<Vec<u8>>,
+    pieces: &mpsc::Sender<Bytes>,
 ) -> Result<Packed, String> {
     let About { told, host, program, known, mut copy, how } = about;
-    let mut encoder = Encoder::incremental(id, how.compression, known).with_workers(how.workers);
+    let encoder = match known {
+        Some(known) => Encoder::incremental(id, how.compression, known),
+        None => Encoder::new(id, how.compression),
+    };
+    let mut encoder = encoder.with_workers(how.workers);
     if let Some(secret) = how.secret {
         let mut salt = [0; SALT_BYTES];
         // The first of a fresh key's bytes: from the kernel's random numbers.
@@ -296,12 +302,16 @@ fn pack(
         encoder = encoder.sealed(secret, salt);
     }
     let mut watcher = Watcher::new();
-    let mut raw = vec![0; PIECE_BYTES];
+    let mut raw = vec![0; PIPE_BYTES];
     let mut out = Vec::new();
     let mut give = |out: &mut Vec<u8>, least: usize| {
-        while !out.is_empty() && out.len() >= least {
-            let rest = out.split_off(out.len().min(PIECE_BYTES));
-            let piece = std::mem::replace(out, rest);
+        if out.len() < least {
+            return Ok(());
+        }
+        let next = Vec::with_capacity(out.len() + out.len() / 8);
+        let mut rest = Bytes::from(std::mem::replace(out, next));
+        while !rest.is_empty() {
+            let piece = rest.split_to(rest.len().min(PIECE_BYTES));
             if let Some(copy) = &mut copy {
                 copy.write(&piece);
             }
@@ -368,7 +378,7 @@ async fn find(
     unusable: &mut Vec<(ImageNo, String)>,
 ) -> Result<Option<Stream>, String> {
     let since = Instant::now();
-    let Source { key, secret, directory, in_waves } = source;
+    let Source { key, secret, directory, in_waves, .. } = source;
     let mut candidates = start.images.clone();
     let mut asked_for_others = *in_waves;
     loop {
@@ -442,7 +452,8 @@ async fn find(
     }
 }
 
-/// What the server offers besides, newest first.
+/// What the server offers besides, newest first: those before which no text is lost, or else all of them. (The
+/// text of a host that died died with it, unless it had been sent.)
 async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> {
     let server = connect(rank, &source.key, &source.directory, CAPTURE_PATIENCE).await;
     let Ok(mut server) = server else { return Vec::new() };
@@ -452,7 +463,15 @@ async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> 
         let Counts { written, consumed } = stored.counts;
         Image { image: stored.image, bytes: stored.bytes, written, consumed }
     });
-    facts.collect()
+    let all: Vec<Image> = facts.collect();
+    let good: Vec<Image> =
+        all.iter().filter(|image| ahead(image.written, source.told) == 0).copied().collect();
+    if good.is_empty() { all } else { good }
+}
+
+/// How many bytes of output a program had written that nobody can print any more.
+pub fn ahead(written: [u64; 2], told: [u64; 2]) -> u64 {
+    written.iter().zip(told).map(|(written, told)| written.saturating_sub(told)).sum()
 }
 
 enum Found {
@@ -480,17 +499,11 @@ async fn stream_copy(
     let mut copy = found.ok().flatten()?;
     let (pipe, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
+    let (named, _) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        let (mut decoder, mut pipe) = (Decoder::with_secret(secret), File::from(write));
-        let (mut bytes, mut raw) = (Vec::new(), Vec::new());
-        while let Ok(true) = copy.read(&mut bytes) {
-            // What is missing the new process notices, as with the server's.
-            if decoder.push(&bytes, &mut raw).is_err() || pipe.write_all(&raw).is_err() {
-                return;
-            }
-            bytes.clear();
-            raw.clear();
-        }
+        // What is missing the new process notices, as with the server's.
+        let source = |piece: &mut Vec<u8>| matches!(copy.read(piece), Ok(true));
+        unpack(source, secret, File::from(write), named);
     });
     Some(Stream { pipe, facts })
 }
@@ -503,56 +516,82 @@ async fn stream(
     candidates: &[Image],
     newest: ImageNo,
 ) -> Result<Found, Problem> {
-    let (ours, mut theirs) = tokio::io::duplex(PIPE_BYTES);
-    let fetching = tokio::spawn(async move { server.get(rank, newest, ours).await });
-    let (pieces, queue) = mpsc::channel(PIECES);
-    tokio::spawn(async move {
-        loop {
-            let mut piece = Vec::with_capacity(PIECE_BYTES);
-            match theirs.read_buf(&mut piece).await {
-                Ok(1..) if pieces.send(piece).await.is_ok() => {}
-                _ => return,
-            }
-        }
-    });
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
+    let (pieces, mut queue) = mpsc::channel(PIECES);
+    let mut fetching = tokio::spawn(async move { server.get_pieces(rank, newest, pieces).await });
+    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let (read, write) = pipe().map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
     let (named, name) = oneshot::channel();
-    tokio::task::spawn_blocking(move || unpack(queue, secret, File::from(write), named));
-    match name.await {
+    let first = tokio::select! {
+        biased;
+        Some(first) = queue.recv() => Some(first),
+        // Before the first byte: where it lies, or why there is none.
+        answer = &mut fetching => match answer {
+            Ok(Ok(Some(Got::Near(mut file)))) => {
+                tokio::task::spawn_blocking(move || {
+                    let source = |piece: &mut Vec<u8>| matches!(file.read(piece), Ok(true));
+                    unpack(source, secret, File::from(write), named);
+                });
+                return named_image(name.await, rank, candidates, read);
+            }
+            Ok(Ok(None)) => return Ok(Found::Nothing),
+            Ok(Ok(Some(Got::Sent(_)))) => queue.recv().await,
+            Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(e.to_string())),
+            Ok(Err(e)) => return Err(Problem::Passing(e.to_string())),
+            Err(e) => return Err(Problem::Passing(e.to_string())),
+        },
+    };
+    let Some(mut next) = first else {
+        return Err(Problem::Passing("the server sent an empty image".into()));
+    };
+    tokio::task::spawn_blocking(move || {
+        let source = |piece: &mut Vec<u8>| {
+            if next.is_empty() {
+                match queue.blocking_recv() {
+                    Some(bytes) => next = bytes,
+                    None => return false,
+                }
+            }
+            piece.extend_from_slice(&std::mem::take(&mut next));
+            true
+        };
+        unpack(source, secret, File::from(write), named);
+    });
+    named_image(name.await, rank, candidates, read)
+}
+
+fn named_image(
+    name: Result<Result<ImageId, String>, oneshot::error::RecvError>,
+    rank: Rank,
+    candidates: &[Image],
+    pipe: OwnedFd,
+) -> Result<Found, Problem> {
+    match name {
         Ok(Ok(id)) if id.rank == rank => {
             match candidates.iter().find(|offered| offered.image == id.image) {
-                Some(facts) => Ok(Found::Image(Stream { pipe: read, facts: *facts })),
+                Some(facts) => Ok(Found::Image(Stream { pipe, facts: *facts })),
                 None => Ok(Found::Nothing),
             }
         }
         Ok(Ok(id)) => Err(Problem::Final(format!("the server sent an image of rank {}", id.rank))),
         Ok(Err(why)) => Err(Problem::Passing(why)),
-        // Not a byte came: the server's answer says why.
-        Err(_) => match fetching.await {
-            Ok(Ok(None)) => Ok(Found::Nothing),
-            Ok(Ok(Some(_))) => Err(Problem::Passing("the server sent an empty image".into())),
-            Ok(Err(e @ ClientError::Refused { .. })) => Err(Problem::Final(e.to_string())),
-            Ok(Err(e)) => Err(Problem::Passing(e.to_string())),
-            Err(e) => Err(Problem::Passing(e.to_string())),
-        },
+        Err(_) => Err(Problem::Passing("the image broke off at its begin".into())),
     }
 }
 
-/// Container in, raw stream out. A damaged or short container ends the raw stream early, which the
-/// boot library notices ([`ftmpi_checkpoint::boot_abi::EXIT_IMAGE_DAMAGED`]).
+/// Container in (`source` appends its next bytes; false: that was all), raw stream out. A damaged or
+/// short container ends the raw stream early, which the boot library notices
+/// ([`ftmpi_checkpoint::boot_abi::EXIT_IMAGE_DAMAGED`]).
 fn unpack(
-    mut queue: mpsc::Receiver<Vec<u8>>,
+    mut source: impl FnMut(&mut Vec<u8>) -> bool,
     secret: Option<Secret>,
     mut pipe: File,
     named: oneshot::Sender<Result<ImageId, String>>,
 ) {
     let mut named = Some(named);
     let mut decoder = Decoder::with_secret(secret);
-    let mut raw = Vec::new();
-    while let Some(piece) = queue.blocking_recv() {
-        raw.clear();
+    let (mut piece, mut raw) = (Vec::new(), Vec::new());
+    while source(&mut piece) {
         if let Err(e) = decoder.push(&piece, &mut raw) {
             if let Some(named) = named.take() {
                 let _ = named.send(Err(e.to_string()));
@@ -567,6 +606,8 @@ fn unpack(
         if pipe.write_all(&raw).is_err() {
             return;
         }
+        piece.clear();
+        raw.clear();
     }
 }
 

@@ -10,7 +10,7 @@ use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
 use super::{Agent, Event, executed, processes};
-use crate::orders::{Commitment, Executed, How, ProcessId, Report, Start};
+use crate::orders::{Commitment, Executed, FromAgent, How, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
@@ -141,8 +141,6 @@ impl Agent {
             // The launcher knows that it is dead, or would not start another; make sure.
             self.bury(old);
         }
-        // It says them again, or something better.
-        self.last_words.remove(&start.rank);
         if start.incarnation == Incarnation(0)
             || self.directory.borrow().checkpoint_servers.is_empty()
         {
@@ -150,7 +148,16 @@ impl Agent {
         }
         let local = self.local.clone();
         let name = self.job.as_ref().map_or("", |job| job.view.protocol.name.as_str());
+        let forwarded = self.forwarded.entry(start.rank).or_default();
+        let mut told = start.printed;
+        for (told, stream) in told.iter_mut().zip(forwarded.iter()) {
+            *told = (*told).max(stream.load(Ordering::SeqCst));
+        }
+        if let Some(hold) = self.last_words.get(&start.rank) {
+            told = std::array::from_fn(|stream| told[stream].max(hold.ends()[stream]));
+        }
         let source = images::Source {
+            told,
             key: self.key.clone(),
             secret: self.secret.clone(),
             directory: self.directory.subscribe(),
@@ -226,9 +233,22 @@ impl Agent {
             tokio::spawn(output::feed(pipe, page.clone(), receive, life, self.events.clone()));
             Some(send)
         });
+        // The old life's text up to an image that is durable is final. The rest the new one says again, or
+        // something better.
+        let last_words = self.last_words.remove(&rank);
+        if let (Some(hold), Some(facts)) = (last_words, facts) {
+            hold.release(facts.written);
+        }
         let forwarded = self.forwarded.entry(rank).or_default().clone();
         for (stream, printed) in forwarded.iter().zip(start.printed) {
             stream.fetch_max(printed, Ordering::SeqCst);
+        }
+        let told = std::array::from_fn(|stream| forwarded[stream].load(Ordering::SeqCst));
+        let lost = facts.map_or(0, |facts| images::ahead(facts.written, told));
+        if lost > 0 {
+            let _ = self.link.send(FromAgent::Say(format!(
+                "rank {rank}: up to {lost} bytes of its output were not printed and are lost"
+            )));
         }
         let hold = job.commitment.map(|_| {
             let (link, window) = (self.link.clone(), self.window.clone());

@@ -29,7 +29,8 @@ impl Rows {
 
     /// The row of the next image and what is known in it; `keep`: the images of complete waves that
     /// are kept beside it, where waves decide that. Until [`Self::stored`] nothing is known in the row.
-    pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Known) {
+    /// `None`: it is to be whole, and so is the next.
+    pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Option<Known>) {
         let spared = match keep {
             Some([a, b]) => Some(a.max(b)),
             None => self.rows.iter().filter_map(|row| row.newest).max(),
@@ -40,13 +41,13 @@ impl Rows {
             Some(of_spared) => 1 - of_spared,
             None => usize::from(self.rows[0].newest > self.rows[1].newest),
         };
-        (row, std::mem::take(&mut self.rows[row].known))
+        let known = std::mem::take(&mut self.rows[row].known);
+        (row, (!self.off).then_some(known))
     }
 
     /// The image of this row is stored.
     pub fn stored(&mut self, row: usize, image: ImageNo, known: Known) {
-        self.rows[row] =
-            Row { known: if self.off { Known::default() } else { known }, newest: Some(image) };
+        self.rows[row] = Row { known, newest: Some(image) };
     }
 }
 

@@ -103,6 +103,21 @@ static HERE void read_all(const struct control *control, u64 to, u64 len)
     }
 }
 
+/* Reads into memory that is not there yet: the kernel makes a piece of it at once, instead of page by page
+ * as it is written. A kernel before 5.14 refuses, and does the latter. */
+static HERE void read_fresh(const struct control *control, u64 to, u64 len)
+{
+    enum { PIECE = 256 << 10, MADV_POPULATE_WRITE = 23 };
+    while (len) {
+        u64 now = len < PIECE ? len : PIECE;
+        if (now > 4096)
+            call3(SYS_madvise, to, now, MADV_POPULATE_WRITE);
+        read_all(control, to, now);
+        to += now;
+        len -= now;
+    }
+}
+
 static HERE void unmap_all(const struct control *control)
 {
     u64 from = 0;
@@ -200,7 +215,10 @@ static HERE void read_pages(const struct control *control)
             fail(control->line_damaged, DAMAGED);
         if ((maps[current].flags & SHARED) && maps[current].file != NO_FILE)
             fail(control->line_damaged, DAMAGED);
-        read_all(control, record.at, record.len);
+        if (maps[current].file == NO_FILE)
+            read_fresh(control, record.at, record.len);
+        else
+            read_all(control, record.at, record.len);
         floor = end;
         page_bytes += record.len;
         sequence++;

@@ -126,6 +126,43 @@ pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
     write_from(fd, bytes.as_ptr() as usize, bytes.len())
 }
 
+/// Puts memory into a pipe without copying it: the pipe refers to its pages until they are read. Gives
+/// how many bytes went before it became impossible: all, or fewer where this is no pipe or there is no such call.
+///
+/// # Safety
+/// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] returned.
+pub unsafe fn lend_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
+    let mut done = 0;
+    while done < len {
+        let piece = [address + done, (len - done).min(1 << 30)];
+        // SAFETY: one valid vector; the kernel checks the range.
+        match unsafe { call!(libc::SYS_vmsplice, fd, piece.as_ptr(), 1, 0) } {
+            Ok(n) => done += n,
+            Err(libc::EINTR) => {}
+            Err(libc::EAGAIN) => wait(fd, libc::POLLOUT),
+            Err(libc::EBADF | libc::EINVAL | libc::ENOSYS | libc::EPERM) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(done)
+}
+
+/// Waits until everything in the pipe was read, or nobody reads any more.
+pub fn wait_until_read(fd: i32) {
+    const FIONREAD: usize = 0x541b;
+    loop {
+        let mut left = 0i32;
+        // SAFETY: writes one number.
+        let told = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
+        let mut entry = libc::pollfd { fd, events: 0, revents: 0 };
+        // SAFETY: one valid entry. Comes back at once when nobody reads, otherwise after a millisecond.
+        let alone = (left > 0).then(|| unsafe { call!(libc::SYS_poll, &raw mut entry, 1, 1) });
+        if told.is_err() || left <= 0 || matches!(alone, Some(Ok(1..))) {
+            return;
+        }
+    }
+}
+
 fn wait(fd: i32, events: i16) {
     let mut entry = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: one valid entry.

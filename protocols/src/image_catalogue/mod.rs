@@ -69,7 +69,7 @@ impl From<&Request> for Ask {
             Request::Commit => Self::Commit,
             Request::Abandon => Self::Abandon,
             Request::List { rank } => Self::List { rank },
-            Request::Get { rank, at_most } => Self::Get { rank, at_most },
+            Request::Get { rank, at_most, .. } => Self::Get { rank, at_most },
             Request::Condemn { rank, image } => Self::Condemn { rank, image },
         }
     }

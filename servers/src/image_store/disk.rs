@@ -6,17 +6,19 @@
 //! rest on is kept under another name (`.ground`).
 
 use super::ground::{Ground, Holder};
-use crate::files::{Files, StoreFile};
+use super::upload::Upload;
+use crate::files::Files;
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Place, Verifier, Whole, note_of};
+use ftmpi_checkpoint::container::{ImageId, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
-use ftmpi_wire::image_store::{Counts, Note};
+use ftmpi_wire::image_store::{Near, Note, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -36,9 +38,13 @@ pub struct Checked {
     whole: Box<Reader>,
     /// Bytes of the whole container.
     pub bytes: u64,
+    dir: PathBuf,
+    /// Of the file that was read.
+    identity: Option<[u64; 5]>,
 }
 
-type Reader = Whole<File, Box<dyn FnMut(ImageId) -> io::Result<File> + Send>>;
+type Opener = Box<dyn FnMut(ImageId) -> io::Result<File> + Send>;
+type Reader = Whole<File, Opener>;
 
 impl Checked {
     /// Appends the next bytes of the whole container; false: that was all.
@@ -48,6 +54,46 @@ impl Checked {
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
         self.whole.read(out).map_err(|e| e.to_string())
     }
+
+    /// Where whoever is on this machine finds it, if it can be told.
+    #[must_use]
+    pub fn near(&self, stored: Stored) -> Option<Near> {
+        let directory = self.dir.to_str()?.to_owned();
+        Some(Near { stored, directory, identity: self.identity? })
+    }
+}
+
+/// What tells this file from all others, of this machine and of others.
+fn identity(about: &std::fs::Metadata) -> [u64; 5] {
+    [about.dev(), about.ino(), about.ctime() as u64, about.ctime_nsec() as u64, about.len()]
+}
+
+/// Opens the image that a server of this rank named, with what it rests on; `None` if it cannot be read from here,
+/// or is another file by now. What comes of it is checked as it is read.
+#[must_use]
+pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
+    let dir = PathBuf::from(&near.directory);
+    let Stored { image, incarnation, bytes, .. } = near.stored;
+    let file = File::open(dir.join(image_name(ImageName { rank, image, incarnation }))).ok()?;
+    let found = identity(&file.metadata().ok()?);
+    if found != near.identity {
+        return None;
+    }
+    // All at once, so that nothing goes while it is read.
+    let note = note::decode(&note_of(&file).ok()?).ok()?;
+    let mut bases = HashMap::new();
+    for &(incarnation, image) in &note.bases {
+        let id = ImageId { rank, incarnation, image };
+        bases.insert(id, open_container(&dir, id).ok()?);
+    }
+    (&file).rewind().ok()?;
+    let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
+    let whole = Box::new(Whole::new(file, Box::new(open) as Opener));
+    Some(Checked { whole, bytes, dir, identity: Some(found) })
+}
+
+fn whole(file: File, dir: PathBuf) -> Box<Reader> {
+    Box::new(Whole::new(file, Box::new(move |base| open_container(&dir, base))))
 }
 
 /// Names under which a container may lie.
@@ -69,11 +115,11 @@ pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
     result
 }
 
-fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
+pub(super) fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
     ground.lock().expect("no panic while it is locked")
 }
 
-fn named(id: ImageId) -> ImageName {
+pub(super) fn named(id: ImageId) -> ImageName {
     ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
 }
 
@@ -369,19 +415,8 @@ impl Disk {
     pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, String> {
         let path = self.temporary(conn);
         let file = self.files.create(&path).map_err(|e| e.to_string())?;
-        Ok(Upload {
-            file,
-            files: self.files.clone(),
-            bytes: 0,
-            verifier: Verifier::new(),
-            bases: Bases {
-                ground: self.ground.clone(),
-                dir: self.path().to_owned(),
-                conn,
-                rank,
-                open: HashMap::new(),
-            },
-        })
+        let (ground, dir) = (self.ground.clone(), self.path().to_owned());
+        Ok(Upload::new(file, self.files.clone(), (conn, rank), ground, dir))
     }
 
     /// What its note says; the rest is verified when it is asked for.
@@ -404,12 +439,12 @@ impl Disk {
             }
         };
         let file = File::open(self.image(name)).map_err(|e| damaged(&e))?;
+        let identity = file.metadata().ok().map(|about| identity(&about));
         let dir = self.path().to_owned();
-        let mut whole: Box<Reader> =
-            Box::new(Whole::new(file, Box::new(move |base| open_container(&dir, base))));
+        let mut whole = whole(file, dir.clone());
         let found = whole.check().map_err(|e| damaged(&e))?;
         expect_identity(found.id, name).map_err(|e| damaged(&e))?;
-        Ok(Checked { whole, bytes: found.stored_bytes })
+        Ok(Checked { whole, bytes: found.stored_bytes, dir, identity })
     }
 }
 
@@ -419,7 +454,12 @@ pub(super) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageNam
 }
 
 /// A holder is gone: what is not needed any more goes, too.
-fn release(ground: &Mutex<Ground>, files: &Files, dir: &Path, holder: Holder) -> Vec<ImageName> {
+pub(super) fn release(
+    ground: &Mutex<Ground>,
+    files: &Files,
+    dir: &Path,
+    holder: Holder,
+) -> Vec<ImageName> {
     let mut ground = lock(ground);
     let free = ground.release(holder);
     for base in &free {
@@ -428,7 +468,7 @@ fn release(ground: &Mutex<Ground>, files: &Files, dir: &Path, holder: Holder) ->
     free
 }
 
-fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
+pub(super) fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
     let expected = ImageId { rank: name.rank, incarnation: name.incarnation, image: name.image };
     if id == expected {
         return Ok(());
@@ -438,101 +478,6 @@ fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
          announced",
         id.image, id.rank, id.incarnation, name.image, name.rank, name.incarnation
     ))
-}
-
-/// An image that is being received; its file is removed when this is dropped before it has a name.
-#[derive(Debug)]
-pub struct Upload {
-    file: StoreFile,
-    files: Files,
-    bytes: u64,
-    verifier: Verifier,
-    bases: Bases,
-}
-
-/// What an image on its way rests on.
-#[derive(Debug)]
-struct Bases {
-    ground: Arc<Mutex<Ground>>,
-    dir: PathBuf,
-    conn: ConnId,
-    rank: Rank,
-    open: HashMap<ImageId, File>,
-}
-
-impl Bases {
-    /// Checks that the chunk is there, and that it stays.
-    fn admit(&mut self, place: &Place) -> Result<(), String> {
-        let id = place.container(self.rank);
-        let missing = |why: io::Error| {
-            format!("it rests on image {} of life {}: {why}", id.image, id.incarnation)
-        };
-        if !self.open.contains_key(&id) {
-            // Held before it is opened, so it cannot go in between.
-            lock(&self.ground).hold(Holder::Upload(self.conn), named(id));
-            let file = open_container(&self.dir, id).map_err(missing)?;
-            self.open.insert(id, file);
-        }
-        place.is_there(&self.open[&id]).map_err(missing)
-    }
-}
-
-impl Upload {
-    /// Verifies and stores the next bytes.
-    ///
-    /// # Errors
-    /// They are damaged, rest on what is not there, or cannot be written.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let mut outcome = Ok(());
-        let bases = &mut self.bases;
-        self.verifier
-            .push_with(bytes, &mut |place| {
-                if outcome.is_ok() {
-                    outcome = bases.admit(&place);
-                }
-            })
-            .map_err(|e| e.to_string())?;
-        outcome?;
-        self.file.write_all_at(bytes, self.bytes).map_err(|e| match e.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                format!("{e} (make room on the checkpoint server's disk)")
-            }
-            _ => e.to_string(),
-        })?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Whether it is good and the announced one; makes it durable.
-    ///
-    /// # Errors
-    /// It is not.
-    pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
-        let verifier = std::mem::take(&mut self.verifier);
-        let note = note::decode(verifier.note())?;
-        let whole = verifier.finish().map_err(|e| e.to_string())?;
-        expect_identity(whole.id, name)?;
-        let mut named: Vec<_> = bases_of(name.rank, &note).collect();
-        named.sort_unstable();
-        let holder = Holder::Upload(self.bases.conn);
-        if !lock(&self.bases.ground).bases(holder).eq(named) {
-            return Err("its note does not name the images that it rests on".into());
-        }
-        self.file.sync().map_err(|e| e.to_string())?;
-        Ok(note.counts)
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        // After its publication the name is gone already.
-        if self.file.path().exists() {
-            let _ = self.files.remove(self.file.path());
-        }
-        // What was held only by it stays in a depot until the job ends: it was never offered again.
-        let Bases { ground, dir, conn, .. } = &self.bases;
-        let _ = release(ground, &self.files, dir, Holder::Upload(*conn));
-    }
 }
 
 #[cfg(test)]

@@ -18,24 +18,26 @@ mod flush;
 mod ground;
 mod recover;
 mod session;
+mod upload;
 
 use crate::files::Files;
 use crate::shell::{self, PrivateDir, ServerArgs};
 use crate::{checked, metrics};
 use clap::Parser;
 use depot::{Depot, Listing};
-pub use disk::{Checked, Disk, Upload, open_container, parse_image_name};
+pub use disk::{Checked, Disk, open_container, open_near, parse_image_name};
 use flush::Flusher;
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
+pub use upload::Upload;
 
 /// How this server calls itself.
 const NAME: &str = "ftmpi-checkpoint-server";
@@ -203,43 +205,10 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
             Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", depot.address())),
         };
     }
-    let mut catalogue = ImageCatalogue::new(args.max_bytes.unwrap_or(u64::MAX));
-    let dir = PrivateDir::take(&args.dir)?;
-    let found = match &depot {
-        Some(depot) => look(depot, &dir).await?,
-        None => None,
-    };
-    if depot.is_some() {
-        catalogue = catalogue.with_depot();
-    }
-    let disk = Disk::open(dir, Files::default(), &mut catalogue, |line| shell::say(NAME, line))?;
-    let _ = disk.take_gone();
-    let known = found.is_some();
-    let listing = found.unwrap_or_default();
-    let (flusher, queues) = match depot {
-        Some(depot) => {
-            let (flusher, queues) = Flusher::new(depot, &listing);
-            (Some(flusher), Some(queues))
-        }
-        None => (None, None),
-    };
+    let server = begin(depot, &args.dir, args.max_bytes).await?;
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
-    let server = Arc::new(Server {
-        catalogue: Mutex::new(catalogue),
-        disk,
-        flusher,
-        started: Instant::now(),
-        connections: AtomicU64::new(0),
-        bytes_received: AtomicU64::new(0),
-        bytes_sent: AtomicU64::new(0),
-        rejected: AtomicU64::new(0),
-    });
-    if let Some(queues) = queues {
-        join_depot(&server, known.then_some(&listing)).await?;
-        Flusher::run(&server, queues);
-    }
     if let Some(address) = args.server.metrics {
         let (_, mut questions) =
             metrics::listen(address, "ftmpi_checkpoint_server").map_err(anyhow::Error::msg)?;
@@ -266,6 +235,49 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         why = ending => why.map(|_| ()).map_err(Into::into),
         () = accepting => unreachable!("it accepts for ever"),
     }
+}
+
+/// Finds what is there, on the disk and in the depot, and begins to flush.
+async fn begin(
+    depot: Option<Depot>,
+    dir: &Path,
+    max_bytes: Option<u64>,
+) -> anyhow::Result<Arc<Server>> {
+    let mut catalogue = ImageCatalogue::new(max_bytes.unwrap_or(u64::MAX));
+    let dir = PrivateDir::take(dir)?;
+    let found = match &depot {
+        Some(depot) => look(depot, &dir).await?,
+        None => None,
+    };
+    if depot.is_some() {
+        catalogue = catalogue.with_depot();
+    }
+    let disk = Disk::open(dir, Files::default(), &mut catalogue, |line| shell::say(NAME, line))?;
+    let _ = disk.take_gone();
+    let known = found.is_some();
+    let listing = found.unwrap_or_default();
+    let (flusher, queues) = match depot {
+        Some(depot) => {
+            let (flusher, queues) = Flusher::new(depot, &listing);
+            (Some(flusher), Some(queues))
+        }
+        None => (None, None),
+    };
+    let server = Arc::new(Server {
+        catalogue: Mutex::new(catalogue),
+        disk,
+        flusher,
+        started: Instant::now(),
+        connections: AtomicU64::new(0),
+        bytes_received: AtomicU64::new(0),
+        bytes_sent: AtomicU64::new(0),
+        rejected: AtomicU64::new(0),
+    });
+    if let Some(queues) = queues {
+        join_depot(&server, known.then_some(&listing)).await?;
+        Flusher::run(&server, queues);
+    }
+    Ok(server)
 }
 
 /// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and

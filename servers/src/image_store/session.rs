@@ -1,11 +1,13 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
-use super::disk::{Checked, Upload};
+use super::disk::Checked;
+use super::upload::Upload;
 use super::{NAME, Server};
 use crate::client::PIECE_BYTES;
 use crate::shell::say;
+use bytes::Bytes;
 use ftmpi_protocols::image_catalogue::{Ask, ConnId, Event, ImageName, Output};
-use ftmpi_transport::framed::{FrameError, Framed};
+use ftmpi_transport::framed::{FrameError, Framed, Received};
 use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -15,10 +17,10 @@ use tokio::task::block_in_place;
 /// Serves the connection to its end.
 pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
     let frames = Framed::new(stream, FRAME_BYTES_MAX);
-    let mut session = Session { server, conn, frames, upload: None, checked: None };
+    let mut session = Session { server, conn, frames, upload: None, checked: None, near: false };
     loop {
-        match session.frames.recv().await {
-            Ok(Some(request)) => match session.serve(request).await {
+        match session.frames.reader.recv_or_bulk(Request::data_at).await {
+            Ok(Some(received)) => match session.serve(received).await {
                 Ok(true) => {}
                 Ok(false) | Err(_) => break,
             },
@@ -44,15 +46,19 @@ struct Session<'a> {
     upload: Option<Upload>,
     /// The image that was verified and is to be sent.
     checked: Option<Checked>,
+    /// Its file will do.
+    near: bool,
 }
 
 impl Session<'_> {
     /// False: the connection is to be closed.
-    async fn serve(&mut self, request: Request) -> Result<bool, FrameError> {
-        let ask = Ask::from(&request);
-        let data = match request {
-            Request::Data(bytes) => bytes,
-            _ => Vec::new(),
+    async fn serve(&mut self, received: Received<Request>) -> Result<bool, FrameError> {
+        let (ask, data) = match received {
+            Received::Bulk(bytes) => (Ask::Data { bytes: bytes.len() as u64 }, bytes),
+            Received::Message(request) => {
+                self.near = matches!(request, Request::Get { near: true, .. });
+                (Ask::from(&request), Bytes::new())
+            }
         };
         self.server.bytes_received.fetch_add(data.len() as u64, Ordering::Relaxed);
         let mut events = VecDeque::from([Event::Request(ask)]);
@@ -138,6 +144,10 @@ impl Session<'_> {
         };
         // As it travels: with what it rests on.
         let stored = Stored { bytes: checked.bytes, ..stored };
+        if let (true, Some(near)) = (self.near, checked.near(stored)) {
+            self.frames.send(&Answer::Near(near)).await?;
+            return Ok(Ok(()));
+        }
         self.frames.writer.feed(&Answer::Image(stored)).await?;
         let mut ready = Vec::new();
         loop {
@@ -146,11 +156,13 @@ impl Session<'_> {
                 Ok(false) => break,
                 Err(why) => return Ok(Err(why)),
             }
-            for piece in ready.chunks(PIECE_BYTES) {
+            let mut rest = Bytes::from(std::mem::take(&mut ready));
+            while !rest.is_empty() {
+                let piece = rest.split_to(rest.len().min(PIECE_BYTES));
                 self.server.bytes_sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
-                self.frames.writer.send(&Answer::Data(piece.to_vec())).await?;
+                let head = Answer::data_head(piece.len());
+                self.frames.writer.send_bulk(&head, piece).await?;
             }
-            ready.clear();
         }
         self.frames.writer.send(&Answer::End).await?;
         Ok(Ok(()))
