@@ -305,8 +305,8 @@ pub mod descriptor {
     pub const DUPLICATE: u32 = 1;
     /// Open the path again, seek to the offset.
     pub const REOPEN: u32 = 2;
-    /// Like `REOPEN`, and cut the file to its recorded size if nobody else has it open: an
-    /// append-only file that was ours alone.
+    /// Like `REOPEN`, and cut the file to its recorded size if nobody else has it open: a file that
+    /// was ours alone, appended to or open for reading and writing.
     pub const REOPEN_CUT: u32 = 3;
     /// The same open file as standard stream `other`, as the launcher gave it.
     pub const STREAM: u32 = 4;
@@ -319,6 +319,8 @@ pub mod descriptor {
     pub const EVENTFD: u32 = 7;
     /// The writing end of a [`PIPE`], which makes both.
     pub const PIPE_END: u32 = 8;
+    /// The file of descriptor `other`, which is a [`RECREATE`] and comes earlier, opened once more.
+    pub const AGAIN: u32 = 9;
 }
 
 /// One open descriptor of the program.
@@ -329,7 +331,7 @@ pub struct Descriptor {
     pub fd: i32,
     /// One of [`descriptor`].
     pub how: u32,
-    /// For `DUPLICATE` and `STREAM`.
+    /// For `DUPLICATE`, `STREAM` and `AGAIN`.
     pub other: i32,
     /// `FD_CLOEXEC`.
     pub fd_flags: u32,

@@ -150,17 +150,24 @@ fn one(
         ..Descriptor::default()
     };
     let kind = stat.st_mode & libc::S_IFMT;
+    let one_file = |other: &&Descriptor| (other.device, other.inode) == (stat.st_dev, stat.st_ino);
     let now = Stream { device: stat.st_dev, inode: stat.st_ino, mode: u64::from(kind) };
     if fd <= 2 && now == given(fd as usize) {
         entry.how = how::KEEP;
         return Ok(entry);
     }
-    for other in earlier {
-        if (other.device, other.inode) == (entry.device, entry.inode) && same(fd, other.fd, kind) {
+    for other in earlier.iter().filter(one_file) {
+        if same(fd, other.fd, kind) {
             entry.how = how::DUPLICATE;
             entry.other = other.fd;
             return Ok(entry);
         }
+    }
+    if let Some(other) = earlier.iter().filter(one_file).find(|o| o.how == how::RECREATE) {
+        entry.how = how::AGAIN;
+        entry.other = other.fd;
+        entry.offset = sys::seek(fd, 0, libc::SEEK_CUR).unwrap_or(0);
+        return Ok(entry);
     }
     let mut name = [0u8; 64];
     let path = strings.link(numbered("fd", fd as u32, &mut name)).map_err(failed)?;
@@ -201,7 +208,11 @@ fn one(
                 ));
             }
             let memfd = strings.get(path).starts_with(b"/memfd:");
-            if !(is_exclusive(fd) || memfd && is_exclusive_memfd(fd)) {
+            // Where the program itself opened it twice, the child's look at other processes must do.
+            let alone = is_exclusive(fd)
+                || memfd && is_exclusive_memfd(fd)
+                || opened_again_here(fd, (stat.st_dev, stat.st_ino));
+            if !alone {
                 return Err(refused("a file without a name that others may have open, too"));
             }
             Ok(entry)
@@ -287,14 +298,16 @@ fn same(a: i32, b: i32, kind: u32) -> bool {
     }
 }
 
-/// In the image child, which shares the open files: marks those append-only files that nobody else
-/// has open. What the program appends after the image must be cut at the restore, or it would be
-/// there twice; but never what somebody else wrote.
+/// In the image child, which shares the open files: marks those files that nobody else has open and
+/// that are appended to, or written and read through the same descriptor. What the program adds after
+/// the image must be cut at the restore: appended again it would be there twice, and a program that
+/// reads to the end would read what it has not yet written; but never what somebody else wrote.
 pub fn mark_own_logs(table: &mut [Descriptor]) {
     for entry in table {
-        let appends = entry.open_flags & libc::O_APPEND as u32 != 0;
+        let flags = entry.open_flags as i32;
+        let sees_the_end = flags & libc::O_APPEND != 0 || flags & libc::O_ACCMODE == libc::O_RDWR;
         let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
-        if entry.how == how::REOPEN && appends && regular && is_exclusive(entry.fd) {
+        if entry.how == how::REOPEN && sees_the_end && regular && is_exclusive(entry.fd) {
             entry.how = how::REOPEN_CUT;
         }
     }
@@ -310,6 +323,17 @@ fn is_exclusive(fd: i32) -> bool {
         let _ = sys::fcntl(fd, libc::F_SETOWN, owner as usize);
     }
     granted
+}
+
+/// Whether this process has the file of `fd` open once more, not as a copy of the descriptor: for
+/// kernels that count openings for reading, too, this is somebody else's.
+fn opened_again_here(fd: i32, (device, inode): (u64, u64)) -> bool {
+    const LOOKED_AT: i32 = 1024;
+    (0..LOOKED_AT).any(|other| {
+        other != fd
+            && sys::fstat(other).is_ok_and(|s| (s.st_dev, s.st_ino) == (device, inode))
+            && !same(fd, other, libc::S_IFREG)
+    })
 }
 
 /// The kernel does not count the first opening of a `memfd`: a second one must be alone then.
@@ -399,6 +423,7 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         how::STREAM => copy(hole, entry, *streams.get(entry.other as usize).unwrap_or(&-1)),
         how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
         how::EVENTFD => make_eventfd(hole, entry),
+        how::AGAIN => open_again(hole, entry),
         _ => reopen(hole, entry, strings),
     });
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
@@ -424,6 +449,28 @@ fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })();
     result.map(|_| ()).map_err(|errno| {
         refuse!(hole, errno, "descriptor {fd} cannot be made again: {}", sys::error_text(errno))
+    })
+}
+
+/// A file without a name that the program has open more than once.
+fn open_again(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+    let fd = entry.fd;
+    let result = (|| {
+        let mut name = [0; 64];
+        let drop = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ASYNC | libc::O_TMPFILE;
+        let flags = entry.open_flags as i32 & !drop;
+        let opened = sys::open(numbered("fd", entry.other as u32, &mut name), flags)?;
+        if opened != fd {
+            // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
+            let moved = unsafe { sys::call!(libc::SYS_dup3, opened, fd, 0) };
+            sys::close(opened);
+            moved?;
+        }
+        sys::seek(fd, entry.offset, libc::SEEK_SET)?;
+        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
+    })();
+    result.map(|_| ()).map_err(|errno| {
+        refuse!(hole, errno, "descriptor {fd} cannot be opened again: {}", sys::error_text(errno))
     })
 }
 
