@@ -329,6 +329,7 @@ def clusters(setting: Setting) -> None:
 
 # Where, and which time: early and late. `log` points exist where determinants are.
 NTH = {
+    "acted": [1, 20],
     "init": [1],
     "exit": [1],
     "finalize-begin": [1],
@@ -366,7 +367,11 @@ def points(setting: Setting) -> None:
             continue
         for nth in NTH.get(name, OTHER_NTH):
             for rank in [index % 2] if not setting.full else [0, 1, RANKS - 1]:
-                program = "traffic" if "rendezvous" in name else ["probe_loop", "waitany"][index % 2]
+                program = ["probe_loop", "waitany"][index % 2]
+                if "rendezvous" in name:
+                    program = "traffic"
+                if name == "acted":
+                    program = "shared_file"
                 job, why = jobs.make(program, 1)
                 test = f"point {name}, time {nth}, rank {rank}"
                 if job is None:
