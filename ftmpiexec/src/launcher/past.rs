@@ -159,12 +159,13 @@ async fn gather(
     let several = asked.len() > 1;
     for address in asked {
         let status = client::status(address, key, CONNECT_LIMIT).await.map_err(passing)?;
-        // Events of one logger may depend on lost ones of another.
-        if several && status["cut_events"].as_u64().unwrap_or(0) > 0 {
+        // Events of one logger may depend on lost ones of another, and what never came to its disk has
+        // left no trace there.
+        if several && status["power_lost"] == true {
             return Err(Trouble::Final(
-                "events were lost with the power of one of several event loggers, so their logs do \
-                 not agree any more; start the job anew (one event logger for all ranks would have \
-                 survived this)"
+                "the power of one of several event loggers was lost, and maybe events with it, so their \
+                 logs may not agree any more; start the job anew (one event logger for all ranks would \
+                 have survived this)"
                     .into(),
             ));
         }

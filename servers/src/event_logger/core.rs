@@ -34,8 +34,9 @@ pub(super) struct Core {
     clocks_heard: u64,
     /// Somebody waits for the next round.
     pub hurry: Rc<Notify>,
-    /// Events that a loss of power cost.
+    /// Events that a loss of power is known to have cost, and whether it may have cost others.
     cut: u64,
+    power_lost: bool,
     events: u64,
     writes: u64,
     syncs: u64,
@@ -44,7 +45,7 @@ pub(super) struct Core {
 
 impl Core {
     pub fn new(opened: Opened) -> Self {
-        let Opened { store, found, cut, .. } = opened;
+        let Opened { store, found, cut, power_lost, .. } = opened;
         let mut machine = EventLog::new();
         for (rank, found) in found {
             let up_to = found.last;
@@ -71,6 +72,7 @@ impl Core {
             clocks_heard: 0,
             hurry: Rc::new(Notify::new()),
             cut,
+            power_lost,
             events: 0,
             writes: 0,
             syncs: 0,
@@ -287,6 +289,11 @@ impl Core {
         self.store.take_round()
     }
 
+    /// Everything as it is now, and nothing after it.
+    pub fn begin_last_round(&mut self) -> Round {
+        self.store.take_last_round()
+    }
+
     pub fn end_round(&mut self, round: &Round, good: bool) {
         self.syncing = false;
         if good {
@@ -326,6 +333,7 @@ impl Core {
             "failed_writes": self.failed_writes,
             "syncs": self.syncs,
             "cut_events": self.cut,
+            "power_lost": self.power_lost,
             "clock_bytes_told": self.clock_bytes,
             "clocks_heard": self.clocks_heard,
             "rejected_callers": rejected,

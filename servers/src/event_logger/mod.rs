@@ -134,7 +134,7 @@ impl Service {
         let last = {
             let mut core = self.core.borrow_mut();
             core.flush();
-            core.begin_round()
+            core.begin_last_round()
         };
         last.sync()
     }

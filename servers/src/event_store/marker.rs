@@ -7,9 +7,11 @@
 //! leaves its rank, so the logs of one instant never lack what they depend on.
 //!
 //! ```text
-//! magic "FTMPIDUR" | version u32 | ranks u32 | round u64 | boot id (40) | (rank u32, 0 u32, last u64)*
-//! | crc32c u32
+//! magic "FTMPIDUR" | version u32 | ranks u32 | round u64 | boot id (39) | flags u8
+//! | (rank u32, 0 u32, last u64)* | crc32c u32
 //! ```
+//! Flags: 1, *clean*: nothing was written after it, because the logger was asked to end, and did;
+//! 2, *lost*: at some time the system went down while events came in.
 //! Two files take turns, so the older mark stands while the newer is written. A mark of this boot of
 //! the system cuts nothing: what was written is in the system's hands then, synced or not.
 
@@ -22,8 +24,8 @@ use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"FTMPIDUR";
 const VERSION: u32 = 1;
-const BOOT_BYTES: usize = 40;
-const HEAD_BYTES: usize = 24 + BOOT_BYTES;
+const BOOT_BYTES: usize = 39;
+const HEAD_BYTES: usize = 24 + BOOT_BYTES + 1;
 const ENTRY_BYTES: usize = 16;
 const NAMES: [&str; 2] = ["durable.0", "durable.1"];
 
@@ -33,6 +35,10 @@ pub(super) struct Mark {
     round: u64,
     /// Of the system that wrote it.
     pub boot: String,
+    /// Nothing was written after it.
+    pub clean: bool,
+    /// What was written after some earlier mark may be gone.
+    pub lost: bool,
     /// The last durable event of each rank.
     pub last: BTreeMap<Rank, EventNo>,
 }
@@ -43,6 +49,10 @@ pub(super) struct Marker {
     slots: [Arc<StoreFile>; 2],
     boot: String,
     round: u64,
+    /// The next mark is the last one.
+    pub ending: bool,
+    /// The system went down, now or earlier, while events came in: some may be gone without a trace.
+    pub lost: bool,
 }
 
 /// A mark that is to be made durable once everything that it tells is.
@@ -88,13 +98,15 @@ impl Marker {
             files.sync_dir(dir)?;
         }
         let round = newest.as_ref().map_or(0, |mark| mark.round);
-        Ok((Self { slots, boot: boot.to_owned(), round }, newest))
+        let lost = newest.as_ref().is_some_and(|m| m.lost || (m.boot != boot && !m.clean));
+        Ok((Self { slots, boot: boot.to_owned(), round, ending: false, lost }, newest))
     }
 
     /// The next mark.
     pub fn next(&mut self, last: impl Iterator<Item = (Rank, EventNo)>) -> Making {
         self.round += 1;
-        let mark = Mark { round: self.round, boot: self.boot.clone(), last: last.collect() };
+        let (round, boot) = (self.round, self.boot.clone());
+        let mark = Mark { round, boot, clean: self.ending, lost: self.lost, last: last.collect() };
         Making { slot: self.slots[(self.round % 2) as usize].clone(), bytes: encode(&mark) }
     }
 }
@@ -114,6 +126,7 @@ fn encode(mark: &Mark) -> Vec<u8> {
     let mut boot = mark.boot.clone().into_bytes();
     boot.resize(BOOT_BYTES, 0);
     out.extend_from_slice(&boot);
+    out.push(u8::from(mark.clean) | u8::from(mark.lost) << 1);
     for (rank, last) in &mark.last {
         out.extend_from_slice(&u64::from(rank.0).to_le_bytes());
         out.extend_from_slice(&last.0.to_le_bytes());
@@ -137,13 +150,16 @@ fn decode(bytes: &[u8]) -> Option<Mark> {
     {
         return None;
     }
-    let boot = std::str::from_utf8(&bytes[24..HEAD_BYTES]).ok()?;
+    let boot = std::str::from_utf8(&bytes[24..24 + BOOT_BYTES]).ok()?;
+    let flags = bytes[24 + BOOT_BYTES];
+    let (clean, lost) = (flags & 1 != 0, flags & 2 != 0);
     let mut last = BTreeMap::new();
     for entry in 0..ranks {
         let at = HEAD_BYTES + entry * ENTRY_BYTES;
         last.insert(Rank(u32_at(at)?), EventNo(u64_at(at + 8)?));
     }
-    Some(Mark { round: u64_at(16)?, boot: boot.trim_end_matches('\0').to_owned(), last })
+    let boot = boot.trim_end_matches('\0').to_owned();
+    Some(Mark { round: u64_at(16)?, boot, clean, lost, last })
 }
 
 #[cfg(test)]
@@ -155,10 +171,10 @@ mod tests {
         #[test]
         fn marks_survive_and_damage_is_seen(
             last in proptest::collection::btree_map(any::<u32>(), any::<u64>(), 0..5),
-            round: u64, at: prop::sample::Index, bit in 0u8..8,
+            round: u64, clean: bool, lost: bool, at: prop::sample::Index, bit in 0u8..8,
         ) {
             let last = last.into_iter().map(|(r, e)| (Rank(r), EventNo(e))).collect();
-            let mark = Mark { round, boot: "0b6e-x".into(), last };
+            let mark = Mark { round, boot: "0b6e-x".into(), clean, lost, last };
             let mut bytes = encode(&mark);
             bytes.extend_from_slice(b"older");
             prop_assert_eq!(decode(&bytes), Some(mark));
@@ -183,5 +199,20 @@ mod tests {
         let (_, found) = Marker::open(dir.path(), &files, "b").unwrap();
         let found = found.unwrap();
         assert_eq!((found.boot.as_str(), found.last[&Rank(1)]), ("a", EventNo(6)));
+    }
+
+    #[test]
+    fn a_loss_of_power_is_remembered_and_a_clean_end_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let begin = |boot: &str, ending: bool| {
+            let (mut marker, _) = Marker::open(dir.path(), &Files::default(), boot).unwrap();
+            marker.ending = ending;
+            marker.next(std::iter::empty()).make().unwrap();
+            marker.lost
+        };
+        assert!(!begin("a", false) && !begin("a", true), "the same boot");
+        assert!(!begin("b", false), "a clean end before");
+        assert!(begin("c", true), "the power went");
+        assert!(begin("c", false) && begin("d", false), "what is gone does not come back");
     }
 }

@@ -78,6 +78,8 @@ pub struct Opened {
     pub lines: Vec<String>,
     /// Events that were written but do not count any more, because the power was lost.
     pub cut: u64,
+    /// The system went down while events came in: some may be gone without a trace.
+    pub power_lost: bool,
 }
 
 /// All logs of one directory.
@@ -121,6 +123,7 @@ impl EventStore {
         let (marker, mark) = Marker::open(path, &place.files, boot)?;
         // Another boot: only what was durable counts.
         let mark = mark.filter(|mark| mark.boot != boot);
+        let power_lost = marker.lost;
         let (mut found, mut lines, mut cut) = (Vec::new(), Vec::new(), 0);
         let (mut logs, mut dirty) = (BTreeMap::new(), BTreeSet::new());
         for (rank, firsts) in segments {
@@ -149,7 +152,7 @@ impl EventStore {
             }
             lines.push(format!("events cannot be made durable: {error}"));
         }
-        Ok(Opened { store, found, lines, cut })
+        Ok(Opened { store, found, lines, cut, power_lost })
     }
 
     /// Takes records; they are in the file after the next [`EventStore::flush`].
@@ -242,6 +245,12 @@ impl EventStore {
             .collect();
         let mark = self.marker.next(self.logs.iter().map(|(rank, log)| (*rank, log.last())));
         Round { dirty, mark, place: self.place.clone() }
+    }
+
+    /// The last round of all: after it nothing is written.
+    pub fn take_last_round(&mut self) -> Round {
+        self.marker.ending = true;
+        self.take_round()
     }
 
     /// Whether something is not durable yet.
