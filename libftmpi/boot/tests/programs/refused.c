@@ -39,12 +39,26 @@ int main(int argc, char **argv)
     case 's': require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); break;
     case 'e': fd = epoll_create1(0); break;
     case 'u':
+        /* A process that is no child of this one opens it, too. */
         fd = open(".", O_TMPFILE | O_RDWR, 0600);
-        require(fd >= 0);
+        require(fd >= 0 && pipe(pair) == 0);
         char path[64];
-        sprintf(path, "/proc/self/fd/%d", fd);
-        pair[0] = open(path, O_RDWR);
-        require(pair[0] >= 0);
+        sprintf(path, "/proc/%d/fd/%d", getpid(), fd);
+        pid_t between = fork();
+        if (between == 0) {
+            if (fork() == 0) {
+                int theirs = open(path, O_RDWR);
+                close(fd);
+                require(theirs >= 0 && write(pair[1], "x", 1) == 1);
+                sleep(3);
+            }
+            _exit(0);
+        }
+        char said;
+        require(waitpid(between, 0, 0) == between && read(pair[0], &said, 1) == 1);
+        close(pair[0]);
+        close(pair[1]);
+        pair[0] = pair[1] = -1;
         break;
     case 'U':
         fd = open(".", O_TMPFILE | O_RDWR, 0600);
