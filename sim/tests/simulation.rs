@@ -51,7 +51,7 @@ fn there_are_orphans_to_roll_back() {
 
 #[test]
 fn the_seeds_cover_every_program_and_fault() {
-    let setups: Vec<_> = (1..200).map(|seed| setup(seed, None, None, false)).collect();
+    let setups: Vec<_> = (1..SEEDS).map(|seed| setup(seed, None, None, false)).collect();
     for program in Program::ALL {
         let count = setups.iter().filter(|s| s.program == program && s.crashes > 0).count();
         assert!(count > 4, "{program:?} with crashes");
