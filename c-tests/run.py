@@ -11,6 +11,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
+    c-tests/run.py campaign --runs 30       every protocol and option, programs and faults in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
     c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses what came last
@@ -39,7 +40,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, checks, committed, conformance, coverage, cuts, faults, imb, killed, mixed, mpi4py_suite,
+    bad_input, campaign, checks, committed, conformance, coverage, cuts, faults, imb, killed, mixed, mpi4py_suite,
     netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -95,6 +96,11 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
     p.add_argument("--seconds", type=float, default=8, help="length of a run without kills")
+    p = suite("campaign", "every protocol and option, programs and faults in turn")
+    p.add_argument("--runs", type=int, default=30, help="of each protocol and option")
+    p.add_argument("--only", nargs="*", default=[], help="protocols whose options contain one of these")
+    p.add_argument("--npb", type=Path, help="NPB sources: BT, LU, MG and CG take turns, too")
+    p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
     suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
@@ -164,6 +170,8 @@ def main() -> int:
                 standard.standard(setting)
             case "orphans":
                 orphans.orphans(setting, args.runs, args.programs, args.seconds)
+            case "campaign":
+                campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb)
             case "clusters":
                 faults.clusters(setting)
             case "points":

@@ -84,6 +84,8 @@ def command_lines(setting: Setting) -> None:
         ("an unknown fault", ["--inject", "hug:rank=1", "-n", "2", "/bin/true"], ("hug",)),
         ("a fault for a rank that is not there",
          ["--inject", "kill:rank=7,at=1s", "-n", "2", "/bin/true"], ("rank", "7")),
+        ("a fault for an event logger that is not there",
+         ["--inject", "kill:server=event-logger,number=1,at=1s", "-n", "2", "/bin/true"], ("number=1",)),
         ("a time that is none", ["--ckpt-interval", "soon", "-n", "2", "/bin/true"], ("soon", "time")),
         ("a missing machine file", ["-f", "/no/such/file", "-n", "2", "/bin/true"], ("/no/such/file",)),
         ("a missing working directory", ["-wdir", "/no/such/dir", "-n", "2", "/bin/true"],

@@ -470,15 +470,30 @@ def servers(setting: Setting) -> None:
     if not setting.protocol:
         simple(setting, "a protocol of a library, ranks killed", "master_worker",
                ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"])
-        for way in ("loggers", "broadcast"):
-            simple(setting, f"three event loggers, {way}", "master_worker",
-                   ["kill:server=event-logger,at=2s", "kill:rank=1,at=3s"], 1,
-                   ["--protocol", "optimistic", "--event-loggers", "3", "--stable-vector", way])
+        # One of them, which is that of the rank that dies; all.
+        for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3)):
+            simple(setting, f"three event loggers, {way}, {back} killed", "master_worker",
+                   [f"kill:server=event-logger{which},at=2s", "kill:rank=1,at=3s"], 1,
+                   ["--protocol", "optimistic", "--event-loggers", "3", "--stable-vector", way],
+                   also=restarted(back))
+        simple(setting, "one of three event loggers and its rank at once, then all ranks", "waitany",
+               ["kill:server=event-logger,number=2,at=2s", "kill:rank=2,at=2s", "kill:rank=all,at=4s"],
+               RANKS, ["--protocol", "causal", "--events", "all", "--event-loggers", "3"],
+               also=restarted(1))
     # Every message waits for the logger: few rounds are enough.
     simple(setting, "a slow event logger", "probe_loop",
            ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5)
     simple(setting, "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
            ["--ckpt", "off"])
+
+
+def restarted(servers: int) -> Callable[[dict], str | None]:
+    """Whether exactly so many servers were started again."""
+    def look(report: dict) -> str | None:
+        seen = report["servers_restarted"]
+        return None if seen == servers else f"{seen} servers were started again, {servers} wanted"
+
+    return look
 
 
 def memories(setting: Setting) -> None:

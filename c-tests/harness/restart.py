@@ -25,6 +25,7 @@ class Stopper:
 
     def __init__(self, folder: Path, after: float, how: str, images: int = RANKS):
         self.folder, self.after, self.how, self.images = folder, after, how, images
+        self.draw = random.Random(f"{after} {how}")
         self.begin = time.monotonic()
         self.done = False
 
@@ -37,6 +38,13 @@ class Stopper:
         if self.how == "everything":
             below = descendants(process.pid)
             kill([process.pid, *below])
+        elif self.how == "one by one":
+            # The launcher first: nobody starts anything again. The others outlive it for a moment each.
+            below = descendants(process.pid)
+            self.draw.shuffle(below)
+            for pid in [process.pid, *below]:
+                kill([pid])
+                time.sleep(self.draw.uniform(0, 0.03))
         elif self.how == "launcher":
             kill([process.pid])
         else:
@@ -276,6 +284,10 @@ def restart(setting: Setting, full: bool = False) -> None:
     death(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
     death(setting, jobs, "traffic", ["everything", "SIGTERM"], "--protocol", "coordinated")
     death(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
+    three = ["--event-loggers", "3"]
+    death(setting, jobs, "waitany", ["one by one", "everything"], "--protocol", "causal", "--events",
+          "all", *three, "--acknowledge", "durable")
+    death(setting, jobs, "traffic", ["one by one"], *three)
     output(setting, jobs)
     encrypted(setting, Jobs(setting, 6))
     refusals(setting, Jobs(setting, 2))

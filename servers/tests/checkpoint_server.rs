@@ -335,23 +335,3 @@ proptest! {
         });
     }
 }
-
-/// Not a test of correctness: `cargo test --release -- --ignored --nocapture` tells the numbers.
-#[test]
-#[ignore = "a measurement"]
-fn how_many_bytes_per_second() {
-    let dir = tempfile::tempdir().unwrap();
-    let begun = std::time::Instant::now();
-    let server = start(dir.path(), &JobKey::generate());
-    println!("ready after {:?}", begun.elapsed());
-    let bytes = container(1, 0, 256 << 20);
-    block_on(async {
-        let mut store = connect(&server).await;
-        let begun = std::time::Instant::now();
-        put(&mut store, 1, 0, &bytes).await.unwrap();
-        println!("put: {:.0} MiB/s, synced", 256.0 / begun.elapsed().as_secs_f64());
-        let begun = std::time::Instant::now();
-        store.get(R, NEWEST, tokio::io::sink()).await.unwrap();
-        println!("get: {:.0} MiB/s, verified", 256.0 / begun.elapsed().as_secs_f64());
-    });
-}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RankConnection, Server, WITHIN, block_on, event, events, garbage};
+use common::{RankConnection, Server, WITHIN, block_on, event, events, garbage, throughput};
 use ftmpi_servers::client;
 use ftmpi_transport::auth::{JobKey, Problem};
 use ftmpi_wire::EventNo;
@@ -404,68 +404,54 @@ fn a_full_disk_is_told_and_nothing_is_lost_when_there_is_room_again() {
     }
 }
 
-/// Not a test of correctness: `cargo test --release -- --ignored --nocapture` tells the numbers.
+/// The benchmark (`cargo bench -p ftmpi-servers`), so small that it only shows that it still runs.
 #[test]
-#[ignore = "a measurement"]
-fn how_many_events_per_second() {
+fn determinants_can_be_counted_per_second() {
     let dir = tempfile::tempdir().unwrap();
-    let begun = Instant::now();
     let server = start(dir.path(), &JobKey::generate());
-    println!("ready after {:?}", begun.elapsed());
     block_on(async {
-        let mut rank = RankConnection::open(&server, 1, 0).await.unwrap();
-        for n in 1..=1000 {
-            rank.append(n..=n).await.unwrap();
-            rank.written(n).await;
+        assert!(throughput::round_trip(&server, 9, 10).await > 0.0);
+        for (ranks, per_frame) in [(0..3, 1), (3..6, 64)] {
+            let rate = throughput::determinants(&server, ranks, per_frame, 3000).await;
+            assert!(rate.by_clock > 0.0 && rate.by_processor > 0.0, "{rate:?}");
         }
-        let begun = Instant::now();
-        for n in 1001..=21_000 {
-            rank.append(n..=n).await.unwrap();
-            rank.written(n).await;
-        }
-        println!("one event, one acknowledgement: {:?}", begun.elapsed() / 20_000);
+        let state = client::status(server.address, &server.key, WITHIN).await.unwrap();
+        assert_eq!(state["ranks"][1]["written"], 1000, "{state}");
+        assert_eq!(state["ranks"][4]["written"], 15 * 64, "{state}");
     });
-    for per_frame in [1u64, 16, 256, 4096] {
-        block_on(async {
-            let life = per_frame as u32;
-            let mut rank = RankConnection::open(&server, 0, life).await.unwrap();
-            let total = (2_000_000.min(per_frame * 200_000) / per_frame) * per_frame;
-            let first = rank.fetch(1).await.unwrap().len() as u64;
-            let mut bytes = Vec::new();
-            for n in (first..first + total).step_by(per_frame as usize) {
-                let records = events(n + 1..=n + per_frame);
-                Frame::Append { first: EventNo(n + 1), clock: EventNo(0), records }
-                    .encode(&mut bytes);
-            }
-            let cpu = || {
-                let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
-                let ticks: Vec<u64> =
-                    stat.split(' ').skip(13).take(2).map(|t| t.parse().unwrap()).collect();
-                (ticks[0] + ticks[1]) as f64 / 100.0
-            };
-            let (begun, cpu_begun) = (Instant::now(), cpu());
-            let (mut input, mut output) = rank.stream.into_split();
-            let sending = async { output.write_all(&bytes).await.unwrap() };
-            let receiving = async {
-                let mut got = Vec::new();
-                let mut last = 0;
-                while last < first + total {
-                    tokio::io::AsyncReadExt::read_buf(&mut input, &mut got).await.unwrap();
-                    let mut taken = 0;
-                    while let Ok(Some((frame, n))) = Frame::decode(&got[taken..]) {
-                        taken += n;
-                        let Frame::Ack { written, .. } = frame else { panic!("{frame:?}") };
-                        last = written.0;
-                    }
-                    got.drain(..taken);
+    server.end();
+}
+
+#[test]
+fn a_promise_of_durability_is_kept_and_events_are_acknowledged_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (key, durable) = (JobKey::generate(), ["--acknowledge", "durable"]);
+    let server = Server::start(LOGGER, dir.path(), &key, &durable);
+    block_on(async {
+        let mut rank = RankConnection::open(&server, 0, 0).await.unwrap();
+        for n in 0..20 {
+            rank.append(n * 10 + 1..=n * 10 + 10).await.unwrap();
+        }
+        let mut last = EventNo(0);
+        while last < EventNo(200) {
+            match rank.next().await {
+                Some(Frame::Ack { written, durable }) => {
+                    assert_eq!(written, durable);
+                    last = written;
                 }
-            };
-            tokio::join!(sending, receiving);
-            let rate = total as f64 / begun.elapsed().as_secs_f64();
-            let per_cpu = total as f64 / (cpu() - cpu_begun).max(0.01);
-            println!(
-                "{per_frame} per frame: {rate:.0} events/s, {per_cpu:.0} per second of processor"
-            );
-        });
-    }
+                other => panic!("{other:?}"),
+            }
+        }
+        // A life that asks right behind them is told all of them.
+        rank.append(201..=300).await.unwrap();
+        let mut next = RankConnection::open(&server, 0, 1).await.unwrap();
+        let told = next.fetch(1).await.unwrap();
+        assert!(told.len() >= 200 && told == events(1..=told.len() as u64), "{}", told.len());
+        let state = client::status(server.address, &server.key, WITHIN).await.unwrap();
+        assert_eq!(
+            (&state["acknowledges"], &state["power_lost"]),
+            (&"durable".into(), &false.into())
+        );
+    });
+    server.end();
 }

@@ -42,6 +42,8 @@ fn of_library(library: &Library, all: bool, me: Rank, lives: &[Incarnation]) -> 
 pub enum Spread {
     /// There is one logger.
     One,
+    /// Nobody needs to.
+    Apart,
     /// From other ranks.
     Carried,
     /// The loggers tell each other.
@@ -55,6 +57,8 @@ pub enum Spread {
 pub enum Choice {
     /// `pessimistic`
     Pessimistic,
+    /// `pessimistic --event-loggers 2`
+    PessimisticApart,
     /// `channel-memory`
     ChannelMemory,
     /// `coordinated --wave blocking`
@@ -99,7 +103,7 @@ pub enum Choice {
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Pessimistic,
         Self::ChannelMemory,
         Self::Blocking,
@@ -121,11 +125,12 @@ impl Choice {
         Self::VcausalBroadcast,
         Self::OptimisticShared,
         Self::OptimisticBroadcast,
+        Self::PessimisticApart,
     ];
 
     /// Those whose costs grow in a way of their own: `scale` runs one logger.
     pub fn for_scale() -> impl Iterator<Item = Self> {
-        let one = |choice: &Self| !matches!(choice.spread(), Spread::Shared | Spread::Broadcast);
+        let one = |choice: &Self| matches!(choice.spread(), Spread::One | Spread::Carried);
         Self::ALL.into_iter().filter(one)
     }
 
@@ -142,6 +147,7 @@ impl Choice {
     pub fn causal(self, all: bool) -> Option<Settings> {
         let (piggyback, logger) = match self {
             Self::Pessimistic
+            | Self::PessimisticApart
             | Self::ChannelMemory
             | Self::Blocking
             | Self::Nonblocking
@@ -188,10 +194,23 @@ impl Choice {
         )
     }
 
+    /// Does a message wait for the events before it to be written?
+    #[must_use]
+    pub fn sends_wait(self) -> bool {
+        matches!(
+            self,
+            Self::Pessimistic
+                | Self::PessimisticApart
+                | Self::Hierarchical
+                | Self::HierarchicalNonblocking
+        )
+    }
+
     /// How many loggers there are, and how ranks hear of those of others.
     #[must_use]
     pub fn spread(self) -> Spread {
         match self {
+            Self::PessimisticApart => Spread::Apart,
             Self::LogonCarried => Spread::Carried,
             Self::LogonShared | Self::OptimisticShared => Spread::Shared,
             Self::VcausalBroadcast | Self::OptimisticBroadcast => Spread::Broadcast,
@@ -227,10 +246,10 @@ impl Choice {
         lives: &[Incarnation],
         clusters: &[u32],
     ) -> Box<dyn Protocol> {
-        match self.rolls_back() {
-            true => Box::new(Watched::new(self.optimistic(all, me, lives), me)),
-            false => self.bare(all, me, lives, clusters),
-        }
+        Box::new(match self.rolls_back() {
+            true => Watched::optimistic(self.optimistic(all, me, lives), me),
+            false => Watched::new(self.bare(all, me, lives, clusters), me),
+        })
     }
 
     fn optimistic(self, all: bool, me: Rank, lives: &[Incarnation]) -> Optimistic {

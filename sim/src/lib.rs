@@ -4,8 +4,7 @@
 //! One thread, one heap of events, one random generator: a seed replays exactly. A rank is a
 //! coroutine whose memory ([`arena`]) can be copied and put back, which is its image. Programs
 //! ([`programs`]) are ordinary blocking code over the engine and check what they see; a run is right
-//! if every program says so, and if programs without choices end with the same digests as without
-//! failures. Chaos (crashes at random and at named points, delays, refused pushes, payloads broken
+//! if every program says so, and if no [invariant](invariants) is broken. Chaos (crashes at random and at named points, delays, refused pushes, payloads broken
 //! off, loggers that come and go) is followed by quiet, in which everything must finish.
 //!
 //! [`mutants`] are deliberate bugs; each must be caught by some seed.
@@ -30,6 +29,7 @@ pub mod arena;
 pub mod campaign;
 pub mod choice;
 pub mod fiber;
+pub mod invariants;
 pub mod link;
 pub mod logger;
 pub mod loggers;

@@ -187,7 +187,10 @@ impl Link for SimLink {
                 News::Item(from, life, _)
                     if self.lives.iter().any(|(rank, known)| rank == from && known > life)
                         && self.mutant != Some(Mutant::IncarnationNotChecked) => {}
-                News::Item(from, _, item) => {
+                News::Item(from, life, item) => {
+                    if let Item::Frame { header, .. } | Item::First { header, .. } = item {
+                        with(|world| world.lands(self.me, *from, *life, header));
+                    }
                     self.land(sink, *from, item);
                     self.point("read");
                 }
@@ -224,9 +227,10 @@ impl Link for SimLink {
             return Exact::Other;
         }
         let news = with(|world| world.next_news(self.me));
-        let Some(News::Item(_, _, Item::Frame { header, payload, .. })) = &news else {
+        let Some(News::Item(from, life, Item::Frame { header, payload, .. })) = &news else {
             unreachable!("just seen")
         };
+        with(|world| world.lands(self.me, *from, *life, header));
         into.write(payload);
         let header = *header;
         crate::arena::outside(|| drop(news));

@@ -3,8 +3,9 @@
 //! What is appended is first in memory, then written, then durable; a death of the logger loses what
 //! is not written, a loss of power what is not durable.
 
+use crate::invariants::whole_logs::WholeLogs;
 use crate::mutants::Mutant;
-use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output};
+use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output, Promise};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use std::collections::{BTreeMap, VecDeque};
@@ -45,28 +46,35 @@ impl File {
 /// A logger.
 pub struct Logger {
     machine: EventLog,
+    promise: Promise,
     files: BTreeMap<Rank, File>,
     connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
+    whole: WholeLogs,
+    /// What was forgotten since somebody asked: of whom, below which event.
+    pruned: Vec<(Rank, EventNo)>,
     mutant: Option<Mutant>,
 }
 
 impl Logger {
     /// Without any file; numbers of connections begin behind `first`.
     #[must_use]
-    pub fn new(first: u64, mutant: Option<Mutant>) -> Self {
+    pub fn new(first: u64, promise: Promise, mutant: Option<Mutant>) -> Self {
         Self {
-            machine: EventLog::default(),
+            machine: EventLog::new(promise),
+            promise,
             files: BTreeMap::new(),
             connections: BTreeMap::new(),
             next: first,
+            whole: WholeLogs::default(),
+            pruned: Vec::new(),
             mutant,
         }
     }
 
     /// It dies and starts again from its files. `power`: the computer went down with it.
     pub fn restart(&mut self, power: bool) {
-        self.machine = EventLog::default();
+        self.machine = EventLog::new(self.promise);
         self.connections.clear();
         for (&rank, file) in &mut self.files {
             let left = if power { file.durable } else { file.written };
@@ -74,7 +82,10 @@ impl Logger {
             // What is found in the file is synced before it is served.
             (file.written, file.durable) = (left, left);
             let (incarnation, last) = (file.incarnation, file.last(left));
+            self.whole.restarts(rank, last, power);
+            self.whole.forgets(rank, last);
             self.machine.restore(rank, Found { incarnation, base: file.first, last, damage: None });
+            self.machine.handle(Input::Durable { rank, up_to: last }, &mut Vec::new());
         }
     }
 
@@ -124,6 +135,17 @@ impl Logger {
     #[must_use]
     pub fn is_open(&self, conn: ConnId) -> bool {
         self.connections.contains_key(&conn)
+    }
+
+    /// The last event of a rank that is in its file.
+    #[must_use]
+    pub fn written(&self, rank: Rank) -> EventNo {
+        self.files.get(&rank).map_or(EventNo(0), |file| file.last(file.written))
+    }
+
+    /// What was forgotten since the last time: of whom, below which event.
+    pub fn take_pruned(&mut self) -> Vec<(Rank, EventNo)> {
+        std::mem::take(&mut self.pruned)
     }
 
     /// Writes what is in memory.
@@ -193,7 +215,7 @@ impl Logger {
             }
             Output::Append { rank, incarnation, first, records } => {
                 let file = self.files.entry(rank).or_insert_with(|| File::new(incarnation, first));
-                assert_eq!(file.last(file.records.len()).next(), first, "a hole in the log");
+                WholeLogs::append(rank, file.last(file.records.len()), first);
                 file.records.extend(records);
                 if self.mutant == Some(Mutant::AcknowledgedBeforeWritten) {
                     inputs.push_back(Input::Written { rank });
@@ -214,6 +236,9 @@ impl Logger {
                 let mut news = Vec::new();
                 self.machine.stable_news(conn, &mut news);
                 frames.extend(news.into_iter().map(|frame| (conn, Some(frame))));
+                if let Some(&(rank, _)) = self.connections.get(&conn) {
+                    self.whole.acknowledges(rank, written, durable);
+                }
                 frames.push((conn, Some(Frame::Ack { written, durable })));
             }
             Output::Stream { conn, rank, from, next } => {
@@ -237,6 +262,7 @@ impl Logger {
                 frames.push((conn, Some(Frame::End { next })));
             }
             Output::Prune { rank, below } => {
+                self.pruned.push((rank, below));
                 if let Some(file) = self.files.get_mut(&rank) {
                     let cut = below.0.saturating_sub(file.first.0) as usize;
                     let cut = cut.min(file.records.len());
@@ -247,6 +273,7 @@ impl Logger {
                 }
             }
             Output::Restart { rank, first } => {
+                self.whole.begins_anew(rank);
                 let incarnation = self.files.get(&rank).map_or(Incarnation(0), |f| f.incarnation);
                 self.files.insert(rank, File::new(incarnation, first));
             }

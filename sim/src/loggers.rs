@@ -5,7 +5,7 @@
 use crate::choice::Spread;
 use crate::logger::{Answer, Logger};
 use crate::mutants::Mutant;
-use ftmpi_protocols::event_log::ConnId;
+use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -39,9 +39,9 @@ pub struct Loggers {
 impl Loggers {
     /// As many as the way of spreading needs.
     #[must_use]
-    pub fn new(spread: Spread, mutant: Option<Mutant>) -> Self {
+    pub fn new(spread: Spread, promise: Promise, mutant: Option<Mutant>) -> Self {
         let count = if spread == Spread::One { 1 } else { 2 };
-        let logger = |n: u64| Logger::new(n << SHIFT, mutant);
+        let logger = |n: u64| Logger::new(n << SHIFT, promise, mutant);
         let mut loggers = Self {
             loggers: (0..count).map(logger).collect(),
             lives: vec![0; count as usize],
@@ -59,7 +59,9 @@ impl Loggers {
         self.loggers.len()
     }
 
-    fn of_rank(&self, rank: Rank) -> usize {
+    /// Which is this rank's.
+    #[must_use]
+    pub fn of_rank(&self, rank: Rank) -> usize {
         rank.index() % self.loggers.len()
     }
 
@@ -113,6 +115,17 @@ impl Loggers {
         self.loggers[(conn.0 >> SHIFT) as usize].is_open(conn)
     }
 
+    /// See [`Logger::written`].
+    #[must_use]
+    pub fn written(&self, rank: Rank) -> EventNo {
+        self.loggers[self.of_rank(rank)].written(rank)
+    }
+
+    /// See [`Logger::take_pruned`].
+    pub fn take_pruned(&mut self) -> Vec<(Rank, EventNo)> {
+        self.loggers.iter_mut().flat_map(Logger::take_pruned).collect()
+    }
+
     /// All write what is in memory.
     pub fn write(&mut self) -> Vec<Answer> {
         self.loggers.iter_mut().flat_map(Logger::write).collect()
@@ -123,13 +136,18 @@ impl Loggers {
         self.loggers.iter_mut().flat_map(Logger::sync).collect()
     }
 
+    /// One does.
+    pub fn sync_one(&mut self, logger: usize) -> Vec<Answer> {
+        self.loggers[logger].sync()
+    }
+
     /// What the loggers have to tell now, to each other or to the hosts.
     pub fn news(&mut self) -> Vec<Told> {
         let count = self.loggers.len();
         let mut news = Vec::new();
         for from in 0..count {
             let to: Vec<Option<usize>> = match self.spread {
-                Spread::One | Spread::Carried => Vec::new(),
+                Spread::One | Spread::Apart | Spread::Carried => Vec::new(),
                 Spread::Shared => (0..count).filter(|to| *to != from).map(Some).collect(),
                 Spread::Broadcast => vec![None],
             };
@@ -162,6 +180,11 @@ impl Loggers {
             self.loggers[to].fellow_told(&clocks);
         }
         None
+    }
+
+    /// All hosts begin anew, and listen again.
+    pub fn hosts_forget(&mut self) {
+        self.known.clear();
     }
 
     /// What a life that begins is told by its host.

@@ -41,6 +41,10 @@ pub enum Mutant {
     AcknowledgedBeforeWritten,
     /// The logger calls durable what is not even written.
     AcknowledgedBeforeDurable,
+    /// An image counts before the events that it depends on are durable.
+    ImageBeforeDurable,
+    /// One of several loggers, of which a loss of power must take nothing, acknowledges what is written.
+    PromiseNotKept,
     /// Payloads are not logged.
     PayloadNotLogged,
     /// Peers are told to forget one message too many.
@@ -172,6 +176,12 @@ impl Mutant {
                 Choice::VcausalBroadcast,
                 Choice::OptimisticShared,
                 Choice::OptimisticBroadcast,
+            ],
+            Self::PromiseNotKept => vec![
+                Choice::PessimisticApart,
+                Choice::LogonShared,
+                Choice::LogonCarried,
+                Choice::VcausalBroadcast,
             ],
             Self::MemoryTellsUnwritten
             | Self::MemoryCutsTooFar

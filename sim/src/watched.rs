@@ -1,30 +1,80 @@
-//! A protocol under the eyes of the judge ([`crate::world`], `orphans`): it is told what the protocol
-//! records, accepts and repeats, and tells the protocol nothing.
+//! A protocol under the eyes of the [`invariants`](crate::invariants): they are told what it records,
+//! accepts and repeats, and tell it nothing.
 
+use crate::invariants::replay_repeats::ReplayRepeats;
 use crate::world::with;
 use ftmpi_protocols::optimistic::Optimistic;
+use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
+    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, Pin, Protocol, Readiness,
+    SendVerdict, Service,
 };
-use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank, Ssn};
+use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
+use std::ops::{Deref, DerefMut};
 
 /// The protocol of one rank.
 pub struct Watched {
-    inner: Optimistic,
+    inner: Inner,
     me: usize,
+    repeats: ReplayRepeats,
+}
+
+enum Inner {
+    /// What depends on what is asked of it, too.
+    Optimistic(Box<Optimistic>),
+    Other(Box<dyn Protocol>),
+}
+
+impl Deref for Inner {
+    type Target = dyn Protocol;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Optimistic(protocol) => &**protocol,
+            Self::Other(protocol) => &**protocol,
+        }
+    }
+}
+
+impl DerefMut for Inner {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Optimistic(protocol) => &mut **protocol,
+            Self::Other(protocol) => &mut **protocol,
+        }
+    }
 }
 
 impl Watched {
     /// Rank `me`'s.
     #[must_use]
-    pub fn new(inner: Optimistic, me: Rank) -> Self {
-        Self { inner, me: me.index() }
+    pub fn new(inner: Box<dyn Protocol>, me: Rank) -> Self {
+        let repeats = ReplayRepeats::default();
+        Self { inner: Inner::Other(inner), me: me.index(), repeats }
     }
 
-    fn recording<T>(&mut self, step: impl FnOnce(&mut Optimistic) -> T) -> T {
-        let before = self.inner.interval();
-        let result = step(&mut self.inner);
-        let after = self.inner.interval();
+    /// The same of optimistic logging.
+    #[must_use]
+    pub fn optimistic(inner: Optimistic, me: Rank) -> Self {
+        let repeats = ReplayRepeats::default();
+        Self { inner: Inner::Optimistic(Box::new(inner)), me: me.index(), repeats }
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        match &self.inner {
+            Inner::Optimistic(protocol) => protocol.interval(),
+            Inner::Other(_) => None,
+        }
+    }
+
+    fn is_optimistic(&self) -> bool {
+        matches!(self.inner, Inner::Optimistic(_))
+    }
+
+    fn recording<T>(&mut self, step: impl FnOnce(&mut dyn Protocol) -> T) -> T {
+        let before = self.interval();
+        let result = step(&mut *self.inner);
+        let after = self.interval();
         if let (true, Some(made)) = (after != before, after) {
             with(|world| world.made(self.me, made));
         }
@@ -33,11 +83,48 @@ impl Watched {
 }
 
 impl Protocol for Watched {
+    fn logs_payload(&self, peer: Rank) -> bool {
+        self.inner.logs_payload(peer)
+    }
+    fn shares_waves(&self, peer: Rank) -> bool {
+        self.inner.shares_waves(peer)
+    }
+    fn gate(&self) -> EventNo {
+        self.inner.gate()
+    }
+    fn is_awaited(&self) -> bool {
+        self.inner.is_awaited()
+    }
+    fn on_image_due(&mut self, image: ImageNo) {
+        self.inner.on_image_due(image);
+    }
+    fn image_ready(
+        &self,
+        image: ImageNo,
+        peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        self.inner.image_ready(image, peers)
+    }
+    fn stands_still(&self) -> bool {
+        self.inner.stands_still()
+    }
+    fn on_image_over(&mut self, image: ImageNo) {
+        self.inner.on_image_over(image);
+    }
+    fn on_return(&mut self, image: ImageNo) {
+        self.inner.on_return(image);
+    }
+    fn greeting(&self) -> Option<Marker> {
+        self.inner.greeting()
+    }
     fn hooks(&self) -> Hooks {
         self.inner.hooks()
     }
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
-        self.recording(|inner| inner.on_send(to, ssn))
+        let verdict = self.recording(|inner| inner.on_send(to, ssn));
+        let last = self.inner.last_event();
+        with(|world| world.asks_to_send(self.me, to, ssn, last));
+        verdict
     }
     fn has_piggyback(&self, to: Rank) -> bool {
         self.inner.has_piggyback(to)
@@ -47,13 +134,13 @@ impl Protocol for Watched {
     }
     fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
         self.inner.on_piggyback(from, piggyback);
-        if !self.inner.refuses(from) {
+        if self.is_optimistic() && !self.inner.refuses(from) {
             with(|world| world.accepted(self.me));
         }
     }
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
         let verdict = self.inner.on_arrival(from, ssn);
-        if verdict == ArrivalVerdict::Accept {
+        if self.is_optimistic() && verdict == ArrivalVerdict::Accept {
             with(|world| world.accepted(self.me));
         }
         verdict
@@ -65,13 +152,14 @@ impl Protocol for Watched {
         self.inner.pin(post)
     }
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        self.repeats.takes(self.me, post, source, ssn);
         self.recording(|inner| inner.on_match(post, source, ssn));
     }
     fn decide(&mut self) -> Decision {
-        Protocol::decide(&mut self.inner)
+        self.inner.decide()
     }
     fn on_negative(&mut self) {
-        self.recording(Protocol::on_negative);
+        self.recording(|inner| inner.on_negative());
     }
     fn on_answer(&mut self, answer: Answer) {
         self.recording(|inner| inner.on_answer(answer));
@@ -89,7 +177,9 @@ impl Protocol for Watched {
         self.inner.repeating()
     }
     fn last_event(&self) -> EventNo {
-        self.inner.last_event()
+        let last = self.inner.last_event();
+        with(|world| world.says_last_event(self.me, last));
+        last
     }
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
         self.inner.on_stable(written, durable);
@@ -101,7 +191,7 @@ impl Protocol for Watched {
         self.inner.flush();
     }
     fn settle(&mut self) {
-        self.recording(Protocol::settle);
+        self.recording(|inner| inner.settle());
     }
     fn on_logger_back(&mut self) {
         self.inner.on_logger_back();
@@ -119,7 +209,12 @@ impl Protocol for Watched {
         self.inner.gathering()
     }
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
-        with(|world| world.log_was_told(self.me, last, recorded.clone()));
+        if self.is_optimistic() {
+            with(|world| world.log_was_told(self.me, last, recorded.clone()));
+        } else {
+            // (Under optimistic logging what depends on something lost is not repeated.)
+            self.repeats.is_told(&recorded);
+        }
         self.inner.on_restart(last, recorded);
     }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {

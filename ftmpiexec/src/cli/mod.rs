@@ -50,7 +50,7 @@ hierarchical: waves of images inside clusters of ranks, logs between them; a fai
 ranks of one cluster, all others go on
 
 Faults (--inject, repeatable): kill:rank=2,at=3s · kill:every=2s,count=10,seed=7 ·
-  kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=channel-memory,at=2s ·
+  kill:rank=all,at=5s · kill:rank=1,point=NAME,nth=500 · kill:server=event-logger,at=2s · kill:server=event-logger,number=1,at=2s · kill:server=channel-memory,at=2s ·
   kill:server=checkpoint-scheduler,every=1s ·
   kill:agent=HOST,at=2s · delay:logger=50ms
 Points: init, log-sent, log-acknowledged, ring-read, rendezvous, wave, image, replay (it begins),
@@ -128,6 +128,11 @@ pub struct Cli {
     /// [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32))]
     pub event_loggers: Option<u32>,
+    /// When event loggers acknowledge events: `written`, they survive the death of every process, and
+    /// with one logger the loss of power (default); `durable`, a loss of power with several loggers,
+    /// too, at the price of a sync of the disk for each batch
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub acknowledge: Option<AcknowledgeChoice>,
     /// causal, optimistic, with several event loggers: how ranks hear what is written of the ranks of
     /// other loggers [default: loggers]
     #[arg(long, value_enum, value_name = "WAY")]
@@ -307,6 +312,15 @@ pub enum StableVectorChoice {
     Broadcast,
     /// Messages carry it from rank to rank (causal only)
     Piggyback,
+}
+
+/// When event loggers acknowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AcknowledgeChoice {
+    /// What is in the logger's file
+    Written,
+    /// What is on stable storage
+    Durable,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -83,6 +83,12 @@ pub fn event_loggers(
             _ => bail!("--event-loggers: the machine file places them"),
         }
     }
+    if let Some(when) = cli.acknowledge {
+        if !protocol.uses_logger() || protocol.uses_memory() {
+            bail!("--acknowledge: --protocol {name} has no event logger in this job");
+        }
+        protocol.settings.push(("acknowledge".to_owned(), name_of(when)));
+    }
     let here = cli.event_loggers.unwrap_or(1);
     let several = placed > 1 || here > 1;
     let optimistic = name == "optimistic";
@@ -187,6 +193,7 @@ mod tests {
             ("x --protocol causal --stable-vector loggers ./p".into(), "--event-loggers N"),
             ("x --event-loggers 2 --stable-vector loggers ./p".into(), "--protocol causal"),
             ("x --protocol none --event-loggers 2 ./p".into(), "has none"),
+            ("x --protocol coordinated --acknowledge durable ./p".into(), "no event logger"),
         ] {
             let error = of(&line).unwrap_err().to_string();
             assert!(error.contains(says), "{line}: {error}");

@@ -11,8 +11,8 @@ use std::time::Duration;
 pub enum Due {
     /// A rank.
     Rank(Rank),
-    /// A server.
-    Server(ServerKind),
+    /// The server of this kind and number, or all of the kind.
+    Server(ServerKind, Option<usize>),
     /// The agent of this host.
     Agent(String),
 }
@@ -70,7 +70,9 @@ impl FaultClock {
                     Fault::KillRank { whom: Whom::Random, .. } => {
                         due.push(Due::Rank(Rank(timer.random.random_range(0..ranks))));
                     }
-                    Fault::KillServer { kind, .. } => due.push(Due::Server(*kind)),
+                    Fault::KillServer { kind, number, .. } => {
+                        due.push(Due::Server(*kind, *number));
+                    }
                     Fault::KillAgent { host, .. } => due.push(Due::Agent(host.clone())),
                     Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => {}
                 }

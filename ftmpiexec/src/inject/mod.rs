@@ -39,6 +39,8 @@ pub enum Fault {
     KillServer {
         /// Which kind.
         kind: ServerKind,
+        /// Which of them, counted from 0; all if none.
+        number: Option<usize>,
         /// When.
         when: When,
     },
@@ -209,7 +211,9 @@ impl Fault {
                                     ));
                                 }
                             };
-                            Self::KillServer { kind, when }
+                            let which = take("number").map(|v| number(Some(v), 0)).transpose()?;
+                            let number = which.map(|n| n as usize);
+                            Self::KillServer { kind, number, when }
                         }
                         (None, Some(host)) => Self::KillAgent { host: host.to_owned(), when },
                         (None, None) => {
@@ -288,7 +292,11 @@ mod tests {
         );
         assert_eq!(
             Fault::parse("kill:server=event-logger,at=2s"),
-            Ok(Fault::KillServer { kind: ServerKind::EventLogger, when: once(2) })
+            Ok(Fault::KillServer { kind: ServerKind::EventLogger, number: None, when: once(2) })
+        );
+        assert_eq!(
+            Fault::parse("kill:server=event-logger,number=1,at=2s"),
+            Ok(Fault::KillServer { kind: ServerKind::EventLogger, number: Some(1), when: once(2) })
         );
         assert_eq!(
             Fault::parse("kill:agent=node1,at=2s"),
@@ -307,6 +315,8 @@ mod tests {
             ("kill:rank=2", "when?"),
             ("kill:rank=x,at=1s", "no number"),
             ("kill:server=x,at=1s", "event-logger"),
+            ("kill:server=event-logger,number=x,at=1s", "no number"),
+            ("kill:rank=1,number=2,at=1s", "does not belong"),
             ("kill:rank=1,server=event-logger,at=1s", "only one"),
             ("kill:rank=1,at=1s,colour=red", "colour"),
             ("burn:rank=1", "unknown"),

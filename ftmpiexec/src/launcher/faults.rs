@@ -59,9 +59,10 @@ impl Launcher {
                 self.recorder.killed(rank, incarnation, self.begin.elapsed());
                 self.to_agent(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
             }
-            Due::Server(kind) => {
-                self.printer.say(format!("killing the {} (--inject)", kind.name()));
-                self.servers.kill(kind);
+            Due::Server(kind, number) => {
+                let which = number.map_or_else(String::new, |number| format!(" number {number}"));
+                self.printer.say(format!("killing the {}{which} (--inject)", kind.name()));
+                self.servers.kill(kind, number);
             }
             Due::Agent(name) => {
                 let host = self.plan.machines.iter().position(|machine| machine.name == name);

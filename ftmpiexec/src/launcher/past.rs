@@ -161,11 +161,12 @@ async fn gather(
         let status = client::status(address, key, CONNECT_LIMIT).await.map_err(passing)?;
         // Events of one logger may depend on lost ones of another, and what never came to its disk has
         // left no trace there.
-        if several && status["power_lost"] == true {
+        let promised = status["acknowledges"] == "durable";
+        if several && !promised && status["power_lost"] == true {
             return Err(Trouble::Final(
                 "the power of one of several event loggers was lost, and maybe events with it, so their \
-                 logs may not agree any more; start the job anew (one event logger for all ranks would \
-                 have survived this)"
+                 logs may not agree any more; start the job anew (one event logger for all ranks, or \
+                 --acknowledge durable, would have survived this)"
                     .into(),
             ));
         }

@@ -92,6 +92,8 @@ pub struct Servers {
     remote_binaries: PathBuf,
     rsh: Vec<String>,
     logger_delay: Option<Duration>,
+    /// When event loggers acknowledge.
+    acknowledge: Option<String>,
     /// Of channel memories, in MiB.
     memory_limit: Option<String>,
     /// The job's folder in an object store.
@@ -127,6 +129,18 @@ impl Servers {
                 }
             }
         }
+        for fault in &plan.faults {
+            let Fault::KillServer { kind, number: Some(number), .. } = fault else { continue };
+            let numbers = servers.iter().filter(|s: &&Server| s.kind == *kind).map(|s| s.number);
+            if !numbers.clone().any(|there| there == *number) {
+                let there: Vec<String> = numbers.map(|number| number.to_string()).collect();
+                anyhow::bail!(
+                    "--inject kill:server={},number={number}: the numbers of those in this job are: {}",
+                    kind.name(),
+                    if there.is_empty() { "none".to_owned() } else { there.join(", ") },
+                );
+            }
+        }
         Ok(Self {
             servers,
             listen_everywhere: elsewhere,
@@ -141,6 +155,7 @@ impl Servers {
                 .object_store
                 .as_ref()
                 .map(|address| format!("{}/{}", address.trim_end_matches('/'), plan.job_id)),
+            acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -217,6 +232,11 @@ impl Servers {
             && let Some(delay) = self.logger_delay
         {
             arguments.extend(["--delay".to_owned(), format!("{}ms", delay.as_millis())]);
+        }
+        if server.kind == ServerKind::EventLogger
+            && let Some(when) = &self.acknowledge
+        {
+            arguments.extend(["--acknowledge".to_owned(), when.clone()]);
         }
         if server.kind == ServerKind::ChannelMemory
             && let Some(limit) = &self.memory_limit
@@ -354,9 +374,11 @@ impl Servers {
         loggers.map(|server| server.address).collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// Kills all servers of this kind; they are restarted as if they had died by themselves.
-    pub fn kill(&mut self, kind: ServerKind) {
-        for server in self.servers.iter_mut().filter(|server| server.kind == kind) {
+    /// Kills the server of this kind and number, or all of the kind; they are restarted as if they had
+    /// died by themselves.
+    pub fn kill(&mut self, kind: ServerKind, number: Option<usize>) {
+        let meant = |s: &&mut Server| s.kind == kind && number.is_none_or(|n| s.number == n);
+        for server in self.servers.iter_mut().filter(meant) {
             if let Some(kill) = server.kill.take() {
                 let _ = kill.send(Manner::Kill);
             }

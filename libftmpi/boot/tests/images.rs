@@ -325,36 +325,24 @@ fn python_survives() {
     torture(&job, data.path(), 15, seed());
 }
 
-/// Slow; prints figures: `cargo test -p ftmpi-boot --release -- --ignored --nocapture`.
 #[test]
-#[ignore = "a measurement"]
 fn large_images() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile("large.c", folder.path(), &[]);
-    for megabytes in ["10", "100", "400", "1000"] {
+    for megabytes in ["10", "60"] {
         let job = Job::new(program.clone(), &[megabytes, "20"]);
         let expected = job.start(0, None).end(LONG).out;
         let mut life = job.start(0, None);
         life.report(LONG).unwrap();
-        let begun = Instant::now();
         let arriving = life.ask(1);
-        let pause = life.report(LONG).unwrap().pause_ns as f64 / 1e6;
-        let container = arriving.join().unwrap().unwrap();
-        let taken = begun.elapsed();
+        life.report(LONG).unwrap();
+        let image = raw(&arriving.join().unwrap().unwrap());
         life.kill();
         life.end(LONG);
-        let image = raw(&container);
-        // The copy of the image and the fork of this large process are the test's own.
         let life = job.start(1, Some(&image));
-        let begun = Instant::now();
         assert_eq!(life.report(LONG).unwrap().result, 1);
-        let restored = begun.elapsed();
         let end = life.end(LONG);
         assert_eq!((end.code, &end.out), (Some(3), &expected), "{end:?}");
-        println!(
-            "{megabytes} MB: pause {pause:.1} ms, image of {} MB in {taken:?}, restored in {restored:?}",
-            container.len() >> 20
-        );
     }
 }
 

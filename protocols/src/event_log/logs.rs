@@ -1,6 +1,6 @@
 //! The log of one rank: which events are there, how safe they are, and what is wrong with it.
 
-use super::{ConnId, Found, Output, RankState};
+use super::{ConnId, Found, Output, Promise, RankState};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 
 /// `base ≤ stored + 1`, `durable ≤ written ≤ stored`.
@@ -60,9 +60,18 @@ impl Log {
         }
     }
 
-    pub fn acknowledge(&self, out: &mut Vec<Output>) {
+    /// The last event that may be told to be safe.
+    pub fn promised(&self, promise: Promise) -> EventNo {
+        match promise {
+            Promise::Written => self.written,
+            Promise::Durable => self.durable,
+        }
+    }
+
+    pub fn acknowledge(&self, promise: Promise, out: &mut Vec<Output>) {
         if let Some(conn) = self.conn {
-            out.push(Output::Ack { conn, written: self.written, durable: self.durable });
+            let written = self.promised(promise);
+            out.push(Output::Ack { conn, written, durable: self.durable });
         }
     }
 
@@ -72,10 +81,11 @@ impl Log {
         rank: Rank,
         first: EventNo,
         records: Vec<Determinant>,
+        promise: Promise,
         out: &mut Vec<Output>,
     ) {
         if records.is_empty() {
-            return self.acknowledge(out);
+            return self.acknowledge(promise, out);
         }
         debug_assert_eq!(first, self.stored.next());
         if let Some(damage) = self.damage.take() {

@@ -7,7 +7,8 @@
 //! - The log of a rank is contiguous. What is sent again after a reconnect is compared with what is
 //!   stored and acknowledged, not stored twice; a difference is an error, never overwritten.
 //! - *Written* is acknowledged only after [`Input::Written`], *durable* only after
-//!   [`Input::Durable`].
+//!   [`Input::Durable`]. A machine that [promises](Promise::Durable) durability calls nothing written
+//!   that is not durable, to nobody: of what it has told, a loss of power takes nothing.
 //! - One living incarnation per rank, one connection per incarnation: a higher incarnation shuts
 //!   out the lower one from its hello on, also after a restart of the logger ([`Output::Fence`] is
 //!   stored before the welcome); a second connection of the same life replaces the first.
@@ -233,6 +234,18 @@ pub struct RankState {
     pub problem: Option<String>,
 }
 
+/// When events are acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Promise {
+    /// In the file: they survive the death of every process. All logs of one logger are durable up to
+    /// one instant, so a loss of power leaves a state that once was, of one logger.
+    #[default]
+    Written,
+    /// On stable storage: what depends on an event of another logger is acknowledged after it, so a
+    /// loss of power leaves the logs of several loggers in agreement.
+    Durable,
+}
+
 #[derive(Debug)]
 struct Conn {
     rank: Rank,
@@ -256,13 +269,16 @@ pub struct EventLog {
     logs: BTreeMap<Rank, Log>,
     conns: BTreeMap<ConnId, Conn>,
     clocks: Clocks,
+    promise: Promise,
+    /// Lives that want their log from this event on, of which not all is promised yet.
+    asking: BTreeMap<ConnId, (Rank, EventNo)>,
 }
 
 impl EventLog {
     /// Without any log.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(promise: Promise) -> Self {
+        Self { promise, ..Self::default() }
     }
 
     /// A log that was found on disk; before the first input.
@@ -294,9 +310,10 @@ impl EventLog {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.written = log.stored;
                     log.trouble = None;
-                    let written = log.written;
-                    log.acknowledge(out);
-                    self.clocks.written(rank, written);
+                    if self.promise == Promise::Written {
+                        log.acknowledge(self.promise, out);
+                        self.note_promised(rank);
+                    }
                 }
             }
             Input::WriteFailed { rank, why } => {
@@ -314,7 +331,9 @@ impl EventLog {
                     && log.durable < up_to.min(log.written)
                 {
                     log.durable = up_to.min(log.written);
-                    log.acknowledge(out);
+                    log.acknowledge(self.promise, out);
+                    self.note_promised(rank);
+                    self.answer(rank, out);
                 }
             }
             Input::ReadFailed { conn, why } => {
@@ -393,6 +412,7 @@ impl EventLog {
             for conn in old {
                 self.conns.remove(&conn);
                 self.clocks.forget(conn);
+                self.asking.remove(&conn);
                 out.push(Output::Refuse { conn });
             }
         }
@@ -434,6 +454,7 @@ impl EventLog {
         if let Some(old) = log.conn.replace(conn) {
             self.conns.remove(&old);
             self.clocks.forget(old);
+            self.asking.remove(&old);
             out.push(Output::Close { conn: old, why: String::new() });
         }
         out.push(Output::Welcome { conn, welcome: Welcome::Yes });
@@ -451,7 +472,7 @@ impl EventLog {
             Frame::Append { first, clock, records } => {
                 self.clocks.announce(rank, first, clock, records.len());
                 self.append(conn, rank, first, records, out);
-                self.note_written(rank);
+                self.note_promised(rank);
             }
             Frame::Watch => self.clocks.watch(conn),
             Frame::Prune { below } => {
@@ -463,6 +484,9 @@ impl EventLog {
                 let from = from.max(EventNo(1));
                 let Some(log) = self.logs.get(&rank) else { return };
                 match log.fetch(rank, from) {
+                    Ok(next) if log.promised(self.promise) < log.stored && from < next => {
+                        self.asking.insert(conn, (rank, from));
+                    }
                     Ok(next) => out.push(Output::Stream { conn, rank, from, next }),
                     Err(why) => self.refuse_life(conn, why, out),
                 }
@@ -503,7 +527,7 @@ impl EventLog {
         let first = EventNo(first.0 + pruned);
         let known = log.stored.next().0.saturating_sub(first.0).min(records.len() as u64);
         if known == 0 {
-            log.extend(rank, first, records, out);
+            log.extend(rank, first, records, self.promise, out);
             return;
         }
         let rest = records.split_off(known as usize);
@@ -523,8 +547,8 @@ impl EventLog {
         let Some(log) = self.logs.get_mut(&rank) else { return };
         match outcome {
             Ok(true) => {
-                log.extend(rank, first, rest, out);
-                self.note_written(rank);
+                log.extend(rank, first, rest, self.promise, out);
+                self.note_promised(rank);
             }
             Ok(false) => {
                 let why = format!(
@@ -540,11 +564,27 @@ impl EventLog {
         }
     }
 
-    /// What was sent again may be written already.
-    fn note_written(&mut self, rank: Rank) {
+    /// What was sent again may be promised already.
+    fn note_promised(&mut self, rank: Rank) {
         if let Some(log) = self.logs.get(&rank) {
-            self.clocks.written(rank, log.written);
+            self.clocks.written(rank, log.promised(self.promise));
         }
+    }
+
+    /// A life that asked for a log of which not all was promised is answered when all is: what it is
+    /// told, it and all others will count on.
+    fn answer(&mut self, rank: Rank, out: &mut Vec<Output>) {
+        let Some(log) = self.logs.get(&rank) else { return };
+        if log.promised(self.promise) < log.stored {
+            return;
+        }
+        let next = log.stored.next();
+        self.asking.retain(|&conn, &mut (of, from)| {
+            if of == rank {
+                out.push(Output::Stream { conn, rank, from, next });
+            }
+            of != rank
+        });
     }
 
     /// This life cannot go on with this log: its next hello is answered with the reason.
@@ -565,6 +605,7 @@ impl EventLog {
 
     fn forget(&mut self, conn: ConnId) {
         self.clocks.forget(conn);
+        self.asking.remove(&conn);
         if let Some(state) = self.conns.remove(&conn)
             && let Some(log) = self.logs.get_mut(&state.rank)
             && log.conn == Some(conn)

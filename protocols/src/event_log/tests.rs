@@ -118,7 +118,7 @@ impl Shell {
         if power {
             self.disk.retain(|n, _| *n <= self.durable);
         }
-        self.machine = EventLog::new();
+        self.machine = EventLog::default();
         let found = Found {
             incarnation: Incarnation(self.fence),
             base: EventNo(self.base),
@@ -429,4 +429,47 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_promise_of_durability_tells_nobody_what_a_loss_of_power_could_take() {
+    let mut shell = Shell { machine: EventLog::new(Promise::Durable), ..Shell::new() };
+    shell.feed(hello(1, 0));
+    shell.machine.fellow_listens(ConnId(9));
+    let first = EventNo(1);
+    let frame_of = Frame::Append { first, clock: EventNo(3), records: events(1..=3) };
+    shell.feed(frame(1, frame_of));
+    let news = |machine: &mut EventLog| {
+        let mut frames = Vec::new();
+        machine.news_for_fellow(ConnId(9), &mut frames);
+        frames
+    };
+    assert_eq!(shell.write(), [], "written is not enough");
+    assert_eq!(news(&mut shell.machine), []);
+    // Its next life is told its log only when all of it counts.
+    shell.feed(hello(2, 1));
+    assert_eq!(shell.feed(frame(2, Frame::Fetch { from: first })), []);
+    let out = shell.sync();
+    let stream = Output::Stream { conn: ConnId(2), rank: R, from: first, next: EventNo(4) };
+    assert!(out.contains(&stream), "{out:?}");
+    assert_eq!(news(&mut shell.machine), [Frame::Stable { clocks: vec![(R, EventNo(3))] }]);
+    shell.feed(append(2, 4..=4));
+    let sent_again = shell.feed(append(2, 4..=4));
+    assert!(!said(&sent_again).contains("written: EventNo(4)"), "{sent_again:?}");
+    shell.write();
+    let out = shell.sync();
+    let (written, durable) = (EventNo(4), EventNo(4));
+    assert!(out.contains(&Output::Ack { conn: ConnId(2), written, durable }), "{out:?}");
+}
+
+#[test]
+fn who_asked_and_went_is_not_answered() {
+    let mut shell = Shell { machine: EventLog::new(Promise::Durable), ..Shell::new() };
+    shell.feed(hello(1, 0));
+    shell.feed(append(1, 1..=3));
+    shell.write();
+    shell.feed(hello(2, 1));
+    shell.feed(frame(2, Frame::Fetch { from: EventNo(1) }));
+    shell.feed(Input::Lost { conn: ConnId(2) });
+    assert!(!said(&shell.sync()).contains("Stream"));
 }

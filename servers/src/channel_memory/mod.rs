@@ -14,7 +14,7 @@ use crate::metrics;
 use crate::shell::{self, ServerArgs};
 use clap::Parser;
 use core::Core;
-use ftmpi_protocols::event_log::ConnId;
+use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::RefCell;
@@ -66,7 +66,8 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let limit = args.memory_limit.saturating_mul(1 << 20);
     let core = Core::open(&dir.join("messages"), limit, &boot_id())?;
     let core = Rc::new(RefCell::new(core));
-    let events = Service::begin(&dir.join("events"), args.delay, args.sync_interval)?;
+    let events =
+        Service::begin(&dir.join("events"), args.delay, args.sync_interval, Promise::Written)?;
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await

@@ -4,7 +4,7 @@ use super::NAME;
 use super::connection::Link;
 use crate::event_store::{EventStore, Opened, Round};
 use crate::shell::say;
-use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output};
+use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output, Promise};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -37,6 +37,7 @@ pub(super) struct Core {
     /// Events that a loss of power is known to have cost, and whether it may have cost others.
     cut: u64,
     power_lost: bool,
+    promise: Promise,
     events: u64,
     writes: u64,
     syncs: u64,
@@ -44,9 +45,9 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(opened: Opened) -> Self {
+    pub fn new(opened: Opened, promise: Promise) -> Self {
         let Opened { store, found, cut, power_lost, .. } = opened;
-        let mut machine = EventLog::new();
+        let mut machine = EventLog::new(promise);
         for (rank, found) in found {
             let up_to = found.last;
             machine.restore(rank, found);
@@ -73,6 +74,7 @@ impl Core {
             hurry: Rc::new(Notify::new()),
             cut,
             power_lost,
+            promise,
             events: 0,
             writes: 0,
             syncs: 0,
@@ -334,6 +336,10 @@ impl Core {
             "syncs": self.syncs,
             "cut_events": self.cut,
             "power_lost": self.power_lost,
+            "acknowledges": match self.promise {
+                Promise::Written => "written",
+                Promise::Durable => "durable",
+            },
             "clock_bytes_told": self.clock_bytes,
             "clocks_heard": self.clocks_heard,
             "rejected_callers": rejected,

@@ -19,7 +19,7 @@ use clap::Parser;
 use connection::Link;
 use core::Core;
 use fellows::Fellows;
-use ftmpi_protocols::event_log::{ConnId, Input};
+use ftmpi_protocols::event_log::{ConnId, Input, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::{Cell, RefCell};
@@ -49,6 +49,20 @@ pub struct EventLoggerArgs {
     /// Sync files at most this often; events are durable at the latest then.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
     pub sync_interval: Duration,
+    /// When events are acknowledged: `written` (they survive the death of every process), or `durable`
+    /// (with several loggers also a loss of power): each acknowledgement then waits for a sync, and
+    /// syncs follow each other at once.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "written")]
+    pub acknowledge: Acknowledge,
+}
+
+/// [`Promise`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Acknowledge {
+    /// In the file.
+    Written,
+    /// On stable storage.
+    Durable,
 }
 
 /// `50ms`, `2s`, `1.5s`
@@ -89,12 +103,17 @@ impl Service {
     ///
     /// # Errors
     /// It cannot be used.
-    pub(crate) fn begin(dir: &Path, delay: Duration, sync: Duration) -> anyhow::Result<Self> {
+    pub(crate) fn begin(
+        dir: &Path,
+        delay: Duration,
+        sync: Duration,
+        promise: Promise,
+    ) -> anyhow::Result<Self> {
         let mut opened = EventStore::open(dir)?;
         for line in opened.lines.drain(..) {
             shell::say(NAME, line);
         }
-        let core = Rc::new(RefCell::new(Core::new(opened)));
+        let core = Rc::new(RefCell::new(Core::new(opened, promise)));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
         Ok(Self {
             core,
@@ -142,7 +161,11 @@ impl Service {
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = shell::asked_to_end(args.server.exit_with_parent);
-    let service = Service::begin(&args.dir, args.delay, args.sync_interval)?;
+    let (promise, sync) = match args.acknowledge {
+        Acknowledge::Written => (Promise::Written, args.sync_interval),
+        Acknowledge::Durable => (Promise::Durable, Duration::ZERO),
+    };
+    let service = Service::begin(&args.dir, args.delay, sync, promise)?;
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key.clone())
         .await

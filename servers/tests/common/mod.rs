@@ -1,6 +1,8 @@
 //! Real server processes in a temporary directory, and a rank as the event logger sees it.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod throughput;
+
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::hello::Purpose;

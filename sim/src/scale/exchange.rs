@@ -7,7 +7,7 @@ use super::model::Model;
 use super::nodes::{Leaving, Node, Op};
 use crate::choice::Choice;
 use crate::logger::{Answer, Logger};
-use ftmpi_protocols::event_log::ConnId;
+use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_protocols::none::None as NoProtocol;
 use ftmpi_protocols::protocol::{Command, Protocol, Readiness, SendVerdict};
 use ftmpi_wire::event_log::Frame;
@@ -172,7 +172,7 @@ impl<'a> Exchange<'a> {
         assert!(ranks.is_power_of_two() && ranks > 1);
         let lives = vec![Incarnation(0); ranks as usize];
         let clusters: Vec<u32> = (0..ranks).map(|rank| rank / model.cluster).collect();
-        let mut logger = Logger::new(0, None);
+        let mut logger = Logger::new(0, Promise::Written, None);
         let (mut nodes, mut conns) = (Vec::new(), Vec::new());
         for me in (0..ranks).map(Rank) {
             let protocol: Box<dyn Protocol> = match choice {

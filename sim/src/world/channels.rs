@@ -66,6 +66,7 @@ impl World {
             )
         });
         mark(self.now, || Mark::Sends(a, b, header.kind, header.ssn.0));
+        self.seen_to_leave(from, to, &header, &payload);
         let key = (a.0, a.1, b.0, b.1);
         let truth = self.truth_of(from);
         let split = payload.len() > 16 && self.below(3) == 0;
@@ -128,6 +129,9 @@ impl World {
         }
         if let Some(News::LoggerUp(conn)) = &news {
             self.logger_is_up(rank, *conn);
+        }
+        if let Some(News::Channel(peer, life, _) | News::Restarted(peer, life)) = &news {
+            self.seen.old_lives.hears(rank, *peer, *life);
         }
         if let Some(News::Channel(peer, incarnation, number)) = &news {
             // Old news may come after new ones.

@@ -12,6 +12,11 @@ use std::collections::BTreeMap;
 impl World {
     pub(super) fn start(&mut self, rank: usize) {
         let choice = self.below(8);
+        if self.in_waves() {
+            let (mates, round) = (self.mates_of(rank), self.round_of(rank));
+            let living = mates.into_iter().filter(|mate| self.lives[*mate].fiber.is_some());
+            self.seen.one_life.begins(rank, round, living);
+        }
         let setup = self.setup.clone();
         let life = &mut self.lives[rank];
         life.news.clear();
@@ -39,11 +44,11 @@ impl World {
         life.restored = image.is_some();
         if let Some(image) = image {
             let (number, memory) = (image.number, image.memory.clone());
-            let truth = Truth::clone(&image.truth);
+            let seen = (Truth::clone(&image.truth), image.traffic.clone());
             life.arena.restore(&memory);
             let fiber = self.fibers_of(rank);
             self.lives[rank].fiber = Some(fiber);
-            self.truth_begins(rank, Some(truth));
+            self.seen_to_begin(rank, Some(seen));
             // A damaged newer one is gone.
             self.lives[rank].images.retain(|i| i.number <= number);
             self.outcome.restored += 1;
@@ -53,7 +58,7 @@ impl World {
             life.images.clear();
             life.restored = false;
             life.arena.clear();
-            self.truth_begins(rank, None);
+            self.seen_to_begin(rank, None);
             let incarnations: Vec<_> = self.lives.iter().map(|l| l.incarnation).collect();
             let arena = &self.lives[rank].arena;
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
@@ -81,11 +86,16 @@ impl World {
         self.crashes_left -= 1;
         self.outcome.crashes += 1;
         self.note(|| format!("rank {rank} dies"));
+        self.falls(rank);
+    }
+
+    /// Its process is gone.
+    pub(super) fn falls(&mut self, rank: usize) {
         mark(self.now, || Mark::Dies(rank));
-        if self.in_waves() {
-            return self.crash_in_wave(rank);
+        match self.in_waves() {
+            true => self.crash_in_wave(rank),
+            false => self.die(rank),
         }
-        self.die(rank);
     }
 
     /// A rank depends on what was lost, and its agent has ended it.

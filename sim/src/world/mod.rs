@@ -3,14 +3,16 @@
 use crate::arena::{Arena, outside};
 use crate::choice::Choice;
 use crate::fiber::{Fiber, Pause};
+use crate::invariants::dependencies::Truth;
+use crate::invariants::{no_orphan_left, recovery_ends};
 use crate::loggers::{Loggers, Told};
 use crate::memory::Memories;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use crate::programs::Program;
-use ftmpi_protocols::event_log::ConnId;
+use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, event_log};
-use orphans::{Truth, Truths};
+use seen::{Seen, Traffic};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -19,20 +21,14 @@ use std::rc::Rc;
 mod channels;
 mod lives;
 mod memories;
-mod orphans;
 mod outside;
+mod seen;
 mod servers;
 mod waves;
 
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
 }
-
-/// More than any run needs: beyond it is a hang.
-const EVENTS_MAX: u64 = 350_000;
-
-/// So many events after all programs are over, nobody may depend on what is lost.
-const ORPHAN_EVENTS_MAX: u64 = 20_000;
 
 /// Panics inside a simulation are results, not news: keeps them from the terminal.
 pub fn quiet_panics() {
@@ -78,6 +74,10 @@ pub struct Setup {
     pub logger_deaths: u32,
     /// At a quiet moment the logger's computer loses power.
     pub power_loss: bool,
+    /// How often the whole job loses power: all ranks and all loggers at once.
+    pub outages: u32,
+    /// Loggers acknowledge what is durable, not what is written.
+    pub promise: Promise,
     /// How many channel memories there are, where the protocol has them, and how often one dies.
     pub memories: (usize, u32),
     /// How often a channel breaks whose ends live on.
@@ -172,7 +172,7 @@ enum Event {
     AtLogger(usize, ConnId, event_log::Frame),
     LoggerOpens(usize, Incarnation),
     LoggerWrites,
-    LoggerSyncs,
+    LoggerSyncs(usize),
     /// Loggers tell each other, or the hosts.
     Told(Told),
     LoggerDies,
@@ -183,6 +183,8 @@ enum Event {
     MemoryDies,
     MemoryHearsEnd(ConnId),
     PowerLoss,
+    /// Everything loses power.
+    Outage,
     ChannelBreaks,
     /// A wave is to begin at this rank.
     Order(usize, Incarnation, ImageNo),
@@ -201,8 +203,9 @@ struct Image {
     number: ImageNo,
     memory: Vec<u8>,
     committed: bool,
-    /// What its state depends on.
+    /// What its state depends on, and what has gone over its channels.
     truth: Rc<Truth>,
+    traffic: Traffic,
 }
 
 struct Life {
@@ -246,8 +249,8 @@ pub struct World {
     crashes_left: u32,
     /// The ranks that return together; none, if each does on its own.
     clusters: Vec<waves::Cluster>,
-    truths: Truths,
     outside: outside::Outside,
+    seen: Seen,
     outcome: Outcome,
 }
 
@@ -285,12 +288,12 @@ impl World {
             channels: BTreeMap::new(),
             broken: BTreeMap::new(),
             waiting: Vec::new(),
-            logger: Loggers::new(setup.choice.spread(), setup.mutant),
+            logger: Loggers::new(setup.choice.spread(), setup.promise, setup.mutant),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
             clusters: waves::clusters(&setup),
-            truths: Truths::default(),
             outside: outside::Outside::default(),
+            seen: Seen::default(),
             outcome: Outcome {
                 digests: Vec::new(),
                 crashes: 0,
@@ -347,34 +350,38 @@ impl World {
             let delay = world.below(6000);
             world.after(delay, Event::ChannelBreaks);
         }
+        for _ in 0..world.setup.outages {
+            let delay = world.below(6000);
+            world.after(delay, Event::Outage);
+        }
         if world.setup.power_loss {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
-        let mut patience = ORPHAN_EVENTS_MAX;
-        for events in 0..EVENTS_MAX {
+        let mut patience = no_orphan_left::EVENTS_MAX;
+        for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
             if world.crashes_left == 0
                 && !world.is_rolling()
                 && world.lives.iter().all(|life| life.digest.is_some())
             {
-                if let Some((rank, on)) = world.orphan() {
+                if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
                     // It may not have heard yet.
                     patience -= 1;
                     if patience == 0 {
-                        return Err(format!("rank {rank} depends on what is lost: {on:?}"));
+                        return Err(orphan);
                     }
                 } else {
                     let mut outcome = world.outcome.clone();
-                    outcome.orphans = world.truths.rolled_back;
+                    outcome.orphans = world.seen.rolled_back;
                     outcome.events = events;
                     outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
                     return Ok(outcome);
                 }
             }
             let Some(Reverse((time, order))) = world.heap.pop() else {
-                return Err(format!("hang: nothing happens any more; {}", world.describe()));
+                return Err(recovery_ends::stuck(&world.describe()));
             };
             world.now = time;
             let event = world.events.remove(&order).expect("an event is handled once");
@@ -383,7 +390,7 @@ impl World {
             }
         }
         // SAFETY: as above.
-        Err(format!("hang: too many events; {}", unsafe { &*this }.describe()))
+        Err(recovery_ends::endless(&unsafe { &*this }.describe()))
     }
 
     fn describe(&self) -> String {
@@ -425,13 +432,12 @@ impl World {
                 world.after(delay, Event::Wake(rank, incarnation));
             }
             Pause::Image => {
-                let truth = world.truth_of(rank);
+                let (truth, traffic) = world.seen_in_image(rank);
                 let life = &mut world.lives[rank];
                 let number = life.due.take().expect("an image was due");
                 life.last_image = life.last_image.max(number.0);
                 let memory = life.arena.image();
-                let truth = truth.clone();
-                life.images.push(Image { number, memory, committed: false, truth });
+                life.images.push(Image { number, memory, committed: false, truth, traffic });
                 let delay = world.below(400);
                 world.note(|| format!("rank {rank} takes image {number}"));
                 mark(world.now, || Mark::Image(rank, number));
@@ -600,7 +606,9 @@ impl World {
                 if !life.images.iter().any(|image| image.number == number) {
                     return None;
                 }
+                self.loggers_sync_for_an_image();
                 self.outcome.images += 1;
+                let life = &mut self.lives[rank];
                 for image in &mut life.images {
                     image.committed |= image.number == number;
                 }
@@ -631,9 +639,11 @@ impl World {
                 self.spread_clocks();
                 None
             }
-            Event::LoggerSyncs => {
-                let answers = self.logger.sync();
+            Event::LoggerSyncs(logger) => {
+                // All logs of one logger at one instant, but each logger in its own time.
+                let answers = self.logger.sync_one(logger);
                 self.deliver_log(answers);
+                self.spread_clocks();
                 None
             }
             Event::Told(told) => {
@@ -650,6 +660,10 @@ impl World {
                 } else {
                     self.channel_breaks();
                 }
+                None
+            }
+            Event::Outage => {
+                self.outage();
                 None
             }
             Event::PowerLoss => {

@@ -3,12 +3,16 @@
 use super::{Event, News, World};
 use crate::logger::Answer;
 use crate::loggers::Told;
+use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{EventNo, Incarnation, Rank, event_log};
 
 impl World {
     pub(super) fn deliver_log(&mut self, answers: Vec<Answer>) {
+        for (rank, below) in self.logger.take_pruned() {
+            self.forgets_events(rank, below);
+        }
         for Answer { rank, incarnation, conn, frame } in answers {
             let rank = rank.index();
             if self.lives[rank].incarnation != incarnation {
@@ -45,7 +49,8 @@ impl World {
         let write = self.below(write);
         let sync = write + self.below(sync);
         self.after(write, Event::LoggerWrites);
-        self.after(sync, Event::LoggerSyncs);
+        let logger = self.logger.of_rank(Rank(rank as u32));
+        self.after(sync, Event::LoggerSyncs(logger));
     }
 
     pub(super) fn logger_opens(&mut self, rank: usize, incarnation: Incarnation) {
@@ -92,6 +97,9 @@ impl World {
         let all = self.logger.count();
         let which = if all > 1 { self.below(all as u64) as usize } else { 0 };
         if power {
+            (0..self.lives.len()).for_each(|rank| {
+                self.is_written(rank);
+            });
             // One instant of one logger has what it depends on, of several only that of all.
             (0..all).for_each(|logger| self.logger.restart(logger, true));
         } else {
@@ -112,6 +120,33 @@ impl World {
                 self.after(delay, Event::News(rank, incarnation, News::LoggerLost));
             }
         }
+    }
+
+    /// What an image depends on is made durable before it counts.
+    pub(super) fn loggers_sync_for_an_image(&mut self) {
+        if self.setup.mutant != Some(Mutant::ImageBeforeDurable) {
+            let answers = self.logger.sync();
+            self.deliver_log(answers);
+            self.spread_clocks();
+        }
+    }
+
+    /// The whole job loses power: every process is gone, and of the logs what was not durable. Of several
+    /// loggers each has its own last instant.
+    pub(super) fn outage(&mut self) {
+        self.note(|| "everything loses power".to_owned());
+        mark(self.now, || Mark::LoggerDies);
+        (0..self.logger.count()).for_each(|logger| self.logger.restart(logger, true));
+        for rank in 0..self.lives.len() {
+            let left = self.logger.written(Rank(rank as u32));
+            self.seen.sends_wait.loses_power(rank, left);
+            if self.lives[rank].fiber.is_some() {
+                self.outcome.crashes += 1;
+                self.falls(rank);
+            }
+        }
+        // What hosts were told is gone with them; loggers tell it anew.
+        self.logger.hosts_forget();
     }
 
     /// A rank hears that it is connected.

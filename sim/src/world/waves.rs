@@ -1,7 +1,5 @@
 //! Jobs in waves: orders of waves, images that count or do not, and the return of all ranks of a
 //! cluster, by the very machine that the dispatcher uses ([`ftmpi_protocols::waves`]).
-//!
-//! The invariant that is looked at here: only clusters in which something failed return.
 
 use super::{Event, Image, News, Setup, World};
 use crate::mutants::Mutant;
@@ -18,8 +16,6 @@ pub(super) struct Cluster {
     rolling: bool,
     /// They are being ended.
     ending: bool,
-    /// Something of it has failed since it returned last.
-    failed: bool,
     /// Returns so far.
     round: u64,
 }
@@ -46,13 +42,8 @@ pub(super) fn clusters(setup: &Setup) -> Vec<Cluster> {
         let of = (0..setup.ranks as u32).filter(|rank| setup.clusters[*rank as usize] == name);
         of.map(Rank).collect()
     };
-    let cluster = |name| Cluster {
-        waves: Waves::of(ranks(name)),
-        rolling: false,
-        ending: false,
-        failed: false,
-        round: 0,
-    };
+    let cluster =
+        |name| Cluster { waves: Waves::of(ranks(name)), rolling: false, ending: false, round: 0 };
     names.into_iter().map(cluster).collect()
 }
 
@@ -71,7 +62,11 @@ impl World {
         self.clusters.iter().any(|cluster| cluster.rolling)
     }
 
-    fn cluster_of(&self, rank: usize) -> usize {
+    pub(super) fn mates_of(&self, rank: usize) -> Vec<usize> {
+        self.clusters[self.cluster_of(rank)].ranks()
+    }
+
+    pub(super) fn cluster_of(&self, rank: usize) -> usize {
         let mut clusters = self.clusters.iter();
         clusters.position(|cluster| cluster.has(rank)).expect("every rank is in a cluster")
     }
@@ -143,6 +138,7 @@ impl World {
         if self.below(25) == 0 {
             return self.image_failed(rank, wave);
         }
+        self.loggers_sync_for_an_image();
         let number = self.cluster_of(rank);
         let waves = &mut self.clusters[number].waves;
         let mut kept = waves.kept().to_vec();
@@ -152,6 +148,7 @@ impl World {
         }
         self.lives[rank].images.retain(|image: &Image| kept.contains(&image.number));
         self.outcome.images += 1;
+        self.seen.whole_waves.is_durable(rank, wave);
         let facts = ImageFacts { image: wave, bytes: 1, written: [0; 2], consumed: 0 };
         let mut over = waves.committed(now, Rank(rank as u32), facts);
         if mutant == Some(Mutant::IncompleteWave) {
@@ -166,6 +163,7 @@ impl World {
         self.outcome.waves += 1;
         self.note(|| format!("wave {wave} is complete"));
         let waves = &self.clusters[number].waves;
+        self.seen.whole_waves.counts(wave, waves.ranks());
         let reach = waves.reach(oldest);
         if self.setup.choice.has_clusters() && reach > ImageNo(0) {
             for rank in self.clusters[number].ranks() {
@@ -179,7 +177,7 @@ impl World {
     /// A rank dies whose cluster will return.
     pub(super) fn crash_in_wave(&mut self, rank: usize) {
         let cluster = self.cluster_of(rank);
-        self.clusters[cluster].failed = true;
+        self.seen.failed_clusters.fails(cluster);
         self.end_life(rank);
         self.detect(cluster);
     }
@@ -187,10 +185,7 @@ impl World {
     fn end_life(&mut self, rank: usize) {
         self.note(|| format!("rank {rank} ends"));
         let cluster = self.cluster_of(rank);
-        assert!(
-            self.clusters[cluster].failed,
-            "rank {rank} is to return, and nothing of its cluster has failed"
-        );
+        self.seen.failed_clusters.ends(rank, cluster);
         let cut = self.now + self.below(300);
         let life = &mut self.lives[rank];
         life.fiber = None;
@@ -220,7 +215,7 @@ impl World {
         if self.in_waves() && self.lives[peer].incarnation == incarnation {
             let cluster = self.cluster_of(rank);
             assert!(self.clusters[cluster].has(peer), "the log repairs this channel");
-            self.clusters[cluster].failed = true;
+            self.seen.failed_clusters.fails(cluster);
             self.detect(cluster);
         }
     }
@@ -259,7 +254,9 @@ impl World {
         if !cluster.ending || ranks.iter().any(|&rank| self.lives[rank].fiber.is_some()) {
             return;
         }
-        (cluster.rolling, cluster.ending, cluster.failed) = (false, false, false);
+        (cluster.rolling, cluster.ending) = (false, false);
+        self.seen.failed_clusters.returns(number);
+        let cluster = &mut self.clusters[number];
         // Now and then an image of the newest wave is damaged, while there is another way.
         let another = cluster.waves.kept()[1] > ImageNo(0)
             || cluster.waves.can_return_to_the_start()

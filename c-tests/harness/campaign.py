@@ -1,0 +1,212 @@
+"""The campaign: every protocol and option, so many seeds of each, programs and faults rotated over them.
+
+A run counts only if it ended with 0, verified its result, had the faults that it was meant to have
+(as many dead ranks, as many servers started again), and every rank that neither failed nor was an
+orphan nor belongs to a cluster that returned kept its process. One line per run, and a table at the
+end; what a failed run left behind is kept below the working directory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import npb, orphans, reports
+from .core import Outcome, Setting, run
+from .faults import MODES, RANKS, Jobs, judge, long_enough
+
+THREE = ["--event-loggers", "3", "--stable-vector"]
+CLUSTERS = ["hierarchical", "--cluster", "2"]
+SLOW = ["--inject", "delay:logger=60ms"]
+
+# What follows `--protocol`. Under `optimistic` the logger is slow, so that there are orphans.
+VARIANTS: list[list[str]] = [
+    ["channel-memory"],
+    ["channel-memory", "--channel-memories", "3"],
+    ["pessimistic"],
+    ["pessimistic", "--event-loggers", "3"],
+    *[["causal", "--piggyback", way, "--event-logger", logger]
+      for way in ("vcausal", "manetho", "logon") for logger in ("on", "off")],
+    ["causal", "--piggyback", "vcausal", *THREE, "loggers"],
+    ["causal", "--piggyback", "manetho", *THREE, "broadcast"],
+    ["causal", "--piggyback", "logon", *THREE, "piggyback"],
+    ["optimistic", "--tracking", "o2p", *SLOW],
+    ["optimistic", "--tracking", "standard", *SLOW],
+    ["optimistic", *THREE, "loggers", *SLOW],
+    ["optimistic", *THREE, "broadcast", *SLOW],
+    *[["coordinated", "--wave", wave, "--images", images]
+      for wave in ("blocking", "nonblocking") for images in ("local+remote", "remote")],
+    *[[*CLUSTERS, "--between", between, "--wave", wave]
+      for between in ("pessimistic", "causal") for wave in ("blocking", "nonblocking")],
+    [*CLUSTERS, "--between", "causal", "--event-logger", "off"],
+    [*CLUSTERS, "--between", "causal", *THREE, "loggers"],
+    ["plugin:{library}"],
+]
+
+# Without a class long enough they are skipped.
+NPB = ["npb-bt", "npb-lu", "npb-mg", "npb-cg"]
+
+
+@dataclass
+class Fault:
+    """What is done to a run, how many ranks must fail in it, and how many servers must come back."""
+
+    name: str
+    injections: list[str]
+    ranks: int = 0
+    servers: int = 0
+
+
+@dataclass
+class Count:
+    """What became of one variant."""
+
+    runs: int = 0
+    failed: list[str] = field(default_factory=list)
+    deaths: int = 0
+    orphans: int = 0
+    servers: int = 0
+
+
+def loggers_of(variant: list[str]) -> tuple[str, int]:
+    """The servers that keep a variant's events: kind (empty: there are none) and how many."""
+    name = variant[0]
+    if name == "channel-memory":
+        count = variant[variant.index("--channel-memories") + 1] if len(variant) > 1 else 1
+        return "channel-memory", int(count)
+    if name == "coordinated" or ("--event-logger", "off") in zip(variant, variant[1:]):
+        return "", 0
+    count = variant[variant.index("--event-loggers") + 1] if "--event-loggers" in variant else 1
+    return "event-logger", int(count)
+
+
+def faults_of(variant: list[str], ranks: int, draw: random.Random) -> list[Fault]:
+    """All faults for a variant, at moments and of ranks that this generator draws."""
+    def at() -> str:
+        return f"at={draw.randint(900, 2200)}ms"
+
+    one, two = draw.sample(range(ranks), 2)
+    moment = at()
+    seed = draw.randint(1, 1 << 30)
+    kill = f"kill:rank={one},{moment}"
+    found = [
+        Fault("none", []),
+        Fault("one", [kill], 1),
+        Fault("every 2 s", [f"kill:every=2s,count=20,seed={seed}"], 1),
+        Fault("two at once", [kill, f"kill:rank={two},{moment}"], 2),
+        Fault("all at once", [f"kill:rank=all,{moment}"], ranks),
+        Fault("in recovery", [kill, f"kill:rank={one},point=replay"], 2),
+        Fault("another in recovery", [kill, f"kill:rank={two},at={int(moment[3:-2]) + 40}ms"], 2),
+        Fault("in image", [f"kill:rank={one},point=image,nth={draw.randint(1, 3)}"], 1),
+        Fault("checkpoint server, then a rank",
+              [f"kill:server=checkpoint-server,{moment}", f"kill:rank={two},at=2300ms"], 1, 1),
+        Fault("scheduler and a rank", [f"kill:server=checkpoint-scheduler,{at()}", kill], 1, 1),
+    ]
+    if variant[0] in ("coordinated", "hierarchical"):
+        found.append(Fault("in wave", [f"kill:rank={one},point=wave,nth={draw.randint(1, 3)}"], 1))
+    kind, count = loggers_of(variant)
+    if kind:
+        which = f"kill:server={kind}" + (f",number={draw.randrange(count)}" if count > 1 else "")
+        found += [
+            Fault("logger, then a rank", [f"{which},{moment}", f"kill:rank={two},at=2300ms"], 1, 1),
+            Fault("logger and rank at once", [f"{which},{moment}", kill], 1, 1),
+            Fault("logger again and again, all ranks",
+                  [f"{which},every=700ms,count=3", f"kill:rank=all,at={draw.randint(900, 2200)}ms"],
+                  ranks, 2),
+        ]
+    if count > 1:
+        found += [
+            Fault("all loggers and all ranks", [f"kill:server={kind},{moment}", f"kill:rank=all,{moment}"],
+                  ranks, count),
+            Fault("one logger after the other, a rank between",
+                  [f"kill:server={kind},number={number},at={800 + 700 * number}ms"
+                   for number in range(count)] + [f"kill:rank={one},at={draw.randint(800, 2300)}ms"],
+                  1, count),
+        ]
+    return found
+
+
+def programs(sources: Path | None) -> Iterator[str]:
+    """Kernels and programs with choices, in turn for ever."""
+    names = ["cg", "master_worker", "wavefront", "waitany", "traffic", "sort", "probe_loop", "pipeline",
+             "test_loop", "two_receives", "collectives", "clock", "overlap", *(NPB if sources else [])]
+    while True:
+        yield from names
+
+
+def check(what: dict | None, fault: Fault) -> str | None:
+    """What a report must show beside what every run with kills must."""
+    if what is None:
+        return None
+    if what["servers_restarted"] < fault.servers:
+        return f"only {what['servers_restarted']} servers were started again, {fault.servers} wanted"
+    return orphans.wrong(what) if what.get("orphans") else None
+
+
+def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sources: Path | None) -> None:
+    """`runs` runs of each variant whose words contain one of `only`, if there are such."""
+    if not setting.ready():
+        return
+    library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
+    jobs = Jobs(setting, seconds)
+    suite = npb.Suite(setting, sources) if sources else None
+    table: dict[str, Count] = {}
+    for index, variant in enumerate(VARIANTS):
+        name = " ".join(variant).format(library="example")
+        if only and not any(part in name for part in only):
+            continue
+        count = table[name] = Count()
+        names = programs(sources)
+        # Another program for each variant to begin with.
+        [next(names) for _ in range(index)]
+        for seed in range(setting.seed, setting.seed + runs):
+            draw = random.Random(f"{seed} {name}")
+            faults = faults_of(variant, RANKS, draw)
+            fault, mode = faults[seed % len(faults)], MODES[draw.randrange(len(MODES))]
+            program = next(names)
+            test = f"campaign: {name}: {program}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
+            job, why = (suite.job(program[4:], jobs) if program.startswith("npb-") and suite
+                        else jobs.make(program, seed))
+            if job is None:
+                setting.results.bad(test, why)
+                continue
+            where = setting.fresh("run")
+            file = where / "report.json"
+            words = [word.format(library=library) for word in variant]
+            options = ["--ckpt-interval", "600ms", "--report", file, *mode, "--protocol", *words]
+            for injection in fault.injections:
+                options += ["--inject", injection]
+            said: list[Outcome] = []
+
+            def execute(program: list) -> Outcome:
+                said.append(run([*setting.mpiexec(RANKS, *options), *program],
+                                timeout=max(setting.timeout, 20 * seconds), cwd=where))
+                return said[-1]
+
+            if fault.ranks:
+                problem, note = long_enough(job, file, fault.ranks, execute, fault.injections)
+            else:
+                problem, note = judge(execute(job.longer(1)), file, job.says, 0)
+            what, _ = reports.read(file)
+            problem = problem or check(what, fault)
+            count.runs += 1
+            if what is not None:
+                count.deaths += sum(len(lives) - 1 for lives in what["pids"])
+                count.orphans += len(what.get("orphans", []))
+                count.servers += what["servers_restarted"]
+            if problem:
+                count.failed.append(f"{seed}")
+                (where / "said").write_text(f"{test}\n{options}\n{said[-1].err}\n{said[-1].out}")
+                where.rename(setting.work / f"failed-{index}-{seed}")
+            setting.results.check(test, problem, note)
+    print_table(table)
+
+
+def print_table(table: dict[str, Count]) -> None:
+    """One line per variant."""
+    print("runs failed lives-ended orphans servers-restarted protocol")
+    for name, count in table.items():
+        seeds = f" (failed: {', '.join(count.failed)})" if count.failed else ""
+        print(f"{count.runs:4d} {len(count.failed):6d} {count.deaths:11d} {count.orphans:7d} "
+              f"{count.servers:17d} {name}{seeds}", flush=True)

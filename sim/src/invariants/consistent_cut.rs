@@ -1,0 +1,20 @@
+//! The images of a wave are a consistent cut (Chandy and Lamport 1985; mpich-v-2006 §2): after a return no
+//! rank has received a message that its mate has not sent yet. That the others are not lost, the
+//! results show.
+
+use super::broken;
+use ftmpi_protocols::received::Received;
+use ftmpi_wire::header;
+
+/// A rank tells a mate what it has received of it; the mate's present state has sent `sent`.
+pub fn received(rank: usize, mate: usize, said: &header::Received, sent: &Received) {
+    let too_many = Received::from_wire(said).exceeds(sent)
+        || said.beyond.iter().any(|&ssn| !sent.contains(ssn));
+    if too_many {
+        let how = format!(
+            "rank {rank} has received {said:?} from rank {mate}, whose state has sent up to {}",
+            sent.contiguous()
+        );
+        broken("consistent-cut", &how);
+    }
+}

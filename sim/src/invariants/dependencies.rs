@@ -1,0 +1,122 @@
+//! What really depends on what, watched from outside of the ranks: what the invariants of optimistic
+//! logging are judged by.
+//!
+//! Every frame brings along, unseen by the ranks, the full set of events that its sender's state
+//! depends on; nothing is ever cleared from it. An event is lost when a later life of its rank was
+//! told a log that ends before it.
+
+use ftmpi_protocols::optimistic::history::Interval;
+use ftmpi_wire::{Determinant, EventNo, Incarnation};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The last event of each life of each rank that something depends on.
+pub type Truth = BTreeMap<(usize, Incarnation), EventNo>;
+
+/// What is true of all ranks.
+#[derive(Debug, Default)]
+pub struct Dependencies {
+    /// Of the present life of each rank.
+    of: BTreeMap<usize, Truth>,
+    /// Of the frame that each rank took last.
+    coming: BTreeMap<usize, Rc<Truth>>,
+    /// Of each event when it was made, by its place in the log of its rank: the latest, if a place was
+    /// used again after a loss.
+    events: BTreeMap<(usize, EventNo), Truth>,
+    /// The ends of the logs that later lives were told: which life, and the last place.
+    ends: BTreeMap<usize, Vec<(Incarnation, EventNo)>>,
+    /// The log that the present life was told: the place before it, and its records.
+    logs: BTreeMap<usize, (EventNo, Vec<Determinant>)>,
+}
+
+/// Adds what `from` depends on.
+pub fn add(to: &mut Truth, from: &Truth) {
+    for (&life, &place) in from {
+        let known = to.entry(life).or_default();
+        *known = place.max(*known);
+    }
+}
+
+impl Dependencies {
+    fn is_lost(&self, (rank, life): (usize, Incarnation), place: EventNo) -> bool {
+        let ends = self.ends.get(&rank).into_iter().flatten();
+        ends.into_iter().any(|&(later, end)| later > life && place > end)
+    }
+
+    /// Something lost among these.
+    #[must_use]
+    pub fn lost(&self, truth: &Truth) -> Option<(usize, Incarnation, EventNo)> {
+        let mut lost = truth.iter().filter(|&(&life, &place)| self.is_lost(life, place));
+        lost.next().map(|(&(rank, life), &place)| (rank, life, place))
+    }
+
+    /// What the present state of this rank depends on.
+    #[must_use]
+    pub fn of(&self, rank: usize) -> Truth {
+        self.of.get(&rank).cloned().unwrap_or_default()
+    }
+
+    /// What an event depended on when it was made.
+    #[must_use]
+    pub fn of_event(&self, rank: usize, place: EventNo) -> Option<&Truth> {
+        self.events.get(&(rank, place))
+    }
+
+    /// A rank that depends on what is lost, and what that is.
+    #[must_use]
+    pub fn orphan(&self) -> Option<(usize, (usize, Incarnation, EventNo))> {
+        self.of.iter().find_map(|(&rank, truth)| Some((rank, self.lost(truth)?)))
+    }
+
+    /// The rank has made an event.
+    pub fn made(&mut self, rank: usize, interval: Interval) {
+        let truth = self.of.entry(rank).or_default();
+        truth.insert((rank, interval.life), interval.place);
+        let truth = truth.clone();
+        self.events.insert((rank, interval.place), truth);
+    }
+
+    /// The rank takes a frame that brought this along.
+    pub fn takes(&mut self, rank: usize, truth: &Rc<Truth>) {
+        self.coming.insert(rank, truth.clone());
+    }
+
+    /// It has accepted the frame that it took last; what is lost of what that depends on.
+    pub fn accepts(&mut self, rank: usize) -> Option<(usize, Incarnation, EventNo)> {
+        let coming = self.coming.get(&rank).cloned()?;
+        add(self.of.entry(rank).or_default(), &coming);
+        self.lost(&coming)
+    }
+
+    /// A life begins from an image whose state depended on this, or from the start.
+    pub fn begins(&mut self, rank: usize, image: Option<Truth>) {
+        self.of.insert(rank, image.unwrap_or_default());
+        self.coming.remove(&rank);
+        self.logs.remove(&rank);
+    }
+
+    /// A new life was told its log, behind this place.
+    pub fn is_told(
+        &mut self,
+        rank: usize,
+        life: Incarnation,
+        base: EventNo,
+        log: Vec<Determinant>,
+    ) {
+        let end = EventNo(base.0 + log.len() as u64);
+        self.ends.entry(rank).or_default().push((life, end));
+        self.logs.insert(rank, (base, log));
+        // What was behind is lost; others will be made in its places.
+        self.events.retain(|&(of, place), _| of != rank || place <= end);
+    }
+
+    /// The log that the present life was told, once.
+    pub fn take_log(&mut self, rank: usize) -> Option<(EventNo, Vec<Determinant>)> {
+        self.logs.remove(&rank)
+    }
+
+    /// What the present state of this rank depends on is known.
+    pub fn set(&mut self, rank: usize, truth: Truth) {
+        self.of.insert(rank, truth);
+    }
+}

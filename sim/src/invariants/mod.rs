@@ -1,0 +1,46 @@
+//! What must be true in every run: one file for each, with where it comes from.
+//!
+//! They look from outside. What the ranks' protocols say comes through [`crate::watched`], what they
+//! send, receive and take images of through the [`world`](crate::world), what is stored through the
+//! loggers' files; nothing is told back, so a run is the same with and without them. A broken one ends
+//! the run at the very step that broke it, with its name.
+//!
+//! | invariant | of | what |
+//! | --- | --- | --- |
+//! | [`same_results`] | all | a run with failures ends with the results of one without |
+//! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
+//! | [`old_lives`] | all | what an earlier life sent is not taken after the news of a later one |
+//! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
+//! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
+//! | [`stable_images`] | with a logger | no image contains an event that could be lost |
+//! | [`whole_logs`] | with a logger | logs have no holes, and keep what they acknowledged |
+//! | [`log_cuts`] | logging | nothing is forgotten that an offered image needs |
+//! | [`only_orphans`] | optimistic | only who depends on what is lost rolls back |
+//! | [`no_orphan_left`] | optimistic | at the end nobody depends on what is lost |
+//! | [`greatest_state`] | optimistic | a new life repeats all of its log that depends on nothing lost |
+//! | [`consistent_cut`] | waves | nobody has received what its sender's image has not sent |
+//! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
+//! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
+//! | [`one_life`] | waves | no new life begins beside an old one of its cluster |
+
+pub mod consistent_cut;
+pub mod dependencies;
+pub mod failed_clusters;
+pub mod greatest_state;
+pub mod log_cuts;
+pub mod no_orphan_left;
+pub mod old_lives;
+pub mod one_life;
+pub mod only_orphans;
+pub mod recovery_ends;
+pub mod replay_repeats;
+pub mod same_results;
+pub mod sends_wait;
+pub mod stable_images;
+pub mod whole_logs;
+pub mod whole_waves;
+
+/// Ends the run: this invariant does not hold.
+pub(crate) fn broken(name: &str, how: &str) -> ! {
+    panic!("invariant {name} is broken: {how}")
+}

@@ -1,0 +1,15 @@
+//! Chaos is followed by quiet, and then everything finishes: recovery is possible after every failure,
+//! also of a recovery, and nobody waits for what never comes.
+
+/// More than any run needs: beyond it is a hang.
+pub const EVENTS_MAX: u64 = 350_000;
+
+/// Nobody waits for anything, and somebody is not at its end.
+pub fn stuck(state: &str) -> String {
+    format!("hang: nothing happens any more; {state}")
+}
+
+/// Something happens for ever.
+pub fn endless(state: &str) -> String {
+    format!("hang: too many events; {state}")
+}

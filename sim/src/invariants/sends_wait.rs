@@ -1,0 +1,54 @@
+//! Pessimistic logging: before a message leaves, every event of its sender until then is written by the
+//! logger (mpich-v-2006 §2: events are safely logged before the process can impact the system). Judged
+//! by the logger's file, not by what the rank was told of it.
+
+use super::broken;
+use ftmpi_wire::{EventNo, Rank, Ssn};
+use std::collections::BTreeMap;
+
+/// What waits in each rank, and what is written of each.
+#[derive(Debug, Default)]
+pub struct SendsWait {
+    /// The last event of the rank when the message was asked about first.
+    asked: BTreeMap<(usize, Rank, Ssn), EventNo>,
+    written: BTreeMap<usize, EventNo>,
+}
+
+impl SendsWait {
+    /// A life of this rank begins; what waits in its image waits for nothing (`stable_images`).
+    pub fn begins(&mut self, rank: usize) {
+        self.asked.retain(|(of, ..), _| *of != rank);
+    }
+
+    /// The rank asks whether this message may leave; its last event was `last`.
+    pub fn asks(&mut self, rank: usize, to: Rank, ssn: Ssn, last: EventNo) {
+        self.asked.entry((rank, to, ssn)).or_insert(last);
+    }
+
+    /// So much is written of the events of this rank. (A loss of power takes nothing back that anybody
+    /// needs.)
+    pub fn is_written(&mut self, rank: usize, up_to: EventNo) -> EventNo {
+        let written = self.written.entry(rank).or_default();
+        *written = up_to.max(*written);
+        *written
+    }
+
+    /// All that is left of it after everything lost power.
+    pub fn loses_power(&mut self, rank: usize, left: EventNo) {
+        self.written.insert(rank, left);
+    }
+
+    /// The message leaves.
+    pub fn leaves(&self, rank: usize, to: Rank, ssn: Ssn) {
+        let written = self.written.get(&rank).copied().unwrap_or_default();
+        if let Some(&last) = self.asked.get(&(rank, to, ssn))
+            && last > written
+        {
+            let how = format!(
+                "message {ssn} of rank {rank} to rank {to} leaves after event {last}, and only {written} \
+                 are written"
+            );
+            broken("sends-wait", &how);
+        }
+    }
+}

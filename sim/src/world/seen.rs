@@ -1,0 +1,203 @@
+//! What the [`invariants`](crate::invariants) are told of the ranks: what their protocols say
+//! ([`crate::watched`]), what leaves and lands, what images contain.
+
+use super::World;
+use crate::invariants::dependencies::{Dependencies, Truth};
+use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
+use crate::invariants::{
+    failed_clusters::FailedClusters, old_lives::OldLives, one_life::OneLife, sends_wait::SendsWait,
+    whole_waves::WholeWaves,
+};
+use ftmpi_protocols::optimistic::history::Interval;
+use ftmpi_protocols::received::Received;
+use ftmpi_wire::header::Kind;
+use ftmpi_wire::{Determinant, EventNo, Header, Incarnation, Rank, Ssn, control, header};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What has gone over the channels of a rank, in the course that its present state has come.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Traffic {
+    sent: BTreeMap<usize, Received>,
+    landed: BTreeMap<usize, Received>,
+    /// The place in its log of the last event.
+    last_event: EventNo,
+}
+
+/// What the invariants remember.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) dependencies: Dependencies,
+    pub(super) old_lives: OldLives,
+    pub(super) sends_wait: SendsWait,
+    pub(super) whole_waves: WholeWaves,
+    pub(super) failed_clusters: FailedClusters,
+    pub(super) one_life: OneLife,
+    traffic: BTreeMap<usize, Traffic>,
+    /// Lives that were rolled back.
+    pub(super) rolled_back: u64,
+}
+
+impl World {
+    /// A life begins from an image in which this had happened, or from the start.
+    pub(super) fn seen_to_begin(&mut self, rank: usize, image: Option<(Truth, Traffic)>) {
+        let (truth, traffic) = image.unzip();
+        self.seen.dependencies.begins(rank, truth);
+        self.seen.traffic.insert(rank, traffic.unwrap_or_default());
+        self.seen.old_lives.begins(rank);
+        self.seen.sends_wait.begins(rank);
+    }
+
+    /// What an image that is taken now contains.
+    pub(super) fn seen_in_image(&mut self, rank: usize) -> (Rc<Truth>, Traffic) {
+        let traffic = self.seen.traffic.entry(rank).or_default().clone();
+        if self.setup.choice.has_logger() && !self.has_memories() {
+            let written = self.is_written(rank);
+            stable_images::taken(rank, traffic.last_event, written);
+        }
+        (self.truth_of(rank), traffic)
+    }
+
+    /// So much of the events of this rank is, or was, in its logger's file.
+    pub(super) fn is_written(&mut self, rank: usize) -> EventNo {
+        let written = self.logger.written(Rank(rank as u32));
+        self.seen.sends_wait.is_written(rank, written)
+    }
+
+    /// The traffic of the oldest image that is offered; none: the start of the program is.
+    fn oldest_offered(&self, rank: usize) -> Option<&Traffic> {
+        let images = &self.lives[rank].images;
+        if self.in_waves() {
+            let waves = &self.clusters[self.cluster_of(rank)].waves;
+            let mut offered = images.iter().filter(|image| waves.kept().contains(&image.number));
+            return match waves.can_return_to_the_start() {
+                true => None,
+                false => offered.next().map(|image| &image.traffic),
+            };
+        }
+        let mut offered = images.iter().filter(|image| image.committed);
+        match self.lives[rank].start_gone {
+            true => offered.next().map(|image| &image.traffic),
+            false => None,
+        }
+    }
+
+    /// A frame leaves.
+    pub(super) fn seen_to_leave(
+        &mut self,
+        from: usize,
+        to: usize,
+        header: &Header,
+        payload: &[u8],
+    ) {
+        let said = || control::decode::<header::Received>(payload).ok();
+        match header.kind {
+            Kind::Eager | Kind::RequestToSend => {
+                if self.setup.choice.sends_wait() {
+                    self.is_written(from);
+                    self.seen.sends_wait.leaves(from, Rank(to as u32), header.ssn);
+                }
+                let traffic = self.seen.traffic.entry(from).or_default();
+                traffic.sent.entry(to).or_default().insert(header.ssn);
+            }
+            Kind::Resume if self.are_mates(from, to) => {
+                let Some(said) = said() else { return };
+                let sent = self.seen.traffic.get(&to).and_then(|traffic| traffic.sent.get(&from));
+                consistent_cut::received(from, to, &said, sent.unwrap_or(&Received::default()));
+            }
+            Kind::LogCut => {
+                let Some(said) = said() else { return };
+                let oldest = self.oldest_offered(from).and_then(|t| t.landed.get(&to));
+                log_cuts::messages(from, to, &said, oldest.unwrap_or(&Received::default()));
+            }
+            _ => {}
+        }
+    }
+
+    fn are_mates(&self, a: usize, b: usize) -> bool {
+        self.in_waves() && self.cluster_of(a) == self.cluster_of(b)
+    }
+
+    /// A frame of this life of a peer is taken, with the first of its bytes.
+    pub fn lands(&mut self, rank: usize, from: Rank, life: Incarnation, header: &Header) {
+        if self.has_memories() {
+            return;
+        }
+        self.seen.old_lives.takes(rank, from, life);
+        if matches!(header.kind, Kind::Eager | Kind::RequestToSend) {
+            let traffic = self.seen.traffic.entry(rank).or_default();
+            traffic.landed.entry(from.index()).or_default().insert(header.ssn);
+        }
+    }
+
+    /// The logger is about to forget the events of a rank below this one.
+    pub(super) fn forgets_events(&mut self, rank: Rank, below: EventNo) {
+        if self.has_memories() {
+            return;
+        }
+        let oldest = self.oldest_offered(rank.index()).map_or(EventNo(0), |t| t.last_event);
+        log_cuts::events(rank, below, oldest);
+    }
+
+    // What protocols say ([`crate::watched`]).
+
+    /// The rank was asked for its last event, and said so.
+    pub fn says_last_event(&mut self, rank: usize, last: EventNo) {
+        self.seen.traffic.entry(rank).or_default().last_event = last;
+    }
+
+    /// The rank asks whether a message may leave; its last event was this.
+    pub fn asks_to_send(&mut self, rank: usize, to: Rank, ssn: Ssn, last: EventNo) {
+        if self.setup.choice.sends_wait() {
+            self.seen.sends_wait.asks(rank, to, ssn, last);
+        }
+    }
+
+    // What really depends on what.
+
+    /// What travels with a frame of this rank.
+    pub(super) fn truth_of(&self, rank: usize) -> Rc<Truth> {
+        Rc::new(self.seen.dependencies.of(rank))
+    }
+
+    /// The rank has made an event.
+    pub fn made(&mut self, rank: usize, interval: Interval) {
+        self.seen.dependencies.made(rank, interval);
+    }
+
+    pub(super) fn takes(&mut self, rank: usize, truth: &Rc<Truth>) {
+        if self.setup.choice.rolls_back() {
+            self.seen.dependencies.takes(rank, truth);
+        }
+    }
+
+    /// The rank has accepted the frame that it took last.
+    pub fn accepted(&mut self, rank: usize) {
+        if let Some(lost) = self.seen.dependencies.accepts(rank) {
+            self.note(|| format!("rank {rank} accepts what depends on the lost {lost:?}"));
+        }
+    }
+
+    /// A new life was told its log, behind this place.
+    pub fn log_was_told(&mut self, rank: usize, base: EventNo, log: Vec<Determinant>) {
+        let life = self.lives[rank].incarnation;
+        self.seen.dependencies.is_told(rank, life, base, log);
+    }
+
+    /// The new life repeats its log up to this place.
+    pub fn begins_after(&mut self, rank: usize, after: EventNo) {
+        let known = &mut self.seen.dependencies;
+        let Some(log) = known.take_log(rank) else { return };
+        let truth = greatest_state::repeats(rank, log, after, known.of(rank), known);
+        known.set(rank, truth);
+        self.note(|| format!("rank {rank} goes on after event {after}"));
+    }
+
+    /// A rank ends its life as an orphan.
+    pub fn rolls_back(&mut self, rank: usize, why: &str) {
+        self.note(|| format!("rank {rank} rolls back: {why}"));
+        let truth = self.seen.dependencies.of(rank);
+        only_orphans::rolls_back(rank, why, &truth, &self.seen.dependencies);
+        self.seen.rolled_back += 1;
+    }
+}
