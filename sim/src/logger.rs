@@ -264,6 +264,10 @@ impl Logger {
             Output::Prune { rank, below } => {
                 self.pruned.push((rank, below));
                 if let Some(file) = self.files.get_mut(&rank) {
+                    if file.written < file.records.len() {
+                        file.written = file.records.len();
+                        inputs.push_back(Input::Written { rank });
+                    }
                     let cut = below.0.saturating_sub(file.first.0) as usize;
                     let cut = cut.min(file.records.len());
                     file.records.drain(..cut);

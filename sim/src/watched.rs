@@ -131,6 +131,9 @@ impl Protocol for Watched {
     }
     fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
         self.inner.piggyback(to, out);
+        if self.is_optimistic() {
+            with(|world| world.tells(self.me, to));
+        }
     }
     fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
         self.inner.on_piggyback(from, piggyback);

@@ -136,6 +136,10 @@ impl Log {
         } else if below > self.base {
             self.lost = None;
             self.base = below;
+            // An image that is durable has taken their place: they are as safe as can be.
+            let last = EventNo(below.0 - 1);
+            self.written = self.written.max(last);
+            self.durable = self.durable.max(last);
             out.push(Output::Prune { rank, below });
         }
     }

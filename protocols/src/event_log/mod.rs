@@ -478,7 +478,10 @@ impl EventLog {
             Frame::Prune { below } => {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.prune(rank, below, out);
+                    log.acknowledge(self.promise, out);
                 }
+                self.note_promised(rank);
+                self.answer(rank, out);
             }
             Frame::Fetch { from } => {
                 let from = from.max(EventNo(1));

@@ -255,6 +255,15 @@ fn pruned_events_are_not_offered_and_pruning_ahead_heals() {
 }
 
 #[test]
+fn what_an_image_made_unneeded_is_safe_and_said_to_be() {
+    let mut shell = Shell::new();
+    shell.feed(hello(1, 0));
+    shell.feed(append(1, 1..=9));
+    let out = said(&shell.feed(frame(1, Frame::Prune { below: EventNo(10) })));
+    assert!(out.contains("written: EventNo(9), durable: EventNo(9)"), "{out}");
+}
+
+#[test]
 fn a_full_disk_is_told_to_the_rank_until_there_is_room() {
     let mut shell = Shell::new();
     shell.feed(hello(1, 0));

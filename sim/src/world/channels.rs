@@ -68,7 +68,7 @@ impl World {
         mark(self.now, || Mark::Sends(a, b, header.kind, header.ssn.0));
         self.seen_to_leave(from, to, &header, &payload);
         let key = (a.0, a.1, b.0, b.1);
-        let truth = self.truth_of(from);
+        let truth = self.truth_that_leaves(from, to, header.kind);
         let split = payload.len() > 16 && self.below(3) == 0;
         let at = self.fifo(key, 50);
         if split {

@@ -34,6 +34,8 @@ pub(super) struct Seen {
     pub(super) failed_clusters: FailedClusters,
     pub(super) one_life: OneLife,
     traffic: BTreeMap<usize, Traffic>,
+    /// What is told before the next message, from whom to whom.
+    told: BTreeMap<(usize, usize), Rc<Truth>>,
     /// Lives that were rolled back.
     pub(super) rolled_back: u64,
 }
@@ -46,6 +48,7 @@ impl World {
         self.seen.traffic.insert(rank, traffic.unwrap_or_default());
         self.seen.old_lives.begins(rank);
         self.seen.sends_wait.begins(rank);
+        self.seen.told.retain(|&(from, _), _| from != rank);
     }
 
     /// What an image that is taken now contains.
@@ -155,9 +158,25 @@ impl World {
 
     // What really depends on what.
 
-    /// What travels with a frame of this rank.
     pub(super) fn truth_of(&self, rank: usize) -> Rc<Truth> {
         Rc::new(self.seen.dependencies.of(rank))
+    }
+
+    /// The rank has said on what its next message to this peer depends.
+    pub fn tells(&mut self, rank: usize, peer: Rank) {
+        let truth = self.truth_of(rank);
+        self.seen.told.insert((rank, peer.index()), truth);
+    }
+
+    /// What travels with a frame of this rank. A channel that is full may keep a message, what it holds
+    /// and what was said of it, while its sender makes events that it does not depend on.
+    pub(super) fn truth_that_leaves(&mut self, rank: usize, to: usize, kind: Kind) -> Rc<Truth> {
+        let told = match kind {
+            Kind::Piggyback => self.seen.told.get(&(rank, to)).cloned(),
+            Kind::Protocol => None,
+            _ => self.seen.told.remove(&(rank, to)),
+        };
+        told.unwrap_or_else(|| self.truth_of(rank))
     }
 
     /// The rank has made an event.
