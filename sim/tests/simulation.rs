@@ -39,6 +39,21 @@ fn waves_are_complete_and_returned_to() {
     }
 }
 
+/// Each was the first to show a fault that was mended.
+#[test]
+fn seeds_that_failed_once_do_not_again() {
+    for (choice, seed) in [
+        // Of a rank that dies behind the match of a receive that it was about to cancel.
+        (Choice::OptimisticShared, 8160),
+        // Events that are cut off before they are written; a message that a full channel keeps.
+        (Choice::OptimisticShared, 21840),
+        (Choice::OptimisticShared, 5403),
+    ] {
+        let outcome = check(&setup(seed, Some(choice), None, false));
+        assert!(outcome.is_ok(), "{choice:?}, seed {seed}: {outcome:?}");
+    }
+}
+
 #[test]
 fn there_are_orphans_to_roll_back() {
     for choice in [Choice::Optimistic, Choice::OptimisticStandard] {

@@ -159,7 +159,16 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     let (events, mut inbox) = mpsc::unbounded_channel();
     let size = plan.placement.len();
     let job = job(&plan)?;
-    let servers = Servers::new(&plan, job_dir.as_ref(), elsewhere)?;
+    let servers = match Servers::new(&plan, job_dir.as_ref(), elsewhere) {
+        Ok(servers) => servers,
+        Err(why) => {
+            // Nothing has begun in it.
+            if let Some(directory) = job_dir {
+                directory.finish(false, &printer);
+            }
+            return Err(why);
+        }
+    };
     let mut saved = match &plan.continued {
         Some(past) => past.saved.clone(),
         None => Saved::new(&plan, job.local_rank_of.clone(), job.stack_limit),

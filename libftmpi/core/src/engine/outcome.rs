@@ -84,7 +84,9 @@ impl<L: Link> Engine<L> {
             }
             self.repeat_services();
             match self.state.protocol.decide() {
-                protocol::Decision::Live if self.state.protocol.replaying() => self.block(),
+                // Also while only matches of named receives are left: this one may have been matched
+                // before it was to be cancelled.
+                protocol::Decision::Live if self.state.protocol.repeating() => self.block(),
                 protocol::Decision::Live => {
                     match node {
                         Some(node) => {
