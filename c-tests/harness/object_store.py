@@ -74,15 +74,17 @@ def from_images(text: str) -> str | None:
     return None if wanted in text else f"it did not say `{wanted}`: {text.strip()[-300:]}"
 
 
-def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left) -> None:
+def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left,
+              *options: str) -> None:
     """Everything dies, the server's disk is lost, and a later launcher goes on."""
+    test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
         setting.results.bad(test, why)
         return
     folder = setting.fresh("run") / "job"
     stop = Flushed(folder, "everything", count)
-    early = begin(setting, job, folder, stop, "--object-store", address)
+    early = begin(setting, job, folder, stop, "--object-store", address, *options)
     problem = interrupted(early, stop)
     if problem is None:
         until = time.monotonic() + 20
@@ -107,9 +109,10 @@ def server_runs(folder: Path) -> bool:
     return False
 
 
-def living_job(setting: Setting, jobs: Jobs) -> None:
+def living_job(setting: Setting, jobs: Jobs, *options: str) -> None:
     """The server loses its disk while the job runs, and a rank dies with it."""
     test = "object store: a living job whose server loses its disk"
+    test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
         setting.results.bad(test, why)
@@ -117,7 +120,7 @@ def living_job(setting: Setting, jobs: Jobs) -> None:
     run_folder = setting.fresh("run")
     folder, store = run_folder / "job", run_folder / "store"
     loser = DiskLoser(job, folder, in_directory(store))
-    outcome = begin(setting, job, folder, loser, "--object-store", f"file://{store}")
+    outcome = begin(setting, job, folder, loser, "--object-store", f"file://{store}", *options)
     problem = problem_of(outcome, says=job.says)
     if problem is None and not loser.done:
         problem = "the job ended before anything was lost"
@@ -202,9 +205,12 @@ def object_store(setting: Setting) -> None:
     if not setting.ready():
         return
     jobs = Jobs(setting, 6)
-    store = setting.fresh("store")
-    whole_job(setting, jobs, "object store: a directory, everything dies and the server's disk is lost",
-              f"file://{store}", in_directory(store), in_directory(store))
-    shutil.rmtree(store, ignore_errors=True)
+    for options in [(), ("--protocol", "hierarchical", "--cluster", "2"), ("--protocol", "coordinated")]:
+        store = setting.fresh("store")
+        whole_job(setting, jobs,
+                  "object store: a directory, everything dies and the server's disk is lost",
+                  f"file://{store}", in_directory(store), in_directory(store), *options)
+        shutil.rmtree(store, ignore_errors=True)
     living_job(setting, Jobs(setting, 3))
+    living_job(setting, Jobs(setting, 4), "--protocol", "hierarchical", "--cluster", "2")
     with_s3(setting, jobs)

@@ -71,10 +71,15 @@ impl Waves {
     }
 
     /// As an earlier run of the job left them: the images of each rank that are offered, and the
-    /// highest number that one ever had. A wave of which every rank's image is there is complete,
+    /// highest number that one ever had; `start_offered`: that of all of them. Where nothing tells, logs may have
+    /// been cut as soon as every rank had a second image. A wave of which every rank's image is there is complete,
     /// also if that run's launcher did not live to hear of the last one.
     #[must_use]
-    pub fn found(ranks: Vec<Rank>, images: &[(Vec<ImageFacts>, ImageNo)]) -> Self {
+    pub fn found(
+        ranks: Vec<Rank>,
+        images: &[(Vec<ImageFacts>, ImageNo)],
+        start_offered: bool,
+    ) -> Self {
         let of = |rank: &Rank, wave: ImageNo| {
             let mut images = images[rank.index()].0.iter();
             Some((*rank, *images.find(|image| image.image == wave)?))
@@ -96,7 +101,8 @@ impl Waves {
             complete.pop_front();
         }
         let issued = ranks.iter().map(highest).max().unwrap_or_default();
-        let start_gone = complete.len() == KEPT;
+        let second = ImageNo(KEPT as u64);
+        let start_gone = !start_offered || ranks.iter().all(|rank| highest(rank) >= second);
         Self { ranks, issued, under_way: None, complete, start_gone }
     }
 
@@ -281,12 +287,17 @@ mod tests {
         // Rank 1 is of another cluster; wave 7 was under way, wave 8 had only been ordered.
         let found = [images(&[3, 5, 7], 7), images(&[9], 9), images(&[3, 5], 8)];
         let ranks = vec![Rank(0), Rank(2)];
-        let mut waves = Waves::found(ranks.clone(), &found);
+        let mut waves = Waves::found(ranks.clone(), &found, true);
         assert_eq!((waves.kept(), waves.last_issued()), ([ImageNo(5), ImageNo(3)], ImageNo(8)));
         assert_eq!(waves.image_of(Rank(2)), Some(image(ImageNo(5))));
         assert_eq!(waves.begin(S), ImageNo(9), "numbers are never used again");
-        let none = Waves::found(ranks, &[images(&[3], 3), images(&[], 0), images(&[4], 4)]);
+        let nothing = [images(&[3], 3), images(&[], 0), images(&[], 1)];
+        let none = Waves::found(ranks.clone(), &nothing, true);
         assert_eq!((none.newest(), none.can_return()), (None, true));
+        // Two may have been complete, or have been.
+        let lost = [images(&[3], 3), images(&[], 0), images(&[], 2)];
+        assert!(!Waves::found(ranks.clone(), &lost, true).can_return());
+        assert!(!Waves::found(ranks, &nothing, false).can_return());
     }
 
     #[test]

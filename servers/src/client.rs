@@ -103,6 +103,12 @@ impl ImageStore {
         Ok(Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server })
     }
 
+    /// Over a connection that proves nothing, for tests.
+    #[cfg(test)]
+    pub(crate) fn over(stream: TcpStream) -> Self {
+        Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server: "a test's server".into() }
+    }
+
     /// From now on this incarnation lives: images of earlier ones are refused, also those that
     /// are on their way.
     ///

@@ -61,6 +61,11 @@ impl Plan {
         self.model.lock().unwrap().changes
     }
 
+    /// The process died.
+    pub fn is_dead(&self) -> bool {
+        self.model.lock().unwrap().dead
+    }
+
     /// What may be there after a loss of power; `choose(n)` gives a number below n.
     pub fn lose_power(&self, mut choose: impl FnMut(usize) -> usize) {
         let mut model = self.model.lock().unwrap();

@@ -387,6 +387,11 @@ async fn find(
         let attempt = match (declared, candidates.first()) {
             (Err(e), _) => Err(e),
             (Ok(()), None) if start.or_beginning => return Ok(None),
+            (Ok(()), None) if unusable.is_empty() => {
+                return Err("no image of it is left (of its cluster, if images are taken in waves), and the \
+                            logs no longer reach back to the start of the program"
+                    .to_owned());
+            }
             (Ok(()), None) => {
                 return Err(format!(
                     "none of its images can be restored, and the logs no longer reach back to the \
@@ -440,7 +445,13 @@ async fn find(
                     unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
                     return Ok(None);
                 }
-                Err(Problem::Final(why)) => return Err(why),
+                Err(Problem::Final(why)) => {
+                    // Of a wave: its cluster may have another one.
+                    if *in_waves {
+                        unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
+                    }
+                    return Err(why);
+                }
                 Err(Problem::Passing(why)) => why,
             },
             Err(e) => e.to_string(),
@@ -623,3 +634,7 @@ pub async fn condemn(
         let _ = server.condemn(rank, image).await;
     }
 }
+
+#[cfg(test)]
+#[path = "images_tests.rs"]
+mod tests;

@@ -343,12 +343,6 @@ fn check_object_store(cli: &Cli, address: &str) -> anyhow::Result<()> {
     if cli.protocol == "none" || cli.ckpt == Switch::Off {
         bail!("--object-store is for images, and this job takes none");
     }
-    if cli.protocol == "hierarchical" {
-        bail!(
-            "--object-store: under --protocol hierarchical logs are cut when a wave is complete on \
-             the servers, before it is in the object store; choose another protocol"
-        );
-    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
 use ftmpi_protocols::dispatcher::Input;
+use ftmpi_protocols::registry;
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::Purpose;
@@ -98,6 +99,8 @@ pub struct Servers {
     memory_limit: Option<String>,
     /// The job's folder in an object store.
     object_store: Option<String>,
+    /// Logs are cut when a wave is complete.
+    waves_cut_logs: bool,
     size: usize,
 }
 
@@ -156,6 +159,7 @@ impl Servers {
                 .as_ref()
                 .map(|address| format!("{}/{}", address.trim_end_matches('/'), plan.job_id)),
             acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
+            waves_cut_logs: plan.clusters.is_some() && registry::replays(&plan.protocol),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -245,6 +249,9 @@ impl Servers {
         }
         if let Some(address) = self.depot_of(server) {
             arguments.extend(["--object-store".to_owned(), address]);
+        }
+        if server.kind == ServerKind::CheckpointServer && self.waves_cut_logs {
+            arguments.push("--waves-cut-logs".to_owned());
         }
         let mut command = match &server.host {
             None => {

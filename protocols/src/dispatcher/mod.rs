@@ -406,7 +406,10 @@ impl Dispatcher {
         state.stage = Stage::Starting;
         let (images, or_beginning) = match cluster {
             // All or none.
-            Some(waves) => (waves.image_of(rank).into_iter().collect(), waves.newest().is_none()),
+            Some(waves) => {
+                let start = !self.settings.replays || waves.can_return_to_the_start();
+                (waves.image_of(rank).into_iter().collect(), waves.newest().is_none() && start)
+            }
             None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
         };
         let (incarnation, host) = (state.incarnation, state.host);

@@ -66,7 +66,9 @@ impl Dispatcher {
     pub(super) fn waves_found(&mut self, past: &[Past]) {
         let images: Vec<_> = past.iter().map(|rank| (rank.images.clone(), rank.highest)).collect();
         for cluster in &mut self.clusters {
-            cluster.waves = Waves::found(cluster.waves.ranks().to_vec(), &images);
+            let ranks = cluster.waves.ranks().to_vec();
+            let start_offered = ranks.iter().all(|rank| past[rank.index()].start_offered);
+            cluster.waves = Waves::found(ranks, &images, start_offered);
         }
     }
 

@@ -10,12 +10,18 @@
 //!   logs are cut at what it says: an image before its `oldest`, and the program's start unless it says so,
 //!   are never offered to a server that has lost its disk. So that server offers nothing that logs do not
 //!   reach back to, whichever of the two it lost in which moment.
+//! - *Waves go there together.* The image of a wave is answered for when its flush has ended, and no wave begins
+//!   before all of the one before was answered for: so the images there are of the same waves, whichever ranks are
+//!   slow. Where logs are cut when a wave is complete ([`ImageCatalogue::with_waves_that_cut_logs`]), a failed flush is
+//!   a failed image, so that the waves that logs reach back to are there, and images go there in their order;
+//!   otherwise the servers' disks are as good a place as ever, and the image counts.
 //! - *The floor is a number of its own*, durable first in the depot, then on the server's disk
 //!   ([`Record::oldest`]), and only then told. It cannot be had from the images that are there: the one at the
 //!   floor may have been found damaged, and its copy in the depot may still be sound.
 
 use super::shelf::{KEPT, Shelf};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
+use ftmpi_wire::image_store::{Answer, Stored};
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeSet;
 
@@ -30,15 +36,33 @@ pub(super) struct Level {
     pub floor: ImageNo,
     /// The record there does not offer the program's start.
     given_up: bool,
-    /// An image came since this server began: whether waves decide what is kept is known.
-    pub current: bool,
     /// The last flush failed, and somebody was told.
     complained: bool,
+    /// The first image that came since this server began: from then on it is known whether waves decide what is
+    /// kept.
+    since: Option<ImageNo>,
+    /// Logs are cut when a wave is complete.
+    waves_cut_logs: bool,
 }
 
 impl Level {
-    /// Whether the server's disk must keep this image.
-    pub fn needs(&self, image: ImageNo) -> bool {
+    pub fn new(waves_cut_logs: bool) -> Self {
+        Self { waves_cut_logs, ..Self::default() }
+    }
+
+    /// This image has come.
+    pub fn came(&mut self, image: ImageNo) {
+        self.since.get_or_insert(image);
+    }
+
+    /// Whether the server's disk must keep this image; `keep`: the complete waves, where there are any.
+    pub fn needs(&self, image: ImageNo, keep: Option<[ImageNo; 2]>) -> bool {
+        // A launcher that begins again takes waves for complete that it finds on the disks, where the depots may
+        // not have them. They do have one that was committed under its eyes, and those before it.
+        let certain = |newest| self.since.is_some_and(|since| since <= newest);
+        if self.waves_cut_logs && keep.is_some_and(|[newest, _]| !certain(newest)) {
+            return true;
+        }
         // The image at the floor, too: a server that cannot ask its depot takes the floor from its disk.
         self.floor == image
             || self.under_way.is_some_and(|(under_way, _)| under_way == image)
@@ -56,7 +80,7 @@ impl Shelf {
         newest.sort_unstable();
         newest.dedup();
         // Under waves nothing is logged, so there is nothing that could be cut.
-        let enough = level.current && !waves && newest.len() >= KEPT;
+        let enough = level.since.is_some() && !waves && newest.len() >= KEPT;
         let oldest = if enough { newest[newest.len() - KEPT] } else { level.floor };
         if enough || !start_here {
             level.given_up = true;
@@ -110,17 +134,20 @@ impl ImageCatalogue {
         }
     }
 
-    /// The newest image, if it is not there and nothing else of the rank is on its way.
+    /// The newest image (or, in order, the oldest that is not there), if it is not there and nothing else of the rank is on its way.
     pub(super) fn flush_next(&mut self, rank: Rank, out: &mut Vec<Output>) {
+        let in_order = self.waves_cut_logs;
         let shelf = self.shelf(rank);
-        let Some((image, stored)) = shelf.images.last_key_value() else { return };
-        let (image, incarnation) = (*image, stored.incarnation);
-        let idle = shelf.level.as_ref().is_some_and(|level| {
-            level.under_way.is_none() && level.flushed.last().is_none_or(|newest| *newest < image)
-        });
-        if !idle {
+        let Some(level) = shelf.level.as_ref().filter(|level| level.under_way.is_none()) else {
             return;
-        }
+        };
+        let next = if in_order {
+            shelf.images.iter().find(|(image, _)| !level.flushed.contains(image))
+        } else {
+            let newest = shelf.images.last_key_value();
+            newest.filter(|(image, _)| level.flushed.last().is_none_or(|there| there < image))
+        };
+        let Some((&image, &Stored { incarnation, .. })) = next else { return };
         let record = shelf.depot_record(Some(image));
         if let Some(level) = &mut shelf.level {
             level.under_way = Some((image, record.oldest));
@@ -175,9 +202,38 @@ impl ImageCatalogue {
                 out.push(Output::Persist { rank, record });
                 return;
             }
-            out.extend(shelf.take_surplus(rank).into_iter().map(Output::Remove));
+            // After a restart nobody has said yet whether waves decide what is kept, and which.
+            if level.since.is_some() {
+                out.extend(shelf.take_surplus(rank).into_iter().map(Output::Remove));
+            }
         }
         self.flush_next(rank, out);
+    }
+
+    /// Whether the image of a wave that came on this connection can be answered for.
+    pub(super) fn depot_news(&mut self, conn: ConnId, out: &mut Vec<Output>) {
+        let there_only = self.waves_cut_logs;
+        let Some(Phase::Flushing { name, bytes }) = self.phases.remove(&conn) else { return };
+        let ImageName { rank, image, .. } = name;
+        let shelf = self.shelf(rank);
+        let oldest = shelf.oldest();
+        let Some(level) = &shelf.level else { return };
+        let refused = |why: &str| {
+            Answer::Refused(format!("image {image} of rank {rank} {why}; older images stand"))
+        };
+        let answer = if level.flushed.contains(&image) {
+            Answer::Committed { image, bytes, oldest }
+        } else if !shelf.images.contains_key(&image) {
+            refused("was found damaged before it was in the object store")
+        } else if level.complained && there_only {
+            refused("is not in the object store")
+        } else if level.complained {
+            Answer::Committed { image, bytes, oldest }
+        } else {
+            self.phases.insert(conn, Phase::Flushing { name, bytes });
+            return out.push(Output::AwaitDepot);
+        };
+        out.push(Output::Answer(answer));
     }
 
     /// The record that logs may be cut further was stored, or not, after a flush.

@@ -24,6 +24,8 @@ mod shelf;
 #[cfg(test)]
 mod depot_tests;
 #[cfg(test)]
+mod depot_waves_tests;
+#[cfg(test)]
 mod tests;
 
 use ftmpi_wire::image_store::{Answer, Counts, Request, Stored};
@@ -151,6 +153,8 @@ pub enum Event {
     Lost,
     /// Outcome of [`Output::Flush`]; on a connection that is the rank's flushes' own.
     Flushed(ImageName, Result<(), String>),
+    /// After [`Output::AwaitDepot`]: a flush has ended since.
+    DepotNews,
 }
 
 /// What the shell has to do.
@@ -193,6 +197,8 @@ pub enum Output {
     Flush(ImageName, Record),
     /// Put this record into the depot, if it can be.
     Mirror(Rank, Record),
+    /// Answer with [`Event::DepotNews`] when a flush has ended after this was decided.
+    AwaitDepot,
 }
 
 /// State of one rank's images, for whoever watches.
@@ -241,6 +247,11 @@ enum Phase {
         name: ImageName,
         bytes: u64,
     },
+    /// Of a wave: it is published and on its way to the depot.
+    Flushing {
+        name: ImageName,
+        bytes: u64,
+    },
     /// After a flush: the record that logs may be cut further is being persisted.
     GivingUp {
         rank: Rank,
@@ -273,6 +284,8 @@ pub struct ImageCatalogue {
     besides: u64,
     /// Whether there is a third level.
     depot: bool,
+    /// Whether logs are cut when a wave is complete.
+    waves_cut_logs: bool,
 }
 
 impl ImageCatalogue {
@@ -280,7 +293,15 @@ impl ImageCatalogue {
     #[must_use]
     pub fn new(bytes_max: u64) -> Self {
         let (shelves, phases) = (BTreeMap::new(), BTreeMap::new());
-        Self { shelves, phases, bytes_max, besides: 0, depot: false }
+        Self { shelves, phases, bytes_max, besides: 0, depot: false, waves_cut_logs: false }
+    }
+
+    /// Logs are cut when a wave is complete: with a depot it counts only there, and the program's start is given
+    /// up when two have been complete. Before anything else.
+    #[must_use]
+    pub fn with_waves_that_cut_logs(mut self) -> Self {
+        self.waves_cut_logs = true;
+        self
     }
 
     /// A rank whose record was found on disk; before the first input.
@@ -350,6 +371,7 @@ impl ImageCatalogue {
             Event::Checked(outcome) => self.checked(conn, outcome, out),
             Event::SendFailed(why) => self.send_failed(conn, why, out),
             Event::Flushed(name, outcome) => self.flushed(conn, name, outcome, out),
+            Event::DepotNews => self.depot_news(conn, out),
             Event::Lost => {
                 let phase = self.phases.remove(&conn);
                 if phase.is_some_and(|phase| phase.has_temporary()) {

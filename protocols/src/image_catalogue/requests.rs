@@ -58,8 +58,8 @@ impl ImageCatalogue {
     }
 
     pub(super) fn shelf(&mut self, rank: Rank) -> &mut Shelf {
-        let depot = self.depot;
-        self.shelves.entry(rank).or_insert_with(|| Shelf::new(depot))
+        let (depot, waves_cut_logs) = (self.depot, self.waves_cut_logs);
+        self.shelves.entry(rank).or_insert_with(|| Shelf::new(depot, waves_cut_logs))
     }
 
     fn declare(
@@ -198,17 +198,18 @@ impl ImageCatalogue {
             ))));
             return;
         }
+        let waves_cut_logs = self.waves_cut_logs;
         let shelf = self.shelf(name.rank);
         let stored = Stored { image: name.image, incarnation: name.incarnation, bytes, counts };
         shelf.images.insert(name.image, stored);
         shelf.highest = name.image;
         shelf.is_stored(name.incarnation);
-        if shelf.start_is_spare() {
+        if shelf.start_is_spare(waves_cut_logs) {
             let record = Record { start_offered: false, ..shelf.record() };
             self.phases.insert(conn, Phase::Closing { name, bytes });
             out.push(Output::Persist { rank: name.rank, record });
         } else {
-            self.committed(name, bytes, out);
+            self.committed(conn, name, bytes, out);
         }
     }
 
@@ -240,23 +241,29 @@ impl ImageCatalogue {
                         name.rank
                     ))),
                 }
-                self.committed(name, bytes, out);
+                self.committed(conn, name, bytes, out);
             }
             Some(Phase::GivingUp { rank, record }) => self.gave_up(rank, record, outcome, out),
             _ => {}
         }
     }
 
-    fn committed(&mut self, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
+    fn committed(&mut self, conn: ConnId, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
         let shelf = self.shelf(name.rank);
         if let Some(level) = &mut shelf.level {
-            level.current = true;
+            level.came(name.image);
         }
+        let waits = shelf.level.is_some() && shelf.keep.is_some();
         let surplus = shelf.take_surplus(name.rank);
         let oldest = shelf.oldest();
         out.extend(surplus.into_iter().map(Output::Remove));
-        out.push(Output::Answer(Answer::Committed { image: name.image, bytes, oldest }));
         self.flush_next(name.rank, out);
+        if waits {
+            self.phases.insert(conn, Phase::Flushing { name, bytes });
+            self.depot_news(conn, out);
+        } else {
+            out.push(Output::Answer(Answer::Committed { image: name.image, bytes, oldest }));
+        }
     }
 
     fn get(&mut self, conn: ConnId, rank: Rank, at_most: ImageNo, out: &mut Vec<Output>) {

@@ -31,7 +31,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Of a rank that nothing is known of; `depot`: there is one.
-    pub fn new(depot: bool) -> Self {
+    pub fn new(depot: bool, waves_cut_logs: bool) -> Self {
         Self {
             incarnation: Incarnation(0),
             durable: Incarnation(0),
@@ -40,7 +40,7 @@ impl Shelf {
             highest: ImageNo(0),
             keep: None,
             set_aside: 0,
-            level: depot.then(Level::default),
+            level: depot.then(|| Level::new(waves_cut_logs)),
         }
     }
 
@@ -104,13 +104,15 @@ impl Shelf {
     }
 
     /// Whether enough images are there to give up the program's start.
-    pub fn start_is_spare(&self) -> bool {
-        let enough = match &self.level {
-            None => self.images.len() >= KEPT,
+    pub fn start_is_spare(&self, waves_cut_logs: bool) -> bool {
+        let enough = match (&self.level, self.keep) {
+            // They name the second of two complete ones.
+            (_, Some([_, older])) => waves_cut_logs && older > ImageNo(0),
+            (None, None) => self.images.len() >= KEPT,
             // There is a floor only when the record there does not offer the start either.
-            Some(level) => level.floor > ImageNo(0),
+            (Some(level), None) => level.floor > ImageNo(0),
         };
-        self.keep.is_none() && self.start_offered && enough
+        self.start_offered && enough
     }
 
     /// Takes out what is too old to be kept.
@@ -125,7 +127,8 @@ impl Shelf {
                 self.images.keys().copied().take(surplus).collect()
             }
         };
-        let needed = |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image));
+        let needed =
+            |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image, self.keep));
         let numbers: Vec<ImageNo> = numbers.into_iter().filter(|image| !needed(image)).collect();
         numbers.into_iter().filter_map(|image| self.take(rank, image)).collect()
     }

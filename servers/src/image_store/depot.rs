@@ -95,6 +95,12 @@ impl Depot {
         of(Arc::new(builder.build().with_context(about)?), prefix)
     }
 
+    /// Over any store, for tests.
+    #[cfg(test)]
+    pub fn over(store: Arc<dyn ObjectStore>) -> Self {
+        Self { store, prefix: Key::default(), address: "test://".into() }
+    }
+
     /// As it was given.
     #[must_use]
     pub fn address(&self) -> &str {
@@ -295,7 +301,7 @@ pub async fn reach(depot: &Depot, patience: Duration) -> anyhow::Result<Listing>
         if since.elapsed() >= patience {
             bail!("the object store cannot be reached: {why}");
         }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(if cfg!(test) { 5 } else { 500 })).await;
     }
 }
 

@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::block_in_place;
 
 /// Ranks whose images are on their way at the same time.
 const WORKERS: usize = 4;
-const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-const BACKOFF_MAX: Duration = Duration::from_secs(30);
+const BACKOFF_FIRST: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 500 });
+const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 30_000 });
 
 /// What is to be done.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub(super) struct Flusher {
     pub flushed: AtomicU64,
     pub bytes: AtomicU64,
     pub failures: AtomicU64,
+    /// A flush has ended.
+    pub news: watch::Sender<()>,
 }
 
 /// The ends of the queues, for [`Flusher::run`].
@@ -64,6 +66,7 @@ impl Flusher {
             flushed: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            news: watch::Sender::new(()),
         };
         (flusher, ends)
     }
@@ -158,6 +161,7 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
                     }
                     server.forget_gone();
                 });
+                flusher.news.send_replace(());
             }
             Work::Mirror(rank, record) => {
                 if let Err(why) = flusher.depot.put_record(rank, record).await {

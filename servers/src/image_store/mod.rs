@@ -61,6 +61,10 @@ pub struct CheckpointServerArgs {
     /// when the directory has lost them. Credentials come from the environment (AWS_ACCESS_KEY_ID …).
     #[arg(long, value_name = "ADDRESS")]
     pub object_store: Option<String>,
+    /// Of jobs that cut logs when a wave of images is complete: it counts only when it is in the object
+    /// store, if there is one, and the program's start is given up when two are.
+    #[arg(long)]
+    pub waves_cut_logs: bool,
     /// Remove what is there, and end.
     #[arg(long, requires = "object_store", hide = true)]
     pub forget: bool,
@@ -205,7 +209,8 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
             Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", depot.address())),
         };
     }
-    let server = begin(depot, &args.dir, args.max_bytes).await?;
+    let server =
+        begin(depot, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default()).await?;
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -242,17 +247,22 @@ async fn begin(
     depot: Option<Depot>,
     dir: &Path,
     max_bytes: Option<u64>,
+    waves_cut_logs: bool,
+    files: Files,
 ) -> anyhow::Result<Arc<Server>> {
     let mut catalogue = ImageCatalogue::new(max_bytes.unwrap_or(u64::MAX));
     let dir = PrivateDir::take(dir)?;
     let found = match &depot {
-        Some(depot) => look(depot, &dir).await?,
+        Some(depot) => look(depot, &dir, &files).await?,
         None => None,
     };
     if depot.is_some() {
         catalogue = catalogue.with_depot();
     }
-    let disk = Disk::open(dir, Files::default(), &mut catalogue, |line| shell::say(NAME, line))?;
+    if waves_cut_logs {
+        catalogue = catalogue.with_waves_that_cut_logs();
+    }
+    let disk = Disk::open(dir, files.clone(), &mut catalogue, |line| shell::say(NAME, line))?;
     let _ = disk.take_gone();
     let known = found.is_some();
     let listing = found.unwrap_or_default();
@@ -274,7 +284,7 @@ async fn begin(
         rejected: AtomicU64::new(0),
     });
     if let Some(queues) = queues {
-        join_depot(&server, known.then_some(&listing)).await?;
+        join_depot(&server, known.then_some(&listing), &files).await?;
         Flusher::run(&server, queues);
     }
     Ok(server)
@@ -282,7 +292,7 @@ async fn begin(
 
 /// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
 /// this directory needs nothing of it.
-async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>> {
+async fn look(depot: &Depot, dir: &PrivateDir, files: &Files) -> anyhow::Result<Option<Listing>> {
     let marker = dir.path().join(MARKER);
     let reached = match checked::read(&marker, MARKER_KIND, 1) {
         Ok(address) => {
@@ -299,11 +309,9 @@ async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>
         }
         Err(error) => return Err(error),
     };
-    let files = Files::default();
-    let taken =
-        recover::recover(depot, &listing, dir.path(), &files, |line| shell::say(NAME, line))
-            .await
-            .map_err(anyhow::Error::msg)?;
+    let taken = recover::recover(depot, &listing, dir.path(), files, |line| shell::say(NAME, line))
+        .await
+        .map_err(anyhow::Error::msg)?;
     if taken.containers > 0 {
         shell::say(
             NAME,
@@ -319,7 +327,11 @@ async fn look(depot: &Depot, dir: &PrivateDir) -> anyhow::Result<Option<Listing>
 }
 
 /// Tells the catalogue what the depot has, and the depot what the catalogue relies on from now on.
-async fn join_depot(server: &Arc<Server>, listing: Option<&Listing>) -> anyhow::Result<()> {
+async fn join_depot(
+    server: &Arc<Server>,
+    listing: Option<&Listing>,
+    files: &Files,
+) -> anyhow::Result<()> {
     let Some(flusher) = &server.flusher else { return Ok(()) };
     let (mut records, mut out) = (Vec::new(), Vec::new());
     {
@@ -351,7 +363,7 @@ async fn join_depot(server: &Arc<Server>, listing: Option<&Listing>) -> anyhow::
         flusher.forget_strangers(server);
         let marker = server.disk.path().join(MARKER);
         let address = flusher.depot.address().as_bytes();
-        checked::write(&Files::default(), &marker, MARKER_KIND, 1, address)?;
+        checked::write(files, &marker, MARKER_KIND, 1, address)?;
     }
     for output in out {
         let _ = flusher.take(output);
@@ -383,6 +395,11 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
     session::run(&server, conn, stream).await;
     server.connections.fetch_sub(1, Ordering::Relaxed);
 }
+
+#[cfg(all(test, feature = "objects"))]
+mod depot_faults;
+#[cfg(all(test, feature = "objects"))]
+mod depot_sweep;
 
 #[cfg(test)]
 mod tests {

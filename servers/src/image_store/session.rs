@@ -12,12 +12,15 @@ use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::task::block_in_place;
 
 /// Serves the connection to its end.
 pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
     let frames = Framed::new(stream, FRAME_BYTES_MAX);
-    let mut session = Session { server, conn, frames, upload: None, checked: None, near: false };
+    let news = server.flusher.as_ref().map(|flusher| flusher.news.subscribe());
+    let mut session =
+        Session { server, conn, frames, upload: None, checked: None, near: false, news };
     loop {
         match session.frames.reader.recv_or_bulk(Request::data_at).await {
             Ok(Some(received)) => match session.serve(received).await {
@@ -48,6 +51,8 @@ struct Session<'a> {
     checked: Option<Checked>,
     /// Its file will do.
     near: bool,
+    /// Of the depot.
+    news: Option<watch::Receiver<()>>,
 }
 
 impl Session<'_> {
@@ -63,6 +68,9 @@ impl Session<'_> {
         self.server.bytes_received.fetch_add(data.len() as u64, Ordering::Relaxed);
         let mut events = VecDeque::from([Event::Request(ask)]);
         while let Some(event) = events.pop_front() {
+            if let Some(news) = &mut self.news {
+                news.mark_unchanged();
+            }
             let decided = block_in_place(|| self.server.decide(self.conn, event));
             for output in decided {
                 match output {
@@ -70,6 +78,12 @@ impl Session<'_> {
                         Ok(()) => {}
                         Err(why) => events.push_back(Event::SendFailed(why)),
                     },
+                    Output::AwaitDepot => {
+                        if !self.depot_news().await? {
+                            return Ok(false);
+                        }
+                        events.push_back(Event::DepotNews);
+                    }
                     Output::Answer(answer) => self.frames.send(&answer).await?,
                     Output::Close(why) => {
                         if !why.is_empty() {
@@ -86,6 +100,16 @@ impl Session<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Returns when a flush has ended since the catalogue was asked last; false: the caller is gone, or speaks out of turn.
+    async fn depot_news(&mut self) -> Result<bool, FrameError> {
+        let Some(news) = &mut self.news else { return Ok(false) };
+        tokio::select! {
+            biased;
+            changed = news.changed() => Ok(changed.is_ok()),
+            early = self.frames.reader.recv_or_bulk(Request::data_at) => early.map(|_| false),
+        }
     }
 
     /// What takes long but concerns nobody else.
@@ -123,6 +147,7 @@ impl Session<'_> {
             | Output::Say(_)
             | Output::Flush(..)
             | Output::Mirror(..)
+            | Output::AwaitDepot
             | Output::Send(..)
             | Output::Answer(_)
             | Output::Close(_) => {}

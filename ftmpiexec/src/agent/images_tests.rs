@@ -1,0 +1,134 @@
+//! The search for an image against a real checkpoint server: what the launcher knows may be gone.
+
+use super::*;
+use ftmpi_servers::image_store::{self, CheckpointServerArgs};
+use ftmpi_servers::shell::ServerArgs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+const R: Rank = Rank(1);
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// A server in a thread, to the end of this process.
+fn server(dir: &Path, key: &JobKey) -> SocketAddr {
+    let key_file = dir.join("key");
+    key.write_file(&key_file).unwrap();
+    let (read, write) = std::io::pipe().unwrap();
+    let args = CheckpointServerArgs {
+        server: ServerArgs {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            key_file: Some(key_file),
+            announce_fd: Some(write.as_raw_fd() as u32),
+            exit_with_parent: None,
+            metrics: None,
+        },
+        dir: dir.join("images"),
+        max_bytes: None,
+        object_store: None,
+        waves_cut_logs: false,
+        forget: false,
+    };
+    std::thread::spawn(move || {
+        let _open = write;
+        image_store::run(args)
+    });
+    let mut line = String::new();
+    BufReader::new(read).read_line(&mut line).unwrap();
+    line.trim().strip_prefix("listening on ").unwrap().parse().unwrap()
+}
+
+/// The image with this number, taken after ten times as many bytes of output.
+fn container(image: u64) -> Vec<u8> {
+    let id = ImageId { rank: R, incarnation: Incarnation(0), image: ImageNo(image) };
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(id, Compression::Lz4);
+    encoder.push(&[image as u8; 5000], &mut out);
+    let counts = Counts { written: [10 * image, 0], consumed: 0 };
+    let _ = encoder.finish_with(&note::encode(&Note { counts, ..Note::default() }), &mut out);
+    out
+}
+
+fn known(image: u64) -> Image {
+    let written = [10 * image, 0];
+    Image { image: ImageNo(image), bytes: 1, written, consumed: 0 }
+}
+
+fn start(incarnation: u32, images: &[u64]) -> Start {
+    Start {
+        rank: R,
+        incarnation: Incarnation(incarnation),
+        images: images.iter().map(|image| known(*image)).collect(),
+        or_beginning: false,
+        printed: [0; 2],
+        fed: false,
+        inject: Vec::new(),
+        executed: None,
+    }
+}
+
+/// While a rank was dying its last images were committed, and took the places of those that the launcher had
+/// heard of.
+#[test]
+fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = JobKey::generate();
+    let address = server(dir.path(), &key);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut store = ImageStore::connect(address, &key, WITHIN).await.unwrap();
+        store.declare(R, Incarnation(0)).await.unwrap();
+        for image in 1..=4 {
+            let bytes = container(image);
+            store.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();
+        }
+        let directory = Directory { checkpoint_servers: vec![address; 2], ..Directory::default() };
+        let (_tell, directory) = watch::channel(directory);
+        let source = |told: u64, in_waves| Source {
+            key: key.clone(),
+            secret: None,
+            directory: directory.clone(),
+            in_waves,
+            told: [told, 0],
+        };
+        let mut life = 0;
+        let mut find = async |images: &[u64], source: Source| {
+            life += 1;
+            let mut unusable = Vec::new();
+            let found = super::find(&start(life, images), &source, None, &mut unusable).await;
+            (found.map(|stream| stream.unwrap().facts), unusable)
+        };
+        // The newest that is no further than what can be told of its output; if there is none, the newest.
+        for (told, wanted) in [(40, 4), (39, 3), (30, 3), (29, 4)] {
+            let (found, unusable) = find(&[2, 1], source(told, false)).await;
+            assert_eq!(
+                (found, unusable.len()),
+                (Ok(known_by_server(&store_list(&mut store).await, wanted)), 0)
+            );
+        }
+        // One that it knows is there: nothing newer is asked for.
+        let (found, _) = find(&[3, 2], source(40, false)).await;
+        assert_eq!(found.unwrap().image, ImageNo(3));
+        // Waves begin together, so no other images will do.
+        let (found, _) = find(&[2, 1], source(40, true)).await;
+        found.unwrap_err();
+    });
+}
+
+async fn store_list(store: &mut ImageStore) -> Vec<Image> {
+    let shelf = store.list(R).await.unwrap();
+    let facts = |stored: &ftmpi_wire::image_store::Stored| Image {
+        image: stored.image,
+        bytes: stored.bytes,
+        written: stored.counts.written,
+        consumed: stored.counts.consumed,
+    };
+    shelf.images.iter().map(facts).collect()
+}
+
+fn known_by_server(all: &[Image], image: u64) -> Image {
+    let found = all.iter().find(|one| one.image == ImageNo(image)).unwrap();
+    assert_eq!(found.written, [10 * image, 0]);
+    *found
+}

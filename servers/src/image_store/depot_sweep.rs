@@ -1,0 +1,147 @@
+//! A short history of a checkpoint server with a depot, again and again: each time another single call of the
+//! store, or another single change of the disk, fails; or the server dies, or its power, directly before that change.
+//!
+//! What must hold whatever happens is told in [`super::depot_faults`]. In between one disk is lost, so the way back
+//! from the depot is among what fails.
+
+use super::depot_faults::{Fate, Faulty, Truth, connect, container, directory};
+use super::{Depot, Server, begin};
+use crate::client::ClientError;
+use crate::faults::{Fault, Plan};
+use crate::files::Files;
+use ftmpi_checkpoint::container::Known;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+const R: Rank = Rank(3);
+/// Images between two begins of the server; more than are kept.
+const IMAGES: [u64; 3] = [3, 2, 0];
+/// A flush is waited for so long, and no longer: it may have failed for good.
+const FLUSH_LIMIT: Duration = Duration::from_millis(100);
+
+/// Returns when this image is in the depot.
+async fn flushed(server: &Server, image: u64) {
+    let since = Instant::now();
+    while since.elapsed() < FLUSH_LIMIT {
+        let there = {
+            let catalogue = server.catalogue.lock().unwrap();
+            catalogue.ranks().any(|state| state.newest_in_object_store == Some(ImageNo(image)))
+        };
+        if there {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// A launcher starts a server that does not begin again.
+async fn begin_at_last(store: &Faulty, dir: &Path, files: &Files, waves: bool) -> Arc<Server> {
+    let depot = || Some(Depot::over(Arc::new(store.clone())));
+    match begin(depot(), dir, None, waves, files.clone()).await {
+        Ok(server) => server,
+        // What was chosen has happened. Of a dead process nothing is left to be watched.
+        Err(_) => begin(depot(), dir, None, waves, Files::default()).await.unwrap(),
+    }
+}
+
+/// One history; `about` tells which.
+fn history(store: &Faulty, plan: &Arc<Plan>, waves: bool, power: Option<u64>, about: &str) {
+    let dir = directory();
+    let (mut files, mut watched) = (Files::watched(plan.clone()), true);
+    let (mut truth, mut next) = (Truth::new(waves), 1);
+    for (number, images) in IMAGES.into_iter().enumerate() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let server = begin_at_last(store, dir.path(), &files, waves).await;
+            let mut conn = connect(&server, 1).await;
+            assert!(truth.judge(&mut conn, about).await, "{about}: nothing was offered");
+            let mut rows = [Known::default(), Known::default()];
+            for call in 0..images {
+                let row = &mut rows[next as usize % 2];
+                let bytes = container(next, false, row);
+                truth.begins(next, false);
+                let put = async {
+                    if waves {
+                        conn.keep(R, truth.kept()).await?;
+                    }
+                    conn.put(R, Incarnation(0), ImageNo(next), bytes.as_slice()).await
+                };
+                let put = put.await;
+                let comes = put.is_ok() && !(watched && plan.is_dead());
+                match put {
+                    Ok(committed) => truth.committed(next, committed.oldest.0),
+                    Err(ClientError::Refused { .. }) => *row = Known::default(),
+                    Err(_) => {
+                        *row = Known::default();
+                        conn = connect(&server, 2 + call).await;
+                    }
+                }
+                if comes {
+                    flushed(&server, next).await;
+                }
+                next += 1;
+            }
+        });
+        runtime.shutdown_timeout(Duration::from_secs(10));
+        if number == 0 {
+            for entry in std::fs::read_dir(dir.path()).unwrap().flatten() {
+                files.remove(&entry.path()).unwrap_or_else(|_| {
+                    let _ = std::fs::remove_file(entry.path());
+                });
+            }
+            let _ = files.sync_dir(dir.path());
+        }
+        if watched && plan.is_dead() {
+            if let Some(mut state) = power {
+                plan.lose_power(|below| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 33) as usize % below
+                });
+            }
+            (files, watched) = (Files::default(), false);
+        }
+    }
+}
+
+#[test]
+fn a_single_call_that_fails_costs_no_image() {
+    for waves in [false, true] {
+        let store = Faulty::good();
+        history(&store, &Arc::new(Plan::new(None)), waves, None, "no fault");
+        let calls = store.calls.load(Ordering::Relaxed);
+        assert!(calls > 15, "{calls} calls");
+        for at in 0..calls {
+            for fate in [Fate::Fails, Fate::Lies, Fate::Breaks] {
+                let store = Faulty::at(at, fate);
+                let about = format!("waves {waves}: {fate:?} at call {at}");
+                history(&store, &Arc::new(Plan::new(None)), waves, None, &about);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_single_change_that_fails_costs_no_image() {
+    for waves in [false, true] {
+        let plan = Arc::new(Plan::new(None));
+        history(&Faulty::good(), &plan, waves, None, "no fault");
+        let changes = plan.changes();
+        assert!(changes > 40, "{changes} changes");
+        for at in 0..changes {
+            // Dead, and every other time without power.
+            let power = (at % 2 == 1).then_some(at);
+            for (fault, power) in [(Fault::Full, None), (Fault::Death, power)] {
+                let plan = Arc::new(Plan::new(Some((at, fault))));
+                let about = format!("waves {waves}: {fault:?} at change {at}, power {power:?}");
+                history(&Faulty::good(), &plan, waves, power, &about);
+            }
+        }
+    }
+}
