@@ -3,7 +3,8 @@
 //! Invariants: what a rank writes to a place is the same in all of its lives (nothing is written from a state
 //! that may be lost); the programs check the rest.
 
-use super::World;
+use super::{Setup, World};
+use ftmpi_protocols::event_log::Promise;
 use std::collections::BTreeMap;
 
 /// Files.
@@ -19,11 +20,13 @@ pub struct Outside {
 
 impl World {
     /// Is there stable storage, so that something can be said? Waves return to states before what was done,
-    /// and where events live in the memory of others only, nothing is ever known to be stable.
+    /// and where events live in the memory of others only, nothing is ever known to be stable. Loggers that promise
+    /// no more than that events are written may lose with their power what led to something here.
     #[must_use]
     pub fn judges_outside(&self) -> bool {
-        let choice = self.setup.choice;
-        !choice.is_coordinated() && (choice.has_logger() || choice.has_memories())
+        let Setup { choice, outages, promise, .. } = &self.setup;
+        let survives = *outages == 0 || *promise == Promise::Durable;
+        !choice.is_coordinated() && (choice.has_logger() || choice.has_memories()) && survives
     }
 
     /// A rank writes; answers with something that depends on it.
