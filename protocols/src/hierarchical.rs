@@ -234,6 +234,10 @@ impl Protocol for Hierarchical {
         self.between.settle();
     }
 
+    fn commit(&mut self) {
+        self.between.commit();
+    }
+
     fn on_logger_back(&mut self) {
         self.between.on_logger_back();
     }

@@ -355,6 +355,14 @@ pub trait Protocol {
     /// An image is to be taken: what has only been counted so far becomes an event.
     fn settle(&mut self) {}
 
+    /// Something is about to be done that nobody can take back: as [`Protocol::settle`], and whatever
+    /// this state depends on, also events of others, goes to stable storage. It is there when
+    /// [`Protocol::last_event`], as it is now, is stable. (An image needs less: it holds what its rank
+    /// knows of others.)
+    fn commit(&mut self) {
+        self.settle();
+    }
+
     /// The logger was lost and is there again: ship again what was not acknowledged.
     fn on_logger_back(&mut self) {}
 

@@ -19,7 +19,8 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         rest /= limit;
         value
     };
-    let program = Program::ALL[draw(Program::ALL.len() as u64) as usize];
+    let drawn = Program::ALL[draw(Program::ALL.len() as u64) as usize];
+    let program = mutant.and_then(Mutant::program).unwrap_or(drawn);
     let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
     let choices = match (choice, mutant) {
         (Some(choice), _) => vec![choice],
@@ -38,7 +39,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         program,
         all_events: draw(2) == 1,
         crashes: if together { crashes * 4 } else { crashes },
-        slow_logger: draw(3) == 2,
+        slow_logger: draw(3) == 2 || mutant == Some(Mutant::OthersNotCommitted),
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
         memories: (1 + seed as usize % 3, [0, 1, 4][draw(3) as usize]),

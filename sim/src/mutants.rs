@@ -1,6 +1,7 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 
 use crate::choice::Choice;
+use crate::programs::Program;
 use ftmpi_core::engine::INTENT;
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
@@ -122,6 +123,8 @@ pub enum Mutant {
     IntentNotMade,
     /// It is done before its intent, and what led to it, is stable.
     EffectNotGated,
+    /// It is done when the rank's own events are stable, whatever it depends on of others.
+    OthersNotCommitted,
 }
 
 impl Mutant {
@@ -151,6 +154,13 @@ impl Mutant {
         )
     }
 
+    /// The only program in which it is a bug, if there is one.
+    #[must_use]
+    pub fn program(self) -> Option<Program> {
+        let outside = [Self::IntentNotMade, Self::EffectNotGated, Self::OthersNotCommitted];
+        outside.contains(&self).then_some(Program::Outside)
+    }
+
     /// All of them.
     #[must_use]
     pub fn all() -> &'static [Self] {
@@ -167,7 +177,9 @@ impl Mutant {
             | Self::SettledTooFar => {
                 Choice::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
             }
-            Self::WitnessForgotten => vec![Choice::Vcausal, Choice::Manetho, Choice::Logon],
+            Self::WitnessForgotten | Self::OthersNotCommitted => {
+                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]
+            }
             Self::StableTooFar => {
                 vec![Choice::Vcausal, Choice::Manetho, Choice::Logon, Choice::Optimistic]
             }
@@ -367,6 +379,12 @@ impl Protocol for Mutated {
     }
     fn settle(&mut self) {
         self.inner.settle();
+    }
+    fn commit(&mut self) {
+        if self.mutant == Mutant::OthersNotCommitted {
+            return self.inner.settle();
+        }
+        self.inner.commit();
     }
     fn on_logger_back(&mut self) {
         if self.mutant != Mutant::LoggerLossForgotten {

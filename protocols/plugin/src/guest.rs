@@ -177,6 +177,7 @@ fn answer(
         Input::OnStable(written, durable) => protocol.on_stable(written, durable),
         Input::Flush => protocol.flush(),
         Input::Settle => protocol.settle(),
+        Input::Commit => protocol.commit(),
         Input::OnLoggerBack => protocol.on_logger_back(),
         Input::OnStableClocks(clocks) => protocol.on_stable_clocks(&clocks),
         Input::OnNewLife(last, lives) => protocol.on_new_life(last, &lives),

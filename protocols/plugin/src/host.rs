@@ -376,6 +376,9 @@ impl Protocol for Plugin {
     fn settle(&mut self) {
         self.tell(&Input::Settle);
     }
+    fn commit(&mut self) {
+        self.tell(&Input::Commit);
+    }
     fn on_logger_back(&mut self) {
         // What was to go to the logger that is lost goes again.
         self.inner.get_mut().commands.retain(|command| !matches!(command, Command::Log { .. }));

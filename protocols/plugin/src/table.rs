@@ -30,7 +30,7 @@ use std::ffi::{c_char, c_void};
 /// Begins every table.
 pub const MAGIC: [u8; 8] = *b"ftmpi/p\0";
 /// Of the table and of the words; both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The one symbol of a library.
 pub const SYMBOL: &str = "ftmpi_protocol";
 

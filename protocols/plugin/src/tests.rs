@@ -91,6 +91,7 @@ fn step(protocol: &mut dyn Protocol, kind: u8, value: u64) -> String {
             protocol.on_frame(rank, &[]);
             format!("{out:?}")
         }
+        13 => format!("{:?}", protocol.commit()),
         _ => format!("{:?}", protocol.image_ready(ftmpi_wire::ImageNo(1), &mut std::iter::empty())),
     }
 }
@@ -99,7 +100,7 @@ proptest! {
     #[test]
     fn behind_the_table_as_without_it(
         all: bool,
-        steps in proptest::collection::vec((0_u8..14, 0_u64..50), 0..200),
+        steps in proptest::collection::vec((0_u8..15, 0_u64..50), 0..200),
     ) {
         let mut behind = check(&raw const TABLE).unwrap().make(&settings(all)).unwrap();
         let mut bare = Pessimistic::new(all, true);
@@ -122,7 +123,7 @@ fn tables_of_others_are_refused_with_a_reason() {
     let library = check(&raw const TABLE).unwrap();
     assert_eq!((library.name, library.recovery), ("within", Recovery::Restart));
     let refusals = [
-        (altered(|table| table.version = VERSION + 1), "is built for version 2"),
+        (altered(|table| table.version = VERSION + 1), "is built for version 3"),
         (altered(|table| table.magic[0] = b'x'), "gives no table"),
         (altered(|table| table.size -= 8), "its size"),
         (altered(|table| table.recovery = 9), "kind of recovery"),

@@ -45,6 +45,7 @@ pub enum Input<'a> {
     OnStable(EventNo, EventNo),
     Flush,
     Settle,
+    Commit,
     OnLoggerBack,
     OnStableClocks(Vec<(Rank, EventNo)>),
     OnNewLife(EventNo, Vec<Incarnation>),

@@ -214,8 +214,16 @@ impl Causal {
 
     /// Puts own events on their way to the logger, behind copies of what they may depend on.
     fn ship(&mut self) {
+        if self.store.last(self.me) > self.logged {
+            self.ship_all_held();
+        }
+    }
+
+    /// Puts all that is held and not in our log yet on its way to the logger: what this state depends
+    /// on is among it, or is stable.
+    fn ship_all_held(&mut self) {
         let Some(shipper) = &mut self.shipper else { return };
-        if self.gathering.is_some() || self.store.last(self.me) <= self.logged {
+        if self.gathering.is_some() {
             return;
         }
         for &creator in self.store.active() {
@@ -475,6 +483,13 @@ impl Protocol for Causal {
     fn settle(&mut self) {
         self.settle_fails();
         self.ship();
+    }
+
+    /// A message from a named source makes no own event, and yet what is done after it depends on its
+    /// sender's: we hold those that are not stable.
+    fn commit(&mut self) {
+        self.settle_fails();
+        self.ship_all_held();
     }
 
     fn on_logger_back(&mut self) {

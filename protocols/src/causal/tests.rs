@@ -131,6 +131,56 @@ fn own_events_are_logged_behind_what_they_depend_on() {
     assert_eq!((ranks[1].counts().held_events, ranks[1].stable()), (0, EventNo(3)));
 }
 
+/// A message to a receive that names its source, which makes no event.
+fn named_message(ranks: &mut [Causal], from: usize, to: usize) {
+    let mut bytes = Vec::new();
+    ranks[from].piggyback(Rank(to as u32), &mut bytes);
+    ranks[to].on_piggyback(Rank(from as u32), &bytes);
+}
+
+#[test]
+fn what_a_state_without_own_events_depends_on_is_logged_before_something_is_done_outside() {
+    for piggyback in [Piggyback::Vcausal, Piggyback::Manetho, Piggyback::Logon] {
+        let mut ranks = ranks(3, piggyback, true);
+        message(&mut ranks, 1, 0, 1);
+        named_message(&mut ranks, 0, 1);
+        named_message(&mut ranks, 1, 2);
+        let rank = &mut ranks[2];
+        while rank.next_command().is_some() {}
+        // An image has it.
+        rank.settle();
+        assert_eq!((rank.next_command(), rank.last_event()), (None, EventNo(0)));
+        rank.commit();
+        let Some(Command::Log { first, clock, records }) = rank.next_command() else { panic!() };
+        let event = Determinant::Match { fails: 0, post: 0, source: Rank(1), ssn: Ssn(1) };
+        let copy = Determinant::Witness { creator: Rank(0), count: 1, first: EventNo(1) };
+        assert_eq!((first, clock, records), (EventNo(1), EventNo(0), vec![copy, event]));
+        assert!(rank.stable() < rank.last_event(), "not before it is written");
+        rank.commit();
+        assert_eq!(rank.next_command(), None, "once is enough");
+        rank.on_stable(EventNo(2), EventNo(0));
+        assert!(rank.stable() >= rank.last_event());
+        // A later life reads it, and tells a later life of its maker.
+        let lives = [Incarnation(1), Incarnation(0), Incarnation(1)];
+        let mut life = Causal::new(settings(piggyback, true), Rank(2), &lives);
+        life.on_new_life(EventNo(0), &lives);
+        life.on_restart(EventNo(0), vec![copy, event]);
+        assert_eq!((known(&life)[0], life.recorded()), (EventNo(1), 0));
+        // Its own events go behind it.
+        assert_eq!((life.last_event(), life.stable()), (EventNo(2), EventNo(2)));
+    }
+}
+
+#[test]
+fn what_is_known_to_be_stable_is_not_logged_once_more() {
+    let mut ranks = ranks(2, Piggyback::Vcausal, true);
+    message(&mut ranks, 1, 0, 1);
+    named_message(&mut ranks, 0, 1);
+    ranks[1].on_stable_clocks(&[(Rank(0), EventNo(1))]);
+    ranks[1].commit();
+    assert!(ranks[1].stable() >= ranks[1].last_event());
+}
+
 #[test]
 fn a_new_life_has_its_events_from_the_log_and_from_peers() {
     let mut ranks = ranks(2, Piggyback::Manetho, true);

@@ -1,12 +1,13 @@
 //! Everybody hears from any and, after each message, does something to the world outside: writes what it has
-//! heard so far, makes and deletes a file of its own, tries to be the first to make one that all want. A
-//! failure must not leave there what a lost state did, must not show errors that never were, and of those who
-//! want the same file one gets it.
+//! heard so far, makes and deletes a file of its own, tries to be the first to make one that all want. In most
+//! rounds one rank alone chooses and tells the next, by a message that it expects, what that writes at once:
+//! the choices of another led to that deed, and none of its own. A failure must not leave there what a lost state
+//! did, must not show errors that never were, and of those who want the same file one gets it.
 
-use super::{E, irecv, isend, mix, tell_all, word};
+use super::{E, irecv, isend, mix, recv, tell_all, word};
 use crate::link::SimLink;
 use crate::world::with;
-use ftmpi_core::engine::{Effect, SendMode, Source, Tag};
+use ftmpi_core::engine::{Effect, Link, SendMode, Source, Tag};
 
 /// A file that only one may make, or delete.
 struct File {
@@ -46,33 +47,59 @@ fn once(e: &mut E, name: u64, deletes: bool) -> u64 {
     e.effect_once(&mut File { name, deletes, made: 0 }).expect("nothing is tested here")
 }
 
+fn hear(e: &mut E, digest: u64) -> u64 {
+    let mut into = [0; 16];
+    let request = irecv(e, &mut into, Source::Any, Tag::Is(0));
+    let done = e.wait(request);
+    mix(digest, mix(done.source.index() as u64, word(&into, 1)))
+}
+
 pub(super) fn outside(e: &mut E, size: usize) -> u64 {
     let me = e.me().index();
-    let rounds = 16 / size as u64 + 2;
+    let rounds = 24 / size as u64 + 2;
     let (mut digest, mut count, mut won) = (me as u64, 0u64, Vec::new());
     for round in 0..rounds {
+        // In most rounds one alone chooses.
+        let (alone, chooser) = (round % 4 != 0 && size > 1, round as usize % size);
         let mut sends = Vec::new();
-        for to in (0..size).filter(|&to| to != me) {
+        for to in (0..size).filter(|&to| to != me && (!alone || to == chooser)) {
             let data = [round.to_le_bytes(), digest.to_le_bytes()].concat();
             if let Some(request) = isend(e, &data, to, 0, SendMode::Standard) {
                 sends.push((request, data));
             }
         }
-        for _ in 1..size {
-            let mut into = [0; 16];
-            let request = irecv(e, &mut into, Source::Any, Tag::Any);
-            let done = e.wait(request);
-            digest = mix(digest, mix(done.source.index() as u64, word(&into, 1)));
-            count += 1;
-            let (key, value) = ((me as u64) << 32 | count, digest);
-            let written = e.effect_repeatable(|_| with(|world| world.write_outside(key, value)));
-            assert_eq!(written, Some(value >> 2), "what was answered then");
-            if digest >> 13 & 1 == 0 {
-                assert_eq!(once(e, key, false), 0, "rank {me} makes its file {count}");
-                assert_eq!(once(e, key, true), 0, "rank {me} deletes its file {count}");
+        if alone {
+            let next = (chooser + 1) % size;
+            if me == chooser {
+                digest = (1..size).fold(digest, |digest, _| hear(e, digest));
+                let said = digest.to_le_bytes();
+                let request = isend(e, &said, next, 1, SendMode::Standard);
+                request.map(|request| e.wait(request));
+            } else if me == next {
+                let heard = word(&recv(e, 8, chooser, 1), 0);
+                let key = (me as u64) << 32 | 1 << 31 | round;
+                let written = e.effect_repeatable(|link| {
+                    let answer = with(|world| world.write_outside(key, heard));
+                    link.point("told");
+                    answer
+                });
+                assert_eq!(written, Some(heard >> 2), "what was answered then");
             }
+        } else {
+            for _ in 1..size {
+                digest = hear(e, digest);
+                count += 1;
+                let (key, value) = ((me as u64) << 32 | count, digest);
+                let written =
+                    e.effect_repeatable(|_| with(|world| world.write_outside(key, value)));
+                assert_eq!(written, Some(value >> 2), "what was answered then");
+                if digest >> 13 & 1 == 0 {
+                    assert_eq!(once(e, key, false), 0, "rank {me} makes its file {count}");
+                    assert_eq!(once(e, key, true), 0, "rank {me} deletes its file {count}");
+                }
+            }
+            won.push(1 - once(e, 1 << 60 | round, false));
         }
-        won.push(1 - once(e, 1 << 60 | round, false));
         for (request, _data) in sends {
             e.wait(request);
         }

@@ -167,11 +167,15 @@ impl World {
         let odds = match name {
             "replay" | "image" => 10,
             "wave" => 40,
-            "rendezvous" | "acted" => 80,
+            "told" => 3,
+            "acted" => 20,
+            "rendezvous" => 80,
             _ => 600,
         };
         let dies = self.below(odds) == 0;
         if dies {
+            // What it did came of what that one told.
+            self.with_neighbour = name == "told";
             self.note(|| format!("rank {rank} comes to {name}"));
         }
         dies

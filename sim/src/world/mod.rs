@@ -247,6 +247,8 @@ pub struct World {
     logger: Loggers,
     memories: Memories,
     crashes_left: u32,
+    /// Whoever dies next takes the rank before it along.
+    with_neighbour: bool,
     /// The ranks that return together; none, if each does on its own.
     clusters: Vec<waves::Cluster>,
     outside: outside::Outside,
@@ -291,6 +293,7 @@ impl World {
             logger: Loggers::new(setup.choice.spread(), setup.promise, setup.mutant),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
+            with_neighbour: false,
             clusters: waves::clusters(&setup),
             outside: outside::Outside::default(),
             seen: Seen::default(),
@@ -449,6 +452,13 @@ impl World {
                 if world.below(4) == 0 {
                     let other = world.below(world.lives.len() as u64) as usize;
                     world.crash(other);
+                }
+                let ranks = world.lives.len();
+                if std::mem::take(&mut world.with_neighbour) {
+                    world.crash((rank + ranks - 1) % ranks);
+                }
+                if world.setup.together {
+                    (0..ranks).for_each(|other| world.crash(other));
                 }
             }
             Pause::RollBack => world.end_orphan(rank),

@@ -163,8 +163,10 @@ impl World {
     pub fn log(&mut self, rank: usize, frame: event_log::Frame) {
         let Some(conn) = self.lives[rank].logger else { return };
         let incarnation = self.lives[rank].incarnation;
-        // What is under way for long is lost with its rank: then there are orphans.
-        let slow = self.setup.choice.rolls_back() && self.setup.slow_logger;
+        // What is under way for long is lost with its rank: then there are orphans, or somebody holds it.
+        let choice = self.setup.choice;
+        let unaided = choice.rolls_back() || choice.causal(true).is_some();
+        let slow = unaided && self.setup.slow_logger;
         let spread = if slow { 150 } else { 60 };
         let at = self.fifo((rank, incarnation, usize::MAX, Incarnation(0)), spread);
         self.after(at, Event::AtLogger(rank, conn, frame));

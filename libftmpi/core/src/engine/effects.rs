@@ -17,9 +17,18 @@
 //! Answers of effects that may be repeated need not be stable before the next effect: if they are lost, both
 //! are repeated in the same order (`Unneeded`). So a run of writes costs no round trip to the logger each.
 //!
-//! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable: events
-//! live on in those who were told, and nothing here waits. A rank that dies between an effect and its next
-//! message repeats the effect without an intent then.
+//! *Led to it* are a rank's own events, and under `causal` those of others: a message that the program expected
+//! makes no event here, and yet brings what its sender chose. Whatever of that is held and not known to be stable
+//! goes to the rank's own log as copies first ([`Protocol::commit`]).
+//!
+//! [`Protocol::commit`]: ftmpi_protocols::protocol::Protocol::commit
+//!
+//! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable, and nothing
+//! here waits. An event lives on in those who were told and in images taken since. So an effect is the deed of a
+//! state that no failure takes back only as long as none of those die of whose choices it came: one death of the
+//! rank itself can undo its own choices since its last message or image, the death of it and of a neighbour at
+//! once those that the neighbour told only it. A rank that dies between an effect and its next message repeats
+//! the effect without an intent then.
 
 use super::outcome::Decision;
 use super::{Engine, Link};
@@ -54,19 +63,31 @@ impl<L: Link> Engine<L> {
     /// Waits until all that led here is stable. A wait: an image may be taken meanwhile, and afterwards
     /// the caller decides anew ([`Engine::decide`]).
     pub fn commit(&mut self) {
-        while self.state.hooks.outcomes && !self.is_committed() {
+        let mut asked = None;
+        while self.state.hooks.outcomes && !self.is_committed(&mut asked) {
             self.block();
         }
     }
 
-    fn is_committed(&mut self) -> bool {
+    fn is_committed(&mut self, asked: &mut Option<u64>) -> bool {
         if self.state.fetch.is_some() {
             return false;
         }
         self.state.note_no_service();
-        self.state.protocol.settle();
-        self.work();
+        self.settle_or_commit(asked);
         self.state.protocol.stable() >= self.needed()
+    }
+
+    /// Sees to it that what this state depends on becomes stable. `asked`: in which life it did so; events
+    /// of others that come afterwards, while the program stands still, are not waited for, or those who
+    /// send all the time would keep us from ever going on.
+    pub(super) fn settle_or_commit(&mut self, asked: &mut Option<u64>) {
+        if asked.replace(self.restores()) == Some(self.restores()) {
+            self.state.protocol.settle();
+        } else {
+            self.state.protocol.commit();
+        }
+        self.work();
     }
 
     /// The last event that must be stable before something is done outside.
@@ -80,16 +101,17 @@ impl<L: Link> Engine<L> {
         if !self.state.hooks.outcomes {
             return;
         }
-        let before = self.needed();
+        let (before, needed) = (self.state.protocol.last_event(), self.needed());
         self.answered(value);
         if self.state.protocol.last_event() == UNNAMED {
             self.state.protocol.settle();
             self.work();
         }
         let last = self.state.protocol.last_event();
-        // Where it depends on others as well, the next effect waits for it.
-        if last != UNNAMED {
-            self.state.unneeded = Unneeded { before, last };
+        // Where it depends on others as well, or is behind copies of others' events, which a later
+        // effect may depend on, the next effect waits for it.
+        if before != UNNAMED && last == before.next() {
+            self.state.unneeded = Unneeded { before: needed, last };
         }
     }
 

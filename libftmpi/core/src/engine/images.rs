@@ -31,10 +31,19 @@ impl<L: Link> Engine<L> {
         self.state.protocol.repeating() || self.state.fetch.is_some()
     }
 
-    /// Says that all is stable, if that is wanted and so.
+    /// Says that all is stable that this state, as it was when that became wanted, depends on, if that is
+    /// wanted and so.
     pub(super) fn settle_if_due(&mut self) -> bool {
-        let settled = self.link.settle_due() && self.is_settled();
+        if !self.link.settle_due() || self.is_repeating() {
+            return false;
+        }
+        let mut asked = self.settle_asked;
+        self.settle_or_commit(&mut asked);
+        self.settle_asked = asked;
+        let protocol = &self.state.protocol;
+        let settled = protocol.stable() >= protocol.last_event();
         if settled {
+            self.settle_asked = None;
             self.link.settled();
         }
         settled

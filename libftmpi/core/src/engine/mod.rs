@@ -262,6 +262,8 @@ pub struct Engine<L: Link> {
     pub link: L,
     state: State,
     idle_polls: u32,
+    /// In which life all that text depends on was asked to become stable ([`Engine::settle_or_commit`]).
+    settle_asked: Option<u64>,
     /// Messages that came the shortest way since everything else was looked at.
     express_run: u32,
     tasks: schedules::Tasks,
@@ -348,6 +350,7 @@ impl<L: Link> Engine<L> {
             link,
             state,
             idle_polls: 0,
+            settle_asked: None,
             express_run: 0,
             tasks: schedules::Tasks::default(),
             windows: Windows::default(),

@@ -114,7 +114,7 @@ impl<L: Link> Engine<L> {
 
     /// Everything that was answered so far is stable, and nothing recorded is left to repeat.
     pub(super) fn is_settled(&mut self) -> bool {
-        if self.state.fetch.is_some() || self.state.protocol.repeating() {
+        if self.is_repeating() {
             return false;
         }
         self.state.protocol.settle();
