@@ -39,7 +39,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         program,
         all_events: draw(2) == 1,
         crashes: if together { crashes * 4 } else { crashes },
-        slow_logger: draw(3) == 2 || mutant == Some(Mutant::OthersNotCommitted),
+        slow_logger: draw(3) == 2,
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
         memories: (1 + seed as usize % 3, [0, 1, 4][draw(3) as usize]),
@@ -74,6 +74,11 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     }
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;
+    }
+    if mutant == Some(Mutant::OthersNotCommitted) {
+        // What happens while an event is on its way to the logger.
+        (setup.slow_logger, setup.outages, setup.promise) = (true, 0, Promise::Written);
+        setup.logger_deaths = 0;
     }
     setup
 }
