@@ -21,7 +21,6 @@ pub fn exists(f: &Function) -> bool {
     let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
     !(f.name.starts_with("MPI_T_")
         || f.name.starts_with("MPI_Abi_")
-        || f.name == "MPI_Register_datarep_c"
         || conversion.iter().any(|s| f.name.ends_with(s)))
 }
 

@@ -109,6 +109,16 @@ module mpi_f08_callbacks
       integer :: count, ierror
       integer(kind=8) :: position, extra_state
     end subroutine
+    subroutine MPI_Datarep_conversion_function_c(userbuf, datatype, count, filebuf, position, &
+        extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(kind=8) :: count
+      integer(kind=8) :: position, extra_state
+      integer :: ierror
+    end subroutine
   end interface
   interface
     subroutine MPI_COMM_DUP_FN(oldcomm, comm_keyval, extra_state, attribute_val_in, &
@@ -184,6 +194,15 @@ module mpi_f08_callbacks
       type(MPI_Datatype) :: datatype
       integer :: count, ierror
       integer(kind=8) :: position, extra_state
+    end subroutine
+    subroutine MPI_CONVERSION_FN_NULL_C(userbuf, datatype, count, filebuf, position, extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(kind=8) :: count
+      integer(kind=8) :: position, extra_state
+      integer :: ierror
     end subroutine
   end interface
 end module mpi_f08_callbacks

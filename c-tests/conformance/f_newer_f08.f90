@@ -3,6 +3,7 @@ module newer_callbacks
   use mpi_f08
   implicit none
   integer :: handled
+  integer(kind=MPI_COUNT_KIND) :: added
 contains
   subroutine wrong_session(session, code)
     type(MPI_Session) :: session
@@ -17,6 +18,33 @@ contains
     integer(kind=MPI_OFFSET_KIND) :: position
     integer(kind=MPI_ADDRESS_KIND) :: extra
     ierr = MPI_ERR_CONVERSION
+  end subroutine
+  ! In the file an integer has the other sign; either way.
+  subroutine negate(userbuf, datatype, count, filebuf, position, extra, ierr)
+    use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
+    type(c_ptr), value :: userbuf, filebuf
+    type(MPI_Datatype) :: datatype
+    integer(kind=MPI_COUNT_KIND) :: count
+    integer(kind=MPI_OFFSET_KIND) :: position
+    integer(kind=MPI_ADDRESS_KIND) :: extra
+    integer :: ierr
+    integer, pointer :: here(:), there(:)
+    call c_f_pointer(userbuf, here, [position + count])
+    call c_f_pointer(filebuf, there, [count])
+    if (extra == 1) there = -here(position + 1:)
+    if (extra == 2) here(position + 1:) = -there
+    ierr = merge(MPI_SUCCESS, MPI_ERR_CONVERSION, datatype == MPI_INTEGER)
+  end subroutine
+  subroutine add_many(invec, inoutvec, length, datatype)
+    use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
+    type(c_ptr), value :: invec, inoutvec
+    integer(kind=MPI_COUNT_KIND) :: length
+    type(MPI_Datatype) :: datatype
+    integer, pointer :: a(:), b(:)
+    call c_f_pointer(invec, a, [length])
+    call c_f_pointer(inoutvec, b, [length])
+    if (datatype == MPI_INTEGER) b = a + b
+    added = added + length
   end subroutine
   subroutine extent_of(datatype, extent, extra, ierr)
     type(MPI_Datatype) :: datatype
@@ -46,6 +74,7 @@ program f_newer_f08
   call sessions
   call refused
   call various
+  call large_callbacks
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   if (me == 0) then
     if (total == 0) then
@@ -312,5 +341,56 @@ contains
     call MPI_Register_datarep('without conversion', MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, &
       0_MPI_ADDRESS_KIND, ierr)
     call check(ierr == MPI_SUCCESS, 'MPI_Register_datarep without functions')
+  end subroutine
+
+  ! Procedures that are given large counts: told apart from the others by the name of the call alone.
+  subroutine large_callbacks
+    integer :: k, mine(6), sums(6), raw(6), code
+    type(MPI_Op) :: op
+    added = 0
+    call MPI_Op_create_c(add_many, .true., op)
+    mine = [(me + k, k = 1, 6)]
+    call MPI_Allreduce(mine, sums, 6, MPI_INTEGER, op, MPI_COMM_WORLD)
+    call check(all(sums == [(n * (n - 1) / 2 + n * k, k = 1, 6)]), 'MPI_Op_create_c')
+    call MPI_Allreduce(MPI_IN_PLACE, added, 1, MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD)
+    call check(n == 1 .or. (added > 0 .and. modulo(added, 6_MPI_COUNT_KIND) == 0), 'the lengths it is given')
+    call MPI_Op_free(op)
+    call MPI_Register_datarep_c('as written', MPI_CONVERSION_FN_NULL_C, negate, extent_of, 1_MPI_ADDRESS_KIND, code)
+    call check(code == MPI_SUCCESS, 'MPI_Register_datarep_c to write')
+    call MPI_Register_datarep_c('as read', negate, MPI_CONVERSION_FN_NULL_C, extent_of, 2_MPI_ADDRESS_KIND, code)
+    call check(code == MPI_SUCCESS, 'MPI_Register_datarep_c to read')
+    call PMPI_Register_datarep_c('as it is', MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, extent_of, &
+      0_MPI_ADDRESS_KIND, code)
+    call check(code == MPI_SUCCESS, 'PMPI_Register_datarep_c')
+    call through('as written', mine)
+    call through('native', raw)
+    call check(all(raw == -mine), 'a function that converts while writing')
+    call through('as it is', raw)
+    call check(all(raw == -mine), 'MPI_CONVERSION_FN_NULL_C')
+    call through('as written', raw)
+    call check(all(raw == -mine), 'MPI_CONVERSION_FN_NULL_C for reading only')
+    call through('as read', raw)
+    call check(all(raw == mine), 'a function that converts while reading')
+  end subroutine
+
+  ! The first time writes the numbers, later reads them.
+  subroutine through(representation, numbers)
+    character(*), intent(in) :: representation
+    integer, intent(inout) :: numbers(:)
+    logical, save :: written = .false.
+    type(MPI_File) :: file
+    integer(kind=MPI_OFFSET_KIND) :: place
+    call MPI_File_open(MPI_COMM_WORLD, 'f_newer_f08.numbers', MPI_MODE_RDWR + MPI_MODE_CREATE, MPI_INFO_NULL, file)
+    call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, MPI_INTEGER, representation, MPI_INFO_NULL)
+    place = me * size(numbers)
+    if (written) then
+      numbers = 0
+      call MPI_File_read_at(file, place, numbers, size(numbers), MPI_INTEGER, MPI_STATUS_IGNORE)
+    else
+      call MPI_File_write_at(file, place, numbers, size(numbers), MPI_INTEGER, MPI_STATUS_IGNORE)
+    end if
+    written = .true.
+    call MPI_File_close(file)
+    if (representation == 'as read' .and. me == 0) call MPI_File_delete('f_newer_f08.numbers', MPI_INFO_NULL)
   end subroutine
 end program

@@ -15,7 +15,7 @@ EXCEPTIONS: dict[str, str] = {}
 KINDS = "the kinds of addresses and counts are one for gfortran: no generic name can tell the two forms apart"
 FORTRAN_EXCEPTIONS: dict[str, str] = {
     **{f"MPI_{name}_c": KINDS for name in (
-        "Type_get_extent", "Type_get_true_extent", "Type_create_resized", "File_get_type_extent", "Op_create")},
+        "Type_get_extent", "Type_get_true_extent", "Type_create_resized", "File_get_type_extent")},
 }
 
 

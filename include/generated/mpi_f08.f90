@@ -569,6 +569,16 @@ module mpi_f08_callbacks
       integer :: count, ierror
       integer(kind=8) :: position, extra_state
     end subroutine
+    subroutine MPI_Datarep_conversion_function_c(userbuf, datatype, count, filebuf, position, &
+        extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(kind=8) :: count
+      integer(kind=8) :: position, extra_state
+      integer :: ierror
+    end subroutine
   end interface
   interface
     subroutine MPI_COMM_DUP_FN(oldcomm, comm_keyval, extra_state, attribute_val_in, &
@@ -644,6 +654,15 @@ module mpi_f08_callbacks
       type(MPI_Datatype) :: datatype
       integer :: count, ierror
       integer(kind=8) :: position, extra_state
+    end subroutine
+    subroutine MPI_CONVERSION_FN_NULL_C(userbuf, datatype, count, filebuf, position, extra_state, ierror)
+      use, intrinsic :: iso_c_binding, only: c_ptr
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(kind=8) :: count
+      integer(kind=8) :: position, extra_state
+      integer :: ierror
     end subroutine
   end interface
 end module mpi_f08_callbacks
@@ -8804,6 +8823,26 @@ type(MPI_Op), intent(out) :: op
 integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Op_create_f08
 end interface PMPI_Op_create
+interface MPI_Op_create_c
+subroutine MPI_Op_create_f08_large(user_fn, commute, op, ierror)
+import
+implicit none
+procedure(MPI_User_function_c) :: user_fn
+logical, intent(in) :: commute
+type(MPI_Op), intent(out) :: op
+integer, optional, intent(out) :: ierror
+end subroutine MPI_Op_create_f08_large
+end interface MPI_Op_create_c
+interface PMPI_Op_create_c
+subroutine PMPIR_Op_create_f08_large(user_fn, commute, op, ierror)
+import
+implicit none
+procedure(MPI_User_function_c) :: user_fn
+logical, intent(in) :: commute
+type(MPI_Op), intent(out) :: op
+integer, optional, intent(out) :: ierror
+end subroutine PMPIR_Op_create_f08_large
+end interface PMPI_Op_create_c
 interface MPI_Op_free
 subroutine MPI_Op_free_f08(op, ierror)
 import
@@ -14610,6 +14649,32 @@ integer(kind=MPI_ADDRESS_KIND), intent(in) :: extra_state
 integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Register_datarep_f08
 end interface PMPI_Register_datarep
+interface MPI_Register_datarep_c
+subroutine MPI_Register_datarep_f08_large(datarep, read_conversion_fn, write_conversion_fn, &
+    dtype_file_extent_fn, extra_state, ierror)
+import
+implicit none
+character(len=*), intent(in) :: datarep
+procedure(MPI_Datarep_conversion_function_c) :: read_conversion_fn
+procedure(MPI_Datarep_conversion_function_c) :: write_conversion_fn
+procedure(MPI_Datarep_extent_function) :: dtype_file_extent_fn
+integer(kind=MPI_ADDRESS_KIND), intent(in) :: extra_state
+integer, optional, intent(out) :: ierror
+end subroutine MPI_Register_datarep_f08_large
+end interface MPI_Register_datarep_c
+interface PMPI_Register_datarep_c
+subroutine PMPIR_Register_datarep_f08_large(datarep, read_conversion_fn, write_conversion_fn, &
+    dtype_file_extent_fn, extra_state, ierror)
+import
+implicit none
+character(len=*), intent(in) :: datarep
+procedure(MPI_Datarep_conversion_function_c) :: read_conversion_fn
+procedure(MPI_Datarep_conversion_function_c) :: write_conversion_fn
+procedure(MPI_Datarep_extent_function) :: dtype_file_extent_fn
+integer(kind=MPI_ADDRESS_KIND), intent(in) :: extra_state
+integer, optional, intent(out) :: ierror
+end subroutine PMPIR_Register_datarep_f08_large
+end interface PMPI_Register_datarep_c
 interface MPI_Sizeof
 subroutine MPI_Sizeof_f08ts(x, size, ierror)
 implicit none

@@ -201,10 +201,11 @@ unsafe fn MPI_Grequest_start(
 
 // ---- Data representations of files ----
 
-type Conversion = unsafe extern "C" fn(
+/// With `C` as the integer that counts: there is a form for large counts.
+type Conversion<C> = unsafe extern "C" fn(
     *mut c_void,
     *mut c_int,
-    *mut c_int,
+    *mut C,
     *mut c_void,
     *mut i64,
     *mut isize,
@@ -213,25 +214,25 @@ type Conversion = unsafe extern "C" fn(
 type Extent = unsafe extern "C" fn(*mut c_int, *mut isize, *mut isize, *mut c_int);
 
 /// The procedures of one representation, which lives as long as the program.
-struct Representation {
-    read: Conversion,
-    write: Conversion,
+struct Representation<C> {
+    read: Conversion<C>,
+    write: Conversion<C>,
     extent: Extent,
     extra: isize,
 }
 
 macro_rules! conversion {
     ($name:ident, $field:ident) => {
-        unsafe extern "C" fn $name(
+        unsafe extern "C" fn $name<C>(
             user: *mut c_void,
             mut datatype: c_int,
-            mut count: c_int,
+            mut count: C,
             file: *mut c_void,
             mut position: i64,
             state: *mut c_void,
         ) -> c_int {
             // SAFETY: `state` is the representation given to C at registration, never freed.
-            let x = unsafe { &mut *state.cast::<Representation>() };
+            let x = unsafe { &mut *state.cast::<Representation<C>>() };
             let mut code = 0;
             // SAFETY: a Fortran procedure with these arguments.
             unsafe {
@@ -252,20 +253,49 @@ macro_rules! conversion {
 conversion!(read_conversion, read);
 conversion!(write_conversion, write);
 
-unsafe extern "C" fn file_extent(
+unsafe extern "C" fn file_extent<C>(
     mut datatype: c_int,
     extent: *mut isize,
     state: *mut c_void,
 ) -> c_int {
     // SAFETY: as for conversions.
-    let x = unsafe { &mut *state.cast::<Representation>() };
+    let x = unsafe { &mut *state.cast::<Representation<C>>() };
     let mut code = 0;
     // SAFETY: a Fortran procedure with these arguments.
     unsafe { (x.extent)(&raw mut datatype, extent, &raw mut x.extra, &raw mut code) };
     code
 }
 
-// Passed, not called: stands for "no conversion".
+// Passed, not called: they stand for "no conversion". Those behind the first two are what gfortran makes of
+// the procedures of MPICH's module, with which a program may have been compiled.
+macro_rules! null_conversions {
+    ($($name:ident, $count:ty;)*) => {$(
+        /// `MPI_CONVERSION_FN_NULL`, in the form that its count says.
+        ///
+        /// # Safety
+        /// Called by Fortran with references.
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, reason = "gfortran's name")]
+        pub unsafe extern "C" fn $name(
+            _user: *mut c_void,
+            _datatype: *mut c_int,
+            _count: *mut $count,
+            _file: *mut c_void,
+            _position: *mut i64,
+            _extra: *mut isize,
+            ierror: *mut c_int,
+        ) {
+            set(ierror, 0);
+        }
+    )*};
+}
+
+null_conversions! {
+    mpi_conversion_fn_null_c_, i64;
+    __mpi_f08_callbacks_MOD_mpi_conversion_fn_null, c_int;
+    __mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c, i64;
+}
+
 #[fortran]
 unsafe fn MPI_Conversion_fn_null(
     _user: *mut c_void,
@@ -279,37 +309,78 @@ unsafe fn MPI_Conversion_fn_null(
     set(ierror, 0);
 }
 
+/// What stands for no conversion with a count of this kind.
+trait Count: Sized {
+    const NULL: [Conversion<Self>; 2];
+}
+
+impl Count for c_int {
+    const NULL: [Conversion<Self>; 2] =
+        [mpi_conversion_fn_null_, __mpi_f08_callbacks_MOD_mpi_conversion_fn_null];
+}
+
+impl Count for i64 {
+    const NULL: [Conversion<Self>; 2] =
+        [mpi_conversion_fn_null_c_, __mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c];
+}
+
 /// The C function for a conversion: none, where the program passed `MPI_CONVERSION_FN_NULL`.
-fn unless_null(procedure: Conversion, function: *mut c_void) -> *mut c_void {
-    if core::ptr::fn_addr_eq(procedure, mpi_conversion_fn_null_ as Conversion) {
+fn unless_null<C: Count>(procedure: Conversion<C>, function: *mut c_void) -> *mut c_void {
+    if C::NULL.iter().any(|&null| core::ptr::fn_addr_eq(procedure, null)) {
         core::ptr::null_mut()
     } else {
         function
     }
 }
 
+type RegisterInC = unsafe extern "C" fn(
+    *const core::ffi::c_char,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+unsafe fn register<C: Count>(name: &Text, in_c: RegisterInC, x: Representation<C>) -> c_int {
+    let read = unless_null(x.read, read_conversion::<C> as *mut c_void);
+    let write = unless_null(x.write, write_conversion::<C> as *mut c_void);
+    let state = Box::into_raw(Box::new(x));
+    // SAFETY: the state and the functions belong together, and live as long as the program.
+    let code =
+        unsafe { in_c(name.as_ptr(), read, write, file_extent::<C> as *mut c_void, state.cast()) };
+    if code != 0 {
+        // SAFETY: C has not taken it.
+        drop(unsafe { Box::from_raw(state) });
+    }
+    code
+}
+
 #[fortran]
 unsafe fn MPI_Register_datarep(
     datarep: *mut u8,
-    read: Conversion,
-    write: Conversion,
+    read: Conversion<c_int>,
+    write: Conversion<c_int>,
     extent: Extent,
     extra_state: *mut isize,
     ierror: *mut c_int,
     datarep_length: usize,
 ) {
     let name = Text::take(datarep, datarep_length);
-    let state =
-        Box::into_raw(Box::new(Representation { read, write, extent, extra: *extra_state }));
-    let code = c::Register_datarep(
-        name.as_ptr(),
-        unless_null(read, read_conversion as *mut c_void),
-        unless_null(write, write_conversion as *mut c_void),
-        file_extent as *mut c_void,
-        state.cast(),
-    );
-    if code != 0 {
-        drop(Box::from_raw(state));
-    }
-    set(ierror, code);
+    let x = Representation { read, write, extent, extra: *extra_state };
+    set(ierror, register(&name, c::Register_datarep, x));
+}
+
+#[fortran]
+unsafe fn MPI_Register_datarep_c(
+    datarep: *mut u8,
+    read: Conversion<i64>,
+    write: Conversion<i64>,
+    extent: Extent,
+    extra_state: *mut isize,
+    ierror: *mut c_int,
+    datarep_length: usize,
+) {
+    let name = Text::take(datarep, datarep_length);
+    let x = Representation { read, write, extent, extra: *extra_state };
+    set(ierror, register(&name, c::Register_datarep_c, x));
 }

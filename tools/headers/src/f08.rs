@@ -36,7 +36,7 @@ pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
     out.push_str(SENTINELS);
     let here: Vec<&Function> = functions.iter().filter(|f| exists(f)).collect();
     for f in &here {
-        if f.name.ends_with("_c") && here.iter().any(|g| generic(f) == g.name) {
+        if generic(f) != f.name && here.iter().any(|g| generic(f) == g.name) {
             continue;
         }
         for (prefix, specific) in [("", "MPI_"), ("P", "PMPIR_")] {
@@ -44,7 +44,7 @@ pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
             procedure(specific, f, &mut out);
             let large = here.iter().find(|g| {
                 // With integers of the same kinds the compiler could not tell them apart.
-                g.name.ends_with("_c") && generic(g) == f.name && kinds(g) != kinds(f)
+                g.name != f.name && generic(g) == f.name && kinds(g) != kinds(f)
             });
             if let Some(large) = large {
                 procedure(specific, large, &mut out);
@@ -64,7 +64,6 @@ fn exists(f: &Function) -> bool {
         || f.standing == Standing::Deprecated && f.since.starts_with("1.")
         || f.name.starts_with("MPI_T_")
         || f.name.starts_with("MPI_Abi_")
-        || f.name == "MPI_Register_datarep_c"
         || conversion.iter().any(|s| f.name.ends_with(s))
         || is_legacy(&f.name))
 }
@@ -72,8 +71,8 @@ fn exists(f: &Function) -> bool {
 /// The generic name under which the function is called.
 fn generic(f: &Function) -> &str {
     match f.name.as_str() {
-        // Told apart by nothing but their callbacks.
-        "MPI_Op_create_c" => "MPI_Op_create_c",
+        // Told apart by nothing but their callbacks (MPI-4.1, 19.2).
+        name @ ("MPI_Op_create_c" | "MPI_Register_datarep_c") => name,
         name => name.strip_suffix("_c").unwrap_or(name),
     }
 }
