@@ -135,13 +135,15 @@ fn a_single_change_that_fails_costs_no_image() {
         let changes = plan.changes();
         assert!(changes > 40, "{changes} changes");
         for at in 0..changes {
-            // Dead, and every other time without power.
-            let power = (at % 2 == 1).then_some(at);
-            for (fault, power) in [(Fault::Full, None), (Fault::Death, power)] {
-                let plan = Arc::new(Plan::new(Some((at, fault))));
-                let about = format!("waves {waves}: {fault:?} at change {at}, power {power:?}");
-                history(&Faulty::good(), &plan, waves, power, &about);
-            }
+            // Each change with two of the three.
+            let (fault, power) = match (at + u64::from(waves)) % 3 {
+                0 => (Fault::Full, None),
+                1 => (Fault::Death, None),
+                _ => (Fault::Death, Some(at)),
+            };
+            let plan = Arc::new(Plan::new(Some((at, fault))));
+            let about = format!("waves {waves}: {fault:?} at change {at}, power {power:?}");
+            history(&Faulty::good(), &plan, waves, power, &about);
         }
     }
 }
