@@ -14,9 +14,11 @@ PACKAGE = "impi-rt"
 THREADS = "intel-openmp"
 
 
-def environment(peers: Path, package: str) -> tuple[Path | None, str]:
-    """A virtual environment with one package; made when it is not there yet."""
-    folder = peers / package
+def environment(peers: Path, package: str, name: str = "", words: list[str] | None = None,
+                env: dict[str, str] | None = None) -> tuple[Path | None, str]:
+    """A virtual environment with one package; made when it is not there yet. `words` and `env`: how pip is to
+    install it, below another name."""
+    folder = peers / (name or package)
     done = folder / "done"
     if done.exists():
         return folder, ""
@@ -24,16 +26,17 @@ def environment(peers: Path, package: str) -> tuple[Path | None, str]:
     made = run([sys.executable, "-m", "venv", folder], timeout=300)
     if made.code != 0:
         return None, f"python3 -m venv: {made.last_words()}"
-    why = add(folder, package)
+    why = add(folder, package, words, env)
     if why:
         return None, why
     done.write_text("")
     return folder, ""
 
 
-def add(folder: Path, package: str) -> str:
+def add(folder: Path, package: str, words: list[str] | None = None, env: dict[str, str] | None = None) -> str:
     """One more package into an environment; says why not."""
-    got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], timeout=900)
+    got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *(words or []), package], timeout=900,
+              env=env or {})
     return f"pip install {package}: {got.last_words()}" if got.code != 0 else ""
 
 

@@ -38,7 +38,13 @@ int main(int argc, char **argv)
 def programs(setting: Setting, peers: Path) -> None:
     if not setting.ready():
         return
-    mpi4py(setting, peers)
+    wheel, why = imb.environment(peers, "mpi4py")
+    mpi4py(setting, "mpi4py", wheel, why)
+    compiler = setting.dist.absolute() / "bin" / "ftmpicc"
+    standard, why = imb.environment(
+        peers, "mpi4py", "mpi4py-standard", ["--no-binary", "mpi4py", "--no-cache-dir"],
+        {"MPI4PY_BUILD_MPICC": f"{compiler} -mpi-abi", "CFLAGS": "-O0 -g0"})
+    mpi4py(setting, "mpi4py for the standard ABI", standard, why)
     for program, package, test in [("mocassin", "mocassin", mocassin), ("mpy.mpich2", "yorick-mpy-mpich2", yorick)]:
         if which(program) is None:
             setting.results.skip(program, f"not installed (Debian package {package})")
@@ -48,10 +54,9 @@ def programs(setting: Setting, peers: Path) -> None:
     pkg_config(setting)
 
 
-def mpi4py(setting: Setting, peers: Path) -> None:
-    folder, why = imb.environment(peers, "mpi4py")
+def mpi4py(setting: Setting, name: str, folder: Path | None, why: str) -> None:
     if folder is None:
-        setting.results.skip("mpi4py", why)
+        setting.results.skip(name, why)
         return
     for ranks in (1, 3, 4):
         for mode in MODES:
@@ -61,7 +66,7 @@ def mpi4py(setting: Setting, peers: Path) -> None:
                  TESTS / "programs" / "mpi4py_basics.py", where / "data"],
                 timeout=setting.timeout, cwd=where,
             )
-            setting.results.check(f"mpi4py on {ranks}, {mode[1]}",
+            setting.results.check(f"{name} on {ranks}, {mode[1]}",
                                   problem_of(outcome, says=f"mpi4py on {ranks}: ok"),
                                   f"{outcome.seconds:.1f} s")
 
