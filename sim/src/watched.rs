@@ -196,6 +196,9 @@ impl Protocol for Watched {
     fn settle(&mut self) {
         self.recording(|inner| inner.settle());
     }
+    fn commit(&mut self) {
+        self.recording(|inner| inner.commit());
+    }
     fn on_logger_back(&mut self) {
         self.inner.on_logger_back();
     }
