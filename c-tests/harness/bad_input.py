@@ -134,7 +134,7 @@ def command_lines(setting: Setting) -> None:
 
 
 def job_directory(setting: Setting) -> None:
-    """Image directories that cannot be written, or are full."""
+    """Image directories that cannot be written, or are full, or may not take more."""
     job, why = Jobs(setting, 5).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("job directory", why)
@@ -146,6 +146,19 @@ def job_directory(setting: Setting) -> None:
                   timeout=60, cwd=where)
     setting.results.check("bad input: a job directory that cannot be made",
                           clear(outcome, "below", "job"))
+
+    def no_room(test: str, *options: object) -> None:
+        report = where / "report.json"
+        outcome = run(
+            [*setting.mpiexec(RANKS, *options, "--ckpt-interval", "1s", "--report", report, "--inject",
+                              "kill:rank=1,at=3s"), job.program, *job.arguments],
+            timeout=setting.timeout, cwd=where)
+        problem, note = judge(outcome, report, job.says, 1)
+        if problem is None and "was not kept" not in outcome.err:
+            problem = f"no warning that images were lost: {outcome.last_words()}"
+        setting.results.check(test, problem, note)
+
+    no_room("--image-space is full: the job goes on with a warning", "--image-space", FULL_BYTES)
     if os.geteuid() != 0:
         setting.results.skip("a full disk", "needs root for a small file system")
         return
@@ -158,15 +171,7 @@ def job_directory(setting: Setting) -> None:
         setting.results.skip("a full disk", f"cannot mount: {mounted.stderr.strip()}")
         return
     try:
-        report = where / "report.json"
-        outcome = run(
-            [*setting.mpiexec(RANKS, "--job-dir", where / "job", "--ckpt-interval", "1s", "--report",
-                              report, "--inject", "kill:rank=1,at=3s"), job.program, *job.arguments],
-            timeout=setting.timeout, cwd=where)
-        problem, note = judge(outcome, report, job.says, 1)
-        if problem is None and not outcome.err.strip():
-            problem = "no warning that images were lost"
-        setting.results.check("a full disk: the job goes on with a warning", problem, note)
+        no_room("a full disk: the job goes on with a warning", "--job-dir", where / "job")
     finally:
         subprocess.run(["umount", "-l", str(small)], capture_output=True)
 

@@ -199,6 +199,11 @@ pub struct Cli {
     /// come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL)
     #[arg(long, value_name = "ADDRESS")]
     pub object_store: Option<String>,
+    /// Images may take so many bytes on each checkpoint server (K, M, G, T: powers of 1024); room for
+    /// three images of each of its ranks is needed, six with an object store [default: what the disk
+    /// takes]
+    #[arg(long, value_name = "BYTES", value_parser = ftmpi_servers::image_store::parse_bytes)]
+    pub image_space: Option<u64>,
     /// Where the servers keep events and images; kept after the job [default: a private directory
     /// below the current one, removed after success]
     #[arg(long, value_name = "DIR")]
@@ -417,7 +422,7 @@ impl CommandLine {
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
-        take!(image_key);
+        take!(image_key, image_space);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

@@ -57,6 +57,8 @@ pub struct Plan {
     pub ckpt_policy: Policy,
     /// Where images go from the checkpoint servers, if anywhere: the folder of this job.
     pub object_store: Option<String>,
+    /// Bytes that images may take on each checkpoint server.
+    pub image_space: Option<u64>,
     /// A name that no other job has.
     pub job_id: String,
     /// Given by the user, or none.
@@ -289,6 +291,9 @@ impl Plan {
         if let Some(address) = &cli.object_store {
             check_object_store(cli, address)?;
         }
+        if cli.image_space.is_some() && !takes_images(cli) {
+            bail!("--image-space is for images, and this job takes none");
+        }
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe().context("where is this program?")?;
         let mut plan = Self {
@@ -304,6 +309,7 @@ impl Plan {
             clusters,
             ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
             object_store: cli.object_store.clone(),
+            image_space: cli.image_space,
             // The key is a secret; this one is not.
             job_id: JobKey::generate().to_hex()[..24].to_owned(),
             job_dir: cli.job_dir.clone(),
@@ -340,10 +346,14 @@ impl Plan {
 /// Whether images can go to an object store, and to this one.
 fn check_object_store(cli: &Cli, address: &str) -> anyhow::Result<()> {
     address::check_address(address).map_err(anyhow::Error::msg)?;
-    if cli.protocol == "none" || cli.ckpt == Switch::Off {
+    if !takes_images(cli) {
         bail!("--object-store is for images, and this job takes none");
     }
     Ok(())
+}
+
+fn takes_images(cli: &Cli) -> bool {
+    cli.protocol != "none" && cli.ckpt == Switch::On
 }
 
 /// What makes text final, if it is to be held until then.

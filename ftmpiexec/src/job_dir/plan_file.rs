@@ -162,3 +162,93 @@ impl Saved {
         Ok(saved)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftmpi_wire::control::Events;
+    use proptest::prelude::*;
+
+    fn saved() -> Saved {
+        Saved {
+            options: vec!["-n".into(), "3".into()],
+            directory: "/somewhere".into(),
+            programs: vec![Program {
+                command: vec!["p".into()],
+                environment: Vec::new(),
+                directory: "/".into(),
+            }],
+            program_of: vec![0; 3],
+            node_of: vec![0, 1, 0],
+            local_rank_of: vec![0, 0, 1],
+            stack_limit: (8 << 20, u64::MAX),
+            protocol: ProtocolConfig {
+                name: "pessimistic".into(),
+                events: Events::All,
+                log_wtime: true,
+                settings: Vec::new(),
+            },
+            machines: Vec::new(),
+            servers: vec![SavedServer {
+                kind: ServerKind::EventLogger,
+                number: 0,
+                host: None,
+                serves: vec![Rank(0), Rank(1), Rank(2)],
+            }],
+            executed: Vec::new(),
+            runs: 1,
+            job_id: String::new(),
+        }
+    }
+
+    fn read(text: &[u8]) -> anyhow::Result<Saved> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join(NAME);
+        checked::write(&Files::default(), &file, KIND, VERSION, text).unwrap();
+        Saved::read(directory.path())
+    }
+
+    /// Nobody looks up a rank's program or place where there is none.
+    fn is_sound(saved: &Saved) -> bool {
+        let ranks = saved.program_of.len();
+        (saved.node_of.len(), saved.local_rank_of.len()) == (ranks, ranks)
+            && saved.program_of.iter().all(|part| saved.programs.get(*part as usize).is_some())
+            && saved.servers.iter().flat_map(|s| &s.serves).all(|rank| rank.index() < ranks)
+    }
+
+    #[test]
+    fn a_plan_that_contradicts_itself_is_refused() {
+        let text = |saved: &Saved| serde_json::to_vec(saved).unwrap();
+        assert!(is_sound(&read(&text(&saved())).unwrap()));
+        for wrong in [
+            Saved { programs: Vec::new(), ..saved() },
+            Saved { node_of: vec![0; 2], ..saved() },
+            Saved { program_of: Vec::new(), ..saved() },
+        ] {
+            let error = read(&text(&wrong)).unwrap_err();
+            assert!(error.to_string().contains("contradicts itself"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_give_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(read(&bytes).is_err());
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::write(directory.path().join(NAME), bytes).unwrap();
+            prop_assert!(Saved::read(directory.path()).is_err());
+        }
+
+        /// With a checksum that is right and a text that is not.
+        #[test]
+        fn an_altered_plan_is_sound_or_refused(at in 0_usize..600, with in "[0-9,\\[\\]{}\":a-z-]{0,6}") {
+            let mut text = serde_json::to_vec(&saved()).unwrap();
+            let at = at.min(text.len());
+            let end = (at + with.len()).min(text.len());
+            text.splice(at..end, with.bytes());
+            if let Ok(saved) = read(&text) {
+                prop_assert!(is_sound(&saved), "{saved:?}");
+            }
+        }
+    }
+}

@@ -269,6 +269,7 @@ fn decode(rank: Rank, bytes: &[u8; RECORD]) -> Option<RankProgress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_later_launcher_finds_how_far_the_job_has_come() {
@@ -307,5 +308,32 @@ mod tests {
         std::fs::write(&file, bytes).unwrap();
         let progress = Progress::open(directory.path(), 2).unwrap();
         assert_eq!(progress.ranks(), [RankProgress::default(); 2]);
+    }
+
+    proptest! {
+        /// Whatever lies there: what counts is what was written of that rank, or nothing.
+        #[test]
+        fn any_bytes_are_taken_for_what_they_are(
+            bytes in proptest::collection::vec(any::<u8>(), 0..6 * RECORD),
+            record in proptest::array::uniform32(any::<u8>()),
+            flip in (0..RECORD, 1_u8..),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::write(directory.path().join(NAME), bytes).unwrap();
+            prop_assert!(!Progress::ended_well(directory.path()));
+            let progress = Progress::open(directory.path(), 4).unwrap();
+            prop_assert_eq!(progress.ranks(), [RankProgress::default(); 4]);
+            prop_assert!(!progress.input_ended());
+            // A record that is whole may still say anything; of another rank, or damaged, it says nothing.
+            let mut whole = [0; RECORD];
+            whole[..32].copy_from_slice(&record);
+            let sum = sum(Rank(3), &whole);
+            whole[60..].copy_from_slice(&sum.to_le_bytes());
+            let known = decode(Rank(3), &whole).expect("it is whole");
+            prop_assert_eq!(&encode(Rank(3), &known)[24..], &whole[24..]);
+            prop_assert_eq!(decode(Rank(2), &whole), None);
+            whole[flip.0] ^= flip.1;
+            prop_assert_eq!(decode(Rank(3), &whole), None);
+        }
     }
 }

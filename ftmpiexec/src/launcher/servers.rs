@@ -99,6 +99,8 @@ pub struct Servers {
     memory_limit: Option<String>,
     /// The job's folder in an object store.
     object_store: Option<String>,
+    /// Bytes that images may take on each checkpoint server.
+    image_space: Option<u64>,
     /// Logs are cut when a wave is complete.
     waves_cut_logs: bool,
     size: usize,
@@ -158,6 +160,7 @@ impl Servers {
                 .object_store
                 .as_ref()
                 .map(|address| format!("{}/{}", address.trim_end_matches('/'), plan.job_id)),
+            image_space: plan.image_space,
             acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
             waves_cut_logs: plan.clusters.is_some() && registry::replays(&plan.protocol),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
@@ -249,6 +252,11 @@ impl Servers {
         }
         if let Some(address) = self.depot_of(server) {
             arguments.extend(["--object-store".to_owned(), address]);
+        }
+        if server.kind == ServerKind::CheckpointServer
+            && let Some(bytes) = self.image_space
+        {
+            arguments.extend(["--max-bytes".to_owned(), bytes.to_string()]);
         }
         if server.kind == ServerKind::CheckpointServer && self.waves_cut_logs {
             arguments.push("--waves-cut-logs".to_owned());

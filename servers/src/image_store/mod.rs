@@ -80,7 +80,11 @@ const LATER_PATIENCE: Duration = Duration::from_secs(5);
 /// Removing everything at the end of a job.
 const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
-fn parse_bytes(text: &str) -> Result<u64, String> {
+/// A size as users write it: `500M`, `20G`.
+///
+/// # Errors
+/// It is none.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (number, shift) = match text.trim_end_matches("iB").char_indices().next_back() {
         Some((at, 'K')) => (&text[..at], 10),
         Some((at, 'M')) => (&text[..at], 20),
