@@ -225,6 +225,8 @@ pub struct State {
     snapshots: VecDeque<Snapshot>,
     /// Frames for the event logger.
     to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
+    /// A frame has left from a queue since the last rest.
+    left: bool,
     logger: Logger,
     fetch: Option<recover::Fetch>,
     failure: Option<String>,
@@ -325,6 +327,7 @@ impl<L: Link> Engine<L> {
             wanted: if hooks.memory { vec![me] } else { Vec::new() },
             snapshots: VecDeque::new(),
             to_logger: VecDeque::new(),
+            left: false,
             logger: Logger::Absent,
             fetch: None,
             failure: None,
@@ -469,6 +472,11 @@ impl<L: Link> Engine<L> {
         self.work();
         self.take_due_image();
         self.settle_if_due();
+        if std::mem::take(&mut self.state.left) {
+            // A full channel took what was stuck: that may be all that the program waits for, and then
+            // nobody would wake us.
+            return;
+        }
         let counters = self.counters();
         self.link.publish(&counters);
         self.link.rest();

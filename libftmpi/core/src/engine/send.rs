@@ -504,6 +504,7 @@ impl State {
                 return false;
             }
             let out = peer.queue.pop_front().expect("the front was there");
+            self.left = true;
             self.has_left(to, &out);
             if let Some(request) = out.request {
                 self.send_is_out(request);
