@@ -22,7 +22,9 @@ pub struct Sleeper {
     barrier: bool,
     /// Ranks do not outnumber processors.
     roomy: bool,
-    /// How long to spin, in ticks.
+    /// How often to look before the first rest.
+    looks: u32,
+    /// How long to spin then, in ticks.
     budget: u64,
     /// Nothing has come since then; 0: not looked yet.
     since: u64,
@@ -33,8 +35,11 @@ pub struct Sleeper {
 /// A tick is about a third of a nanosecond.
 const BUDGET_MIN: u64 = 12_000;
 const BUDGET_MAX: u64 = 1_500_000;
-/// Where ranks outnumber processors: about what it takes to give way in vain.
-const BUDGET_CROWDED: u64 = 1_000;
+/// Looks before a rank rests for the first time.
+pub const LOOKS_ROOMY: u32 = 16;
+/// Where ranks outnumber processors it then gives way at once: what it waits for is mostly to come from one
+/// that waits for this processor, and giving way in vain takes no longer than a few looks.
+const LOOKS_CROWDED: u32 = 1;
 /// Where ranks outnumber processors, one that has spun its time gives way so long before it sleeps:
 /// the others, who are to answer, run at once, and nobody needs to be woken.
 const YIELDING: u64 = 8_000_000;
@@ -79,6 +84,7 @@ impl Sleeper {
             doorbell: own(doorbell),
             barrier: membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED),
             roomy: true,
+            looks: LOOKS_ROOMY,
             budget: BUDGET_MIN,
             since: 0,
             last: 0,
@@ -91,7 +97,8 @@ impl Sleeper {
     /// Decides how long to spin.
     pub fn set_crowd(&mut self, processors: u32, ranks: u32) {
         self.roomy = ranks <= processors;
-        self.budget = if self.roomy { BUDGET_MAX } else { BUDGET_CROWDED };
+        (self.looks, self.budget) =
+            if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_CROWDED, 0) };
     }
 
     /// The descriptor that others write to.
@@ -114,6 +121,13 @@ impl Sleeper {
         unsafe {
             libc::epoll_ctl(self.epoll, libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut());
         }
+    }
+
+    /// See [`ftmpi_core::engine::Link::looks`].
+    #[inline]
+    #[must_use]
+    pub fn looks(&self) -> u32 {
+        self.looks
     }
 
     /// Something came: spin again.

@@ -9,7 +9,7 @@ use self::ways::{Channel, Way};
 use crate::boot::Boot;
 use crate::control::{Control, close};
 use crate::logger::Logger;
-use crate::sleep::{self, Sleeper};
+use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::status::StatusPage;
 use crate::threads;
 use ftmpi_core::engine::{Counters, Exact, Frame, Link, Push, Sink, Token};
@@ -501,6 +501,11 @@ impl Link for World {
         if let Some(control) = &mut self.control {
             control.send(&message, None);
         }
+    }
+
+    #[inline]
+    fn looks(&self) -> u32 {
+        self.sleeper.as_ref().map_or(LOOKS_ROOMY, Sleeper::looks)
     }
 
     fn rest(&mut self) {

@@ -99,6 +99,11 @@ pub trait Link {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push;
     /// Payloads above this are announced first.
     fn eager_limit(&self, to: Rank) -> usize;
+    /// So often a rank that waits looks in vain before it first [rests](Self::rest).
+    #[inline]
+    fn looks(&self) -> u32 {
+        16
+    }
     /// A channel to this life of a peer is wanted.
     fn open(&mut self, peer: Rank, incarnation: Incarnation);
     /// Looks once at everything, the channel of `first` before the others. `true` if anything came.

@@ -459,7 +459,7 @@ impl<L: Link> Engine<L> {
         } else {
             // What usually comes comes at once; all the rest can wait a few looks.
             self.idle_polls += 1;
-            if self.idle_polls > 16 {
+            if self.idle_polls > self.link.looks() {
                 self.idle();
             }
         }
