@@ -148,7 +148,9 @@ impl<K: Kind> Protocol for Coordinated<K> {
 
     fn on_image_over(&mut self, image: ImageNo) {
         let wave = Wave(image.0);
-        if wave > self.past {
+        // News of a wave that never reached this rank may come when the next one has.
+        let is_behind = self.under_way.as_ref().is_some_and(|under_way| under_way.wave > wave);
+        if wave > self.past && !is_behind {
             // The others wait for our marker, also in a wave that will not be complete.
             self.begin(wave);
             self.finish(wave);

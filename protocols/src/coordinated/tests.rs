@@ -49,6 +49,19 @@ fn a_marker_begins_the_wave_and_a_cut_is_held() {
 }
 
 #[test]
+fn late_news_of_a_wave_that_never_came_do_not_end_the_next() {
+    let mut p = Coordinated::new(Blocking);
+    p.on_frame(Rank(1), &marker(3, Stage::Begun, 7));
+    let began = [Command::HoldSends, mark(Wave(3), Stage::Begun), Command::HoldFrom(Rank(1))];
+    assert_eq!(commands(&mut p), began);
+    // Neither rank 1 nor this one was in wave 2.
+    p.on_image_over(ImageNo(2));
+    assert_eq!(commands(&mut p), []);
+    p.on_image_due(ImageNo(3));
+    assert_eq!(ready(&p, 3, &[(1, 7)]), Readiness::Now);
+}
+
+#[test]
 fn an_image_that_will_not_be_taken_holds_nobody_up() {
     let mut p = Coordinated::new(Blocking);
     p.on_image_over(ImageNo(1));
