@@ -41,6 +41,8 @@ VARIANTS: list[list[str]] = [
       for between in ("pessimistic", "causal") for wave in ("blocking", "nonblocking")],
     [*CLUSTERS, "--between", "causal", "--event-logger", "off"],
     [*CLUSTERS, "--between", "causal", *THREE, "loggers"],
+    *[[*CLUSTERS, "--between", "optimistic", "--wave", wave, *SLOW] for wave in ("blocking", "nonblocking")],
+    [*CLUSTERS, "--between", "optimistic", "--tracking", "standard", *THREE, "broadcast", *SLOW],
     ["plugin:{library}"],
 ]
 

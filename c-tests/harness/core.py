@@ -205,6 +205,7 @@ PROTOCOLS = [
     ["hierarchical", "--cluster", "2", "--wave", "nonblocking"],
     ["hierarchical", "--cluster", "2", "--between", "causal"],
     ["hierarchical", "--cluster", "1", "--between", "causal", "--event-logger", "off"],
+    ["hierarchical", "--cluster", "2", "--between", "optimistic"],
 ]
 
 

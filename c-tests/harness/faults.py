@@ -51,8 +51,8 @@ def survivors(what: dict) -> str | None:
     """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
     clusters = what.get("clusters")
     if clusters:
-        # Every rank of a cluster has a new process after a failure in it, and no other rank has.
-        returned = {clusters[failure["rank"]] for failure in failures_of(what)}
+        # Every rank of a cluster has a new process after a failure or an orphan in it, and no other rank has.
+        returned = {clusters[life["rank"]] for life in failures_of(what) + what.get("orphans", [])}
         for rank, lives in enumerate(what["pids"]):
             distinct = len({life["pid"] for life in lives})
             if clusters[rank] in returned and distinct < 2:
@@ -304,6 +304,7 @@ def clusters(setting: Setting) -> None:
         ("master_worker", [*two, "--between", "causal", *TCP], [(2, 1500)], 1),
         ("test_loop", ["--cluster", "3", "--between", "causal", "--event-logger", "off"],
          [(0, 1000), (3, 2000)], 4),
+        ("probe_loop", [*two, "--between", "optimistic", "--events", "all"], [(1, 1200), (2, 2200)], 2),
     ]
     for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
         job, why = jobs.make(name, setting.seed + number)

@@ -1,8 +1,9 @@
-"""Orphans: optimistic logging, with a logger so slow that what a rank has done last is lost with it.
+"""Orphans: optimistic logging, also between clusters of ranks, with a logger so slow that what a rank has
+done last is lost with it.
 
 A run counts only if it ended with 0 and verified its result, if at least one orphan was rolled back,
-and if nobody else was: every rank has one process more than it failed and was rolled back, and what an
-orphan says that it depended on is of a life that ended."""
+and if nobody else was (but the clusters of those that were): every rank has one process more than it failed
+and was rolled back, and what an orphan says that it depended on is of a life that ended."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import re
 from . import faults, reports
 from .core import Setting, run
 
-TRACKING = [["--tracking", "o2p"], ["--tracking", "standard"]]
+PROTOCOLS = [["optimistic", "--tracking", "o2p"], ["optimistic", "--tracking", "standard"],
+             ["hierarchical", "--cluster", "2", "--between", "optimistic"]]
 # Determinants of the last so many milliseconds never reach the log of a rank that dies.
 DELAYS = ["60ms", "150ms", "30ms"]
 PROGRAMS = ["waitany", "traffic", "probe_loop", "collectives", "cg", "test_loop", "master_worker"]
@@ -27,17 +29,17 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
     for number in range(runs):
         seed, name = setting.seed + number, names[number % len(names)]
         delay = DELAYS[number % len(DELAYS)]
-        tracking = TRACKING[number % 2]
-        mode = ["--events", "all"] if number % 3 < 2 or name in ("cg", "collectives") else []
+        protocol = PROTOCOLS[number % len(PROTOCOLS)]
+        mode = ["--events", "all"] if number % 4 < 3 or name in ("cg", "collectives") else []
         mode += faults.TCP if number % 4 == 3 else []
-        test = f"orphans: {name}, seed {seed}, logger {delay} {' '.join(tracking + mode)}"
+        test = f"orphans: {name}, seed {seed}, logger {delay} {' '.join(protocol + mode)}"
         job, why = jobs.make(name, seed)
         if job is None:
             setting.results.bad(test, why)
             continue
         where = setting.fresh("run")
         file = where / "report.json"
-        options = ["--protocol", "optimistic", *tracking, *mode, "--ckpt-interval", "1s",
+        options = ["--protocol", *protocol, *mode, "--ckpt-interval", "1s",
                    "--inject", f"delay:logger={delay}",
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
         problem, note = faults.long_enough(

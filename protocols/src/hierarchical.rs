@@ -4,8 +4,9 @@
 //! Guarantees: a failure returns the ranks of *one* cluster to its last complete wave, where they
 //! repeat what is recorded of them; all other ranks go on. It is the composition of two protocols
 //! that know nothing of each other: [`crate::coordinated`] speaks only to *mates* (ranks of the own
-//! cluster), a logging protocol ([`crate::pessimistic`], [`crate::causal`]) records events and sees
-//! to it that nobody depends on one that can be lost.
+//! cluster), a logging protocol records events. [`crate::pessimistic`] and [`crate::causal`] see to it
+//! that nobody depends on one that can be lost; under [`crate::optimistic`] the cluster of an orphan
+//! returns as if the orphan had failed: a mate's messages can be had again only from the mate itself.
 //!
 //! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a mate
 //!   had sent is in the wave or is sent again by the mate itself, which comes back with us.
@@ -17,6 +18,8 @@
 //!   recorded match of a mate's message is repeated only if the mate sends that message again, so
 //!   all events before its sending must have survived. The answer to an announced message tells a
 //!   mate that it was matched, and no log can pretend that: it is gated like an acknowledgement.
+//!   (Optimistic logging does not wait: what the mate's log lost of that ends the log of whoever
+//!   depends on it, also where all have returned.)
 //! - *Waves begin only when every mate has repeated all that is recorded of it* (the dispatcher waits
 //!   for that): one that still repeats may need what another sends after its image.
 
@@ -172,6 +175,10 @@ impl Protocol for Hierarchical {
 
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
         self.between.on_arrival(from, ssn)
+    }
+
+    fn refuses(&self, from: Rank) -> bool {
+        self.between.refuses(from)
     }
 
     fn pin(&mut self, post: u64) -> Pin {

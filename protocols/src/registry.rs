@@ -108,4 +108,4 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// Those that may log between clusters.
-pub const BETWEEN: &[&str] = &["pessimistic", "causal"];
+pub const BETWEEN: &[&str] = &["pessimistic", "causal", "optimistic"];

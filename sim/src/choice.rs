@@ -99,11 +99,15 @@ pub enum Choice {
     HierarchicalCausal,
     /// `hierarchical --wave nonblocking --between causal --event-logger off`, manetho
     HierarchicalAlone,
+    /// `hierarchical --wave blocking --between optimistic --tracking o2p`
+    HierarchicalOptimistic,
+    /// `hierarchical --wave nonblocking --between optimistic --tracking standard`
+    HierarchicalStandard,
 }
 
 impl Choice {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Pessimistic,
         Self::ChannelMemory,
         Self::Blocking,
@@ -126,6 +130,8 @@ impl Choice {
         Self::OptimisticShared,
         Self::OptimisticBroadcast,
         Self::PessimisticApart,
+        Self::HierarchicalOptimistic,
+        Self::HierarchicalStandard,
     ];
 
     /// Those whose costs grow in a way of their own: `scale` runs one logger.
@@ -135,11 +141,13 @@ impl Choice {
     }
 
     /// Those with clusters.
-    pub const HIERARCHICAL: [Self; 4] = [
+    pub const HIERARCHICAL: [Self; 6] = [
         Self::Hierarchical,
         Self::HierarchicalNonblocking,
         Self::HierarchicalCausal,
         Self::HierarchicalAlone,
+        Self::HierarchicalOptimistic,
+        Self::HierarchicalStandard,
     ];
 
     /// What causal logging is to be, if it is that.
@@ -156,7 +164,9 @@ impl Choice {
             | Self::OptimisticShared
             | Self::OptimisticBroadcast
             | Self::Hierarchical
-            | Self::HierarchicalNonblocking => return None,
+            | Self::HierarchicalNonblocking
+            | Self::HierarchicalOptimistic
+            | Self::HierarchicalStandard => return None,
             Self::Vcausal | Self::VcausalBroadcast | Self::HierarchicalCausal => {
                 (Piggyback::Vcausal, true)
             }
@@ -182,7 +192,7 @@ impl Choice {
         self == Self::ChannelMemory
     }
 
-    /// May ranks that have not failed be rolled back, each on its own?
+    /// May ranks that have not failed be rolled back, each on its own or with its cluster?
     #[must_use]
     pub fn rolls_back(self) -> bool {
         matches!(
@@ -191,6 +201,8 @@ impl Choice {
                 | Self::OptimisticStandard
                 | Self::OptimisticShared
                 | Self::OptimisticBroadcast
+                | Self::HierarchicalOptimistic
+                | Self::HierarchicalStandard
         )
     }
 
@@ -246,15 +258,29 @@ impl Choice {
         lives: &[Incarnation],
         clusters: &[u32],
     ) -> Box<dyn Protocol> {
-        Box::new(match self.rolls_back() {
-            true => Watched::optimistic(self.optimistic(all, me, lives), me),
-            false => Watched::new(self.bare(all, me, lives, clusters), me),
-        })
+        if !self.rolls_back() {
+            return Box::new(Watched::new(self.bare(all, me, lives, clusters), me));
+        }
+        let logging = Box::new(Watched::optimistic(self.optimistic(all, me, lives), me));
+        match self.has_clusters() {
+            true => Box::new(Hierarchical::new(self.waves(), logging, me, clusters)),
+            false => logging,
+        }
+    }
+
+    fn waves(self) -> Box<dyn Protocol> {
+        match self {
+            Self::Nonblocking
+            | Self::HierarchicalNonblocking
+            | Self::HierarchicalAlone
+            | Self::HierarchicalStandard => Box::new(Coordinated::new(NonBlocking)),
+            _ => Box::new(Coordinated::new(Blocking)),
+        }
     }
 
     fn optimistic(self, all: bool, me: Rank, lives: &[Incarnation]) -> Optimistic {
         let tracking = match self {
-            Self::OptimisticStandard => Tracking::Standard,
+            Self::OptimisticStandard | Self::HierarchicalStandard => Tracking::Standard,
             _ => Tracking::O2p,
         };
         Optimistic::new(optimistic::Settings { all, clock: true, tracking }, me, lives)
@@ -269,14 +295,8 @@ impl Choice {
         lives: &[Incarnation],
         clusters: &[u32],
     ) -> Box<dyn Protocol> {
-        let waves: Box<dyn Protocol> = match self {
-            Self::Nonblocking | Self::HierarchicalNonblocking | Self::HierarchicalAlone => {
-                Box::new(Coordinated::new(NonBlocking))
-            }
-            _ => Box::new(Coordinated::new(Blocking)),
-        };
         if self.is_coordinated() {
-            return waves;
+            return self.waves();
         }
         let logging: Box<dyn Protocol> = match self.causal(all) {
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
@@ -288,7 +308,7 @@ impl Choice {
             Some(settings) => Box::new(Causal::new(settings, me, lives)),
         };
         match self.has_clusters() {
-            true => Box::new(Hierarchical::new(waves, logging, me, clusters)),
+            true => Box::new(Hierarchical::new(self.waves(), logging, me, clusters)),
             false => logging,
         }
     }

@@ -42,12 +42,14 @@ impl SimLink {
             Item::Frame { header, payload, .. } => {
                 let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
+                self.holds(from, header, landing.token, false);
                 landing.at.write(&payload[..payload.len().min(landing.capacity)]);
                 sink.landed(from, header, landing.token);
             }
             Item::First { header, payload, .. } => {
                 let header = &self.received(from, header);
                 let landing = sink.arrive(from, header);
+                self.holds(from, header, landing.token, false);
                 let half = payload.len() / 2;
                 landing.at.write(&payload[..half.min(landing.capacity)]);
                 self.landing.push((from, *header, landing.at, landing.capacity, landing.token));
@@ -63,8 +65,15 @@ impl SimLink {
                 if half < end {
                     to.offset(half as i64).write(&payload[half..end]);
                 }
+                self.holds(from, &header, token, true);
                 sink.landed(from, &header, token);
             }
+        }
+    }
+
+    fn holds(&self, from: Rank, header: &Header, token: Token, rest: bool) {
+        if token == Token::Held {
+            with(|world| world.holds(self.me, from, header, rest));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 
 use crate::choice::Choice;
+use crate::invariants::dependencies::Frame;
 use crate::programs::Program;
 use ftmpi_core::engine::INTENT;
 use ftmpi_protocols::protocol::{
@@ -119,6 +120,8 @@ pub enum Mutant {
     RolledBackTooFar,
     /// What was lost is not told to those with whom a channel begins.
     LossNotTold,
+    /// An orphan goes back to a wave, and its mates do not.
+    OrphanReturnsAlone,
     /// Something that must not be done twice is done without an intent.
     IntentNotMade,
     /// It is done before its intent, and what led to it, is stable.
@@ -203,7 +206,12 @@ impl Mutant {
             | Self::OrphanMessageTaken
             | Self::RolledBackTooShort
             | Self::RolledBackTooFar
-            | Self::LossNotTold => vec![Choice::Optimistic, Choice::OptimisticStandard],
+            | Self::LossNotTold => {
+                vec![Choice::Optimistic, Choice::OptimisticStandard, Choice::HierarchicalOptimistic]
+            }
+            Self::OrphanReturnsAlone => {
+                vec![Choice::HierarchicalOptimistic, Choice::HierarchicalStandard]
+            }
             Self::ChannelNotClosed => vec![Choice::Blocking],
             Self::ChannelStateForgotten => vec![Choice::Nonblocking],
             mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],
@@ -417,7 +425,9 @@ impl Protocol for Mutated {
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
         match self.inner.on_arrival(from, ssn) {
             ArrivalVerdict::Orphan if self.mutant == Mutant::OrphanMessageTaken => {
-                crate::world::with(|world| world.accepted(self.me.index()));
+                crate::world::with(|world| {
+                    world.accepted(self.me.index(), from, Frame::Numbered(ssn))
+                });
                 ArrivalVerdict::Accept
             }
             verdict => verdict,

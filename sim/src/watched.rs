@@ -1,6 +1,7 @@
 //! A protocol under the eyes of the [`invariants`](crate::invariants): they are told what it records,
 //! accepts and repeats, and tell it nothing.
 
+use crate::invariants::dependencies::Frame;
 use crate::invariants::replay_repeats::ReplayRepeats;
 use crate::world::with;
 use ftmpi_protocols::optimistic::Optimistic;
@@ -138,13 +139,13 @@ impl Protocol for Watched {
     fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
         self.inner.on_piggyback(from, piggyback);
         if self.is_optimistic() && !self.inner.refuses(from) {
-            with(|world| world.accepted(self.me));
+            with(|world| world.accepted(self.me, from, Frame::Piggyback));
         }
     }
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
         let verdict = self.inner.on_arrival(from, ssn);
         if self.is_optimistic() && verdict == ArrivalVerdict::Accept {
-            with(|world| world.accepted(self.me));
+            with(|world| world.accepted(self.me, from, Frame::Numbered(ssn)));
         }
         verdict
     }

@@ -40,18 +40,10 @@ pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
     set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal", causal_between)?;
     set("channel-memories", cli.channel_memories.map(|n| n.to_string()), "channel-memory", false)?;
     set("memory-limit", cli.memory_limit.map(|mib| mib.to_string()), "channel-memory", false)?;
-    set("tracking", cli.tracking.map(name_of), "optimistic", false)?;
+    let optimistic_between = clustered && cli.between == Some(BetweenChoice::Optimistic);
+    set("tracking", cli.tracking.map(name_of), "optimistic", optimistic_between)?;
     set("wave", cli.wave.map(name_of), "coordinated", clustered)?;
     set(hierarchical::BETWEEN, cli.between.map(name_of), "hierarchical", false)?;
-    if let Some(between) = cli.between.map(name_of)
-        && !registry::BETWEEN.contains(&between.as_str())
-    {
-        bail!(
-            "--between {between}: there is {} (optimistic logging rolls single ranks back to images of \
-             their own, and ranks of a cluster return only together, to a wave)",
-            registry::BETWEEN.join(", ")
-        );
-    }
     set(hierarchical::CLUSTER, clusters(cli, placement)?, "hierarchical", false)?;
     Ok(ProtocolConfig {
         name: name.to_owned(),
@@ -91,19 +83,19 @@ pub fn event_loggers(
     }
     let here = cli.event_loggers.unwrap_or(1);
     let several = placed > 1 || here > 1;
-    let optimistic = name == "optimistic";
+    let optimistic = name == "optimistic" || cli.between == Some(BetweenChoice::Optimistic);
     let needs = optimistic || name == "causal" || cli.between == Some(BetweenChoice::Causal);
     if cli.stable_vector.is_some() && !(several && needs && protocol.uses_logger()) {
         bail!(
             "--stable-vector is for several event loggers (--event-loggers N) under --protocol causal, \
-             optimistic, or hierarchical --between causal"
+             optimistic, or hierarchical --between causal|optimistic"
         );
     }
     if several && needs {
         let way = cli.stable_vector.unwrap_or(StableVectorChoice::Loggers);
         if optimistic && way == StableVectorChoice::Piggyback {
             bail!(
-                "--stable-vector piggyback: under --protocol optimistic a rank that waits for its image \
+                "--stable-vector piggyback: under optimistic logging a rank that waits for its image \
                  must hear what is written also while nobody sends to it: use loggers or broadcast"
             );
         }
@@ -208,6 +200,8 @@ mod tests {
         assert!(of("x -protocol causal ./p").unwrap().uses_logger());
         let standard = of("x --protocol optimistic --tracking standard ./p").unwrap();
         assert_eq!(standard.setting("tracking"), Some("standard"));
+        let line = "x --protocol hierarchical --between optimistic --tracking standard ./p";
+        assert_eq!(of(line).unwrap().setting("tracking"), Some("standard"));
         for (line, says) in [
             ("x --piggyback logon ./p", "belongs to --protocol causal"),
             ("x --tracking o2p ./p", "belongs to --protocol optimistic"),
@@ -217,7 +211,7 @@ mod tests {
             ("x --protocol hierarchical --piggyback logon ./p", "belongs to --protocol causal"),
             ("x --protocol hierarchical --cluster two ./p", "a number of consecutive ranks"),
             ("x --protocol hierarchical --cluster 0 ./p", "a number of consecutive ranks"),
-            ("x --protocol hierarchical --between optimistic ./p", "there is pessimistic, causal"),
+            ("x --protocol hierarchical --tracking o2p ./p", "belongs to --protocol optimistic"),
             ("x --protocol plugin:/no/such.so ./p", "/no/such.so"),
         ] {
             assert!(of(line).unwrap_err().to_string().contains(says), "{line}");

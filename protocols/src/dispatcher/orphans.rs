@@ -3,7 +3,9 @@
 //!
 //! Guarantees: only the rank that said so is ended, and only in the life that said it; its next life is
 //! announced when the old one has ended, and begins from its newest image like after a failure (no
-//! image is an orphan); an orphan is no failure and no restart that counts against a limit.
+//! image is an orphan); an orphan is no failure and no restart that counts against a limit. Where images
+//! are taken in waves its cluster returns with it, as after a failure: what a mate sent it only the mate
+//! can send again, and the mate's present state may already have done so.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure};
@@ -18,30 +20,43 @@ impl Dispatcher {
     }
 
     pub(super) fn orphan(&mut self, rank: Rank, incarnation: Incarnation, why: &str) {
-        let Some(state) = self.living(rank, incarnation) else { return };
+        let now = self.now;
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        let host = self.host_name(rank).to_owned();
+        let life = Failure {
+            rank,
+            incarnation: incarnation.next(),
+            at: now,
+            cause: why.to_owned(),
+            hello_at: None,
+            image: None,
+            caught_up_at: None,
+            replayed: 0,
+        };
+        if let Some(cluster) = self.cluster_of(rank) {
+            self.orphans.push(life);
+            let cause = format!("rank {rank} on {host}: {why}");
+            if self.return_cluster(cluster, &[], &cause, 1) {
+                self.go_on(cluster);
+            }
+            return;
+        }
+        let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Stopping;
         let from = match state.images.newest() {
             Some(image) => format!("image {image}"),
             None => "its beginning".to_owned(),
         };
         self.commands.push_back(Command::Say(format!(
-            "rank {rank} on {}: {why}; it rolls back to {from}",
-            self.host_name(rank)
+            "rank {rank} on {host}: {why}; it rolls back to {from}"
         )));
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
         self.waits_no_more(rank);
-        self.orphans.push(Failure {
-            rank,
-            incarnation: incarnation.next(),
-            at: self.now,
-            cause: why.to_owned(),
-            hello_at: None,
-            image: None,
-            caught_up_at: None,
-            replayed: 0,
-        });
+        self.orphans.push(life);
         self.commands.push_back(Command::Kill { rank, incarnation });
     }
 

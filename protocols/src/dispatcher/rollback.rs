@@ -160,13 +160,43 @@ impl Dispatcher {
             );
             return self.give_up(code, text);
         }
+        if !self.return_cluster(number, dead, cause, code) {
+            return;
+        }
+        for &rank in dead {
+            let state = &self.ranks[rank.index()];
+            // Its old life ends with this; what says more about it comes too late.
+            self.failures.push(Failure {
+                rank,
+                incarnation: state.incarnation,
+                at: self.now,
+                cause: cause.to_owned(),
+                hello_at: None,
+                image: None,
+                caught_up_at: None,
+                replayed: 0,
+            });
+        }
+        self.go_on(number);
+    }
+
+    /// The living ranks of a cluster are ended, its dead ones become new lives that wait for them; false:
+    /// there is no wave to return to, and the job has ended.
+    pub(super) fn return_cluster(
+        &mut self,
+        number: usize,
+        dead: &[Rank],
+        cause: &str,
+        code: i32,
+    ) -> bool {
         let cluster = &mut self.clusters[number];
         if self.settings.replays && !cluster.waves.can_return() {
             let text = format!(
                 "{cause}; no wave of images of its cluster is left that can be read, and logs do \
                  not reach back to the beginning any more"
             );
-            return self.give_up(code, text);
+            self.give_up(code, text);
+            return false;
         }
         cluster.waves.abandon();
         cluster.rolling = true;
@@ -211,21 +241,7 @@ impl Dispatcher {
                 _ => state.new_life(),
             }
         }
-        for &rank in dead {
-            let state = &self.ranks[rank.index()];
-            // Its old life ends with this; what says more about it comes too late.
-            self.failures.push(Failure {
-                rank,
-                incarnation: state.incarnation,
-                at: self.now,
-                cause: cause.to_owned(),
-                hello_at: None,
-                image: None,
-                caught_up_at: None,
-                replayed: 0,
-            });
-        }
-        self.go_on(number);
+        true
     }
 
     /// A rank that had to end has ended.
@@ -244,7 +260,7 @@ impl Dispatcher {
     }
 
     /// The cluster begins anew, as soon as all its old lives have ended and all its hosts are there.
-    fn go_on(&mut self, number: usize) {
+    pub(super) fn go_on(&mut self, number: usize) {
         let cluster = &self.clusters[number];
         let ready = |rank: &Rank| {
             let state = &self.ranks[rank.index()];

@@ -241,6 +241,36 @@ fn only_the_cluster_of_the_dead_rank_returns() {
 }
 
 #[test]
+fn the_cluster_of_an_orphan_returns_and_that_is_no_failure() {
+    let mut dispatcher = running(settings(4, 1, "hierarchical"));
+    let orphan = |rank| Input::Orphan {
+        rank: Rank(rank),
+        incarnation: Incarnation(0),
+        why: "it depends on what was lost".into(),
+    };
+    dispatcher.handle(5 * S, orphan(3));
+    // Both may find out; the second is ended by the return that the first began.
+    dispatcher.handle(5 * S, orphan(2));
+    let killed: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Kill { rank, .. } => Some(rank.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(killed, [2, 3]);
+    dispatcher.handle(5 * S, ended(3, 0, KILLED, 7));
+    assert_eq!(begun(&drain(&mut dispatcher)), []);
+    dispatcher.handle(5 * S, ended(2, 0, KILLED, 7));
+    let expected =
+        [(false, 2, 1, None), (false, 3, 1, None), (true, 2, 1, None), (true, 3, 1, None)];
+    assert_eq!(begun(&drain(&mut dispatcher)), expected);
+    assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (0, 0));
+    let orphans: Vec<_> = dispatcher.orphans().iter().map(|life| life.rank.0).collect();
+    assert_eq!(orphans, [3]);
+}
+
+#[test]
 fn without_a_readable_wave_and_a_log_from_the_start_the_job_is_given_up() {
     let mut dispatcher = running(settings(2, 1, "hierarchical"));
     for image in [1, 2] {

@@ -6,12 +6,34 @@
 //! told a log that ends before it.
 
 use ftmpi_protocols::optimistic::history::Interval;
-use ftmpi_wire::{Determinant, EventNo, Incarnation};
-use std::collections::BTreeMap;
+use ftmpi_wire::header::Kind;
+use ftmpi_wire::{Determinant, EventNo, Header, Incarnation, Ssn};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// The last event of each life of each rank that something depends on.
 pub type Truth = BTreeMap<(usize, Incarnation), EventNo>;
+
+/// A frame by which its receiver comes to depend on something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// A message, its announcement, or an answer to it.
+    Numbered(Ssn),
+    /// What goes before one.
+    Piggyback,
+}
+
+impl Frame {
+    fn of(header: &Header) -> Self {
+        match header.kind {
+            Kind::Piggyback => Self::Piggyback,
+            _ => Self::Numbered(header.ssn),
+        }
+    }
+}
+
+/// Frames in their order, and what each brought along.
+type Held = VecDeque<(Frame, Rc<Truth>)>;
 
 /// What is true of all ranks.
 #[derive(Debug, Default)]
@@ -20,6 +42,8 @@ pub struct Dependencies {
     of: BTreeMap<usize, Truth>,
     /// Of the frame that each rank took last.
     coming: BTreeMap<usize, Rc<Truth>>,
+    /// Of frames that wait at this rank, from that one, behind a marker.
+    held: BTreeMap<(usize, usize), Held>,
     /// Of each event when it was made, by its place in the log of its rank: the latest, if a place was
     /// used again after a loss.
     events: BTreeMap<(usize, EventNo), Truth>,
@@ -81,9 +105,37 @@ impl Dependencies {
         self.coming.insert(rank, truth.clone());
     }
 
-    /// It has accepted the frame that it took last; what is lost of what that depends on.
-    pub fn accepts(&mut self, rank: usize) -> Option<(usize, Incarnation, EventNo)> {
-        let coming = self.coming.get(&rank).cloned()?;
+    /// The frame that it took last has to wait behind others.
+    pub fn holds(&mut self, rank: usize, from: usize, header: &Header) {
+        if let Some(coming) = self.coming.get(&rank) {
+            let held = self.held.entry((rank, from)).or_default();
+            held.push_back((Frame::of(header), coming.clone()));
+        }
+    }
+
+    /// The rest of such a frame has come.
+    pub fn holds_all(&mut self, rank: usize, from: usize) {
+        if let Some(coming) = self.coming.get(&rank)
+            && let Some((_, truth)) = self.held.get_mut(&(rank, from)).and_then(Held::back_mut)
+        {
+            *truth = coming.clone();
+        }
+    }
+
+    /// It has accepted this frame, the one that it took last or one that waited; what is lost of what that
+    /// depends on.
+    pub fn accepts(
+        &mut self,
+        rank: usize,
+        from: usize,
+        frame: Frame,
+    ) -> Option<(usize, Incarnation, EventNo)> {
+        let held = self.held.entry((rank, from)).or_default();
+        // They are taken in their order; of those before it this rank accepts nothing any more.
+        let coming = match held.iter().position(|(waits, _)| *waits == frame) {
+            Some(at) => held.drain(..=at).next_back()?.1,
+            None => self.coming.get(&rank).cloned()?,
+        };
         add(self.of.entry(rank).or_default(), &coming);
         self.lost(&coming)
     }
@@ -92,6 +144,7 @@ impl Dependencies {
     pub fn begins(&mut self, rank: usize, image: Option<Truth>) {
         self.of.insert(rank, image.unwrap_or_default());
         self.coming.remove(&rank);
+        self.held.retain(|(of, _), _| *of != rank);
         self.logs.remove(&rank);
     }
 

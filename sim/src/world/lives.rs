@@ -98,10 +98,12 @@ impl World {
         }
     }
 
-    /// A rank depends on what was lost, and its agent has ended it.
+    /// A rank depends on what was lost, and its agent has ended it; its cluster returns with it.
     pub(super) fn end_orphan(&mut self, rank: usize) {
-        mark(self.now, || Mark::Dies(rank));
-        self.die(rank);
+        if self.setup.mutant == Some(Mutant::OrphanReturnsAlone) {
+            return self.die(rank);
+        }
+        self.falls(rank);
     }
 
     fn die(&mut self, rank: usize) {

@@ -2,7 +2,7 @@
 //! ([`crate::watched`]), what leaves and lands, what images contain.
 
 use super::World;
-use crate::invariants::dependencies::{Dependencies, Truth};
+use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
     failed_clusters::FailedClusters, old_lives::OldLives, one_life::OneLife, sends_wait::SendsWait,
@@ -190,9 +190,17 @@ impl World {
         }
     }
 
-    /// The rank has accepted the frame that it took last.
-    pub fn accepted(&mut self, rank: usize) {
-        if let Some(lost) = self.seen.dependencies.accepts(rank) {
+    /// The frame that the rank took last has to wait behind a marker; `rest`: what came before of it waits.
+    pub fn holds(&mut self, rank: usize, from: Rank, header: &Header, rest: bool) {
+        match rest {
+            false => self.seen.dependencies.holds(rank, from.index(), header),
+            true => self.seen.dependencies.holds_all(rank, from.index()),
+        }
+    }
+
+    /// The rank has accepted this frame.
+    pub fn accepted(&mut self, rank: usize, from: Rank, frame: Frame) {
+        if let Some(lost) = self.seen.dependencies.accepts(rank, from.index(), frame) {
             self.note(|| format!("rank {rank} accepts what depends on the lost {lost:?}"));
         }
     }
