@@ -1,4 +1,4 @@
-"""Pictures (SVG) of a `bench.json`: plots.py BENCH.JSON DIRECTORY. Run by a Python with matplotlib."""
+"""Pictures (SVG) of a `bench.json` or `costs.json`: plots.py FILE DIRECTORY. Run by a Python with matplotlib."""
 
 import json
 import re
@@ -63,9 +63,33 @@ def ratios(table: list[dict], out: Path) -> None:
     figure.savefig(out / "ratios.svg")
 
 
+def costs(told: dict, out: Path) -> None:
+    """Of each protocol and kernel: the time by that of `none`."""
+    rows = [row for row in told["table"] if row["variant"] != "none"]
+    kernels = told["kernels"]
+    figure, axes = plt.subplots(figsize=(1.2 * len(kernels) + 4, 5))
+    width = 0.8 / max(len(rows), 1)
+    for number, row in enumerate(rows):
+        places = [k + (number + 0.5) * width - 0.4 for k in range(len(kernels))]
+        values = [row.get(f"{kernel} cost", 0) for kernel in kernels]
+        low = [max(v - row.get(f"{kernel} low", v), 0) for v, kernel in zip(values, kernels)]
+        high = [max(row.get(f"{kernel} high", v) - v, 0) for v, kernel in zip(values, kernels)]
+        axes.bar(places, values, width, yerr=[low, high], label=row["variant"], error_kw={"linewidth": 0.6})
+    axes.axhline(1, color="black", linewidth=1)
+    axes.set_xticks(range(len(kernels)), kernels)
+    axes.set(ylabel="time by that of none (smaller is better)",
+             title=f"NAS Parallel Benchmarks, {told['about']['ranks']} ranks on {told['about']['processors']} processors")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.tight_layout()
+    figure.savefig(out / "costs.svg")
+
+
 def main() -> None:
     bench = json.loads(Path(sys.argv[1]).read_text())
     out = Path(sys.argv[2])
+    if "kernels" in bench:
+        costs(bench, out)
+        return
     for kind, libraries in ping_pongs(bench["measured"]).items():
         curves(kind, libraries, out)
     ratios(bench["table"], out)

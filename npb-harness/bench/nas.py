@@ -1,0 +1,164 @@
+"""The NAS Parallel Benchmarks under every protocol: what each costs, by our own `none` of the same round.
+
+Every kernel runs once in every round with every variant, in turn, the order reversed from round to round. A cost
+is the median over the rounds of the quotient of two times of one round; what is said of several kernels is the
+geometric mean of their costs. FT and IS move most bytes and stand beside that mean, not in it, with the bytes
+that the logs held and the rate at which this machine copies them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness import npb
+from harness.core import Results, Setting, run
+
+from .libraries import Library
+
+NONE = "none"
+APART = ("ft", "is")
+ALL = ["--events", "all"]
+
+# What follows `--protocol`. Events of the others: those that depend on chance, as is the default.
+VARIANTS: dict[str, list[str]] = {
+    NONE: ["none"],
+    "pessimistic": ["pessimistic"],
+    "causal": ["causal"],
+    "causal, no logger": ["causal", "--event-logger", "off"],
+    "optimistic": ["optimistic"],
+    "coordinated": ["coordinated"],
+    "hierarchical": ["hierarchical", "--cluster", "2"],
+    "channel-memory": ["channel-memory"],
+    "pessimistic, all": ["pessimistic", *ALL],
+    "causal, all": ["causal", *ALL],
+    "optimistic, all": ["optimistic", *ALL],
+}
+
+
+@dataclass
+class Cell:
+    """One kernel with one variant: seconds of each round, and what the reports of ours told."""
+
+    seconds: list[float] = field(default_factory=list)
+    images: list[int] = field(default_factory=list)
+    logged: list[int] = field(default_factory=list)
+    determinants: list[int] = field(default_factory=list)
+
+
+def seconds_of(text: str) -> float | None:
+    """What a kernel of the NAS suite says that its timed part took."""
+    found = re.search(r"Time in seconds\s*=\s*([\d.]+)", text)
+    return float(found[1]) if found else None
+
+
+class Runs:
+    """All rounds of all kernels, and the table made of them."""
+
+    def __init__(self, setting: Setting, suite: npb.Suite, ranks: int, options: list[str], peers: list[Library]):
+        self.setting, self.suite, self.ranks, self.options = setting, suite, ranks, options
+        self.peers = {peer.name: peer for peer in peers}
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.copy_gb_s: float | None = None
+
+    @property
+    def results(self) -> Results:
+        return self.setting.results
+
+    def once(self, kernel: str, program: Path, variant: str) -> None:
+        """Runs once; what does not verify is counted as a failure of ours, or leaves a peer out."""
+        folder = self.setting.fresh("run")
+        report, env = folder / "report.json", {}
+        if variant in self.peers:
+            command, env = self.peers[variant].command(self.ranks, False, [str(program)])
+        else:
+            command = [*self.setting.mpiexec(self.ranks, "--protocol", *VARIANTS[variant], *self.options,
+                                             "--report", report), program]
+        outcome = run(command, timeout=self.setting.timeout, cwd=folder, env=env)
+        problem, seconds = npb.verified(outcome), seconds_of(outcome.out)
+        if problem or seconds is None:
+            line = (f"{kernel} under {variant}", problem or "tells no time")
+            (self.results.skip if variant in self.peers else self.results.bad)(*line)
+            return
+        cell = self.cells.setdefault((kernel, variant), Cell())
+        cell.seconds.append(seconds)
+        if variant not in self.peers:
+            told = json.loads(report.read_text())
+            cell.images.append(told["checkpoints"]["count"])
+            cell.logged.append(told["logs"]["peak_bytes"])
+            cell.determinants.append(told["messages"]["determinants"])
+
+    def cost(self, kernel: str, variant: str) -> list[float]:
+        """The quotients of all rounds in which both were run."""
+        ours, none = self.cells.get((kernel, variant)), self.cells.get((kernel, NONE))
+        return [a / b for a, b in zip(ours.seconds, none.seconds) if b > 0] if ours and none else []
+
+    def mean(self, variant: str, kernels: list[str]) -> float | None:
+        costs = [self.cost(kernel, variant) for kernel in kernels]
+        if not costs or not all(costs):
+            return None
+        return math.exp(statistics.fmean(math.log(statistics.median(cost)) for cost in costs))
+
+    def table(self, kernels: list[str], variants: list[str]) -> list[dict]:
+        """One row for each variant."""
+        together = [kernel for kernel in kernels if kernel.split(".")[0] not in APART]
+        rows = []
+        for variant in variants:
+            row: dict = {"variant": variant, "mean": self.mean(variant, together)}
+            for kernel in kernels:
+                cell = self.cells.get((kernel, variant))
+                if cell is None:
+                    continue
+                cost = self.cost(kernel, variant)
+                row[f"{kernel} s"] = statistics.median(cell.seconds)
+                if cost:
+                    row[f"{kernel} cost"] = statistics.median(cost)
+                    row[f"{kernel} low"], row[f"{kernel} high"] = min(cost), max(cost)
+                for name in ("images", "logged", "determinants"):
+                    if told := getattr(cell, name):
+                        row[f"{kernel} {name}"] = int(statistics.median(told))
+            rows.append(row)
+        return rows
+
+    def show(self, kernels: list[str], rows: list[dict]) -> None:
+        lines = [["", *kernels, "geometric mean"], ["none [s]"]]
+        base = next((row for row in rows if row["variant"] == NONE), {})
+        lines[1] += [f"{base[f'{k} s']:.2f}" if f"{k} s" in base else "-" for k in kernels] + ["1"]
+        for row in rows:
+            if row["variant"] == NONE:
+                continue
+            cells = [row["variant"]]
+            for kernel in kernels:
+                key = f"{kernel} cost"
+                cells.append(f"{row[key]:.3f} ({row[f'{kernel} low']:.2f}-{row[f'{kernel} high']:.2f})"
+                             if key in row else "-")
+            lines.append([*cells, f"{row['mean']:.3f}" if row["mean"] else "-"])
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        for line in lines:
+            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+        for kernel in kernels:
+            for row in rows:
+                logged = row.get(f"{kernel} logged", 0)
+                if kernel.split(".")[0] in APART and logged:
+                    copied = f", {logged / 1e9 / self.copy_gb_s:.2f} s of copying" if self.copy_gb_s else ""
+                    print(f"{kernel} under {row['variant']}: at most {logged / 1e6:.0f} MB in the logs{copied}")
+        few = [f"{kernel} under {row['variant']} ({row[f'{kernel} images']})" for row in rows for kernel in kernels
+               if 0 < row.get(f"{kernel} images", 0) < 3]
+        if few:
+            print("fewer than three images in a run: " + ", ".join(few))
+
+
+def copy_rate() -> float:
+    """GB/s of copying between two buffers that no cache holds; the best of a few."""
+    import time
+    source, target = bytearray(b"x" * (256 << 20)), bytearray(256 << 20)
+    best = math.inf
+    for _ in range(4):
+        begin = time.monotonic()
+        target[:] = source
+        best = min(best, time.monotonic() - begin)
+    return len(source) / best / 1e9
