@@ -232,7 +232,8 @@ impl ImageStore {
     }
 
     /// As [`Self::get`]; `piece` gets the bytes as they come, and says whether it wants more (if not, drop this
-    /// connection). If the image lies in a file that can be read from here, it is opened instead.
+    /// connection). If the image lies in a file that can be read from here, it is opened instead, unless `near` is false: what
+    /// comes then has been checked, what is opened is checked as it is read.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -240,9 +241,9 @@ impl ImageStore {
         &mut self,
         rank: Rank,
         at_most: ImageNo,
+        mut near: bool,
         pieces: tokio::sync::mpsc::Sender<Bytes>,
     ) -> Result<Option<Got>, ClientError> {
-        let mut near = true;
         let stored = loop {
             match self.ask(&Request::Get { rank, at_most, near }).await? {
                 Answer::Image(stored) => break stored,

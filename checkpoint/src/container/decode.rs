@@ -1,6 +1,6 @@
 //! Container in, raw bytes (or only the verdict) out.
 
-use super::pack::{Unpacked, Unpacker, is_possible};
+use super::pack::{Unpacker, is_possible};
 use super::secret::{SEAL_BYTES, Secret, WholeSeal, tag_of};
 use super::{
     CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_NOTE, FLAG_SEAL, FLAG_SEALED,
@@ -243,12 +243,7 @@ impl Decoder {
                 target.append(held);
                 target = held;
             }
-            unpacker.unpack(id.rank, raw_len, flags, stored, target).map_err(|why| match why {
-                Unpacked::Decompress => ContainerError::Decompress { chunk },
-                Unpacked::Sealed => ContainerError::Sealed { chunk },
-                Unpacked::NotSealed => ContainerError::NotSealed { chunk },
-                Unpacked::Opened => ContainerError::Opened { chunk },
-            })
+            unpacker.unpack(id.rank, raw_len, flags, stored, target).map_err(|why| why.of(chunk))
         })?;
         match (unpacker.secret(), reader.id) {
             (Some(secret), Some(id)) if reader.is_complete() => {

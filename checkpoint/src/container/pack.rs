@@ -3,8 +3,8 @@
 use super::known::Digest;
 use super::secret::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
 use super::{
-    CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, Known, Place,
-    STORED_BYTES_MAX, Sums,
+    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD,
+    Known, Place, STORED_BYTES_MAX, Sums,
 };
 use ftmpi_wire::Rank;
 use std::fmt;
@@ -176,6 +176,18 @@ pub(super) enum Unpacked {
     Sealed,
     NotSealed,
     Opened,
+}
+
+impl Unpacked {
+    /// Of the chunk with this number.
+    pub fn of(self, chunk: u64) -> ContainerError {
+        match self {
+            Self::Decompress => ContainerError::Decompress { chunk },
+            Self::Sealed => ContainerError::Sealed { chunk },
+            Self::NotSealed => ContainerError::NotSealed { chunk },
+            Self::Opened => ContainerError::Opened { chunk },
+        }
+    }
 }
 
 /// Gets chunks back, one after the other.

@@ -211,9 +211,24 @@ impl Row {
         let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
         let file = |id| Ok(std::io::Cursor::new(self.files.get(&id).ok_or_else(missing)?));
         let mut whole = Whole::new(file(id).unwrap(), file);
-        let summary = whole.check()?;
+        let mut poured = Ok(Vec::new());
+        let mut reader = Whole::new(file(id).unwrap(), file);
+        while let Ok(raw) = &mut poured {
+            match reader.read_raw(raw) {
+                Ok(true) => assert!(reader.id().is_none_or(|found| found == id)),
+                Ok(false) => break,
+                Err(why) => poured = Err(why),
+            }
+        }
+        let checked = whole.check();
+        // What is no image for one way is none for the other.
+        assert_eq!(checked.is_ok(), poured.is_ok());
+        let summary = checked?;
         let mut out = Vec::new();
         while whole.read(&mut out)? {}
+        let mut raw = Vec::new();
+        Decoder::new().push(&out, &mut raw)?;
+        assert!(raw == poured?);
         assert_eq!(summary.stored_bytes, out.len() as u64);
         Ok(out)
     }

@@ -5,6 +5,7 @@
 //! error that names it. Bounded memory: one chunk.
 
 use super::decode::{Chunk, Reader};
+use super::pack::Unpacker;
 use super::secret::SEAL_BYTES;
 use super::{
     ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Place, Summary, Sums,
@@ -15,7 +16,7 @@ use std::collections::hash_map::Entry;
 use std::io::{self, Read, Seek};
 
 /// Bytes of one read.
-const READ_BYTES: usize = 1 << 20;
+const READ_BYTES: usize = 256 << 10;
 
 /// Why an image cannot be made whole.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,7 @@ pub struct Whole<F, O> {
     open: O,
     bases: HashMap<ImageId, F>,
     pass: Pass,
+    unpacker: Unpacker,
 }
 
 /// One way through the container.
@@ -69,7 +71,8 @@ impl<F: std::fmt::Debug, O> std::fmt::Debug for Whole<F, O> {
 impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     /// Of the container in `own`; `open` finds those that it rests on, once each.
     pub fn new(own: F, open: O) -> Self {
-        Self { own, open, bases: HashMap::new(), pass: Pass::new() }
+        let unpacker = Unpacker::new(None);
+        Self { own, open, bases: HashMap::new(), pass: Pass::new(), unpacker }
     }
 
     /// Appends the next bytes of the whole container; false: that was all.
@@ -77,11 +80,26 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     /// # Errors
     /// Something is damaged, missing or cannot be read. Then there is nothing more to come.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, WholeError> {
-        self.step(&mut Target { bytes: 0, out: Some(out) })
+        self.step(&mut Target { bytes: 0, kind: Kind::Container(out) })
+    }
+
+    /// As [`Self::read`], but appends the raw bytes of the chunks, each of which is looked at once. Not of
+    /// encrypted images. Only the end says that it was all.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, WholeError> {
+        self.step(&mut Target { bytes: 0, kind: Kind::Raw(out) })
+    }
+
+    /// Whose it is, once the first bytes were read.
+    #[must_use]
+    pub fn id(&self) -> Option<ImageId> {
+        self.pass.reader.id
     }
 
     fn step(&mut self, out: &mut Target<'_>) -> Result<bool, WholeError> {
-        let Self { own, open, bases, pass } = self;
+        let Self { own, open, bases, pass, unpacker } = self;
         if pass.ended {
             return Ok(false);
         }
@@ -115,12 +133,15 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
                 out.put(&header_bytes(id));
             }
             if chunk.flags != FLAG_ELSEWHERE {
+                if let Kind::Raw(out) = &mut out.kind {
+                    return raw_of(id, chunk, unpacker, out);
+                }
                 // At the same place in the same image: its checksum is right there, too.
                 put(sums, chunk, out);
                 return Ok(());
             }
-            let Chunk { raw_len, stored, .. } = chunk;
-            let bad = ContainerError::BadChunk { chunk: sums.chunks };
+            let Chunk { index, raw_len, stored, .. } = chunk;
+            let bad = ContainerError::BadChunk { chunk: index };
             let place = Place::read(raw_len, stored).ok_or(bad)?;
             let base = place.container(id.rank);
             let mut fetch = || {
@@ -132,9 +153,12 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
             };
             if let Err(why) = fetch() {
                 failed = Some(WholeError::Base { base, why });
-                return Err(ContainerError::Elsewhere { chunk: sums.chunks });
+                return Err(ContainerError::Elsewhere { chunk: index });
             }
             let (flags, stored) = (place.flags, stored_elsewhere.as_slice());
+            if let Kind::Raw(out) = &mut out.kind {
+                return raw_of(id, Chunk { raw_len, flags, stored, ..chunk }, unpacker, out);
+            }
             let crc = sums.chunk(raw_len, flags, stored);
             put(sums, Chunk { raw_len, flags, crc, stored, ..chunk }, out);
             Ok(())
@@ -163,7 +187,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     /// # Errors
     /// As [`Self::read`].
     pub fn check(&mut self) -> Result<Summary, WholeError> {
-        let mut target = Target { bytes: 0, out: None };
+        let mut target = Target { bytes: 0, kind: Kind::Nothing };
         let mut id = None;
         while self.step(&mut target)? {
             id = id.or(self.pass.reader.id);
@@ -182,19 +206,38 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     }
 }
 
-/// Where the whole container goes: to somebody, or it is only counted.
+/// Where the whole container goes, and how many bytes went.
 struct Target<'a> {
     bytes: u64,
-    out: Option<&'a mut Vec<u8>>,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    /// It is only counted.
+    Nothing,
+    /// To somebody.
+    Container(&'a mut Vec<u8>),
+    /// What is in its chunks.
+    Raw(&'a mut Vec<u8>),
 }
 
 impl Target<'_> {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        if let Some(out) = &mut self.out {
+        if let Kind::Container(out) = &mut self.kind {
             out.extend_from_slice(bytes);
         }
     }
+}
+
+fn raw_of(
+    id: ImageId,
+    chunk: Chunk<'_>,
+    unpacker: &mut Unpacker,
+    out: &mut Vec<u8>,
+) -> Result<(), ContainerError> {
+    let Chunk { index, raw_len, flags, stored, .. } = chunk;
+    unpacker.unpack(id.rank, raw_len, flags, stored, out).map_err(|why| why.of(index))
 }
 
 fn seeded(id: ImageId) -> Sums {

@@ -15,6 +15,7 @@ use ftmpi_checkpoint::container::{
 };
 use ftmpi_checkpoint::stream::Watcher;
 use ftmpi_servers::client::{self, ClientError, Committed, Got, ImageStore};
+use ftmpi_servers::image_store::Checked;
 use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
@@ -380,7 +381,7 @@ async fn find(
     let since = Instant::now();
     let Source { key, secret, directory, in_waves, .. } = source;
     let mut candidates = start.images.clone();
-    let mut asked_for_others = *in_waves;
+    let (mut asked_for_others, mut near) = (*in_waves, true);
     loop {
         let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
         let declared = server.declare(start.rank, start.incarnation).await;
@@ -412,48 +413,57 @@ async fn find(
             return Ok(Some(stream));
         }
         let problem = match attempt {
-            Ok(newest) => match stream(server, secret.clone(), start.rank, &candidates, newest)
-                .await
-            {
-                Ok(Found::Image(stream)) => {
-                    for skipped in candidates.iter().filter(|c| c.image > stream.facts.image) {
-                        unusable.push((skipped.image, "the server found it damaged".into()));
+            Ok(newest) => {
+                match stream(server, secret.clone(), start.rank, &candidates, (newest, near)).await
+                {
+                    Ok(Found::Image(stream)) => {
+                        for skipped in candidates.iter().filter(|c| c.image > stream.facts.image) {
+                            unusable.push((skipped.image, "the server found it damaged".into()));
+                        }
+                        return Ok(Some(stream));
                     }
-                    return Ok(Some(stream));
-                }
-                Ok(Found::Nothing) => {
-                    for skipped in candidates.drain(..) {
-                        unusable
-                            .push((skipped.image, "the server does not have it any more".into()));
-                    }
-                    continue;
-                }
-                // Images that were committed when their rank was dying may be unknown to the launcher, and
-                // have taken the places of those that it knows.
-                Err(Problem::Final(why)) if !asked_for_others => {
-                    asked_for_others = true;
-                    let newer = newer_images(start.rank, newest, source).await;
-                    if newer.is_empty() {
-                        why
-                    } else {
-                        candidates.splice(0..0, newer);
+                    Ok(Found::Nothing) => {
+                        for skipped in candidates.drain(..) {
+                            unusable.push((
+                                skipped.image,
+                                "the server does not have it any more".into(),
+                            ));
+                        }
                         continue;
                     }
-                }
-                // The server has looked at all that it has: asking again gives the same answer.
-                Err(Problem::Final(why)) if start.or_beginning => {
-                    unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
-                    return Ok(None);
-                }
-                Err(Problem::Final(why)) => {
-                    // Of a wave: its cluster may have another one.
-                    if *in_waves {
-                        unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
+                    // Images that were committed when their rank was dying may be unknown to the launcher, and
+                    // have taken the places of those that it knows.
+                    Err(Problem::Final(why)) if !asked_for_others => {
+                        asked_for_others = true;
+                        let newer = newer_images(start.rank, newest, source).await;
+                        if newer.is_empty() {
+                            why
+                        } else {
+                            candidates.splice(0..0, newer);
+                            continue;
+                        }
                     }
-                    return Err(why);
+                    // The server has looked at all that it has: asking again gives the same answer.
+                    Err(Problem::Final(why)) if start.or_beginning => {
+                        unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
+                        return Ok(None);
+                    }
+                    Err(Problem::Final(why)) => {
+                        // Of a wave: its cluster may have another one.
+                        if *in_waves {
+                            unusable
+                                .extend(candidates.iter().map(|image| (image.image, why.clone())));
+                        }
+                        return Err(why);
+                    }
+                    // The server looks for itself, and offers what is good.
+                    Err(Problem::Near) => {
+                        near = false;
+                        continue;
+                    }
+                    Err(Problem::Passing(why)) => why,
                 }
-                Err(Problem::Passing(why)) => why,
-            },
+            }
             Err(e) => e.to_string(),
         };
         if since.elapsed() > RESTART_PATIENCE {
@@ -495,6 +505,8 @@ enum Problem {
     Final(String),
     /// It may be restarting.
     Passing(String),
+    /// The file that it named is no good.
+    Near,
 }
 
 /// Begins to stream the copy on this host, if there is a good one.
@@ -525,10 +537,11 @@ async fn stream(
     secret: Option<Secret>,
     rank: Rank,
     candidates: &[Image],
-    newest: ImageNo,
+    (newest, near): (ImageNo, bool),
 ) -> Result<Found, Problem> {
     let (pieces, mut queue) = mpsc::channel(PIECES);
-    let mut fetching = tokio::spawn(async move { server.get_pieces(rank, newest, pieces).await });
+    let mut fetching =
+        tokio::spawn(async move { server.get_pieces(rank, newest, near, pieces).await });
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (read, write) = pipe().map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
@@ -540,10 +553,15 @@ async fn stream(
         answer = &mut fetching => match answer {
             Ok(Ok(Some(Got::Near(mut file)))) => {
                 tokio::task::spawn_blocking(move || {
+                    let write = File::from(write);
+                    if secret.is_none() {
+                        return pour(&mut file, write, named);
+                    }
                     let source = |piece: &mut Vec<u8>| matches!(file.read(piece), Ok(true));
-                    unpack(source, secret, File::from(write), named);
+                    unpack(source, secret, write, named);
                 });
-                return named_image(name.await, rank, candidates, read);
+                let found = named_image(name.await, rank, candidates, read);
+                return found.map_err(|_| Problem::Near);
             }
             Ok(Ok(None)) => return Ok(Found::Nothing),
             Ok(Ok(Some(Got::Sent(_)))) => queue.recv().await,
@@ -620,6 +638,41 @@ fn unpack(
         piece.clear();
         raw.clear();
     }
+}
+
+/// As [`unpack`], of a file that can be read here: one thread reads and checks, one writes.
+fn pour(file: &mut Checked, mut pipe: File, named: oneshot::Sender<Result<ImageId, String>>) {
+    let mut named = Some(named);
+    let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
+    let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();
+    std::thread::scope(move |scope| {
+        // Ends with this side, so that the writer ends, too.
+        let full = full;
+        scope.spawn(move || {
+            for mut raw in ready {
+                if pipe.write_all(&raw).is_err() {
+                    return;
+                }
+                raw.clear();
+                let _ = empty.send(raw);
+            }
+        });
+        loop {
+            let mut raw = again.try_recv().unwrap_or_default();
+            let more = file.read_raw(&mut raw);
+            if let Some(named) = named.take() {
+                let id = file.id().ok_or("it has no begin");
+                let _ = named.send(match &more {
+                    Ok(_) => id.map_err(str::to_owned),
+                    Err(why) => Err(why.clone()),
+                });
+            }
+            // What is missing the new process notices.
+            if !matches!(more, Ok(true)) || full.send(raw).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 /// Tells the server that an image must never be offered again; if it cannot be told now, the

@@ -273,7 +273,7 @@ impl Agent {
         let kick = Arc::new(OnceLock::new());
         let (outbox, queue) = mpsc::unbounded_channel();
         let control = Arc::new(control);
-        tokio::spawn(read_rank(control.clone(), rank, incarnation, self.events.clone()));
+        tokio::spawn(read_rank(control.clone(), rank, incarnation, pid, self.events.clone()));
         tokio::spawn(write_rank(control, queue, kick.clone()));
         watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
         Ok(Life {
@@ -386,10 +386,11 @@ impl Agent {
         &mut self,
         rank: Rank,
         incarnation: Incarnation,
+        pid: u32,
         why: Option<String>,
     ) {
         let events = self.events.clone();
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
         if life.is_over() || life.released || life.exiting {
             return;
         }
@@ -399,12 +400,17 @@ impl Agent {
         // Usually it is dying and its exit follows at once.
         tokio::spawn(async move {
             tokio::time::sleep(CONTROL_GRACE).await;
-            let _ = events.send(Event::ControlGrace { rank, incarnation });
+            let _ = events.send(Event::ControlGrace { rank, incarnation, pid });
         });
     }
 
-    pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation) {
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
+    /// This life, if this is its process.
+    fn process_mut(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) -> Option<&mut Life> {
+        self.life_mut(rank, incarnation).filter(|life| life.process.pid == pid)
+    }
+
+    pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) {
+        let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
         if life.rank_pid.is_some() && !life.is_over() && !life.released && !life.exiting {
             life.control_lost = true;
             processes::signal_group(life.process.pid, libc::SIGKILL);
@@ -526,6 +532,7 @@ async fn read_rank(
     control: Arc<Control>,
     rank: Rank,
     incarnation: Incarnation,
+    pid: u32,
     events: mpsc::UnboundedSender<Event>,
 ) {
     let why = loop {
@@ -540,7 +547,7 @@ async fn read_rank(
             Err(e) => break Some(e.to_string()),
         }
     };
-    let _ = events.send(Event::ControlClosed { rank, incarnation, why });
+    let _ = events.send(Event::ControlClosed { rank, incarnation, pid, why });
 }
 
 async fn write_rank(

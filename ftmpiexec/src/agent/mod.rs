@@ -64,12 +64,15 @@ pub enum Event {
     ControlClosed {
         rank: Rank,
         incarnation: Incarnation,
+        /// Of the process that it belonged to: a life whose image is no good tries again with another.
+        pid: u32,
         why: Option<String>,
     },
     /// A rank has been silent since its control socket closed.
     ControlGrace {
         rank: Rank,
         incarnation: Incarnation,
+        pid: u32,
     },
     /// A rank's process is gone (not yet reaped).
     Exited {
@@ -357,10 +360,12 @@ impl Agent {
             Event::FromRank { rank, incarnation, datagram } => {
                 self.rank_says(rank, incarnation, datagram);
             }
-            Event::ControlClosed { rank, incarnation, why } => {
-                self.control_closed(rank, incarnation, why);
+            Event::ControlClosed { rank, incarnation, pid, why } => {
+                self.control_closed(rank, incarnation, pid, why);
             }
-            Event::ControlGrace { rank, incarnation } => self.control_grace(rank, incarnation),
+            Event::ControlGrace { rank, incarnation, pid } => {
+                self.control_grace(rank, incarnation, pid);
+            }
             Event::Exited { rank, incarnation } => self.exited(rank, incarnation),
             Event::Drained { rank, incarnation } => self.drained(rank, incarnation),
             Event::Held { rank, incarnation } => self.settle(rank, incarnation),

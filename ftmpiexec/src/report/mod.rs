@@ -237,6 +237,11 @@ impl Recorder {
     /// A rank's process runs.
     pub fn spawned(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, at: Duration) {
         let lives = &mut self.lives[rank.index()];
+        // A process whose image proved no good never was the rank; the same life tries another image.
+        if let Some(same) = lives.last_mut().filter(|life| life.incarnation == incarnation.0) {
+            (same.pid, same.to_s) = (pid, None);
+            return;
+        }
         // Nobody told of the end of a life whose agent was lost: it was over by now.
         if let Some(before) = lives.last_mut() {
             before.to_s.get_or_insert(seconds(at));

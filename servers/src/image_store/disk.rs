@@ -11,13 +11,13 @@ use crate::files::Files;
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Whole, note_of};
+use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
 use ftmpi_wire::image_store::{Near, Note, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -32,7 +32,7 @@ pub struct Disk {
     gone: Mutex<Vec<ImageName>>,
 }
 
-/// A stored image that was read and found good, to be sent.
+/// A stored image that was found good, to be sent; or looked at, to be read by somebody who checks it.
 #[derive(Debug)]
 pub struct Checked {
     whole: Box<Reader>,
@@ -53,6 +53,20 @@ impl Checked {
     /// It cannot be read any more.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
         self.whole.read(out).map_err(|e| e.to_string())
+    }
+
+    /// Appends the next bytes of what is in it; false: that was all. Not of an encrypted image.
+    ///
+    /// # Errors
+    /// It is damaged, or cannot be read any more.
+    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
+        self.whole.read_raw(out).map_err(|e| e.to_string())
+    }
+
+    /// Whose it is, once something was read.
+    #[must_use]
+    pub fn id(&self) -> Option<ImageId> {
+        self.whole.id()
     }
 
     /// Where whoever is on this machine finds it, if it can be told.
@@ -79,6 +93,7 @@ pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
     if found != near.identity {
         return None;
     }
+    expect_identity(id_of(&file).ok()?, ImageName { rank, image, incarnation }).ok()?;
     // All at once, so that nothing goes while it is read.
     let note = note::decode(&note_of(&file).ok()?).ok()?;
     let mut bases = HashMap::new();
@@ -90,6 +105,17 @@ pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
     let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
     let whole = Box::new(Whole::new(file, Box::new(open) as Opener));
     Some(Checked { whole, bytes, dir, identity: Some(found) })
+}
+
+/// Whose container a file says that it is.
+fn id_of(mut file: &File) -> io::Result<ImageId> {
+    // A header, and less than is in the smallest container.
+    let mut begin = [0; 64];
+    file.rewind()?;
+    file.read_exact(&mut begin)?;
+    let mut reader = Verifier::new();
+    reader.push(&begin).map_err(io::Error::other)?;
+    reader.id().ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn whole(file: File, dir: PathBuf) -> Box<Reader> {
@@ -423,6 +449,19 @@ impl Disk {
     fn note(&self, name: ImageName) -> Result<Note, String> {
         let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
         note::decode(&note_of(file).map_err(|e| e.to_string())?)
+    }
+
+    /// Looks at the two ends of a stored image that its reader will check; `None`: it could not find the file.
+    #[must_use]
+    pub fn glance(&self, name: ImageName) -> Option<Checked> {
+        let file = File::open(self.image(name)).ok()?;
+        let about = file.metadata().ok()?;
+        note_of(&file).ok()?;
+        expect_identity(id_of(&file).ok()?, name).ok()?;
+        let dir = self.path().to_owned();
+        dir.to_str()?;
+        let identity = Some(identity(&about));
+        Some(Checked { whole: whole(file, dir.clone()), bytes: about.len(), dir, identity })
     }
 
     /// Reads and verifies a stored image and all that it rests on; what was opened is then sent,
