@@ -81,6 +81,9 @@ def main() -> int:
         if not setting.ready():
             return results.finish()
         suite = npb.Suite(setting, args.npb.resolve())
+        if suite.problem:
+            results.bad("sources", suite.problem)
+            return results.finish()
         chosen = [name.strip() for name in args.protocols.split(";")] if args.protocols else list(VARIANTS)
         if unknown := [name for name in chosen if name not in VARIANTS]:
             results.bad("protocols", f"{', '.join(unknown)} unknown; there are: {'; '.join(VARIANTS)}")
@@ -98,6 +101,9 @@ def main() -> int:
                 results.skip(kernel, why or f"does not run on {args.ranks} ranks")
                 continue
             programs[kernel] = program
+        if not programs:
+            results.bad("kernels", "none of them could be compiled")
+            return results.finish()
         for number in range(args.rounds):
             for kernel, program in programs.items():
                 print(f"round {number + 1} of {args.rounds}: {kernel}", flush=True)
