@@ -2,7 +2,7 @@
 //! also of a recovery, and nobody waits for what never comes.
 
 /// More than any run needs: beyond it is a hang.
-pub const EVENTS_MAX: u64 = 350_000;
+pub const EVENTS_MAX: u64 = 500_000;
 
 /// Nobody waits for anything, and somebody is not at its end.
 pub fn stuck(state: &str) -> String {
