@@ -421,3 +421,19 @@ pub struct Failure {
     /// Determinants and messages replayed.
     pub replayed: u64,
 }
+
+impl Failure {
+    /// It has just become known; this life is to follow.
+    pub(super) fn now(rank: Rank, incarnation: Incarnation, at: Duration, cause: &str) -> Self {
+        Self {
+            rank,
+            incarnation,
+            at,
+            cause: cause.to_owned(),
+            hello_at: None,
+            image: None,
+            caught_up_at: None,
+            replayed: 0,
+        }
+    }
+}

@@ -641,16 +641,7 @@ impl Dispatcher {
         let state = &mut self.ranks[rank.index()];
         state.new_life();
         let incarnation = state.incarnation;
-        self.failures.push(Failure {
-            rank,
-            incarnation,
-            at: self.now,
-            cause: cause.to_owned(),
-            hello_at: None,
-            image: None,
-            caught_up_at: None,
-            replayed: 0,
-        });
+        self.failures.push(Failure::now(rank, incarnation, self.now, cause));
         let from = match self.ranks[rank.index()].images.newest() {
             Some(image) => format!("image {image}"),
             None => "its beginning".to_owned(),

@@ -20,21 +20,11 @@ impl Dispatcher {
     }
 
     pub(super) fn orphan(&mut self, rank: Rank, incarnation: Incarnation, why: &str) {
-        let now = self.now;
         if self.living(rank, incarnation).is_none() {
             return;
         }
         let host = self.host_name(rank).to_owned();
-        let life = Failure {
-            rank,
-            incarnation: incarnation.next(),
-            at: now,
-            cause: why.to_owned(),
-            hello_at: None,
-            image: None,
-            caught_up_at: None,
-            replayed: 0,
-        };
+        let life = Failure::now(rank, incarnation.next(), self.now, why);
         if let Some(cluster) = self.cluster_of(rank) {
             self.orphans.push(life);
             let cause = format!("rank {rank} on {host}: {why}");

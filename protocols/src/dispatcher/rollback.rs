@@ -164,18 +164,9 @@ impl Dispatcher {
             return;
         }
         for &rank in dead {
-            let state = &self.ranks[rank.index()];
             // Its old life ends with this; what says more about it comes too late.
-            self.failures.push(Failure {
-                rank,
-                incarnation: state.incarnation,
-                at: self.now,
-                cause: cause.to_owned(),
-                hello_at: None,
-                image: None,
-                caught_up_at: None,
-                replayed: 0,
-            });
+            let incarnation = self.ranks[rank.index()].incarnation;
+            self.failures.push(Failure::now(rank, incarnation, self.now, cause));
         }
         self.go_on(number);
     }
