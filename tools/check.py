@@ -22,9 +22,14 @@ CARGO = os.environ.get("CARGO", "cargo")
 LATER = ["nice", "-n", "10"]
 
 
+# What says that a test failed: our programs, cargo, and the steps here.
+FAILED = re.compile(r"^(FAIL  |test .* \.\.\. FAILED$|check: .*: FAILED|thread .* panicked at|error(\[|:))")
+
+
 class Count:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        self.words = []
         self.lock = threading.Lock()
 
     def add(self, passed=0, failed=0, skipped=0):
@@ -35,14 +40,22 @@ class Count:
 
     def one(self, name, ok, why=""):
         self.add(passed=int(ok), failed=int(not ok))
-        print(f"check: {name}: {'ok' if ok else 'FAILED'}{' ' + why if why else ''}", flush=True)
+        line = f"check: {name}: {'ok' if ok else 'FAILED'}{' ' + why if why else ''}"
+        print(line, flush=True)
+        self.hear(line)
+
+    def hear(self, line):
+        """Keeps a line that tells of a failure, to be said once more at the end."""
+        if FAILED.match(line):
+            with self.lock:
+                self.words.append(line.rstrip())
 
     def skip(self, name, why):
         self.add(skipped=1)
         print(f"check: {name}: skipped: {why}", flush=True)
 
 
-def run(command, **options):
+def run(count, command, **options):
     """Exit code and everything printed, which is also shown while it runs."""
     print("+", " ".join(map(str, command)), flush=True)
     process = subprocess.Popen(
@@ -54,6 +67,7 @@ def run(command, **options):
         # Whole lines at once: two steps may speak at the same time.
         sys.stdout.write(line if line.endswith("\n") else line + "\n")
         sys.stdout.flush()
+        count.hear(line)
         lines.append(line)
     return process.wait(), "".join(lines)
 
@@ -64,8 +78,8 @@ def rust(count):
         "lints": [CARGO, "clippy", "--workspace", "--all-targets", "--quiet"],
         "generated headers": [CARGO, "run", "--quiet", "-p", "ftmpi-headers", "--", "--check", "include/generated"],
     }.items():
-        count.one(name, run([*LATER, *command])[0] == 0)
-    code, text = run([*LATER, CARGO, "test", "--workspace", "--no-fail-fast"])
+        count.one(name, run(count, [*LATER, *command])[0] == 0)
+    code, text = run(count, [*LATER, CARGO, "test", "--workspace", "--no-fail-fast"])
     results = re.findall(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", text)
     for passed, failed, ignored in results:
         count.add(int(passed), int(failed), int(ignored))
@@ -78,7 +92,7 @@ def counted(count, name, command):
     if not (TOP / command[1]).exists():
         count.skip(name, f"{command[1]} is not there")
         return
-    code, text = run(command)
+    code, text = run(count, command)
     found = re.findall(r"(\d+) passed, (\d+) failed, (\d+) skipped", text)
     if found:
         count.add(*map(int, found[-1]))
@@ -142,7 +156,7 @@ def main():
     done = []
     in_rust = threading.Thread(target=lambda: done.append(rust(count)))
     in_rust.start()
-    code, _ = run([sys.executable, "tools/drift.py"])
+    code, _ = run(count, [sys.executable, "tools/drift.py"])
     if code == 77:
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
@@ -158,6 +172,9 @@ def main():
     if len(done) != 3:
         count.one("steps", False, "one of them ended early (see above)")
     counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
+    if count.failed:
+        # Once more, where one looks first.
+        print("what failed:", *(count.words or ["nothing said which"]), sep="\n  ")
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     sys.exit(1 if count.failed else 0)
 

@@ -12,7 +12,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import build, npb, reports
@@ -30,6 +30,10 @@ class Job:
     program: Path
     arguments: list[str]
     says: str
+
+    def lasting(self, factor: int) -> Job:
+        """The same with so many times as much to do."""
+        return replace(self, arguments=[str(word) for word in self.longer(factor)[1:]])
 
     def longer(self, factor: int) -> list[str | Path]:
         """Program and arguments of a run that lasts so many times as long."""
@@ -117,6 +121,21 @@ def long_enough(job: Job, file: Path, least: int, execute,
         outcome = execute(job.longer(factor))
         problem, note = judge(outcome, file, job.says, least, at_once=at_once)
         if problem is None or not problem.startswith("only ") or outcome.seconds > until:
+            break
+    return problem, note
+
+
+TOO_SOON = "ended well, but too soon"
+
+
+def until_it_lasts(attempt) -> tuple[str | None, str]:
+    """Problem and note of `attempt(factor)`, which runs a program so many times as long and says TOO_SOON
+    if it was right and over before what was to happen to it: on a busy machine images come late, and
+    what is to be lost is not always there."""
+    problem, note = None, ""
+    for factor in (1, 4, 16):
+        problem, note = attempt(factor)
+        if problem is None or TOO_SOON not in problem:
             break
     return problem, note
 

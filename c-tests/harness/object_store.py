@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 
 from .core import ROOT, Setting, descendants, kill, problem_of, which
-from .faults import RANKS, Job, Jobs, program_pids
+from .faults import RANKS, TOO_SOON, Job, Jobs, program_pids, until_it_lasts
 from .restart import Stopper, begin, go_on, interrupted
 
 SERVER = "checkpoint-server-0"
@@ -82,20 +82,24 @@ def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left
     if job is None:
         setting.results.bad(test, why)
         return
-    folder = setting.fresh("run") / "job"
-    stop = Flushed(folder, "everything", count)
-    early = begin(setting, job, folder, stop, "--object-store", address, *options)
-    problem = interrupted(early, stop)
-    if problem is None:
-        until = time.monotonic() + 20
-        while time.monotonic() < until and server_runs(folder):
-            time.sleep(0.05)
-        wipe(folder / SERVER)
-        late = go_on(setting, folder, None)
-        problem = problem_of(late, says=job.says) or from_images(late.err)
-        if problem is None and left():
-            problem = f"{left()} objects are left after the end"
-    setting.results.check(test, problem, f"{early.seconds:.1f} s to the death")
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        folder = setting.fresh("run") / "job"
+        stop = Flushed(folder, "everything", count)
+        early = begin(setting, job.lasting(factor), folder, stop, "--object-store", address, *options)
+        problem = interrupted(early, stop)
+        if problem is None:
+            until = time.monotonic() + 20
+            while time.monotonic() < until and server_runs(folder):
+                time.sleep(0.05)
+            wipe(folder / SERVER)
+            late = go_on(setting, folder, None)
+            problem = problem_of(late, says=job.says) or from_images(late.err)
+            if problem is None and left():
+                problem = f"{left()} objects are left after the end"
+        return problem, f"{early.seconds:.1f} s to the death"
+
+    setting.results.check(test, *until_it_lasts(attempt))
 
 
 def server_runs(folder: Path) -> bool:
@@ -117,19 +121,24 @@ def living_job(setting: Setting, jobs: Jobs, *options: str) -> None:
     if job is None:
         setting.results.bad(test, why)
         return
-    run_folder = setting.fresh("run")
-    folder, store = run_folder / "job", run_folder / "store"
-    loser = DiskLoser(job, folder, in_directory(store))
-    outcome = begin(setting, job, folder, loser, "--object-store", f"file://{store}", *options)
-    problem = problem_of(outcome, says=job.says)
-    if problem is None and not loser.done:
-        problem = "the job ended before anything was lost"
-    if problem is None and "starting it again" not in outcome.err:
-        problem = f"the server did not die: {outcome.last_words()}"
-    left = len([*store.rglob("*.image"), *store.rglob("*.record")])
-    if problem is None and left:
-        problem = f"{left} objects are left after the end"
-    setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        run_folder = setting.fresh("run")
+        folder, store = run_folder / "job", run_folder / "store"
+        loser = DiskLoser(job, folder, in_directory(store))
+        outcome = begin(setting, job.lasting(factor), folder, loser, "--object-store", f"file://{store}",
+                        *options)
+        problem = problem_of(outcome, says=job.says)
+        if problem is None and not loser.done:
+            problem = f"{TOO_SOON}: nothing was lost yet"
+        if problem is None and "starting it again" not in outcome.err:
+            problem = f"the server did not die: {outcome.last_words()}"
+        left = len([*store.rglob("*.image"), *store.rglob("*.record")])
+        if problem is None and left:
+            problem = f"{left} objects are left after the end"
+        return problem, f"{outcome.seconds:.1f} s"
+
+    setting.results.check(test, *until_it_lasts(attempt))
 
 
 class S3:

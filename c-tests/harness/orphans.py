@@ -42,21 +42,25 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
         options = ["--protocol", *protocol, *mode, "--ckpt-interval", "1s",
                    "--inject", f"delay:logger={delay}",
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
-        problem, note = faults.long_enough(
-            job, file, 1,
-            lambda words: run([*setting.mpiexec(faults.RANKS, *options), *words],
-                              timeout=max(setting.timeout, 10 * seconds), cwd=where))
-        what, _ = reports.read(file)
-        if what is not None:
-            note += f", {len(what.get('orphans', []))} orphans"
-            problem = problem or wrong(what)
-        setting.results.check(test, problem, note)
+
+        def attempt(factor: int) -> tuple[str | None, str]:
+            problem, note = faults.long_enough(
+                job.lasting(factor), file, 1,
+                lambda words: run([*setting.mpiexec(faults.RANKS, *options), *words],
+                                  timeout=max(setting.timeout, 10 * factor * seconds), cwd=where))
+            what, _ = reports.read(file)
+            if what is not None:
+                note += f", {len(what.get('orphans', []))} orphans"
+                problem = problem or wrong(what)
+            return problem, note
+
+        setting.results.check(test, *faults.until_it_lasts(attempt))
 
 
 def wrong(what: dict) -> str | None:
     """Whether somebody was rolled back, and rightly."""
     if not what["orphans"]:
-        return "nobody was rolled back"
+        return f"{faults.TOO_SOON}: nobody was rolled back"
     if what["piggyback"]["events"] == 0:
         return "no dependency was ever sent along"
     for orphan in what["orphans"]:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from .core import Outcome, Setting, descendants, kill, problem_of, run
-from .faults import RANKS, Job, Jobs
+from .faults import RANKS, TOO_SOON, Job, Jobs, until_it_lasts
 
 SUSPENDED = 75
 
@@ -91,7 +91,8 @@ def interrupted(outcome: Outcome, stop: Stopper) -> str | None:
     if outcome.code is None:
         return f"hang: {outcome.last_words()}"
     if not stop.done:
-        return f"ended ({outcome.code}) before it could be interrupted; {outcome.last_words()}"
+        return (f"{TOO_SOON}: it could not be interrupted" if outcome.code == 0 else
+                f"ended ({outcome.code}) before it could be interrupted; {outcome.last_words()}")
     wanted = SUSPENDED if stop.how.startswith("SIG") else -signal.SIGKILL
     if outcome.code != wanted:
         return f"exit code {outcome.code}, expected {wanted}; {outcome.last_words()}"
@@ -111,23 +112,28 @@ def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options:
         setting.results.bad(test, why)
         return
     draw = random.Random(f"{setting.seed} {test}")
-    folder = setting.fresh("run") / "job"
-    problem, outcome, seconds = None, None, 0.0
-    for number, how in enumerate([*hows, ""]):
-        images = 0 if "--ckpt" in options else RANKS
-        stop = Stopper(folder, draw.uniform(0.5, 2.0), how, images) if how else None
-        if number == 0:
-            outcome = begin(setting, job, folder, stop, *options)
-        else:
-            outcome = go_on(setting, folder, stop, *(later or []))
-        seconds += outcome.seconds
-        problem = interrupted(outcome, stop) if stop else problem_of(outcome, says=job.says)
-        if problem is None and left_running(folder):
-            problem = "processes of the dead job are left"
-        if problem:
-            problem = f"run {number + 1}: {problem}"
-            break
-    setting.results.check(test, problem, f"{seconds:.1f} s")
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        longer = job.lasting(factor)
+        folder = setting.fresh("run") / "job"
+        problem, seconds = None, 0.0
+        for number, how in enumerate([*hows, ""]):
+            images = 0 if "--ckpt" in options else RANKS
+            stop = Stopper(folder, draw.uniform(0.5, 2.0), how, images) if how else None
+            if number == 0:
+                outcome = begin(setting, longer, folder, stop, *options)
+            else:
+                outcome = go_on(setting, folder, stop, *(later or []))
+            seconds += outcome.seconds
+            problem = interrupted(outcome, stop) if stop else problem_of(outcome, says=job.says)
+            if problem is None and left_running(folder):
+                problem = "processes of the dead job are left"
+            if problem:
+                problem = f"run {number + 1}: {problem}"
+                break
+        return problem, f"{seconds:.1f} s"
+
+    setting.results.check(test, *until_it_lasts(attempt))
 
 
 LINE = re.compile(r"^line (\d+) (\d+)$", re.M)
