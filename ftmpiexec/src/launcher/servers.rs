@@ -418,9 +418,13 @@ impl Servers {
 
     /// The job is over: returns when they are gone and write no more. `keep`: what they have is needed.
     pub async fn stop(&mut self, keep: bool) {
-        let manner = if keep { Manner::Ask } else { Manner::Kill };
         for server in &mut self.servers {
             server.launch += 1;
+            // What is on its way to an object store may arrive after its sender's death, and after the removal
+            // of everything.
+            let flushes =
+                self.object_store.is_some() && server.kind == ServerKind::CheckpointServer;
+            let manner = if keep || flushes { Manner::Ask } else { Manner::Kill };
             if let Some(kill) = server.kill.take() {
                 let _ = kill.send(manner);
             }

@@ -219,17 +219,24 @@ impl Depot {
     /// # Errors
     /// Something may be left.
     pub async fn remove_all(&self) -> Result<u64, String> {
-        let objects = self.store.list(Some(&self.prefix));
-        let keys: Vec<Key> = objects
-            .map_ok(|object| object.location)
-            .try_collect()
-            .await
-            .map_err(|e| self.says(&e))?;
-        let count = keys.len() as u64;
-        for key in keys {
-            match self.store.delete(&key).await {
-                Ok(()) | Err(Error::NotFound { .. }) => {}
-                Err(e) => return Err(self.says(&e)),
+        let mut count = 0;
+        // Again, until nothing is found: what a server sent with its last breath may come meanwhile.
+        loop {
+            let objects = self.store.list(Some(&self.prefix));
+            let keys: Vec<Key> = objects
+                .map_ok(|object| object.location)
+                .try_collect()
+                .await
+                .map_err(|e| self.says(&e))?;
+            if keys.is_empty() {
+                break;
+            }
+            count += keys.len() as u64;
+            for key in keys {
+                match self.store.delete(&key).await {
+                    Ok(()) | Err(Error::NotFound { .. }) => {}
+                    Err(e) => return Err(self.says(&e)),
+                }
             }
         }
         // Of a directory also the folders, if nothing else is in them.

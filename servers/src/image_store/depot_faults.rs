@@ -79,6 +79,9 @@ pub(super) struct Faulty {
     /// The call with this number has this fate.
     chosen: Option<(u64, Fate)>,
     pub calls: Arc<AtomicU64>,
+    /// Milliseconds that every object takes, and how many are on their way.
+    slow: Arc<AtomicU64>,
+    coming: Arc<AtomicU64>,
 }
 
 fn failed() -> Error {
@@ -96,6 +99,8 @@ impl Faulty {
             faults: Arc::default(),
             chosen,
             calls: Arc::default(),
+            slow: Arc::default(),
+            coming: Arc::default(),
         }
     }
 
@@ -139,6 +144,14 @@ impl fmt::Display for Faulty {
 #[async_trait]
 impl ObjectStore for Faulty {
     async fn put_opts(&self, at: &Key, what: PutPayload, how: PutOptions) -> Result<PutResult> {
+        let slow = self.slow.load(Ordering::SeqCst);
+        if slow > 0 {
+            self.coming.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(slow)).await;
+            let put = self.inner.put_opts(at, what, how).await;
+            self.coming.fetch_sub(1, Ordering::SeqCst);
+            return put;
+        }
         // An object is there whole or not at all, whatever the connection does.
         match self.fate().await {
             Fate::Good => self.inner.put_opts(at, what, how).await,
@@ -475,4 +488,36 @@ fn calls_that_fail_cost_no_wave() {
 #[test]
 fn wrong_bytes_are_never_a_wave() {
     histories(true, true);
+}
+
+/// A store that has got an object may keep it after its sender's death, and after the removal of everything.
+#[test]
+fn nothing_is_on_its_way_when_a_server_has_ended() {
+    let (store, dir) = (Faulty::good(), directory());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let server = begin_at_last(&store, dir.path(), false).await;
+        let mut images = connect(&server, 1).await;
+        store.slow.store(50, Ordering::SeqCst);
+        let (mut known, mut met) = (Known::default(), 0);
+        for image in 1..4 {
+            let bytes = container(image, false, &mut known);
+            images.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();
+            for _ in 0..200 {
+                met = store.coming.load(Ordering::SeqCst);
+                if met > 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        assert!(met > 0, "nothing was ever on its way");
+        let flusher = server.flusher.as_ref().unwrap();
+        flusher.end(Duration::from_secs(10)).await;
+        for _ in 0..20 {
+            assert_eq!(store.coming.load(Ordering::SeqCst), 0);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
 }

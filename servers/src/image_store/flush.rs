@@ -3,7 +3,8 @@
 //! Guarantees: what the catalogue asks for a rank is done in the order in which it was asked; an image is
 //! reported as flushed only when it, all that it rests on, and the record are durable there. What has gone
 //! from the server's disk goes from the depot when the catalogue's later wishes have been seen to; if that
-//! fails, it stays until the job ends.
+//! fails, it stays until the job ends. A server that is asked to end ends between two pieces of work, if they are
+//! short: what is still on its way when its sender dies may arrive after all, behind the removal of everything.
 
 use super::depot::{Depot, Listing};
 use super::{NAME, Server};
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::block_in_place;
 
 /// Ranks whose images are on their way at the same time.
@@ -51,6 +52,8 @@ pub(super) struct Flusher {
     pub failures: AtomicU64,
     /// A flush has ended.
     pub news: watch::Sender<()>,
+    /// Held while something is on its way; true: nothing more is begun.
+    at_work: RwLock<bool>,
 }
 
 /// The ends of the queues, for [`Flusher::run`].
@@ -67,6 +70,7 @@ impl Flusher {
             bytes: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             news: watch::Sender::new(()),
+            at_work: RwLock::new(false),
         };
         (flusher, ends)
     }
@@ -112,6 +116,13 @@ impl Flusher {
         self.forget(strangers);
     }
 
+    /// Nothing more is begun; returns when nothing is on its way, or after this time.
+    pub async fn end(&self, patience: Duration) {
+        if let Ok(mut ended) = tokio::time::timeout(patience, self.at_work.write()).await {
+            *ended = true;
+        }
+    }
+
     /// Begins the work.
     pub fn run(server: &Arc<Server>, queues: Queues) {
         for queue in queues {
@@ -138,9 +149,14 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
     let Some(flusher) = &server.flusher else { return };
     let mut backoff = BACKOFF_FIRST;
     while let Some(work) = queue.recv().await {
+        let ended = flusher.at_work.read().await;
+        if *ended {
+            return;
+        }
         match work {
             Work::Flush(name, record) => {
                 let outcome = flusher.flush(&server, name, record).await;
+                drop(ended);
                 if outcome.is_ok() {
                     backoff = BACKOFF_FIRST;
                     flusher.flushed.fetch_add(1, Ordering::Relaxed);

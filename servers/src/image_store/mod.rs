@@ -77,6 +77,8 @@ const MARKER_KIND: &str = "ftmpi-object-store";
 const FIRST_PATIENCE: Duration = Duration::from_secs(30);
 /// One that has, and whose directory is sound, begins without it after this time.
 const LATER_PATIENCE: Duration = Duration::from_secs(5);
+/// What is on its way to the depot when we are asked to end may take so long.
+const LANDING_LIMIT: Duration = Duration::from_secs(3);
 /// Removing everything at the end of a job.
 const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
@@ -197,7 +199,7 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let outcome = runtime.block_on(serve(args));
-    // An image that is on its way is not waited for.
+    // An image that is on its way to us is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome
 }
@@ -241,7 +243,13 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         }
     };
     tokio::select! {
-        why = ending => why.map(|_| ()).map_err(Into::into),
+        why = ending => {
+            let _ = why?;
+            if let Some(flusher) = &server.flusher {
+                flusher.end(LANDING_LIMIT).await;
+            }
+            Ok(())
+        }
         () = accepting => unreachable!("it accepts for ever"),
     }
 }
