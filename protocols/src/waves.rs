@@ -71,9 +71,11 @@ impl Waves {
     }
 
     /// As an earlier run of the job left them: the images of each rank that are offered, and the
-    /// highest number that one ever had; `start_offered`: that of all of them. Where nothing tells, logs may have
-    /// been cut as soon as every rank had a second image. A wave of which every rank's image is there is complete,
-    /// also if that run's launcher did not live to hear of the last one.
+    /// highest number that one ever had; `start_offered`: that of all of them, as far as servers know. They hear
+    /// of a second complete wave, after which logs were cut, with the image after it, and until then both are
+    /// there. If an image is missing, one of them may have been lost: then the start counts only as long as there
+    /// is nothing else (and whoever begins there finds whether logs reach back so far). A wave of which every
+    /// rank's image is there is complete, also if that run's launcher did not live to hear of the last one.
     #[must_use]
     pub fn found(
         ranks: Vec<Rank>,
@@ -102,7 +104,9 @@ impl Waves {
         }
         let issued = ranks.iter().map(highest).max().unwrap_or_default();
         let second = ImageNo(KEPT as u64);
-        let start_gone = !start_offered || ranks.iter().all(|rank| highest(rank) >= second);
+        let lacks = |rank: &Rank| of(rank, highest(rank)).is_none();
+        let lost = ranks.iter().any(lacks) && ranks.iter().all(|rank| highest(rank) >= second);
+        let start_gone = !start_offered || complete.len() == KEPT || (lost && !complete.is_empty());
         Self { ranks, issued, under_way: None, complete, start_gone }
     }
 
@@ -195,6 +199,18 @@ impl Waves {
     #[must_use]
     pub fn newest(&self) -> Option<ImageNo> {
         self.complete.back().map(|complete| complete.wave)
+    }
+
+    /// The oldest wave to which logs of what came from outside reach back; none: to the start.
+    #[must_use]
+    pub fn oldest(&self) -> Option<ImageNo> {
+        self.complete.front().filter(|_| self.start_gone).map(|complete| complete.wave)
+    }
+
+    /// So many complete waves are kept.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.complete.len()
     }
 
     /// The image from which this rank goes on there.
@@ -294,9 +310,15 @@ mod tests {
         let nothing = [images(&[3], 3), images(&[], 0), images(&[], 1)];
         let none = Waves::found(ranks.clone(), &nothing, true);
         assert_eq!((none.newest(), none.can_return()), (None, true));
-        // Two may have been complete, or have been.
-        let lost = [images(&[3], 3), images(&[], 0), images(&[], 2)];
-        assert!(!Waves::found(ranks.clone(), &lost, true).can_return());
+        // High numbers alone say nothing: these waves were never complete.
+        let void = [images(&[3], 3), images(&[], 0), images(&[4], 4)];
+        assert!(Waves::found(ranks.clone(), &void, true).can_return_to_the_start());
+        assert!(!Waves::found(ranks.clone(), &found, true).can_return_to_the_start());
+        // One of two may have been lost, or all.
+        let one = [images(&[3], 4), images(&[], 0), images(&[3, 4], 4)];
+        assert!(!Waves::found(ranks.clone(), &one, true).can_return_to_the_start());
+        let all = [images(&[], 4), images(&[], 0), images(&[], 4)];
+        assert!(Waves::found(ranks.clone(), &all, true).can_return());
         assert!(!Waves::found(ranks, &nothing, false).can_return());
     }
 

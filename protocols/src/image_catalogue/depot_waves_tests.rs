@@ -168,7 +168,8 @@ struct Model {
     life: u32,
     /// A launcher has found waves on the disks, maybe before the depots had them.
     found_late: bool,
-    /// One of the two places to return to was lost with a disk before its depot had it.
+    /// One of the two places to return to was lost with a disk before its depot had it, or is not known to be
+    /// one: where the numbers of images do not tell that logs were never cut.
     lacks: bool,
 }
 
@@ -255,6 +256,7 @@ impl Model {
         if all {
             self.waves = self.found(|site| &site.disk);
             self.found_late = true;
+            self.lacks |= !self.waves.can_return_to_the_start() && self.waves.count() < 2;
         }
     }
 
@@ -319,6 +321,34 @@ fn the_model_notices_waves_that_count_before_they_are_there() {
     let mut model = Model::new();
     model.wave(true);
     model.wave(true);
+    model.judge();
+}
+
+/// Three waves in a row lose an image with a disk, and then everything dies: images have high numbers, and
+/// logs were never cut.
+#[test]
+fn waves_that_were_never_complete_do_not_cost_the_start() {
+    let mut model = Model::new();
+    for (loser, other) in [(1, 0), (0, 1), (1, 0)] {
+        model.wave(false);
+        model.server(loser, true);
+        model.depot(other, true, false);
+        assert_eq!((model.waves.newest(), model.waves.is_under_way()), (None, false));
+    }
+    model.death(true);
+    assert!(!model.lacks && model.waves.can_return());
+    for wave in [4, 5] {
+        assert_eq!(model.cut, ImageNo(0));
+        model.judge();
+        model.wave(false);
+        for rank in [0, 1] {
+            while !model.sites[rank as usize].asked.is_empty() {
+                model.depot(rank, true, false);
+            }
+        }
+        assert_eq!(model.waves.newest(), Some(ImageNo(wave)));
+    }
+    assert_eq!(model.cut, ImageNo(4));
     model.judge();
 }
 
