@@ -141,6 +141,7 @@ impl Agent {
             // The launcher knows that it is dead, or would not start another; make sure.
             self.bury(old);
         }
+        self.starting.remove(&start.rank);
         if start.incarnation == Incarnation(0)
             || self.directory.borrow().checkpoint_servers.is_empty()
         {
@@ -163,14 +164,18 @@ impl Agent {
             directory: self.directory.subscribe(),
             in_waves: matches!(name, "coordinated" | "hierarchical"),
         };
+        self.starting.insert(start.rank, start.incarnation);
         tokio::spawn(images::fetch(start, source, local, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {
         let (rank, incarnation) = (restore.start.rank, restore.start.incarnation);
-        if self.directory.borrow().incarnations.get(rank.index()) != Some(&incarnation) {
+        if self.directory.borrow().incarnations.get(rank.index()) != Some(&incarnation)
+            || self.starting.get(&rank) != Some(&incarnation)
+        {
             return;
         }
+        self.starting.remove(&rank);
         for (image, why) in restore.unusable {
             self.report(rank, incarnation, Report::ImageUnusable { image, why });
         }
@@ -497,8 +502,13 @@ impl Agent {
         self.broker.forget(life.rank);
     }
 
-    /// Sends a signal to the process that is the rank (the wrapper, before that said hello).
+    /// Sends a signal to the process that is the rank (the wrapper, before that said hello). A life that was
+    /// about to begin has ended with that.
     pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
+        if let Some(incarnation) = self.starting.remove(&rank) {
+            let ending = How::Signal(signal);
+            return self.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
+        }
         if let Some(life) = self.lives.get(&rank).filter(|life| !life.is_over()) {
             processes::signal_process(life.rank_pid.unwrap_or(life.process.pid), signal);
         }

@@ -161,6 +161,8 @@ pub struct Agent {
     secret: Option<Secret>,
     job: Option<Job>,
     lives: BTreeMap<Rank, Life>,
+    /// Lives whose images are being fetched.
+    starting: BTreeMap<Rank, Incarnation>,
     forwarded: BTreeMap<Rank, Forwarded>,
     /// What lives that were killed had said and was not final: their last words, if no other life
     /// comes after them.
@@ -227,6 +229,7 @@ async fn run_agent() -> anyhow::Result<()> {
         secret,
         job: None,
         lives: BTreeMap::new(),
+        starting: BTreeMap::new(),
         forwarded: BTreeMap::new(),
         last_words: BTreeMap::new(),
         broker: Broker::default(),

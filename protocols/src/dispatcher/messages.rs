@@ -336,7 +336,8 @@ pub enum Command {
         /// affair.
         keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
-    /// End the rank's process at once: all ranks return to an earlier wave. Its end is awaited.
+    /// End the rank's process at once, or see to it that it does not begin: all ranks of its cluster return
+    /// to an earlier wave, or it is an orphan. Its end is awaited.
     Kill {
         /// Who.
         rank: Rank,

@@ -9,6 +9,7 @@
 //! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
 //! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
 
+mod agents;
 mod hosts;
 mod logger;
 mod messages;
@@ -217,6 +218,9 @@ impl Dispatcher {
                     state.stage = Stage::Spawned;
                 }
             }
+            Input::CannotStart { rank, incarnation, .. } if self.is_stopping(rank, incarnation) => {
+                self.stopped(rank);
+            }
             Input::CannotStart { rank, incarnation, code, why } => {
                 if self.living(rank, incarnation).is_some() {
                     let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
@@ -226,6 +230,11 @@ impl Dispatcher {
                         self.end(code, Some(text));
                     }
                 }
+            }
+            Input::ImageUnusable { rank, incarnation, image, .. }
+                if self.is_stopping(rank, incarnation) =>
+            {
+                self.condemn(rank, image);
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
                 if self.in_waves() && self.living(rank, incarnation).is_some() {
@@ -503,11 +512,8 @@ impl Dispatcher {
         progress: u64,
     ) {
         let all_exiting = self.all_exiting;
-        if self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation)) {
-            return match self.in_waves() {
-                true => self.stopped(rank),
-                false => self.orphan_ended(rank),
-            };
+        if self.is_stopping(rank, incarnation) {
+            return self.stopped(rank);
         }
         let Some(state) = self.living(rank, incarnation) else { return };
         let said_hello = state.stage == Stage::Running;
@@ -663,93 +669,6 @@ impl Dispatcher {
         self.start(rank);
     }
 
-    // ---- hosts --------------------------------------------------------------------------------
-
-    fn agent_up(&mut self, host: u32) {
-        self.hosts.up(host);
-        if !self.hosts.all_settled() {
-            return;
-        }
-        for rank in (0..self.ranks.len() as u32).map(Rank) {
-            let state = &self.ranks[rank.index()];
-            let waits = state.stage == Stage::Waiting && self.hosts.is_up(state.host);
-            if waits && !self.is_rolling(rank) {
-                self.announce_and_start(rank);
-            }
-        }
-        self.all_go_on();
-    }
-
-    fn agent_lost(&mut self, host: u32, why: &str) {
-        let name = self.settings.hosts[host as usize].clone();
-        if !self.hosts.is_up(host) {
-            return;
-        }
-        self.hosts.down(host);
-        let victims: Vec<Rank> = (0..self.ranks.len() as u32)
-            .map(Rank)
-            .filter(|rank| {
-                let state = &self.ranks[rank.index()];
-                state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Waiting)
-            })
-            .collect();
-        if !self.settings.fault_tolerant {
-            let text = format!(
-                "host {name}: {why}; the protocol {} cannot bring its ranks back (use --protocol \
-                 pessimistic)",
-                self.settings.protocol
-            );
-            return self.give_up(1, text);
-        }
-        self.commands
-            .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
-        self.commands.push_back(Command::StartAgent { host });
-        if self.in_waves() && !self.all_exiting {
-            let cause = format!("host {name}: its agent was lost with its ranks ({why})");
-            return self.roll_back_from_host(&victims, &cause);
-        }
-        for rank in victims {
-            let state = &mut self.ranks[rank.index()];
-            if let (true, Some(code)) = (self.all_exiting, state.exiting) {
-                // Nobody needs its log, and it had said all that it had to say.
-                state.stage = Stage::Done(code);
-                self.look_at_barriers();
-            } else if !self.ended {
-                self.restart(rank, &format!("the agent of its host was lost ({why})"), 1);
-            }
-        }
-    }
-
-    /// At the start a missing host is an error of the user's; later its ranks move.
-    fn agent_failed(&mut self, host: u32, why: &str) {
-        let name = self.settings.hosts[host as usize].clone();
-        if !self.hosts.was_ever_up(host) {
-            return self.end(1, Some(format!("host {name}: {why}")));
-        }
-        self.hosts.give_up(host);
-        let moving: Vec<Rank> = (0..self.ranks.len() as u32)
-            .map(Rank)
-            .filter(|rank| self.ranks[rank.index()].host == host)
-            .filter(|rank| self.ranks[rank.index()].stage == Stage::Waiting)
-            .collect();
-        for rank in moving {
-            let Some(target) = self.hosts.least_loaded() else {
-                let text = format!("host {name}: {why}; no other host is left for its ranks");
-                return self.give_up(1, text);
-            };
-            self.hosts.moved(host, target);
-            self.ranks[rank.index()].host = target;
-            let target_name = &self.settings.hosts[target as usize];
-            self.commands.push_back(Command::Say(format!(
-                "host {name}: {why}; rank {rank} moves to {target_name}"
-            )));
-            if self.hosts.is_up(target) && !self.is_rolling(rank) {
-                self.announce_and_start(rank);
-            }
-        }
-        self.all_go_on();
-    }
-
     // ---- small things -------------------------------------------------------------------------
 
     fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
@@ -757,6 +676,30 @@ impl Dispatcher {
             state.incarnation == incarnation
                 && !matches!(state.stage, Stage::Done(_) | Stage::Stopping)
         })
+    }
+
+    /// Is this life being ended?
+    fn is_stopping(&self, rank: Rank, incarnation: Incarnation) -> bool {
+        self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation))
+    }
+
+    /// A life that was to end has ended, or will never begin.
+    fn stopped(&mut self, rank: Rank) {
+        match self.cluster_of(rank) {
+            Some(cluster) => {
+                self.ranks[rank.index()].new_life();
+                self.go_on(cluster);
+            }
+            None => self.orphan_ended(rank),
+        }
+    }
+
+    /// No new life is to begin from this image.
+    fn condemn(&mut self, rank: Rank, image: ImageNo) {
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.condemn(image),
+            None => self.ranks[rank.index()].images.condemn(image),
+        }
     }
 
     fn failure_of(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Failure> {

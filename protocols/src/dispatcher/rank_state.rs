@@ -120,6 +120,11 @@ impl Images {
         self.kept.last().map(|kept| kept.image)
     }
 
+    /// Logs reach back to this one; none: to the start of the program.
+    pub(super) fn oldest(&self) -> Option<ImageNo> {
+        self.kept.first().filter(|_| self.cut).map(|kept| kept.image)
+    }
+
     pub(super) fn last_issued(&self) -> ImageNo {
         self.issued
     }

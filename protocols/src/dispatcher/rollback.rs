@@ -81,6 +81,31 @@ impl Dispatcher {
         }
     }
 
+    /// The oldest image from which a new life of this rank may have to begin, so that logs must reach
+    /// back to it; none: to its beginning.
+    #[must_use]
+    pub fn oldest(&self, rank: Rank) -> Option<ImageNo> {
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.oldest(),
+            None => self.ranks[rank.index()].images.oldest(),
+        }
+    }
+
+    /// Whether a new life of this rank could also begin from something else than its newest image.
+    #[must_use]
+    pub fn can_do_without_newest(&self, rank: Rank) -> bool {
+        match self.cluster_of(rank) {
+            Some(cluster) => {
+                let waves = &self.clusters[cluster].waves;
+                waves.count() > 1 || !self.settings.replays || waves.can_return_to_the_start()
+            }
+            None => {
+                let images = &self.ranks[rank.index()].images;
+                images.newest_first().len() > 1 || images.reach_back_to_the_start()
+            }
+        }
+    }
+
     // ---- waves --------------------------------------------------------------------------------
 
     /// Begins the waves that are due.
@@ -223,7 +248,8 @@ impl Dispatcher {
                 // What never joined has nothing to return to.
                 Stage::Done(_) if !state.joined => {}
                 Stage::Waiting => {}
-                Stage::Spawned | Stage::Running if !dead.contains(&rank) => {
+                // Also one that fetches its image, or tries it: it may be about to begin.
+                Stage::Starting | Stage::Spawned | Stage::Running if !dead.contains(&rank) => {
                     state.stage = Stage::Stopping;
                     let incarnation = state.incarnation;
                     self.commands.push_back(Command::Kill { rank, incarnation });
@@ -233,14 +259,6 @@ impl Dispatcher {
             }
         }
         true
-    }
-
-    /// A rank that had to end has ended.
-    pub(super) fn stopped(&mut self, rank: Rank) {
-        self.ranks[rank.index()].new_life();
-        if let Some(cluster) = self.cluster_of(rank) {
-            self.go_on(cluster);
-        }
     }
 
     /// Those that return and were waiting for a host.

@@ -121,7 +121,11 @@ fn a_failure_on_the_way_back_makes_the_way_begin_again() {
     drain(&mut dispatcher);
     hello(&mut dispatcher, 0, 1);
     dispatcher.handle(now, ended(0, 1, KILLED, 1));
-    // Ranks 1 and 2 were only being started: their lives end with the announcement of the next.
+    // Ranks 1 and 2 were only being started: these lives do not begin.
+    for rank in [1, 2] {
+        assert_eq!(begun(&drain(&mut dispatcher)), []);
+        dispatcher.handle(now, ended(rank, 1, KILLED, 1));
+    }
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(complete)));
 }
 
@@ -138,6 +142,9 @@ fn a_damaged_image_sends_all_to_the_wave_before() {
     let (rank, incarnation) = (Rank(1), Incarnation(1));
     let (image, why) = (ImageNo(second), "damaged".to_owned());
     dispatcher.handle(now, Input::ImageUnusable { rank, incarnation, image, why });
+    for rank in [0, 2] {
+        dispatcher.handle(now, ended(rank, 1, KILLED, 1));
+    }
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(first)));
     let (code, why) = (1, "no image".to_owned());
     dispatcher.handle(now, Input::CannotStart { rank, incarnation, code, why });
@@ -325,4 +332,62 @@ fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_th
     let begun = begun(&drain(&mut dispatcher));
     let started: Vec<_> = begun.iter().filter(|begun| begun.0).collect();
     assert_eq!(started, [0, 1, 2].map(|rank| (true, rank, 5, Some(6))).iter().collect::<Vec<_>>());
+}
+
+fn killed(commands: &[Command]) -> Vec<u32> {
+    let kills = commands.iter().filter_map(|command| match command {
+        Command::Kill { rank, .. } => Some(rank.0),
+        _ => None,
+    });
+    kills.collect()
+}
+
+/// A life whose image is being fetched could begin while the next ones of its mates do.
+#[test]
+fn lives_that_are_about_to_begin_are_ended_first() {
+    let mut dispatcher = job();
+    for rank in [1, 0, 2] {
+        dispatcher.handle(S, ended(rank, 0, KILLED, 7));
+    }
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, None));
+    hello(&mut dispatcher, 1, 1);
+    dispatcher.handle(2 * S, ended(1, 1, KILLED, 9));
+    assert_eq!(killed(&drain(&mut dispatcher)), [0, 2]);
+    dispatcher.handle(2 * S, ended(0, 1, KILLED, 0));
+    assert_eq!(begun(&drain(&mut dispatcher)), []);
+    dispatcher.handle(2 * S, ended(2, 1, KILLED, 0));
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, None));
+}
+
+/// Two images of a wave are damaged, and only the processes find out: the second one's never begins, and
+/// nothing else is heard of its end.
+#[test]
+fn two_damaged_images_of_a_wave_are_survived() {
+    let mut dispatcher = job();
+    let first = wave(&mut dispatcher, 0, 3);
+    let second = wave(&mut dispatcher, 0, 3);
+    drain(&mut dispatcher);
+    let now = dispatcher.now;
+    for rank in [1, 0, 2] {
+        dispatcher.handle(now, ended(rank, 0, KILLED, 7));
+    }
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, Some(second)));
+    let (incarnation, image, why) = (Incarnation(1), ImageNo(second), "damaged".to_owned());
+    let damaged =
+        |rank| Input::ImageUnusable { rank: Rank(rank), incarnation, image, why: why.clone() };
+    let never =
+        |rank| Input::CannotStart { rank: Rank(rank), incarnation, code: 1, why: why.clone() };
+    for rank in 0..3 {
+        dispatcher.handle(now, Input::Spawned { rank: Rank(rank), incarnation });
+    }
+    for input in [damaged(0), never(0)] {
+        dispatcher.handle(now, input);
+    }
+    assert_eq!(killed(&drain(&mut dispatcher)), [1, 2]);
+    for input in [damaged(2), never(2)] {
+        dispatcher.handle(now, input);
+    }
+    assert_eq!(begun(&drain(&mut dispatcher)), []);
+    dispatcher.handle(now, ended(1, 1, KILLED, 0));
+    assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(first)));
 }

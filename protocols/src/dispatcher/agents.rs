@@ -1,0 +1,96 @@
+//! Agents that come and go, with the ranks of their hosts.
+//!
+//! Guarantees: before every host has been up once no rank is started; the ranks of a lost agent live again when
+//! its host has another one, or elsewhere if it has none.
+
+use super::Dispatcher;
+use super::messages::Command;
+use super::rank_state::Stage;
+use ftmpi_wire::Rank;
+
+impl Dispatcher {
+    pub(super) fn agent_up(&mut self, host: u32) {
+        self.hosts.up(host);
+        if !self.hosts.all_settled() {
+            return;
+        }
+        for rank in (0..self.ranks.len() as u32).map(Rank) {
+            let state = &self.ranks[rank.index()];
+            let waits = state.stage == Stage::Waiting && self.hosts.is_up(state.host);
+            if waits && !self.is_rolling(rank) {
+                self.announce_and_start(rank);
+            }
+        }
+        self.all_go_on();
+    }
+
+    pub(super) fn agent_lost(&mut self, host: u32, why: &str) {
+        let name = self.settings.hosts[host as usize].clone();
+        if !self.hosts.is_up(host) {
+            return;
+        }
+        self.hosts.down(host);
+        let victims: Vec<Rank> = (0..self.ranks.len() as u32)
+            .map(Rank)
+            .filter(|rank| {
+                let state = &self.ranks[rank.index()];
+                state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Waiting)
+            })
+            .collect();
+        if !self.settings.fault_tolerant {
+            let text = format!(
+                "host {name}: {why}; the protocol {} cannot bring its ranks back (use --protocol \
+                 pessimistic)",
+                self.settings.protocol
+            );
+            return self.give_up(1, text);
+        }
+        self.commands
+            .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
+        self.commands.push_back(Command::StartAgent { host });
+        if self.in_waves() && !self.all_exiting {
+            let cause = format!("host {name}: its agent was lost with its ranks ({why})");
+            return self.roll_back_from_host(&victims, &cause);
+        }
+        for rank in victims {
+            let state = &mut self.ranks[rank.index()];
+            if let (true, Some(code)) = (self.all_exiting, state.exiting) {
+                // Nobody needs its log, and it had said all that it had to say.
+                state.stage = Stage::Done(code);
+                self.look_at_barriers();
+            } else if !self.ended {
+                self.restart(rank, &format!("the agent of its host was lost ({why})"), 1);
+            }
+        }
+    }
+
+    /// At the start a missing host is an error of the user's; later its ranks move.
+    pub(super) fn agent_failed(&mut self, host: u32, why: &str) {
+        let name = self.settings.hosts[host as usize].clone();
+        if !self.hosts.was_ever_up(host) {
+            return self.end(1, Some(format!("host {name}: {why}")));
+        }
+        self.hosts.give_up(host);
+        let moving: Vec<Rank> = (0..self.ranks.len() as u32)
+            .map(Rank)
+            .filter(|rank| self.ranks[rank.index()].host == host)
+            .filter(|rank| self.ranks[rank.index()].stage == Stage::Waiting)
+            .collect();
+        for rank in moving {
+            let Some(target) = self.hosts.least_loaded() else {
+                let text = format!("host {name}: {why}; no other host is left for its ranks");
+                return self.give_up(1, text);
+            };
+            self.hosts.moved(host, target);
+            self.ranks[rank.index()].host = target;
+            let target_name = &self.settings.hosts[target as usize];
+            self.commands.push_back(Command::Say(format!(
+                "host {name}: {why}; rank {rank} moves to {target_name}"
+            )));
+            if self.hosts.is_up(target) && !self.is_rolling(rank) {
+                self.announce_and_start(rank);
+            }
+        }
+        self.all_go_on();
+    }
+}
