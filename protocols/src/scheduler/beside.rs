@@ -4,14 +4,15 @@
 //! launcher's end, the [`Desk`], hands on what happens as [`Note`]s and applies each to a copy of the
 //! machine as well. A new connection begins with that copy, so the process keeps nothing on disk and
 //! goes on where its predecessor was; while there is none, the copy decides. An [`Order`] that cannot
-//! be carried out any more (the rank died meanwhile) is answered as an image that ended. Only what
+//! be carried out any more (the rank died meanwhile) is answered as an image that ended, or a wave that was refused;
+//! the process orders none twice before it has heard of its end. Only what
 //! changes a decision is sent: counters under `payload`, pauses and failures under `young-daly`, who
 //! is able to take an image when that changes.
 
 use super::{Policy, Scheduler};
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// What happened.
@@ -37,6 +38,8 @@ pub enum Note {
     HastenWave(u32),
     /// A wave is over, well or badly; or its ranks have begun anew.
     WaveEnded(u32),
+    /// A wave was ordered for a cluster that cannot begin one now.
+    WaveRefused(u32),
 }
 
 /// What the launcher says.
@@ -60,7 +63,7 @@ pub enum Order {
 impl Scheduler {
     fn note(&mut self, now: Duration, note: &Note) {
         match *note {
-            Note::Able(..) => {}
+            Note::Able(..) | Note::WaveRefused(_) => {}
             Note::Ended(rank) => self.ended(now, rank),
             Note::Committed(rank) => self.committed(rank),
             Note::Received(rank, bytes) => self.received(rank, bytes),
@@ -94,7 +97,7 @@ impl Scheduler {
             Note::Ended(r) | Note::Committed(r) | Note::Received(r, _) | Note::HastenOne(r) => {
                 rank(r)
             }
-            Note::HastenWave(c) | Note::WaveEnded(c) => cluster(c),
+            Note::HastenWave(c) | Note::WaveEnded(c) | Note::WaveRefused(c) => cluster(c),
             Note::Paused(_) | Note::Failed | Note::Hasten => true,
         }
     }
@@ -201,14 +204,18 @@ impl Desk {
             able.retain(|cluster| self.copy.wave_is_due(now, *cluster as usize));
             return able;
         }
-        let orders = std::mem::take(&mut self.orders);
-        let ordered = |cluster: &u32| orders.contains(&Order::Wave(*cluster));
-        let (begun, waiting): (Vec<u32>, Vec<u32>) = able.into_iter().partition(ordered);
-        if orders.len() > begun.len() {
-            // Whoever was ordered in vain is told that it can when it can.
-            self.able = None;
+        let (mut begun, mut refused) = (Vec::new(), Vec::new());
+        for order in std::mem::take(&mut self.orders) {
+            let Order::Wave(cluster) = order else { continue };
+            match able.iter().position(|one| *one == cluster) {
+                Some(place) => begun.push(able.remove(place)),
+                None => refused.push(cluster),
+            }
         }
-        self.tell_able(now, (Vec::new(), waiting));
+        self.tell_able(now, (Vec::new(), able));
+        for cluster in refused {
+            self.note(now, Note::WaveRefused(cluster));
+        }
         begun
     }
 
@@ -226,6 +233,8 @@ pub struct Office {
     scheduler: Scheduler,
     ranks: Vec<Rank>,
     clusters: Vec<u32>,
+    /// Waves that were ordered and of whose end, or refusal, nothing was heard yet.
+    waves: BTreeSet<u32>,
     now: Duration,
     orders: u64,
 }
@@ -245,7 +254,8 @@ impl Office {
     pub fn begin(word: Word) -> Result<Self, Confused> {
         let Word::Begin(now, scheduler) = word else { return Err(Confused) };
         let scheduler = *scheduler;
-        Ok(Self { scheduler, ranks: Vec::new(), clusters: Vec::new(), now, orders: 0 })
+        let (ranks, clusters, waves) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Ok(Self { scheduler, ranks, clusters, waves, now, orders: 0 })
     }
 
     /// Time since the begin of the job, as far as was heard of it.
@@ -271,8 +281,12 @@ impl Office {
         }
         self.now = self.now.max(at);
         self.scheduler.note(at, &note);
-        if let Note::Able(ranks, clusters) = note {
-            (self.ranks, self.clusters) = (ranks, clusters);
+        match note {
+            Note::Able(ranks, clusters) => (self.ranks, self.clusters) = (ranks, clusters),
+            Note::WaveEnded(cluster) | Note::WaveRefused(cluster) => {
+                self.waves.remove(&cluster);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -283,9 +297,13 @@ impl Office {
         let (now, ranks) = (self.now, &self.ranks);
         let images = self.scheduler.take_due(now, |rank| ranks.contains(&rank));
         let mut orders: Vec<Order> = images.into_iter().map(Order::Image).collect();
-        // Each once, until the launcher says anew who can.
-        let due = |cluster: &mut u32| self.scheduler.wave_is_due(now, *cluster as usize);
-        orders.extend(self.clusters.extract_if(.., due).map(Order::Wave));
+        // Each once, until its end is heard: who can is told anew with every change, while orders are on
+        // their way.
+        for &cluster in &self.clusters {
+            if self.scheduler.wave_is_due(now, cluster as usize) && self.waves.insert(cluster) {
+                orders.push(Order::Wave(cluster));
+            }
+        }
         self.orders += orders.len() as u64;
         orders
     }
@@ -454,6 +472,55 @@ mod tests {
             }
             prop_assert!(job.by_office >= 5, "the process decided {} times", job.by_office);
         }
+    }
+
+    /// Who can begin a wave changes with every wave that begins: told anew each time, the process must not order
+    /// again what it has ordered and the launcher has not heard yet.
+    #[test]
+    fn a_wave_is_ordered_once_while_its_order_is_on_its_way() {
+        const CLUSTERS: u32 = 8;
+        let settings = Settings {
+            interval: Duration::from_millis(1000),
+            at_once_max: 1,
+            policy: Policy::Periodic,
+        };
+        let mut desk =
+            Desk::new(Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize));
+        desk.joined(Duration::ZERO);
+        let mut office: Option<Office> = None;
+        let (mut words, mut orders) = (VecDeque::new(), VecDeque::new());
+        let mut until = [None; CLUSTERS as usize];
+        let (mut ordered, mut begun) = (0, 0);
+        for at in (0..30_000_u64).step_by(10) {
+            let now = Duration::from_millis(at);
+            for (cluster, until) in (0..).zip(&mut until) {
+                if until.take_if(|until| at >= *until).is_some() {
+                    desk.note(now, Note::WaveEnded(cluster));
+                }
+            }
+            while let Some((_, order)) = orders.pop_front_if(|(due, _)| *due <= at) {
+                desk.ordered(order);
+                let able = (0..CLUSTERS).filter(|c| until[*c as usize].is_none()).collect();
+                for cluster in desk.waves_due(now, able) {
+                    until[cluster as usize] = Some(at + 700);
+                    begun += 1;
+                }
+            }
+            let able = (0..CLUSTERS).filter(|c| until[*c as usize].is_none()).collect();
+            assert!(desk.waves_due(now, able).is_empty(), "without an order");
+            words.extend(std::iter::from_fn(|| desk.next_word()).map(|word| (at + 300, word)));
+            while let Some((_, word)) = words.pop_front_if(|(due, _)| *due <= at) {
+                match &mut office {
+                    None => office = Some(Office::begin(word).unwrap()),
+                    Some(office) => office.hear(word).unwrap(),
+                }
+                let due = office.as_mut().map(|office| office.due(now)).unwrap_or_default();
+                ordered += due.len();
+                orders.extend(due.into_iter().map(|order| (at + 300, order)));
+            }
+        }
+        assert!(begun > 50, "{begun} waves");
+        assert!(ordered <= begun + CLUSTERS as usize, "{ordered} orders for {begun} waves");
     }
 
     #[test]
