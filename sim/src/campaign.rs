@@ -44,6 +44,9 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         power_loss: draw(4) == 3,
         memories: (1 + seed as usize % 3, [0, 1, 4][draw(3) as usize]),
         breaks: [0, 0, 2, 6][draw(4) as usize],
+        hosts: 1,
+        agent_deaths: 0,
+        scheduler_deaths: 0,
         clusters: Vec::new(),
         outages: 0,
         promise: Promise::Written,
@@ -72,6 +75,15 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
             setup.promise = Promise::Durable;
         }
     }
+    setup.hosts = match draw(3) {
+        0 => setup.ranks,
+        1 => setup.ranks.div_ceil(2),
+        _ => 1 + seed as usize % setup.ranks,
+    };
+    let agent_deaths = [0, 0, 0, 1, 2][draw(5) as usize];
+    // What a loss of power took from a logger nobody may need afterwards.
+    setup.agent_deaths = if crashes > 0 && !setup.power_loss { agent_deaths } else { 0 };
+    setup.scheduler_deaths = [0, 0, 1, 3][draw(4) as usize];
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;
     }
@@ -110,6 +122,8 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             power_loss: false,
             outages: 0,
             breaks: 0,
+            agent_deaths: 0,
+            scheduler_deaths: 0,
             memories: (setup.memories.0, 0),
             slow_logger: false,
             mutant: None,

@@ -1,5 +1,5 @@
-//! Deterministic simulator: the very same engine, matching, protocol and event-log machines as in a
-//! real rank, on simulated channels, clocks and failures.
+//! Deterministic simulator: the very same engine, matching, protocol, event-log, dispatcher and scheduler
+//! machines as in a real job, on simulated channels, clocks and failures.
 //!
 //! One thread, one heap of events, one random generator: a seed replays exactly. A rank is a
 //! coroutine whose memory ([`arena`]) can be copied and put back, which is its image. Programs

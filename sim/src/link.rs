@@ -314,10 +314,11 @@ impl Link for SimLink {
         self.stop.pause(Pause::Image);
         // Who we are now is not in our memory: the image was taken before this line.
         if with(|world| world.was_restored(self.me)) {
-            let count = with(|world| world.size());
-            Captured::Restored(
-                (0..count).map(|rank| with(|world| world.incarnation(rank))).collect(),
-            )
+            // The list lies in the rank's own memory.
+            let known = with(|world| world.lives_known_to(self.me));
+            let lives = known.as_slice().to_vec();
+            crate::arena::outside(|| drop(known));
+            Captured::Restored(lives)
         } else {
             self.point("image");
             Captured::Running

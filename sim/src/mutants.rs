@@ -122,6 +122,8 @@ pub enum Mutant {
     LossNotTold,
     /// An orphan goes back to a wave, and its mates do not.
     OrphanReturnsAlone,
+    /// A life that was given up before its process began begins all the same.
+    GivenUpLifeBegins,
     /// Something that must not be done twice is done without an intent.
     IntentNotMade,
     /// It is done before its intent, and what led to it, is stable.
@@ -141,6 +143,7 @@ impl Mutant {
                 | Self::MarkersNotAwaited
                 | Self::IncompleteWave
                 | Self::OldWaveRemoved
+                | Self::GivenUpLifeBegins
         )
     }
 

@@ -20,8 +20,8 @@ impl World {
 
     pub(super) fn connect(&mut self, a: (usize, Incarnation), b: (usize, Incarnation)) {
         let key = (a.min(b), a.max(b));
-        let current = |w: &Self, x: (usize, Incarnation)| w.lives[x.0].incarnation == x.1;
-        if !current(self, a) || !current(self, b) || self.channels.contains_key(&key) {
+        let over = |w: &Self, x: (usize, Incarnation)| w.lives[x.0].incarnation > x.1;
+        if over(self, a) || over(self, b) || self.channels.contains_key(&key) {
             return;
         }
         if self.is_alive(a) && self.is_alive(b) {

@@ -1,49 +1,47 @@
 //! The lives of ranks: how they begin, what they are asked, how they end.
 
-use super::{Event, News, Setup, Truth, World, with};
+use super::{Setup, Truth, World, with};
 use crate::fiber::{Fiber, Stop};
 use crate::link::SimLink;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_core::engine::Engine;
+use ftmpi_protocols::dispatcher::{Ending, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
 
 impl World {
-    pub(super) fn start(&mut self, rank: usize) {
-        let choice = self.below(8);
+    /// The process of a rank begins, from this image of it or from the start.
+    pub(super) fn start(
+        &mut self,
+        rank: usize,
+        incarnation: Incarnation,
+        from: Option<ImageNo>,
+        round: u64,
+    ) -> Option<usize> {
         if self.in_waves() {
-            let (mates, round) = (self.mates_of(rank), self.round_of(rank));
-            let living = mates.into_iter().filter(|mate| self.lives[*mate].fiber.is_some());
+            let mates = self.mates_of(rank).into_iter();
+            let living = mates.filter(|mate| self.lives[*mate].fiber.is_some());
             self.seen.one_life.begins(rank, round, living);
         }
+        let hasty = self.below(4) == 0;
         let setup = self.setup.clone();
         let life = &mut self.lives[rank];
+        life.incarnation = incarnation;
         life.news.clear();
         life.due = None;
+        life.kept = None;
         life.logger = None;
         life.caught_up = life.incarnation == Incarnation(0);
         life.ways.clear();
         life.digest = None;
-        // The newest image, or now and then the one before it, as if the newest were damaged.
-        let offered: Vec<_> = life.images.iter().filter(|i| i.committed).collect();
-        let cluster = self.clusters.iter().find(|c| c.has(rank));
-        let image = if let Some(cluster) = cluster {
-            cluster.waves.newest().map(|wave| {
-                let mut images = life.images.iter();
-                images.find(|i| i.number == wave).expect("the image of a complete wave is there")
-            })
-        } else {
-            match (offered.len(), choice) {
-                (0, _) => None,
-                (1, 0) if !life.start_gone => None,
-                (count, 0) if count > 1 => Some(offered[count - 2]),
-                (count, _) => Some(offered[count - 1]),
-            }
-        };
-        life.restored = image.is_some();
-        if let Some(image) = image {
-            let (number, memory) = (image.number, image.memory.clone());
+        (life.finalizing, life.all_finalized, life.exiting) = (false, false, false);
+        (life.hasty, life.orphan) = (hasty, false);
+        life.restored = from.is_some();
+        if let Some(number) = from {
+            let mut images = life.images.iter();
+            let image = images.find(|image| image.number == number).expect("it is stored");
+            let memory = image.memory.clone();
             let seen = (Truth::clone(&image.truth), image.traffic.clone());
             life.arena.restore(&memory);
             let fiber = self.fibers_of(rank);
@@ -56,10 +54,9 @@ impl World {
             mark(self.now, || Mark::Starts(rank, Some(number)));
         } else {
             life.images.clear();
-            life.restored = false;
             life.arena.clear();
             self.seen_to_begin(rank, None);
-            let incarnations: Vec<_> = self.lives.iter().map(|l| l.incarnation).collect();
+            let incarnations = self.lives_known_to(rank);
             let arena = &self.lives[rank].arena;
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
             self.lives[rank].fiber = Some(fiber);
@@ -68,10 +65,14 @@ impl World {
             self.note(|| format!("rank {rank} starts"));
             mark(self.now, || Mark::Starts(rank, None));
         }
+        let (host, name) = (self.host_of(rank), Rank(rank as u32));
+        self.tell(host, Input::Spawned { rank: name, incarnation });
+        self.tell(host, Input::Hello { rank: name, incarnation, resumed: from, can_image: true });
         let waiting = std::mem::take(&mut self.waiting);
         for (a, b) in waiting {
             self.connect(a, b);
         }
+        Some(rank)
     }
 
     /// The coroutine of a rank lies at the same place in every life.
@@ -92,53 +93,61 @@ impl World {
     /// Its process is gone.
     pub(super) fn falls(&mut self, rank: usize) {
         mark(self.now, || Mark::Dies(rank));
-        match self.in_waves() {
-            true => self.crash_in_wave(rank),
-            false => self.die(rank),
+        if self.in_waves() {
+            let cluster = self.cluster_of(rank);
+            self.seen.failed_clusters.fails(cluster);
+            self.others_return_too(cluster);
         }
+        let incarnation = self.lives[rank].incarnation;
+        self.end_life(rank);
+        self.ended(rank, incarnation, Ending::Signal(9));
     }
 
-    /// A rank depends on what was lost, and its agent has ended it; its cluster returns with it.
-    pub(super) fn end_orphan(&mut self, rank: usize) {
-        if self.setup.mutant == Some(Mutant::OrphanReturnsAlone) {
-            return self.die(rank);
+    /// A rank depends on what was lost, says so, and waits for its end.
+    pub(super) fn is_orphan(&mut self, rank: usize) {
+        if std::mem::replace(&mut self.lives[rank].orphan, true) {
+            return;
         }
-        self.falls(rank);
+        if self.in_waves() {
+            let cluster = self.cluster_of(rank);
+            self.seen.failed_clusters.fails(cluster);
+        }
+        if self.setup.mutant == Some(Mutant::OrphanReturnsAlone) && self.returns_alone(rank) {
+            return;
+        }
+        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        let (rank, why) = (Rank(rank as u32), "an orphan".to_owned());
+        self.tell(host, Input::Orphan { rank, incarnation, why });
     }
 
-    fn die(&mut self, rank: usize) {
+    /// What comes with the end of a process: connections are gone, what was under way may still arrive.
+    pub(super) fn end_life(&mut self, rank: usize) {
+        self.note(|| format!("rank {rank} ends"));
+        if self.in_waves() {
+            let cluster = self.cluster_of(rank);
+            self.seen.failed_clusters.ends(rank, cluster);
+        }
         let cut = self.now + self.below(300);
         let life = &mut self.lives[rank];
         life.fiber = None;
         life.digest = None;
-        life.cut.insert(life.incarnation, cut);
         let dead = life.incarnation;
+        life.cut.insert(dead, cut);
         life.incarnation = dead.next();
-        let incarnation = life.incarnation;
         if let Some(conn) = life.logger.take() {
             let answers = self.logger.lost(conn);
             self.deliver_log(answers);
         }
         self.life_leaves_memories(rank, dead);
-        let delay = self.below(800);
-        self.after(delay, Event::Start(rank));
-        for other in 0..self.lives.len() {
-            // (To memories lives of ranks make no difference.)
-            if other != rank && !self.has_memories() {
-                // Tell it when what the dead life sent can no longer come: the link ends its
-                // channels with the news.
-                let delay = cut - self.now + 1 + self.below(500);
-                let life = self.lives[other].incarnation;
-                let news = News::Restarted(Rank(rank as u32), incarnation);
-                self.after(delay, Event::News(other, life, news));
-            }
-        }
     }
 
     /// A replay is over.
     pub fn caught_up(&mut self, rank: usize, replayed: u64) {
         self.outcome.replayed += replayed;
         self.lives[rank].caught_up = true;
+        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        let name = Rank(rank as u32);
+        self.tell(host, Input::CaughtUp { rank: name, incarnation, replayed });
         self.note(|| format!("rank {rank} has caught up ({replayed} events)"));
         mark(self.now, || Mark::CaughtUp(rank));
     }

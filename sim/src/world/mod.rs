@@ -10,7 +10,11 @@ use crate::memory::Memories;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use crate::programs::Program;
+use agents::Beginning;
+use dispatch::Dispatch;
+use ftmpi_protocols::dispatcher::{Command, Ending, Input};
 use ftmpi_protocols::event_log::{ConnId, Promise};
+use ftmpi_protocols::scheduler::beside::{Order, Word};
 use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, event_log};
 use seen::{Seen, Traffic};
 use std::cell::Cell;
@@ -18,13 +22,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::rc::Rc;
 
+mod agents;
 mod channels;
+mod dispatch;
 mod lives;
 mod memories;
 mod outside;
 mod seen;
 mod servers;
-mod waves;
 
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
@@ -82,10 +87,25 @@ pub struct Setup {
     pub memories: (usize, u32),
     /// How often a channel breaks whose ends live on.
     pub breaks: u32,
+    /// How many hosts there are, how often an agent dies with the ranks of its host, and how often the
+    /// scheduler does.
+    pub hosts: usize,
+    #[allow(missing_docs)]
+    pub agent_deaths: u32,
+    #[allow(missing_docs)]
+    pub scheduler_deaths: u32,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
     pub trace: bool,
+}
+
+impl Setup {
+    /// The host of a rank: they are dealt out.
+    #[must_use]
+    pub fn host_of(&self, rank: usize) -> usize {
+        rank % self.hosts
+    }
 }
 
 /// How a run ended.
@@ -164,9 +184,7 @@ enum Event {
         b: (usize, Incarnation),
     },
     Wake(usize, Incarnation),
-    Start(usize),
     Crash,
-    AskImage,
     Commit(usize, Incarnation, ImageNo),
     /// A frame reaches the logger.
     AtLogger(usize, ConnId, event_log::Frame),
@@ -186,14 +204,28 @@ enum Event {
     /// Everything loses power.
     Outage,
     ChannelBreaks,
-    /// A wave is to begin at this rank.
-    Order(usize, Incarnation, ImageNo),
-    /// The dispatcher knows of a failure in a cluster.
-    RollBack(usize),
-    /// An old life is to end.
-    Kill(usize, Incarnation),
-    /// A new life begins, if this is still the same return of its cluster.
-    Return(usize, u64),
+    /// The launcher hears something.
+    Tells(u64, Box<Input>),
+    /// A command reaches an agent.
+    AtHost {
+        host: usize,
+        agent: u64,
+        command: Box<Command>,
+        round: u64,
+    },
+    AgentUp(u64, usize),
+    Relaunch(u64),
+    AgentDies,
+    /// A life begins, or has found that its image is damaged.
+    Begin(Beginning),
+    Tried(ImageNo, Beginning),
+    /// The scheduler, and what it says and hears: which of them.
+    SchedulerUp(u64),
+    SchedulerLost(u64),
+    SchedulerDies,
+    AtScheduler(u64, Box<Word>),
+    Ordered(u64, Order),
+    Tick,
 }
 
 /// The lives at the ends of a channel, the smaller one first.
@@ -214,11 +246,22 @@ struct Life {
     incarnation: Incarnation,
     news: VecDeque<News>,
     images: Vec<Image>,
-    last_image: u64,
-    /// Two images have been offered: the start of the program is not, any more.
-    start_gone: bool,
     due: Option<ImageNo>,
+    /// The waves whose images are kept beside the next one.
+    kept: Option<Vec<ImageNo>>,
+    /// The highest number of an image that was ever durable, and whether logs may have been cut.
+    highest: ImageNo,
+    start_given_up: bool,
     restored: bool,
+    /// The life that fetches its image, or tries one that is damaged.
+    starting: Option<Incarnation>,
+    /// It has said that it is an orphan, and does nothing more.
+    orphan: bool,
+    /// It says at once that its program is over; it has; everybody has; it exits.
+    hasty: bool,
+    finalizing: bool,
+    all_finalized: bool,
+    exiting: bool,
     logger: Option<ConnId>,
     /// Its replay is over.
     caught_up: bool,
@@ -249,11 +292,18 @@ pub struct World {
     crashes_left: u32,
     /// Whoever dies next takes the rank before it along.
     with_neighbour: bool,
-    /// The ranks that return together; none, if each does on its own.
-    clusters: Vec<waves::Cluster>,
+    dispatch: Dispatch,
     outside: outside::Outside,
     seen: Seen,
     outcome: Outcome,
+}
+
+/// A random number below `limit`.
+fn below(random: &mut u64, limit: u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    (*random >> 11) % limit.max(1)
 }
 
 impl World {
@@ -262,8 +312,11 @@ impl World {
     /// # Errors
     /// What went wrong: a program that saw something wrong, a rank that gave up, a hang.
     pub fn run(setup: Setup) -> Result<Outcome, String> {
+        let mut random = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1;
+        let dispatch = Dispatch::new(&setup, |limit| below(&mut random, limit));
         let mut world = Box::new(World {
-            random: setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1,
+            random,
+            dispatch,
             now: 0,
             order: 0,
             heap: BinaryHeap::new(),
@@ -275,10 +328,17 @@ impl World {
                     incarnation: Incarnation(0),
                     news: VecDeque::new(),
                     images: Vec::new(),
-                    last_image: 0,
-                    start_gone: false,
                     due: None,
+                    kept: None,
+                    highest: ImageNo(0),
+                    start_given_up: false,
                     restored: false,
+                    starting: None,
+                    orphan: false,
+                    hasty: false,
+                    finalizing: false,
+                    all_finalized: false,
+                    exiting: false,
                     logger: None,
                     caught_up: true,
                     ways: BTreeMap::new(),
@@ -294,7 +354,6 @@ impl World {
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
             with_neighbour: false,
-            clusters: waves::clusters(&setup),
             outside: outside::Outside::default(),
             seen: Seen::default(),
             outcome: Outcome {
@@ -329,18 +388,11 @@ impl World {
         // SAFETY: the world lives in `run`. While a rank runs (`step`), no reference to it is held
         // here, and `with` makes its own.
         let world = unsafe { &mut *this };
-        let ranks = world.lives.len();
-        for rank in 0..ranks {
-            let delay = world.below(200);
-            let start = if world.in_waves() { Event::Return(rank, 0) } else { Event::Start(rank) };
-            world.after(delay, start);
-        }
+        world.launch();
         if world.crashes_left > 0 {
             let delay = world.below(3000);
             world.after(delay, Event::Crash);
         }
-        let delay = 100 + world.below(600);
-        world.after(delay, Event::AskImage);
         for _ in 0..world.setup.logger_deaths {
             let delay = world.below(6000);
             world.after(delay, Event::LoggerDies);
@@ -353,6 +405,14 @@ impl World {
             let delay = world.below(6000);
             world.after(delay, Event::ChannelBreaks);
         }
+        for _ in 0..world.setup.agent_deaths {
+            let delay = world.below(6000);
+            world.after(delay, Event::AgentDies);
+        }
+        for _ in 0..world.setup.scheduler_deaths {
+            let delay = world.below(6000);
+            world.after(delay, Event::SchedulerDies);
+        }
         for _ in 0..world.setup.outages {
             let delay = world.below(6000);
             world.after(delay, Event::Outage);
@@ -361,27 +421,21 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
-        let mut patience = no_orphan_left::EVENTS_MAX;
         for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
-            if world.crashes_left == 0
-                && !world.is_rolling()
-                && world.lives.iter().all(|life| life.digest.is_some())
-            {
-                if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
-                    // It may not have heard yet.
-                    patience -= 1;
-                    if patience == 0 {
-                        return Err(orphan);
-                    }
-                } else {
-                    let mut outcome = world.outcome.clone();
-                    outcome.orphans = world.seen.rolled_back;
-                    outcome.events = events;
-                    outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
-                    return Ok(outcome);
+            if let Some((code, text)) = world.dispatch.end.take() {
+                if code != 0 {
+                    return Err(format!("the job ended with {code}: {}", text.unwrap_or_default()));
                 }
+                if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
+                    return Err(orphan);
+                }
+                let mut outcome = world.outcome.clone();
+                outcome.orphans = world.seen.rolled_back;
+                outcome.events = events;
+                outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
+                return Ok(outcome);
             }
             let Some(Reverse((time, order))) = world.heap.pop() else {
                 return Err(recovery_ends::stuck(&world.describe()));
@@ -438,7 +492,6 @@ impl World {
                 let (truth, traffic) = world.seen_in_image(rank);
                 let life = &mut world.lives[rank];
                 let number = life.due.take().expect("an image was due");
-                life.last_image = life.last_image.max(number.0);
                 let memory = life.arena.image();
                 life.images.push(Image { number, memory, committed: false, truth, traffic });
                 let delay = world.below(400);
@@ -461,8 +514,11 @@ impl World {
                     (0..ranks).for_each(|other| world.crash(other));
                 }
             }
-            Pause::RollBack => world.end_orphan(rank),
-            Pause::Over => world.lives[rank].fiber = None,
+            Pause::RollBack => world.is_orphan(rank),
+            Pause::Over => {
+                world.lives[rank].fiber = None;
+                world.ended(rank, incarnation, Ending::Code(0));
+            }
         }
     }
 
@@ -474,10 +530,7 @@ impl World {
 
     /// A random number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random >> 11) % limit.max(1)
+        below(&mut self.random, limit)
     }
 
     fn after(&mut self, delay: u64, event: Event) {
@@ -541,9 +594,57 @@ impl World {
                 self.memories.lost(conn);
                 None
             }
-            Event::Start(rank) => {
-                self.start(rank);
-                Some(rank)
+            Event::Tells(launcher, input) => {
+                self.told(launcher, *input);
+                None
+            }
+            Event::AtHost { host, agent, command, round } => {
+                if self.dispatch.hosts[host].agent == agent {
+                    self.at_host(host, *command, round);
+                }
+                None
+            }
+            Event::AgentUp(launcher, host) => {
+                self.agent_up(launcher, host);
+                None
+            }
+            Event::AgentDies => {
+                let host = self.below(self.setup.hosts as u64) as usize;
+                self.agent_dies(host);
+                None
+            }
+            Event::Begin(life) => self.begin(life),
+            Event::Tried(image, life) => {
+                self.tried(image, life);
+                None
+            }
+            Event::SchedulerUp(desk) => {
+                self.scheduler_up(desk);
+                None
+            }
+            Event::SchedulerLost(launcher) => {
+                self.told(launcher, Input::SchedulerLost);
+                None
+            }
+            Event::Relaunch(launcher) => {
+                self.relaunch(launcher);
+                None
+            }
+            Event::SchedulerDies => {
+                self.scheduler_dies();
+                None
+            }
+            Event::AtScheduler(desk, word) => {
+                self.scheduler_hears(desk, *word);
+                None
+            }
+            Event::Ordered(desk, order) => {
+                self.ordered(desk, order);
+                None
+            }
+            Event::Tick => {
+                self.tick();
+                None
             }
             Event::Crash => {
                 if self.lives.iter().all(|life| life.fiber.is_none() && life.digest.is_some()) {
@@ -562,77 +663,8 @@ impl World {
                 }
                 None
             }
-            Event::AskImage if self.in_waves() => {
-                self.ask_wave();
-                let delay = 50 + self.below(900);
-                self.after(delay, Event::AskImage);
-                None
-            }
-            Event::Order(rank, incarnation, wave) => {
-                if !self.is_alive((rank, incarnation)) {
-                    return None;
-                }
-                self.order(rank, wave);
-                Some(rank)
-            }
-            Event::RollBack(cluster) => {
-                self.roll_back(cluster);
-                None
-            }
-            Event::Kill(rank, incarnation) => {
-                self.kill(rank, incarnation);
-                None
-            }
-            Event::Return(rank, round) => {
-                if self.round_of(rank) != round {
-                    return None;
-                }
-                self.start(rank);
-                Some(rank)
-            }
-            Event::AskImage => {
-                let rank = self.below(self.lives.len() as u64) as usize;
-                let life = &mut self.lives[rank];
-                if life.fiber.is_some() && life.due.is_none() {
-                    let number = ImageNo(life.last_image + 1);
-                    life.due = Some(number);
-                }
-                let delay = 50 + self.below(500);
-                self.after(delay, Event::AskImage);
-                None
-            }
-            Event::Commit(rank, incarnation, number) if self.in_waves() => {
-                self.wave_commit(rank, incarnation, number);
-                None
-            }
             Event::Commit(rank, incarnation, number) => {
-                let life = &mut self.lives[rank];
-                // A late image of a dead life is refused.
-                let late = life.incarnation != incarnation || life.fiber.is_none();
-                if late {
-                    life.images.retain(|image| image.number != number);
-                    return None;
-                }
-                if !life.images.iter().any(|image| image.number == number) {
-                    return None;
-                }
-                self.loggers_sync_for_an_image();
-                self.outcome.images += 1;
-                let life = &mut self.lives[rank];
-                for image in &mut life.images {
-                    image.committed |= image.number == number;
-                }
-                let committed: Vec<_> =
-                    life.images.iter().filter(|i| i.committed).map(|i| i.number).collect();
-                let oldest = committed[committed.len().saturating_sub(2)];
-                life.images.retain(|image| image.number >= oldest);
-                // Before there are two, the start of the program is one of those offered.
-                if committed.len() >= 2 {
-                    life.start_gone = true;
-                    let news = News::Committed(number, oldest);
-                    let delay = self.below(200);
-                    self.after(delay, Event::News(rank, incarnation, news));
-                }
+                self.commit(rank, incarnation, number);
                 None
             }
             Event::AtLogger(rank, conn, frame) => {

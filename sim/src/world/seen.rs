@@ -69,20 +69,11 @@ impl World {
 
     /// The traffic of the oldest image that is offered; none: the start of the program is.
     fn oldest_offered(&self, rank: usize) -> Option<&Traffic> {
+        let oldest = self.dispatch.machine.oldest(Rank(rank as u32))?;
         let images = &self.lives[rank].images;
-        if self.in_waves() {
-            let waves = &self.clusters[self.cluster_of(rank)].waves;
-            let mut offered = images.iter().filter(|image| waves.kept().contains(&image.number));
-            return match waves.can_return_to_the_start() {
-                true => None,
-                false => offered.next().map(|image| &image.traffic),
-            };
-        }
-        let mut offered = images.iter().filter(|image| image.committed);
-        match self.lives[rank].start_gone {
-            true => offered.next().map(|image| &image.traffic),
-            false => None,
-        }
+        // (It may have been found damaged.)
+        let mut offered = images.iter().filter(|image| image.committed && image.number >= oldest);
+        offered.next().map(|image| &image.traffic)
     }
 
     /// A frame leaves.

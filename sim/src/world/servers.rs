@@ -140,11 +140,8 @@ impl World {
         for rank in 0..self.lives.len() {
             let left = self.logger.written(Rank(rank as u32));
             self.seen.sends_wait.loses_power(rank, left);
-            if self.lives[rank].fiber.is_some() {
-                self.outcome.crashes += 1;
-                self.falls(rank);
-            }
         }
+        self.everything_dies();
         // What hosts were told is gone with them; loggers tell it anew.
         self.logger.hosts_forget();
     }

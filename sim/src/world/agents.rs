@@ -1,0 +1,338 @@
+//! The agents of a job's hosts: what they make of the launcher's commands, and what they tell it of their
+//! ranks. The images of all ranks are here as well: what the checkpoint servers have.
+
+use super::{Event, Image, News, World};
+use crate::mutants::Mutant;
+use crate::picture::{Mark, mark};
+use ftmpi_protocols::dispatcher::{Command, Ending, ImageFacts, Input};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+
+/// A life that is to begin.
+#[derive(Debug, Clone)]
+pub(super) struct Beginning {
+    rank: usize,
+    incarnation: Incarnation,
+    /// The images that it may continue, newest first.
+    images: Vec<ImageNo>,
+    or_beginning: bool,
+    /// All lives that the launcher let begin at one time have the same.
+    round: u64,
+    /// The agent that was told.
+    agent: u64,
+}
+
+impl World {
+    pub(super) fn host_of(&self, rank: usize) -> usize {
+        self.setup.host_of(rank)
+    }
+
+    /// Are images taken in waves?
+    #[must_use]
+    pub fn in_waves(&self) -> bool {
+        self.setup.choice.in_waves()
+    }
+
+    pub(super) fn cluster_of(&self, rank: usize) -> usize {
+        self.setup.clusters[rank] as usize
+    }
+
+    pub(super) fn mates_of(&self, rank: usize) -> Vec<usize> {
+        let cluster = self.cluster_of(rank);
+        (0..self.lives.len()).filter(|mate| self.cluster_of(*mate) == cluster).collect()
+    }
+
+    /// A command reaches its agent.
+    pub(super) fn at_host(&mut self, host: usize, command: Command, round: u64) {
+        match command {
+            Command::Announce { rank, incarnation, .. } => {
+                self.announced(host, rank.index(), incarnation);
+            }
+            Command::Start { rank, incarnation, images, or_beginning, .. } => {
+                let (rank, agent) = (rank.index(), self.dispatch.hosts[host].agent);
+                if self.lives[rank].fiber.is_some() {
+                    // The launcher knows that it is dead, or would not start another; make sure.
+                    self.bury(rank);
+                }
+                self.lives[rank].starting = Some(incarnation);
+                let images = images.into_iter().map(|facts| facts.image).collect();
+                let life = Beginning { rank, incarnation, images, or_beginning, round, agent };
+                let delay = self.below(500);
+                self.after(delay, Event::Begin(life));
+            }
+            Command::Kill { rank, incarnation } => self.kill(rank.index(), incarnation),
+            Command::TakeImage { rank, incarnation, image, keep } => {
+                let rank = rank.index();
+                if self.is_alive((rank, incarnation)) {
+                    self.lives[rank].kept = keep.map(Vec::from);
+                    if self.below(25) == 0 {
+                        self.image_failed(rank, image);
+                    } else {
+                        self.lives[rank].due = Some(image);
+                        self.after(0, Event::Wake(rank, incarnation));
+                    }
+                }
+            }
+            Command::ImageCommitted { rank, incarnation, image, oldest } => {
+                self.hears_later(rank, incarnation, News::Committed(image, oldest));
+            }
+            Command::ImageFailed { rank, incarnation, image } => {
+                self.hears_later(rank, incarnation, News::ImageFailed(image));
+            }
+            Command::AllFinalized { rank, incarnation } => {
+                if self.is_alive((rank.index(), incarnation)) {
+                    self.lives[rank.index()].all_finalized = true;
+                }
+            }
+            Command::AllExiting { rank, incarnation } => {
+                if self.is_alive((rank.index(), incarnation)) {
+                    self.note(|| format!("rank {rank} exits"));
+                    self.lives[rank.index()].fiber = None;
+                    self.ended(rank.index(), incarnation, Ending::Code(0));
+                }
+            }
+            Command::Die { .. } => panic!("nobody has aborted"),
+            other => unreachable!("not for an agent: {other:?}"),
+        }
+    }
+
+    fn hears_later(&mut self, rank: Rank, incarnation: Incarnation, news: News) {
+        let delay = self.below(40);
+        self.after(delay, Event::News(rank.index(), incarnation, news));
+    }
+
+    /// A rank has a new life: the ranks here hear of it.
+    fn announced(&mut self, host: usize, rank: usize, incarnation: Incarnation) {
+        let known = &mut self.dispatch.hosts[host].known[rank];
+        *known = incarnation.max(*known);
+        if self.has_memories() {
+            // To memories lives of ranks make no difference.
+            return;
+        }
+        for other in (0..self.lives.len()).filter(|other| *other != rank) {
+            if self.host_of(other) == host && self.lives[other].fiber.is_some() {
+                let life = self.lives[other].incarnation;
+                let news = News::Restarted(Rank(rank as u32), incarnation);
+                let delay = self.below(40);
+                self.after(delay, Event::News(other, life, news));
+            }
+        }
+    }
+
+    /// The lives of all ranks, as a rank's agent knows them.
+    #[must_use]
+    pub fn lives_known_to(&self, rank: usize) -> Vec<Incarnation> {
+        let mut known = self.dispatch.hosts[self.host_of(rank)].known.clone();
+        known[rank] = self.lives[rank].incarnation;
+        known
+    }
+
+    // ---- how lives begin ------------------------------------------------------------------------
+
+    /// The image is there, and the process can be started; answers with a rank that runs.
+    pub(super) fn begin(&mut self, mut life: Beginning) -> Option<usize> {
+        let (rank, incarnation) = (life.rank, life.incarnation);
+        let host = self.host_of(rank);
+        let state = &self.dispatch.hosts[host];
+        if state.agent != life.agent || state.known[rank] != incarnation {
+            return None;
+        }
+        if self.lives[rank].starting != Some(incarnation)
+            && self.setup.mutant != Some(Mutant::GivenUpLifeBegins)
+        {
+            return None;
+        }
+        self.lives[rank].starting = None;
+        let name = Rank(rank as u32);
+        let stored = |world: &Self, image: &ImageNo| {
+            world.lives[rank].images.iter().any(|i| i.committed && i.number == *image)
+        };
+        while let Some(&image) = life.images.first() {
+            let why = if !stored(self, &image) {
+                if self.in_waves() {
+                    self.seen.whole_waves.lacks(rank, image);
+                }
+                "it is not there any more"
+            } else if self.below(8) == 0 && self.can_spare(&life) {
+                self.seen.whole_waves.is_damaged(rank, image);
+                "it is damaged"
+            } else {
+                return self.start(rank, incarnation, Some(image), life.round);
+            };
+            self.note(|| format!("image {image} of rank {rank}: {why}"));
+            self.fails_to_begin(rank);
+            self.lives[rank].images.retain(|i| i.number != image);
+            life.images.remove(0);
+            let incarnation = life.incarnation;
+            if why == "it is damaged" && self.below(2) == 0 {
+                // Only the process itself finds out.
+                self.tell(host, Input::Spawned { rank: name, incarnation });
+                self.lives[rank].starting = Some(incarnation);
+                let delay = self.below(200);
+                self.after(delay, Event::Tried(image, life));
+                return None;
+            }
+            let why = why.to_owned();
+            self.tell(host, Input::ImageUnusable { rank: name, incarnation, image, why });
+        }
+        if !life.or_beginning
+            && !self.in_waves()
+            && let Some(newest) = self.lives[rank].images.iter().rev().find(|i| i.committed)
+        {
+            // Committed when its rank was dying: the launcher did not hear of it.
+            let newest = newest.number;
+            return self.start(rank, incarnation, Some(newest), life.round);
+        }
+        if !life.or_beginning {
+            let (code, why) = (1, "no image is left".to_owned());
+            self.tell(host, Input::CannotStart { rank: name, incarnation, code, why });
+            return None;
+        }
+        self.start(rank, incarnation, None, life.round)
+    }
+
+    /// The process has found that its image is damaged, if it was not killed meanwhile.
+    pub(super) fn tried(&mut self, image: ImageNo, life: Beginning) -> Option<usize> {
+        let (rank, incarnation) = (life.rank, life.incarnation);
+        let host = self.host_of(rank);
+        if self.dispatch.hosts[host].agent != life.agent
+            || self.lives[rank].starting != Some(incarnation)
+        {
+            return None;
+        }
+        let (name, why) = (Rank(rank as u32), "the process found it damaged".to_owned());
+        self.tell(host, Input::ImageUnusable { rank: name, incarnation, image, why });
+        let delay = self.below(200);
+        self.after(delay, Event::Begin(life));
+        None
+    }
+
+    /// Is there another way than by its first image?
+    fn can_spare(&self, life: &Beginning) -> bool {
+        match self.in_waves() {
+            true => self.dispatch.machine.can_do_without_newest(Rank(life.rank as u32)),
+            false => {
+                let images = self.lives[life.rank].images.iter();
+                images.filter(|image| image.committed).count() > 1 || life.or_beginning
+            }
+        }
+    }
+
+    /// Its cluster returns once more.
+    fn fails_to_begin(&mut self, rank: usize) {
+        if self.in_waves() {
+            let cluster = self.cluster_of(rank);
+            self.seen.failed_clusters.fails(cluster);
+        }
+    }
+
+    // ---- how they end -----------------------------------------------------------------------------
+
+    /// A process is gone: its agent tells.
+    pub(super) fn ended(&mut self, rank: usize, incarnation: Incarnation, ending: Ending) {
+        let (host, progress) = (self.host_of(rank), self.now);
+        let rank = Rank(rank as u32);
+        self.tell(host, Input::Ended { rank, incarnation, ending, progress });
+    }
+
+    fn kill(&mut self, rank: usize, incarnation: Incarnation) {
+        if self.is_alive((rank, incarnation)) {
+            mark(self.now, || Mark::Dies(rank));
+            self.end_life(rank);
+            self.ended(rank, incarnation, Ending::Signal(9));
+        } else if self.lives[rank].starting.take_if(|life| *life == incarnation).is_some() {
+            self.ended(rank, incarnation, Ending::Signal(9));
+        }
+    }
+
+    fn bury(&mut self, rank: usize) {
+        self.note(|| format!("an old life of rank {rank} is buried"));
+        self.fails_to_begin(rank);
+        self.end_life(rank);
+    }
+
+    /// Two that live lost their channel, and nothing repairs it.
+    pub fn channel_lost(&mut self, rank: usize, peer: usize, peer_incarnation: Incarnation) {
+        self.note(|| format!("rank {rank} has lost its channel to rank {peer}"));
+        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        if self.in_waves() && self.lives[peer].incarnation == peer_incarnation {
+            assert!(self.cluster_of(rank) == self.cluster_of(peer), "the log repairs this channel");
+            self.fails_to_begin(rank);
+        }
+        let (rank, peer) = (Rank(rank as u32), Rank(peer as u32));
+        self.tell(host, Input::ChannelLost { rank, incarnation, peer, peer_incarnation });
+    }
+
+    // ---- images -----------------------------------------------------------------------------------
+
+    /// There will be no image of this rank of this number; the launcher hears of it, and then the rank.
+    pub fn image_failed(&mut self, rank: usize, image: ImageNo) {
+        self.note(|| format!("no image {image} of rank {rank}"));
+        self.lives[rank].due = None;
+        self.lives[rank].images.retain(|i| i.number != image);
+        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        let (rank, why) = (Rank(rank as u32), "it was refused".to_owned());
+        self.tell(host, Input::ImageFailed { rank, incarnation, image, why });
+    }
+
+    /// Now and then an image is refused.
+    pub fn refuses_image(&mut self) -> bool {
+        self.in_waves() && self.below(25) == 0
+    }
+
+    /// An image is durable, if nothing has come between.
+    pub(super) fn commit(&mut self, rank: usize, incarnation: Incarnation, image: ImageNo) {
+        if !self.is_alive((rank, incarnation)) {
+            // Of a life that was declared dead.
+            self.lives[rank].images.retain(|i| i.number != image || i.committed);
+            return;
+        }
+        if !self.lives[rank].images.iter().any(|i| i.number == image) {
+            return;
+        }
+        if self.below(25) == 0 {
+            return self.image_failed(rank, image);
+        }
+        self.loggers_sync_for_an_image();
+        let mutant = self.setup.mutant;
+        let life = &mut self.lives[rank];
+        for stored in &mut life.images {
+            stored.committed |= stored.number == image;
+        }
+        let committed: Vec<_> =
+            life.images.iter().filter(|i| i.committed).map(|i| i.number).collect();
+        match &life.kept {
+            Some(kept) => {
+                let old = mutant == Some(Mutant::OldWaveRemoved);
+                let keep = |i: &Image| {
+                    i.number == image || !i.committed || (kept.contains(&i.number) && !old)
+                };
+                life.images.retain(keep);
+            }
+            None => {
+                let oldest = committed[committed.len().saturating_sub(2)];
+                life.images.retain(|i| i.number >= oldest);
+            }
+        }
+        life.highest = image.max(life.highest);
+        life.start_given_up |= match &life.kept {
+            Some(kept) => self.setup.choice.has_clusters() && kept.iter().all(|k| *k > ImageNo(0)),
+            None => committed.len() >= 2,
+        };
+        let oldest = life.images.iter().find(|i| i.committed).map_or(image, |i| i.number);
+        self.outcome.images += 1;
+        self.seen.whole_waves.is_durable(rank, image);
+        let facts = ImageFacts { image, bytes: 1, written: [0; 2], consumed: 0 };
+        let mut whose = vec![rank];
+        if mutant == Some(Mutant::IncompleteWave) && self.in_waves() {
+            whose = self.mates_of(rank);
+        }
+        for rank in whose {
+            let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+            let rank = Rank(rank as u32);
+            self.tell(host, Input::ImageCommitted { rank, incarnation, image: facts, oldest });
+        }
+        if mutant == Some(Mutant::LogCutAtIncompleteWave) {
+            self.after(0, Event::News(rank, incarnation, News::Committed(image, image)));
+        }
+    }
+}

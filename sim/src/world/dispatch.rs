@@ -1,0 +1,475 @@
+//! The launcher in the world: the very dispatcher and scheduler of a job, what they are told and when, and
+//! what becomes of their commands. Everything goes over one connection for each host, in order and with
+//! delays; the scheduler is a process of its own that may die.
+
+use super::{Event, World};
+use crate::mutants::Mutant;
+use crate::picture::{Mark, mark};
+use ftmpi_protocols::dispatcher::{Command, Dispatcher, ImageFacts, Input, Past, Settings};
+use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
+use ftmpi_protocols::scheduler::{self, Policy};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Between two looks at the clock.
+const TICK: u64 = 100;
+
+/// One host, as its agent sees the world.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// The last life of each rank that was announced here.
+    pub(super) known: Vec<Incarnation>,
+    /// An agent runs.
+    pub(super) up: bool,
+    /// Which one: what was meant for an earlier one is void.
+    pub(super) agent: u64,
+    /// When the last word to it, and from it, arrives.
+    last: [u64; 2],
+}
+
+/// The launcher, and the connections to it.
+pub(super) struct Dispatch {
+    pub(super) machine: Dispatcher,
+    pub(super) hosts: Vec<Host>,
+    office: Option<Office>,
+    /// Which scheduler process runs, and whether it is connected.
+    desk: u64,
+    connected: bool,
+    last_word: u64,
+    last_order: u64,
+    /// How often each cluster returned, and who has begun since.
+    rounds: BTreeMap<usize, (u64, BTreeSet<Rank>)>,
+    /// Which launcher this is: what was on its way to an earlier one, or from it, is lost.
+    launcher: u64,
+    /// There is none now.
+    down: bool,
+    settings: Settings,
+    /// How the job ended.
+    pub(super) end: Option<(i32, Option<String>)>,
+}
+
+impl Dispatch {
+    /// For a job; `draw` draws a number below a limit.
+    pub(super) fn new(setup: &super::Setup, mut draw: impl FnMut(u64) -> u64) -> Self {
+        let host = |_| Host {
+            known: vec![Incarnation(0); setup.ranks],
+            up: false,
+            agent: 0,
+            last: [0; 2],
+        };
+        let settings = settings(setup, &mut draw);
+        let machine = Dispatcher::new(settings.clone());
+        let hosts = (0..setup.hosts).map(host).collect();
+        let (office, end) = (None, None);
+        Self {
+            machine,
+            hosts,
+            office,
+            desk: 0,
+            connected: false,
+            last_word: 0,
+            last_order: 0,
+            rounds: BTreeMap::new(),
+            launcher: 0,
+            down: false,
+            settings,
+            end,
+        }
+    }
+
+    fn round_of(&self, cluster: usize) -> u64 {
+        self.rounds.get(&cluster).map_or(0, |(round, _)| *round)
+    }
+}
+
+/// What the launcher makes of a command line.
+fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings {
+    let in_waves = setup.choice.in_waves();
+    let policies = [
+        Policy::Periodic,
+        Policy::RoundRobin,
+        Policy::Random(setup.seed),
+        Policy::Payload,
+        Policy::YoungDaly,
+    ];
+    let policy = policies[draw(policies.len() as u64) as usize];
+    let interval = if in_waves { 50 + draw(900) } else { 100 + draw(1500) };
+    Settings {
+        hosts: (0..setup.hosts).map(|host| format!("host{host}")).collect(),
+        placement: (0..setup.ranks).map(|rank| setup.host_of(rank) as u32).collect(),
+        protocol: "a protocol".to_owned(),
+        fault_tolerant: true,
+        restarts_max: u32::MAX,
+        same_death_max: u32::MAX,
+        clusters: in_waves.then(|| setup.clusters.clone()),
+        replays: setup.choice.has_clusters(),
+        storage_patience: Duration::MAX,
+        images: Some(scheduler::Settings {
+            interval: Duration::from_millis(interval),
+            at_once_max: 1 + draw(3) as usize,
+            policy,
+        }),
+    }
+}
+
+impl World {
+    fn time(&self) -> Duration {
+        Duration::from_millis(self.now)
+    }
+
+    /// The job begins.
+    pub(super) fn launch(&mut self) {
+        self.obey();
+        self.after(TICK, Event::Tick);
+        let delay = self.below(300);
+        self.after(delay, Event::SchedulerUp(0));
+    }
+
+    /// When what is said now arrives; words of one connection keep their order.
+    fn in_order(&mut self, last: u64, spread: u64) -> u64 {
+        let slow = if self.below(20) == 0 { 10 } else { 1 };
+        (self.now + 1 + self.below(spread * slow)).max(last)
+    }
+
+    /// An agent tells the launcher something.
+    pub(super) fn tell(&mut self, host: usize, input: Input) {
+        let at = self.in_order(self.dispatch.hosts[host].last[1], 100);
+        self.dispatch.hosts[host].last[1] = at;
+        let launcher = self.dispatch.launcher;
+        self.after(at - self.now, Event::Tells(launcher, Box::new(input)));
+    }
+
+    /// The launcher tells an agent something.
+    fn order(&mut self, host: usize, command: Command, round: u64) {
+        if !self.dispatch.hosts[host].up {
+            return;
+        }
+        let at = self.in_order(self.dispatch.hosts[host].last[0], 100);
+        self.dispatch.hosts[host].last[0] = at;
+        let agent = self.dispatch.hosts[host].agent;
+        let command = Box::new(command);
+        self.after(at - self.now, Event::AtHost { host, agent, command, round });
+    }
+
+    /// What was sent to this launcher arrives.
+    pub(super) fn told(&mut self, launcher: u64, input: Input) {
+        if launcher == self.dispatch.launcher {
+            self.dispatcher_hears(input);
+        }
+    }
+
+    /// The launcher hears something.
+    pub(super) fn dispatcher_hears(&mut self, input: Input) {
+        self.note(|| format!("the dispatcher hears {input:?}"));
+        if let Input::AgentLost { host, .. } = input
+            && self.in_waves()
+        {
+            for rank in 0..self.lives.len() {
+                if self.host_of(rank) == host as usize {
+                    let cluster = self.cluster_of(rank);
+                    self.seen.failed_clusters.fails(cluster);
+                }
+            }
+        }
+        let now = self.time();
+        self.dispatch.machine.handle(now, input);
+        self.obey();
+    }
+
+    /// The launcher does what its machine says.
+    fn obey(&mut self) {
+        let machine = &mut self.dispatch.machine;
+        let commands: Vec<Command> = std::iter::from_fn(|| machine.next_command()).collect();
+        self.clusters_return(&commands);
+        for command in commands {
+            let of_rank = match command {
+                Command::Schedule(word) => {
+                    self.tell_scheduler(word);
+                    continue;
+                }
+                Command::StartAgent { host } => {
+                    let delay = self.below(500);
+                    self.after(delay, Event::AgentUp(self.dispatch.launcher, host as usize));
+                    continue;
+                }
+                Command::Say(text) => {
+                    self.note(|| format!("the dispatcher says: {text}"));
+                    continue;
+                }
+                Command::End { code, text, .. } => {
+                    self.note(|| format!("the job ends: {code} {text:?}"));
+                    self.dispatch.end = Some((code, text));
+                    continue;
+                }
+                Command::WaveOver(over) => {
+                    self.outcome.waves += u64::from(over.complete.is_some());
+                    continue;
+                }
+                Command::ImageCommitted { rank, image, .. } if self.in_waves() => {
+                    let mates = self.mates_of(rank.index());
+                    self.seen.whole_waves.counts(image, &mates);
+                    rank
+                }
+                Command::Announce { .. } => {
+                    for host in 0..self.dispatch.hosts.len() {
+                        self.order(host, command.clone(), 0);
+                    }
+                    continue;
+                }
+                Command::Start { rank, .. }
+                | Command::TakeImage { rank, .. }
+                | Command::Kill { rank, .. }
+                | Command::ImageCommitted { rank, .. }
+                | Command::ImageFailed { rank, .. }
+                | Command::AllFinalized { rank, .. }
+                | Command::AllExiting { rank, .. }
+                | Command::Die { rank, .. } => rank,
+            };
+            let round = self.dispatch.round_of(self.cluster_of(of_rank.index()));
+            self.order(self.host_of(of_rank.index()), command, round);
+        }
+    }
+
+    /// New lives begin together where the old ones have ended: a cluster has returned when one of its ranks begins
+    /// once more.
+    fn clusters_return(&mut self, commands: &[Command]) {
+        let starts = commands.iter().filter_map(|command| match command {
+            Command::Start { rank, .. } => Some(*rank),
+            _ => None,
+        });
+        let starts: Vec<Rank> = starts.collect();
+        for rank in &starts {
+            let cluster = self.cluster_of(rank.index());
+            let (round, begun) = self.dispatch.rounds.entry(cluster).or_default();
+            if begun.contains(rank) {
+                *round += 1;
+                begun.clear();
+                self.seen.failed_clusters.returns(cluster);
+            }
+        }
+        for rank in starts {
+            let cluster = self.cluster_of(rank.index());
+            self.dispatch.rounds.entry(cluster).or_default().1.insert(rank);
+        }
+    }
+
+    /// Time passes.
+    pub(super) fn tick(&mut self) {
+        if !self.dispatch.down {
+            self.dispatcher_looks();
+            self.scheduler_looks();
+            self.finalize();
+        }
+        self.after(TICK, Event::Tick);
+    }
+
+    fn dispatcher_looks(&mut self) {
+        let now = self.time();
+        self.dispatch.machine.handle(now, Input::Tick);
+        self.obey();
+    }
+
+    /// An agent begins, and is told of all lives.
+    pub(super) fn agent_up(&mut self, launcher: u64, host: usize) {
+        if launcher != self.dispatch.launcher {
+            return;
+        }
+        let machine = &self.dispatch.machine;
+        let lives = (0..self.lives.len()).map(|rank| machine.location(Rank(rank as u32)).1);
+        let known = lives.collect();
+        let host_state = &mut self.dispatch.hosts[host];
+        host_state.known = known;
+        host_state.up = true;
+        self.dispatcher_hears(Input::AgentUp { host: host as u32 });
+    }
+
+    /// An agent dies, and its ranks with it.
+    pub(super) fn agent_dies(&mut self, host: usize) {
+        if !self.dispatch.hosts[host].up || self.dispatch.end.is_some() {
+            return;
+        }
+        self.note(|| format!("the agent of host {host} dies"));
+        let state = &mut self.dispatch.hosts[host];
+        state.up = false;
+        state.agent += 1;
+        for rank in 0..self.lives.len() {
+            if self.host_of(rank) != host {
+                continue;
+            }
+            if self.in_waves() {
+                let cluster = self.cluster_of(rank);
+                self.seen.failed_clusters.fails(cluster);
+            }
+            self.lives[rank].starting = None;
+            if self.lives[rank].fiber.is_some() {
+                self.outcome.crashes += 1;
+                self.end_life(rank);
+            }
+        }
+        self.tell(host, Input::AgentLost { host: host as u32, why: "it died".to_owned() });
+    }
+
+    /// Every process of the job is gone, the launcher as well; another one will go on with what is stored.
+    pub(super) fn everything_dies(&mut self) {
+        for rank in 0..self.lives.len() {
+            self.lives[rank].starting = None;
+            if self.in_waves() {
+                let cluster = self.cluster_of(rank);
+                self.seen.failed_clusters.fails(cluster);
+            }
+            if self.lives[rank].fiber.is_some() {
+                self.outcome.crashes += 1;
+                mark(self.now, || Mark::Dies(rank));
+                self.end_life(rank);
+            }
+        }
+        for host in &mut self.dispatch.hosts {
+            host.up = false;
+            host.agent += 1;
+        }
+        self.dispatch.launcher += 1;
+        self.dispatch.down = true;
+        let delay = self.below(800);
+        self.after(delay, Event::Relaunch(self.dispatch.launcher));
+    }
+
+    /// `ftmpiexec --restart`: what the servers know of each rank, and the dispatcher goes on with that.
+    pub(super) fn relaunch(&mut self, launcher: u64) {
+        if launcher != self.dispatch.launcher {
+            return;
+        }
+        let facts = |image: ImageNo| ImageFacts { image, bytes: 1, written: [0; 2], consumed: 0 };
+        let lives = self.lives.iter().map(|life| Past {
+            // (The next life has this number, if none has begun with it.)
+            incarnation: life.incarnation,
+            images: life.images.iter().filter(|i| i.committed).map(|i| facts(i.number)).collect(),
+            start_offered: !life.start_given_up,
+            highest: life.highest,
+        });
+        let past: Vec<Past> = lives.collect();
+        self.note(|| format!("the job is continued: {past:?}"));
+        self.dispatch.desk += 1;
+        (self.dispatch.office, self.dispatch.connected) = (None, false);
+        self.dispatch.down = false;
+        self.dispatch.machine = Dispatcher::continued(self.dispatch.settings.clone(), past);
+        for host in &mut self.dispatch.hosts {
+            host.last = [0; 2];
+        }
+        self.obey();
+        let (delay, desk) = (self.below(300), self.dispatch.desk);
+        self.after(delay, Event::SchedulerUp(desk));
+    }
+
+    // ---- the scheduler ------------------------------------------------------------------------
+
+    /// A scheduler process is connected, if it has not died meanwhile.
+    pub(super) fn scheduler_up(&mut self, desk: u64) {
+        if desk == self.dispatch.desk && !self.dispatch.down {
+            self.dispatch.connected = true;
+            self.dispatcher_hears(Input::SchedulerUp);
+        }
+    }
+
+    fn tell_scheduler(&mut self, word: Word) {
+        if !self.dispatch.connected {
+            return;
+        }
+        let at = self.in_order(self.dispatch.last_word, 60);
+        self.dispatch.last_word = at;
+        let desk = self.dispatch.desk;
+        self.after(at - self.now, Event::AtScheduler(desk, Box::new(word)));
+    }
+
+    /// It hears something.
+    pub(super) fn scheduler_hears(&mut self, desk: u64, word: Word) {
+        if desk != self.dispatch.desk {
+            return;
+        }
+        match &mut self.dispatch.office {
+            Some(office) => office.hear(word).expect("the dispatcher knows its job"),
+            none => *none = Some(Office::begin(word).expect("it begins at the begin")),
+        }
+        self.scheduler_looks();
+    }
+
+    fn scheduler_looks(&mut self) {
+        let now = self.time();
+        let Some(office) = &mut self.dispatch.office else { return };
+        for order in office.due(now) {
+            let at = self.in_order(self.dispatch.last_order, 60);
+            self.dispatch.last_order = at;
+            let desk = self.dispatch.desk;
+            self.after(at - self.now, Event::Ordered(desk, order));
+        }
+    }
+
+    /// The launcher hears its order.
+    pub(super) fn ordered(&mut self, desk: u64, order: Order) {
+        if desk == self.dispatch.desk && !self.dispatch.down {
+            self.dispatcher_hears(Input::Ordered(order));
+        }
+    }
+
+    /// It dies; another one begins.
+    pub(super) fn scheduler_dies(&mut self) {
+        self.note(|| "the scheduler dies".to_owned());
+        self.dispatch.desk += 1;
+        self.dispatch.office = None;
+        let (heard, desk) = (self.below(200), self.dispatch.desk);
+        if std::mem::take(&mut self.dispatch.connected) {
+            self.after(heard, Event::SchedulerLost(self.dispatch.launcher));
+        }
+        let delay = heard + 1 + self.below(500);
+        self.after(delay, Event::SchedulerUp(desk));
+    }
+
+    // ---- the end ------------------------------------------------------------------------------
+
+    /// Programs that are over say so: at once, or when nobody dies any more, as if they went on for long after
+    /// their last message.
+    fn finalize(&mut self) {
+        let quiet = self.crashes_left == 0;
+        for rank in 0..self.lives.len() {
+            let life = &mut self.lives[rank];
+            let here = life.fiber.is_some() && life.digest.is_some();
+            let (number, incarnation) = (Rank(rank as u32), life.incarnation);
+            if here && !life.finalizing && (quiet || life.hasty) {
+                life.finalizing = true;
+                let host = self.host_of(rank);
+                self.tell(host, Input::Finalizing { rank: number, incarnation });
+            } else if here && life.all_finalized && !life.exiting && quiet {
+                life.exiting = true;
+                let host = self.host_of(rank);
+                self.tell(host, Input::Exiting { rank: number, incarnation, code: 0 });
+            }
+        }
+    }
+
+    // ---- deliberate bugs ----------------------------------------------------------------------
+
+    /// With a failure that the launcher hears of clusters return in which nothing failed.
+    pub(super) fn others_return_too(&mut self, cluster: usize) {
+        if self.setup.mutant == Some(Mutant::OthersRolledBack) {
+            let others = |rank: &usize| {
+                self.cluster_of(*rank) != cluster && self.lives[*rank].fiber.is_some()
+            };
+            let others: Vec<usize> = (0..self.lives.len()).filter(others).collect();
+            others.into_iter().for_each(|rank| self.end_life(rank));
+        }
+    }
+
+    /// An orphan goes back to the last wave of its cluster, and its mates do not. False: it has none.
+    pub(super) fn returns_alone(&mut self, rank: usize) -> bool {
+        let mates = self.mates_of(rank);
+        if mates.iter().all(|mate| *mate == rank || self.lives[*mate].fiber.is_none()) {
+            return false;
+        }
+        let wave = self.dispatch.machine.newest(Rank(rank as u32)).map(|facts| facts.image);
+        let round = self.dispatch.round_of(self.cluster_of(rank)) + 1;
+        self.end_life(rank);
+        let incarnation = self.lives[rank].incarnation;
+        self.start(rank, incarnation, wave, round);
+        true
+    }
+}
