@@ -36,6 +36,9 @@ use std::time::Duration;
 /// How long the other ranks may take to end after one left without `MPI_Finalize`.
 const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
 
+/// So many lives of a rank may have been announced and not be on any disk when the power is lost.
+const LIVES_UNKNOWN: u32 = 16;
+
 /// A death is reported no later than this after the first complaint about it.
 const ECHO_TIME: Duration = Duration::from_millis(300);
 
@@ -133,15 +136,15 @@ impl Dispatcher {
     ///
     /// Ranks that return together begin from the newest wave of which all their images are offered.
     ///
-    /// One number for all: a life of the earlier run of which nobody knows any more (its declaration
-    /// was lost with the power) is then below it, too.
+    /// One number for all, and some are passed over: a life of the earlier run of which nobody knows any more
+    /// (its declaration was lost with the power) is then below it, too. Images of others may know it.
     #[must_use]
     pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
         let mut dispatcher = Self::new(settings);
         let last = past.iter().map(|rank| rank.incarnation).max().unwrap_or_default();
         dispatcher.waves_found(&past);
         for (state, past) in dispatcher.ranks.iter_mut().zip(past) {
-            state.incarnation = last.next();
+            state.incarnation = Incarnation(last.0.saturating_add(LIVES_UNKNOWN + 1));
             state.behind = true;
             state.images = Images::found(past.images, past.start_offered, past.highest);
         }

@@ -275,10 +275,11 @@ fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
             _ => None,
         })
         .collect();
-    assert_eq!(starts, [(0, 5, vec![], true), (1, 5, vec![7, 6], false)]);
-    let (rank, incarnation) = (Rank(1), Incarnation(5));
+    const LATER: u32 = 4 + LIVES_UNKNOWN + 1;
+    assert_eq!(starts, [(0, LATER, vec![], true), (1, LATER, vec![7, 6], false)]);
+    let (rank, incarnation) = (Rank(1), Incarnation(LATER));
     for rank in 0..2 {
-        hello(&mut dispatcher, rank, 5);
+        hello(&mut dispatcher, rank, LATER);
     }
     dispatcher.handle(9 * S, Input::Tick);
     assert!(
@@ -291,8 +292,8 @@ fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
         "no number is used twice"
     );
     // A death of the new run begins the next life.
-    dispatcher.handle(9 * S, ended(0, 5, Ending::Signal(9), 1));
-    assert_eq!(dispatcher.location(Rank(0)).1, Incarnation(6));
+    dispatcher.handle(9 * S, ended(0, LATER, Ending::Signal(9), 1));
+    assert_eq!(dispatcher.location(Rank(0)).1, Incarnation(LATER + 1));
 }
 
 fn suspended(commands: &[Command]) -> Option<&str> {

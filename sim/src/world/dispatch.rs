@@ -304,7 +304,10 @@ impl World {
             self.lives[rank].starting = None;
             if self.lives[rank].fiber.is_some() {
                 self.outcome.crashes += 1;
+                // Whoever had said that it exits may be needed no more.
+                let said = self.lives[rank].digest.filter(|_| self.lives[rank].exiting);
                 self.end_life(rank);
+                self.lives[rank].digest = said;
             }
         }
         self.tell(host, Input::AgentLost { host: host as u32, why: "it died".to_owned() });
