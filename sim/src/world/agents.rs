@@ -73,6 +73,8 @@ impl World {
                 }
             }
             Command::ImageCommitted { rank, incarnation, image, oldest } => {
+                let cut = &mut self.lives[rank.index()].cut_at;
+                *cut = oldest.max(*cut);
                 self.hears_later(rank, incarnation, News::Committed(image, oldest));
             }
             Command::ImageFailed { rank, incarnation, image } => {
@@ -209,7 +211,15 @@ impl World {
     /// Is there another way than by its first image?
     fn can_spare(&self, life: &Beginning) -> bool {
         match self.in_waves() {
-            true => self.dispatch.machine.can_do_without_newest(Rank(life.rank as u32)),
+            // A launcher that went on with the job may offer what was good before logs were cut, when it cannot know.
+            true => {
+                let cut = self.lives[life.rank].cut_at;
+                let older = |i: &Image| {
+                    i.committed && i.number >= cut && Some(&i.number) < life.images.first()
+                };
+                let reached = cut == ImageNo(0) || self.lives[life.rank].images.iter().any(older);
+                reached && self.dispatch.machine.can_do_without_newest(Rank(life.rank as u32))
+            }
             false => {
                 let images = self.lives[life.rank].images.iter();
                 images.filter(|image| image.committed).count() > 1 || life.or_beginning

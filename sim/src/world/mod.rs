@@ -252,6 +252,8 @@ struct Life {
     /// The highest number of an image that was ever durable, and whether logs may have been cut.
     highest: ImageNo,
     start_given_up: bool,
+    /// Its agent was told that logs are cut at this image.
+    cut_at: ImageNo,
     restored: bool,
     /// The life that fetches its image, or tries one that is damaged.
     starting: Option<Incarnation>,
@@ -332,6 +334,7 @@ impl World {
                     kept: None,
                     highest: ImageNo(0),
                     start_given_up: false,
+                    cut_at: ImageNo(0),
                     restored: false,
                     starting: None,
                     orphan: false,
