@@ -12,9 +12,11 @@
 //! image that does not fit.
 //!
 //! [`Watcher`] follows a stream without keeping it and tells whether it is whole; the bytes of a
-//! stream are protected by the container around it.
+//! stream are protected by the container around it, the tables by a number over all of them as well
+//! ([`Facts::digest`]), and [`sound`] says whether they can be acted upon.
 
 mod inspect;
+pub mod sound;
 mod watcher;
 
 pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
@@ -23,7 +25,7 @@ pub use watcher::{StreamError, Watcher};
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 3;
+pub const STREAM_VERSION: u32 = 4;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
@@ -216,6 +218,8 @@ pub struct Facts {
     pub contents: u32,
     /// See above: waiting signals.
     pub signals: u32,
+    /// [`sound::digest`] of this and all other tables.
+    pub digest: u64,
 }
 
 /// Kinds of limits on resources that Linux has.

@@ -39,7 +39,7 @@ global_asm!(
     "stmxcsr [rsp]",
     "fnstcw [rsp + 4]",
     "mov [rdi], rsp",
-    "lea rax, [rip + 2f]",
+    "lea rax, [rip + ftmpi_boot_resumed]",
     "mov [rdi + 8], rax",
     "mov rbx, rsp",
     "test rcx, rcx",
@@ -48,7 +48,9 @@ global_asm!(
     "call rsi",
     "mov rsp, rbx",
     "jmp 3f",
-    "2:",
+    ".hidden ftmpi_boot_resumed",
+    ".globl ftmpi_boot_resumed",
+    "ftmpi_boot_resumed:",
     "cld",
     "mov eax, 1",
     "3:",
@@ -73,6 +75,8 @@ unsafe extern "C" {
         argument: *mut c_void,
         stack_top: usize,
     ) -> c_int;
+    /// Where a restored thread goes on. Not to be called.
+    pub fn ftmpi_boot_resumed();
 }
 
 /// The image child, if it was not collected yet.

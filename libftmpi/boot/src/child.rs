@@ -111,6 +111,8 @@ fn write(
     facts.files = found.files as u32;
     facts.maps = found.maps as u32;
     facts.strings_len = strings.len() as u32;
+    facts.digest = 0;
+    facts.digest = crate::restore::digest(&crate::restore::tables(hole, hole.facts()));
     stream.table(kind::FACTS, core::slice::from_ref(&*facts));
     stream.table(kind::DESCRIPTORS, &hole.descriptors()[..facts.descriptors as usize]);
     stream.table(kind::FILES, &hole.files()[..found.files]);

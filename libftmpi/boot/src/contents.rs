@@ -13,7 +13,9 @@ use crate::strings::Strings;
 use crate::sys::{self, Errno};
 use core::ffi::CStr;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
-use ftmpi_checkpoint::stream::{Descriptor, Facts, content_at, descriptor as how, kind, limit};
+use ftmpi_checkpoint::stream::{
+    Descriptor, Facts, content_at, descriptor as how, kind, limit, sound,
+};
 use ftmpi_wire::control::fds;
 
 /// A copied piece, as it goes into the stream.
@@ -207,6 +209,7 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
             (EXIT_IMAGE_MISFIT, refused)
         })?;
     }
+    let mut before = None;
     for sequence in 0..u64::from(facts.contents) {
         let header =
             crate::restore::read_header(hole).map_err(|refused| (EXIT_IMAGE_DAMAGED, refused))?;
@@ -223,8 +226,9 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
         }
         let entry = table
             .get((header.at >> 48) as usize)
-            .filter(|entry| matches!(entry.how, how::RECREATE | how::PIPE))
+            .filter(|_| sound::content_fits(table, before, header.at, header.len))
             .ok_or_else(|| damaged("contents of no file"))?;
+        before = Some((header.at, header.len));
         fill(hole, entry, content_at(0, header.at), header.len).map_err(|errno| match errno {
             libc::EBADMSG => damaged("it breaks off"),
             _ => {

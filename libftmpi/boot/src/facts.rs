@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::stream::{
     AFFINITY_WORDS, ARCH_X86_64, Facts, Hash, IntervalTimer, LIMITS, Processor, STREAM_VERSION,
-    SignalAction, Text,
+    SignalAction,
 };
 
 // SAFETY: the signatures are those of the C side.
@@ -389,9 +389,4 @@ pub fn restore_clockwork(hole: &Hole, facts: &Facts) {
     let signals = &hole.signals()[..facts.signals as usize];
     waiting::send_again(signals, facts.pid);
     waiting::send_again(signals, 0);
-}
-
-/// Whether a text of the image is inside its STRINGS.
-pub fn text_fits(text: Text, strings: &Strings) -> bool {
-    text.len > 0 && strings.c_str(text).to_bytes().len() == text.len as usize
 }

@@ -13,7 +13,7 @@ use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
     ARCH_X86_64, Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Signal,
-    Thread, Timer, kind, limit, map,
+    Thread, Timer, kind, limit, sound,
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
@@ -155,13 +155,54 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
         .and_then(|()| read_table::<Signal>(hole, kind::SIGNALS, &mut hole.signals()[..signals]))
         .map_err(damaged)?;
     let strings = Strings::loaded(hole, strings_len);
+    let tables = tables(hole, facts);
+    if digest(&tables) != facts.digest {
+        return Err(damaged(refuse!(
+            hole,
+            libc::EINVAL,
+            "the image is damaged: its tables are not as they were written"
+        )));
+    }
     let mut layout = Layout::default();
     let heap_start = see(hole, &mut layout)
         .map_err(|errno| misfit(refuse!(hole, errno, "/proc/self: {}", sys::error_text(errno))))?;
     facts::check_fit(hole, facts, &layout, heap_start, window_len).map_err(misfit)?;
-    check_maps(hole, facts, &layout, &strings).map_err(damaged)?;
+    check_tables(hole, &tables, &layout).map_err(damaged)?;
     maps::check_files(hole, &strings, files).map_err(misfit)?;
+    check_code(hole, &tables).map_err(damaged)?;
     Ok(layout)
+}
+
+/// The tables in the hole, as long as the facts say.
+pub fn tables(hole: &Hole, facts: &'static Facts) -> sound::Tables<'static> {
+    sound::Tables {
+        facts,
+        descriptors: &hole.descriptors()[..facts.descriptors as usize],
+        files: &hole.files()[..facts.files as usize],
+        maps: &hole.maps()[..facts.maps as usize],
+        strings: &hole.strings()[..facts.strings_len as usize],
+        threads: &hole.threads()[..facts.threads as usize],
+        timers: &hole.timers()[..facts.posix_timers as usize],
+        signals: &hole.signals()[..facts.signals as usize],
+    }
+}
+
+/// See [`sound::digest`].
+pub fn digest(tables: &sound::Tables<'_>) -> u64 {
+    fn bytes<T>(table: &[T]) -> &[u8] {
+        // SAFETY: plain numbers without padding; every byte is one.
+        unsafe { core::slice::from_raw_parts(table.as_ptr().cast(), size_of_val(table)) }
+    }
+    sound::digest([
+        bytes(core::slice::from_ref(tables.facts)),
+        bytes(tables.descriptors),
+        bytes(tables.files),
+        bytes(tables.maps),
+        tables.strings,
+        bytes(tables.threads),
+        bytes(tables.timers),
+        bytes(tables.signals),
+    ])
 }
 
 fn see(hole: &Hole, layout: &mut Layout) -> Result<u64, i32> {
@@ -201,6 +242,7 @@ fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refuse
     let header = read_header(hole)?;
     if header.kind != wanted
         || header.sequence != u64::from(wanted - 1)
+        || header.at != 0
         || header.len != size_of_val(table) as u64
     {
         return Err(broke("its parts are not as they should be"));
@@ -216,51 +258,57 @@ fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refuse
     }
 }
 
-/// The mappings must be ascending, page-aligned, outside of what survives, and refer to files that
-/// are there: the restorer relies on it.
-fn check_maps(
-    hole: &Hole,
-    facts: &Facts,
-    layout: &Layout,
-    strings: &Strings,
-) -> Result<(), Refused> {
-    let damaged = |what: &str| refuse!(hole, libc::EINVAL, "the image is damaged: {what}");
-    let mut floor = 4096;
-    let mut stacks = 0;
-    let ours = [
-        (ftmpi_checkpoint::boot_abi::HOLE_BASE, ftmpi_checkpoint::boot_abi::HOLE_LEN),
-        (ftmpi_checkpoint::boot_abi::WINDOW_BASE, ftmpi_checkpoint::boot_abi::WINDOW_LEN),
-        (layout.vdso_start as usize, (layout.vdso_end - layout.vdso_start) as usize),
+/// What the restorer and the restored process rely on.
+fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Result<(), Refused> {
+    let (keep, count) = keepers(hole, None)?;
+    let mut reserved = [(0, 0); KEEP_MAX];
+    for (slot, keep) in reserved.iter_mut().zip(keep) {
+        *slot = (keep.start, keep.end);
+    }
+    let (rseq_address, rseq_len) = facts::rseq();
+    let offset = if rseq_len == 0 { 0 } else { rseq_address.wrapping_sub(facts::fs_base()) };
+    let here = sound::Here {
+        reserved: &reserved[..count],
+        stack_end: layout.stack_end,
+        stack_limit: facts::stack_limit(),
+        descriptors_end: crate::descriptors::FIRST_LIBRARY,
+        rseq: (offset, rseq_len),
+        notes_bytes: size_of::<crate::notes::Notes>() as u64,
+    };
+    sound::check(tables, &here)
+        .map_err(|what| refuse!(hole, libc::EINVAL, "the image is damaged: {what}"))
+}
+
+/// Where the process is put together again, and where its threads go on, is code of this library: the
+/// same bytes of a file, wherever it lies.
+fn check_code(hole: &Hole, tables: &sound::Tables<'_>) -> Result<(), Refused> {
+    let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", sys::error_text(errno));
+    let [reborn, resumed] = [
+        crate::life::reborn as *const () as u64,
+        crate::capture::ftmpi_boot_resumed as *const () as u64,
     ];
-    for map in &hole.maps()[..facts.maps as usize] {
-        let aligned = (map.start | map.end | map.offset) & 4095 == 0;
-        if !aligned || map.start < floor || map.end <= map.start || map.end > USER_END {
-            return Err(damaged("mappings out of order"));
-        }
-        floor = map.end;
-        let overlaps = |(base, len): &(usize, usize)| {
-            map.start < (base + len) as u64 && map.end > *base as u64
-        };
-        if ours.iter().any(overlaps) {
-            return Err(damaged("a mapping where none can be"));
-        }
-        if map.flags & map::STACK != 0 {
-            stacks += 1;
-            if map.end != layout.stack_end {
-                return Err(damaged("its stack is elsewhere"));
-            }
-        }
-        if map.file != map::NO_FILE {
-            let file = hole.files()[..facts.files as usize].get(map.file as usize);
-            if !file.is_some_and(|file| facts::text_fits(file.path, strings)) {
-                return Err(damaged("a mapping of no file"));
+    let (mut reborn_at, mut resumed_at) = (0, 0);
+    let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(entry) = procfs::entry(line) else { continue };
+        for (address, at) in [(reborn, &mut reborn_at), (resumed, &mut resumed_at)] {
+            if (entry.start..entry.end).contains(&address) {
+                *at = entry.offset + (address - entry.start);
             }
         }
     }
-    if stacks != 1 {
-        return Err(damaged("it has no stack"));
+    let is_ours = |address, wanted| {
+        sound::in_file(tables.maps, address).is_some_and(|(file, at)| {
+            at == wanted && tables.files.get(file as usize).is_some_and(|file| file.hashed != 0)
+        })
+    };
+    let all = is_ours(tables.facts.reborn_ip, reborn_at)
+        && tables.threads.iter().all(|thread| is_ours(thread.resume[1], resumed_at));
+    if all {
+        Ok(())
+    } else {
+        Err(refuse!(hole, libc::EINVAL, "the image is damaged: nowhere to go on"))
     }
-    Ok(())
 }
 
 /// Copies the restorer into the hole and writes down what it needs.
@@ -286,6 +334,7 @@ fn prepare(
         .map_err(|errno| refuse!(hole, errno, "memory cannot be made executable here"))?;
     let facts = hole.facts();
     let main = &hole.threads()[0];
+    let (keep, kept) = keepers(hole, Some(layout))?;
     let mut control = Control {
         image_fd: i64::from(fds::IMAGE),
         sequence: u64::from(kind::SIGNALS) + u64::from(facts.contents),
@@ -305,8 +354,8 @@ fn prepare(
         // As at the begin of a function that was called.
         resume_sp: STACK_TOP as u64 - 8,
         resume_ip: facts.reborn_ip,
-        keep_count: 0,
-        keep: [Keep::default(); 16],
+        keep_count: kept as u64,
+        keep,
         rank: env.rank.0,
         incarnation: env.incarnation.0,
         streams,
@@ -315,7 +364,6 @@ fn prepare(
         line_map: [0; 160],
         line_state: [0; 160],
     };
-    keepers(hole, layout, &mut control)?;
     for (line, text) in [
         (&mut control.line_broken_off, "the image breaks off: an older one is needed"),
         (&mut control.line_damaged, "the image is damaged: an older one is needed"),
@@ -332,28 +380,33 @@ fn prepare(
     Ok(hole.control())
 }
 
-/// What must survive: the engine's ranges, the kernel's, the stack. Ascending.
-fn keepers(hole: &Hole, layout: &Layout, control: &mut Control) -> Result<(), Refused> {
+/// Ranges that survive, at the most.
+const KEEP_MAX: usize = 16;
+
+/// What must survive, ascending: the engine's ranges, the kernel's, and of a layout the stack. And how
+/// many.
+fn keepers(hole: &Hole, stack_of: Option<&Layout>) -> Result<([Keep; KEEP_MAX], usize), Refused> {
     let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", sys::error_text(errno));
+    let (mut keep, mut count) = ([Keep::default(); KEEP_MAX], 0);
     let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(entry) = procfs::entry(line) else { continue };
-        let keep = maps::is_ours(&entry)
-            || maps::is_kernels(&entry)
-            || (entry.start, entry.end) == (layout.stack_start, layout.stack_end)
-            || entry.name == b"[stack]";
-        if !keep || entry.end > USER_END {
+        let is_stack = stack_of.is_some_and(|layout| {
+            (entry.start, entry.end) == (layout.stack_start, layout.stack_end)
+                || entry.name == b"[stack]"
+        });
+        if !(maps::is_ours(&entry) || maps::is_kernels(&entry) || is_stack) || entry.end > USER_END
+        {
             continue;
         }
-        let count = control.keep_count as usize;
-        if count > 0 && control.keep[count - 1].end == entry.start {
-            control.keep[count - 1].end = entry.end;
-        } else if count < control.keep.len() {
-            control.keep[count] = Keep { start: entry.start, end: entry.end };
-            control.keep_count += 1;
+        if count > 0 && keep[count - 1].end == entry.start {
+            keep[count - 1].end = entry.end;
+        } else if count < KEEP_MAX {
+            keep[count] = Keep { start: entry.start, end: entry.end };
+            count += 1;
         } else {
             return Err(refuse!(hole, libc::ENOMEM, "the kernel's mappings are too many"));
         }
     }
-    Ok(())
+    Ok((keep, count))
 }

@@ -77,7 +77,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Descriptor>(), 64);
     assert_eq!(size_of::<File>(), 48);
     assert_eq!(size_of::<Map>(), 40);
-    assert_eq!(size_of::<Facts>(), 2744);
+    assert_eq!(size_of::<Facts>(), 2752);
 }
 
 #[test]

@@ -1,0 +1,307 @@
+//! Can the tables of an image be acted upon? What a new process asks before it gives up anything.
+//!
+//! Guarantees: no allocation, no panic, no `unsafe`; time in the order of the tables' length times its
+//! logarithm, whatever is in them. After [`check`] said yes every index and every text is inside of its
+//! table, every mapping is where one can be, every descriptor has a number that is the program's and
+//! rests on one that is there, and every address that the restore itself writes to or jumps to lies in
+//! memory that the image brings, with the rights that this takes. What only the program uses (its
+//! handlers, its limits, what is in its pages) is not judged.
+//!
+//! [`digest`] is one number over all tables. It finds what was damaged behind the container's checksums
+//! (in the pipe, in memory); the rest of this module bounds what a wrong writer could do.
+
+use super::{Descriptor, Facts, File, Hash, Map, Signal, Text, Thread, Timer, descriptor, map};
+use core::mem::size_of;
+
+/// Highest address of a process, and one more.
+const USER_END: u64 = 0x7fff_ffff_f000;
+/// Bytes of a path, with its zero.
+const PATH_BYTES_MAX: u32 = 4096;
+/// What the kernel keeps free below the stack: nearer to another mapping it does not let it grow.
+const STACK_GAP: u64 = 1 << 20;
+/// Of `PROT_*` and [`map`]: all there are.
+const PROTS: u32 = 7;
+const FLAGS: u32 = 127;
+const PROT_WRITE: u32 = 2;
+const PROT_EXEC: u32 = 4;
+/// Bytes that lie on a stack where a thread is to go on: saved registers and an address.
+const SAVED_BYTES: u64 = 64;
+/// `S_IFMT`, and three of its values.
+const KIND: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+const DIRECTORY: u32 = 0o040_000;
+const CHARACTERS: u32 = 0o020_000;
+const SIGEV_NONE: i32 = 1;
+const SIGEV_THREAD_ID: i32 = 4;
+const SIGKILL: i32 = 9;
+const SIGSTOP: i32 = 19;
+
+/// The tables of an image, as they were read.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables<'a> {
+    /// FACTS.
+    pub facts: &'a Facts,
+    /// DESCRIPTORS.
+    pub descriptors: &'a [Descriptor],
+    /// FILES.
+    pub files: &'a [File],
+    /// MAPS.
+    pub maps: &'a [Map],
+    /// STRINGS.
+    pub strings: &'a [u8],
+    /// THREADS.
+    pub threads: &'a [Thread],
+    /// TIMERS.
+    pub timers: &'a [Timer],
+    /// SIGNALS.
+    pub signals: &'a [Signal],
+}
+
+/// The process that is to become the one of the image.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a> {
+    /// Ranges where no mapping of the image can be.
+    pub reserved: &'a [(u64, u64)],
+    /// End of its stack.
+    pub stack_end: u64,
+    /// How many bytes the stack may have.
+    pub stack_limit: u64,
+    /// Descriptors from here on are not the program's.
+    pub descriptors_end: i32,
+    /// Where the restartable-sequence area of a thread lies, from its thread pointer, and its length
+    /// (0: there is none).
+    pub rseq: (u64, u64),
+    /// Bytes of the notes about a thread.
+    pub notes_bytes: u64,
+}
+
+/// What is wrong, in a few words.
+pub type Wrong = &'static str;
+
+/// One number over all tables ([`Facts::digest`] itself counts as 0), in the order of the stream.
+#[must_use]
+pub fn digest(tables: [&[u8]; 8]) -> u64 {
+    let [facts, rest @ ..] = tables;
+    let at = core::mem::offset_of!(Facts, digest).min(facts.len());
+    let behind = (at + 8).min(facts.len());
+    let mut hash = Hash::new().with(&facts[..at]).with(&[0; 8]).with(&facts[behind..]);
+    for table in rest {
+        // The length as well, or bytes could move from one to the next.
+        hash = hash.with(&(table.len() as u64).to_le_bytes()).with(table);
+    }
+    hash.value()
+}
+
+/// Whether all can be acted upon.
+///
+/// # Errors
+/// What is wrong first.
+pub fn check(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    texts(tables)?;
+    mappings(tables, here)?;
+    descriptors(tables, here)?;
+    threads(tables, here)?;
+    clockwork(tables)
+}
+
+/// Which file's bytes lie at an address, and where in it: `None` if no file's.
+#[must_use]
+pub fn in_file(maps: &[Map], address: u64) -> Option<(u32, u64)> {
+    let map = around(maps, address)?;
+    (map.file != map::NO_FILE).then(|| (map.file, map.offset.wrapping_add(address - map.start)))
+}
+
+/// Whether a text is inside of STRINGS and ends with the zero that stands behind it.
+#[must_use]
+pub fn is_text(strings: &[u8], text: Text) -> bool {
+    let (from, len) = (text.offset as usize, text.len as usize);
+    0 < text.len
+        && text.len < PATH_BYTES_MAX
+        && strings
+            .get(from..)
+            .and_then(|rest| rest.get(..=len))
+            .is_some_and(|bytes| bytes.iter().position(|&byte| byte == 0) == Some(len))
+}
+
+fn texts(tables: &Tables<'_>) -> Result<(), Wrong> {
+    let fits = |text| is_text(tables.strings, text);
+    if !fits(tables.facts.cwd) || !fits(tables.facts.executable) {
+        return Err("no working directory or executable");
+    }
+    if !tables.files.iter().all(|file| fits(file.path)) {
+        return Err("a mapping of no file");
+    }
+    Ok(())
+}
+
+/// The mapping around an address. They are ascending.
+fn around(maps: &[Map], address: u64) -> Option<&Map> {
+    let at = maps.partition_point(|map| map.end <= address);
+    maps.get(at).filter(|map| map.start <= address)
+}
+
+/// Whether the image brings all these bytes, aligned, in one mapping with these rights.
+fn brings(maps: &[Map], address: u64, bytes: u64, align: u64, prot: u32) -> bool {
+    address.is_multiple_of(align)
+        && around(maps, address)
+            .is_some_and(|map| bytes <= map.end - address && map.prot & prot == prot)
+}
+
+/// Ascending, on page boundaries, outside of what stays, and of files that are there.
+fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    let (mut floor, mut stacks) = (4096, 0);
+    for map in tables.maps {
+        let aligned = (map.start | map.end | map.offset) & 4095 == 0;
+        if !aligned || map.start < floor || map.end <= map.start || map.end > USER_END {
+            return Err("mappings out of order");
+        }
+        let len = map.end - map.start;
+        if map.offset > i64::MAX as u64 - len {
+            return Err("a mapping behind the end of all files");
+        }
+        if map.prot & !PROTS != 0 || map.flags & !FLAGS != 0 || map.reserved != 0 {
+            return Err("a mapping of no kind");
+        }
+        if here.reserved.iter().any(|&(from, to)| map.start < to && map.end > from) {
+            return Err("a mapping where none can be");
+        }
+        if map.flags & map::STACK != 0 {
+            stacks += 1;
+            let plain = map.file == map::NO_FILE && map.flags & map::SHARED == 0;
+            if map.end != here.stack_end || !plain {
+                return Err("its stack is elsewhere");
+            }
+            let crowded = floor > 4096 && map.start - floor < STACK_GAP;
+            if map.end - map.start > here.stack_limit || crowded {
+                return Err("its stack has no room");
+            }
+        } else if map.file != map::NO_FILE {
+            let Some(file) = tables.files.get(map.file as usize) else {
+                return Err("a mapping of no file");
+            };
+            if file.nameless != 0 {
+                let fd = file.nameless.wrapping_sub(1) as i32;
+                let made = entry(tables, fd).is_some_and(|d| d.how == descriptor::RECREATE);
+                if !made || map.flags & map::SHARED == 0 {
+                    return Err("a mapping of a file that it has not open");
+                }
+            }
+        }
+        floor = map.end;
+    }
+    let facts = tables.facts;
+    if stacks != 1 {
+        return Err("it has no stack");
+    }
+    if facts.heap_end < facts.heap_start || facts.heap_end > USER_END {
+        return Err("its heap ends before it begins");
+    }
+    Ok(())
+}
+
+/// The entry of a descriptor, in a table that is ascending.
+fn entry<'a>(tables: &Tables<'a>, fd: i32) -> Option<&'a Descriptor> {
+    let at = tables.descriptors.partition_point(|entry| entry.fd < fd);
+    tables.descriptors.get(at).filter(|entry| entry.fd == fd)
+}
+
+fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    let mut floor = 0;
+    for it in tables.descriptors {
+        if it.fd < floor || it.fd >= here.descriptors_end {
+            return Err("descriptors out of order");
+        }
+        floor = it.fd + 1;
+    }
+    // Now they can be looked up.
+    for it in tables.descriptors {
+        let other = |how: u32| entry(tables, it.other).is_some_and(|other| other.how == how);
+        let path = is_text(tables.strings, it.path);
+        let kind = it.mode & KIND;
+        let sane = match it.how {
+            descriptor::KEEP => it.fd < 3,
+            descriptor::DUPLICATE => it.other < it.fd && entry(tables, it.other).is_some(),
+            descriptor::STREAM => (0..3).contains(&it.other),
+            descriptor::REOPEN => path && matches!(kind, REGULAR | DIRECTORY | CHARACTERS),
+            descriptor::REOPEN_CUT => path && kind == REGULAR && it.size <= i64::MAX as u64,
+            descriptor::RECREATE => path && it.fd > 2 && it.size <= i64::MAX as u64,
+            descriptor::AGAIN => it.other < it.fd && other(descriptor::RECREATE),
+            descriptor::PIPE => {
+                it.fd > 2 && other(descriptor::PIPE_END) && (1..=1 << 31).contains(&it.size)
+            }
+            descriptor::PIPE_END => it.fd > 2 && other(descriptor::PIPE),
+            // (The highest value is what no counter can hold.)
+            descriptor::EVENTFD => it.offset < u64::MAX,
+            _ => false,
+        };
+        let pipe = matches!(it.how, descriptor::PIPE | descriptor::PIPE_END);
+        if !sane || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd) {
+            return Err("a descriptor of no kind");
+        }
+    }
+    Ok(())
+}
+
+fn threads(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    let maps = tables.maps;
+    for thread in tables.threads {
+        let [stack, instruction] = thread.resume;
+        let goes_on = brings(maps, stack, SAVED_BYTES, 8, PROT_WRITE)
+            && brings(maps, instruction, 1, 1, PROT_EXEC);
+        let block = brings(maps, thread.fs_base, 64, 8, PROT_WRITE);
+        let id = thread.tid_address == 0 || brings(maps, thread.tid_address, 4, 4, PROT_WRITE);
+        let (offset, len) = here.rseq;
+        let rseq = thread.rseq_address == 0
+            || thread.rseq_len == len
+                && thread.rseq_address == thread.fs_base.wrapping_add(offset)
+                && brings(maps, thread.rseq_address, len, 32, PROT_WRITE);
+        let notes =
+            thread.notes == 0 || brings(maps, thread.notes, here.notes_bytes, 8, PROT_WRITE);
+        if thread.tid <= 0 || !goes_on || !block || !id || !rseq || !notes {
+            return Err("a thread without its memory");
+        }
+    }
+    if !brings(maps, tables.facts.reborn_ip, 1, 1, PROT_EXEC) {
+        return Err("nowhere to go on");
+    }
+    Ok(())
+}
+
+/// Timers and signals: none may end the process that is being put together.
+fn clockwork(tables: &Tables<'_>) -> Result<(), Wrong> {
+    let catchable =
+        |signal: i32| (1..=64).contains(&signal) && !matches!(signal, SIGKILL | SIGSTOP);
+    for timer in tables.timers {
+        let known = timer.notify & !(SIGEV_NONE | SIGEV_THREAD_ID) == 0;
+        let quiet = timer.notify & SIGEV_NONE != 0;
+        if !known || timer.id < 0 || !(quiet || catchable(timer.signal)) {
+            return Err("a timer of no kind");
+        }
+    }
+    if !tables.signals.iter().all(|signal| signal.tid >= 0 && catchable(signal.number)) {
+        return Err("a signal that cannot wait");
+    }
+    Ok(())
+}
+
+/// Whether a record of contents belongs where it says, behind the one before it: `at` and length.
+#[must_use]
+pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, len: u64) -> bool {
+    let offset = at & ((1 << 48) - 1);
+    let Some(entry) = table.get((at >> 48) as usize) else { return false };
+    let inside = match entry.how {
+        descriptor::RECREATE => offset.checked_add(len).is_some_and(|end| end <= entry.size),
+        descriptor::PIPE => offset == 0 && len <= entry.size,
+        _ => false,
+    };
+    // Lengths are bounded far below what could run into the next entry's number.
+    let behind = before.is_none_or(|(at_before, len_before)| {
+        at > at_before && (at >> 48 != at_before >> 48 || at - at_before >= len_before)
+    });
+    inside && len > 0 && behind
+}
+
+const _: () = assert!(size_of::<Facts>().is_multiple_of(8) && size_of::<Map>().is_multiple_of(8));
+
+#[cfg(test)]
+mod tests;

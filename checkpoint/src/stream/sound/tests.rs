@@ -1,0 +1,396 @@
+use super::*;
+use proptest::prelude::*;
+
+const NOTES: u64 = 512;
+const RSEQ: (u64, u64) = (0x1a0, 32);
+const RESERVED: [(u64, u64); 2] = [(0x100_0000_0000, 0x100_0200_0000), (0x7000_0000, 0x7000_4000)];
+
+/// Tables of one's own, to be changed.
+#[derive(Debug, Clone)]
+struct Image {
+    facts: Facts,
+    descriptors: Vec<Descriptor>,
+    files: Vec<File>,
+    maps: Vec<Map>,
+    strings: Vec<u8>,
+    threads: Vec<Thread>,
+    timers: Vec<Timer>,
+    signals: Vec<Signal>,
+}
+
+impl Image {
+    fn tables(&self) -> Tables<'_> {
+        Tables {
+            facts: &self.facts,
+            descriptors: &self.descriptors,
+            files: &self.files,
+            maps: &self.maps,
+            strings: &self.strings,
+            threads: &self.threads,
+            timers: &self.timers,
+            signals: &self.signals,
+        }
+    }
+}
+
+fn here() -> Here<'static> {
+    Here {
+        reserved: &RESERVED,
+        stack_end: 0x7fff_f000_0000,
+        stack_limit: 8 << 20,
+        descriptors_end: 1000,
+        rseq: RSEQ,
+        notes_bytes: NOTES,
+    }
+}
+
+/// `Facts` of zeros.
+fn no_facts() -> Facts {
+    Facts {
+        version: super::super::STREAM_VERSION,
+        size: size_of::<Facts>() as u32,
+        arch: super::super::ARCH_X86_64,
+        page_bytes: 4096,
+        image_no: 1,
+        rank: 0,
+        incarnation: 0,
+        pid: 1,
+        umask: 0,
+        heap_start: 0x60_0000,
+        heap_end: 0x60_2000,
+        vdso_start: 0,
+        vdso_end: 0,
+        vdso_hash: 0,
+        stack_end: 0,
+        stack_limit: 0,
+        window_len: 0,
+        processor: Default::default(),
+        reborn_ip: 0x40_0010,
+        limits: [0; super::super::LIMITS],
+        limits_at_start: [0; super::super::LIMITS],
+        affinity_at_start: [0; super::super::AFFINITY_WORDS],
+        nice_at_start: 0,
+        reserved: 0,
+        timers: Default::default(),
+        actions: [Default::default(); 64],
+        cwd: Text { offset: 0, len: 4 },
+        executable: Text { offset: 5, len: 6 },
+        descriptors: 0,
+        files: 0,
+        maps: 0,
+        strings_len: 0,
+        threads: 0,
+        posix_timers: 0,
+        contents: 0,
+        signals: 0,
+        digest: 0,
+    }
+}
+
+fn image() -> Image {
+    let name = Text { offset: 12, len: 4 };
+    let one = |fd, how| Descriptor { fd, how, path: name, mode: REGULAR, ..Descriptor::default() };
+    let other = |fd, how, other| Descriptor { other, ..one(fd, how) };
+    let map = |start, end, file, prot, flags| Map {
+        start,
+        end,
+        offset: 0,
+        file,
+        prot,
+        flags,
+        reserved: 0,
+    };
+    let thread = |tid, block: u64, stack| Thread {
+        tid,
+        resume: [stack, 0x40_0100],
+        fs_base: block,
+        tid_address: block + 720,
+        rseq_address: block + RSEQ.0,
+        rseq_len: RSEQ.1,
+        notes: block + 0x200,
+        ..Thread::default()
+    };
+    Image {
+        facts: no_facts(),
+        descriptors: vec![
+            one(0, descriptor::KEEP),
+            other(1, descriptor::STREAM, 2),
+            one(3, descriptor::REOPEN),
+            other(4, descriptor::DUPLICATE, 3),
+            Descriptor { size: 8192, ..one(5, descriptor::RECREATE) },
+            other(6, descriptor::AGAIN, 5),
+            Descriptor { size: 65536, ..other(7, descriptor::PIPE, 8) },
+            other(8, descriptor::PIPE_END, 7),
+            one(9, descriptor::EVENTFD),
+            one(10, descriptor::REOPEN_CUT),
+        ],
+        files: vec![
+            File { path: name, hashed: 1, ..File::default() },
+            File { path: name, nameless: 6, ..File::default() },
+        ],
+        maps: vec![
+            map(0x40_0000, 0x40_2000, 0, 5, 0),
+            map(0x40_2000, 0x40_3000, 0, 3, 0),
+            map(0x60_0000, 0x60_2000, map::NO_FILE, 3, 0),
+            map(0x7100_0000, 0x7110_0000, map::NO_FILE, 3, map::HUGE),
+            map(0x7200_0000, 0x7200_2000, 1, 3, map::SHARED | map::MAY_WRITE),
+            map(0x7fff_efff_0000, 0x7fff_f000_0000, map::NO_FILE, 3, map::STACK | map::GROWS_DOWN),
+        ],
+        strings: b"/tmp\0/bin/x\0name\0".to_vec(),
+        threads: vec![
+            thread(100, 0x7100_1000, 0x7fff_efff_8000),
+            thread(101, 0x7108_1000, 0x7108_0000),
+        ],
+        timers: vec![Timer { signal: 10, ..Timer::default() }],
+        signals: vec![Signal { number: 12, ..Signal::default() }],
+    }
+}
+
+/// What must hold of tables that are sound, said in another way: everything is looked for everywhere.
+fn promises(image: &Image) {
+    let maps = &image.maps;
+    for (n, map) in maps.iter().enumerate() {
+        assert!(map.start < map.end && map.end <= USER_END);
+        for other in &maps[n + 1..] {
+            assert!(map.end <= other.start, "{map:x?} {other:x?}");
+        }
+        for (from, to) in RESERVED {
+            assert!(map.end <= from || map.start >= to, "{map:x?}");
+        }
+        assert!(map.file == map::NO_FILE || (map.file as usize) < image.files.len());
+    }
+    let text = |text: Text| {
+        let (from, to) = (text.offset as usize, text.offset as usize + text.len as usize);
+        assert!(to < image.strings.len() && image.strings[to] == 0 && from < to);
+        assert!(!image.strings[from..to].contains(&0));
+    };
+    text(image.facts.cwd);
+    text(image.facts.executable);
+    image.files.iter().for_each(|file| text(file.path));
+    let may = |address: u64, bytes: u64, prot: u32| {
+        let found = maps.iter().any(|map| {
+            map.start <= address
+                && address.checked_add(bytes).is_some_and(|end| end <= map.end)
+                && map.prot & prot == prot
+        });
+        assert!(found, "{address:#x}");
+    };
+    for thread in &image.threads {
+        may(thread.resume[0], SAVED_BYTES, PROT_WRITE);
+        may(thread.resume[1], 1, PROT_EXEC);
+        may(thread.fs_base, 8, PROT_WRITE);
+        for (address, bytes) in
+            [(thread.tid_address, 4), (thread.rseq_address, RSEQ.1), (thread.notes, NOTES)]
+        {
+            if address != 0 {
+                may(address, bytes, PROT_WRITE);
+            }
+        }
+    }
+    may(image.facts.reborn_ip, 1, PROT_EXEC);
+    for (n, it) in image.descriptors.iter().enumerate() {
+        assert!((0..1000).contains(&it.fd));
+        assert!(image.descriptors[n + 1..].iter().all(|other| other.fd > it.fd));
+        let named = image.descriptors.iter().find(|other| other.fd == it.other);
+        match it.how {
+            descriptor::KEEP => assert!(it.fd < 3),
+            descriptor::STREAM => assert!((0..3).contains(&it.other)),
+            descriptor::DUPLICATE => assert!(named.unwrap().fd < it.fd),
+            descriptor::AGAIN => assert_eq!(named.unwrap().how, descriptor::RECREATE),
+            descriptor::PIPE => assert_eq!(named.unwrap().how, descriptor::PIPE_END),
+            descriptor::PIPE_END => assert_eq!(named.unwrap().how, descriptor::PIPE),
+            descriptor::REOPEN | descriptor::REOPEN_CUT | descriptor::RECREATE => text(it.path),
+            descriptor::EVENTFD => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert!(image.timers.iter().all(|timer| timer.signal != 9 || timer.notify & 1 != 0));
+    assert!(image.signals.iter().all(|signal| (1..65).contains(&signal.number)));
+}
+
+#[test]
+fn what_is_sound_is_accepted() {
+    assert_eq!(check(&image().tables(), &here()), Ok(()));
+    promises(&image());
+}
+
+/// Each rule is hurt once.
+#[test]
+fn what_is_not_is_named() {
+    type Hurt = fn(&mut Image);
+    let cases: [(&str, Hurt); 36] = [
+        ("directory", |i| i.facts.cwd.len = 0),
+        ("directory", |i| i.facts.cwd.len = 5),
+        ("directory", |i| i.facts.executable.offset = u32::MAX),
+        ("no file", |i| i.files[0].path.offset = 13),
+        ("no file", |i| i.maps[0].file = 2),
+        ("out of order", |i| i.maps[1].start -= 4096),
+        ("out of order", |i| i.maps[0].start += 8),
+        ("out of order", |i| i.maps[2].end = i.maps[2].start),
+        ("out of order", |i| i.maps[0].start = 0),
+        ("out of order", |i| i.maps[5].end = !4095),
+        ("end of all files", |i| i.maps[0].offset = !4095),
+        ("mapping of no kind", |i| i.maps[0].prot = 8),
+        ("mapping of no kind", |i| i.maps[0].flags = 128),
+        ("where none can be", |i| (i.maps[3].start, i.maps[3].end) = (0x6fff_f000, 0x7000_1000)),
+        ("where none can be", |i| i.maps[4].end = 0x100_0000_1000),
+        ("stack is elsewhere", |i| i.maps[5].end -= 4096),
+        ("stack is elsewhere", |i| i.maps[5].file = 0),
+        ("no room", |i| i.maps[5].start -= 8 << 20),
+        ("no room", |i| (i.maps[4].start, i.maps[4].end) = (0x7fff_effe_e000, 0x7fff_effe_f000)),
+        ("no stack", |i| i.maps[5].flags = 0),
+        ("not open", |i| i.files[1].nameless = 4),
+        ("heap", |i| i.facts.heap_end = 0),
+        ("descriptors out of order", |i| i.descriptors[2].fd = 1),
+        ("descriptors out of order", |i| i.descriptors[9].fd = 1000),
+        ("descriptors out of order", |i| i.descriptors[0].fd = -1),
+        ("descriptor of no kind", |i| i.descriptors[3].other = 11),
+        ("descriptor of no kind", |i| i.descriptors[1].other = -1),
+        ("descriptor of no kind", |i| i.descriptors[6].other = 6),
+        ("descriptor of no kind", |i| i.descriptors[2].how = 10),
+        ("without its memory", |i| i.threads[1].resume[0] = 0x7110_0000 - 56),
+        ("without its memory", |i| i.threads[0].resume[1] = 0x40_2000),
+        ("without its memory", |i| i.threads[0].tid_address = 0x40_0000),
+        ("without its memory", |i| i.threads[1].notes = 0x7110_0000 - 504),
+        ("nowhere", |i| i.facts.reborn_ip = 0x60_0000),
+        ("timer", |i| i.timers[0].signal = 9),
+        ("cannot wait", |i| i.signals[0].number = 0),
+    ];
+    for (n, (word, hurt)) in cases.into_iter().enumerate() {
+        let mut image = image();
+        hurt(&mut image);
+        let wrong = check(&image.tables(), &here()).unwrap_err();
+        assert!(wrong.contains(word), "case {n}: {wrong}");
+    }
+}
+
+#[test]
+fn contents_belong_to_what_is_made_anew() {
+    let table = image().descriptors;
+    let at = super::super::content_at;
+    assert!(content_fits(&table, None, at(4, 0), 8192));
+    assert!(content_fits(&table, Some((at(4, 0), 4096)), at(4, 4096), 4096));
+    assert!(content_fits(&table, Some((at(4, 0), 8192)), at(6, 0), 65536));
+    for (before, at, len) in [
+        (None, at(4, 1), 8192),
+        (None, at(4, 0), 0),
+        (None, at(4, 0), u64::MAX),
+        (None, at(3, 0), 1),
+        (None, at(10, 0), 1),
+        (None, at(6, 0), 65537),
+        (None, at(6, 1), 1),
+        (Some((at(6, 0), 1)), at(6, 0), 1),
+        (Some((at(6, 0), 1)), at(4, 0), 1),
+        (Some((at(4, 0), 4096)), at(4, 4095), 1),
+    ] {
+        assert!(!content_fits(&table, before, at, len), "{before:?} {at:#x} {len}");
+    }
+}
+
+#[test]
+fn the_digest_sees_every_byte() {
+    let tables: [&[u8]; 8] =
+        [&[1; size_of::<Facts>()], &[2; 64], &[3; 48], &[4; 80], b"/tmp\0", &[6; 8], &[], &[7; 8]];
+    let whole = digest(tables);
+    for (n, table) in tables.iter().enumerate() {
+        for at in 0..table.len() {
+            let mut other = table.to_vec();
+            other[at] ^= 0x40;
+            let mut changed = tables;
+            changed[n] = &other;
+            let is_digest = n == 0 && at >= core::mem::offset_of!(Facts, digest);
+            assert_eq!(digest(changed) == whole, is_digest, "table {n}, byte {at}");
+        }
+    }
+    let mut moved = tables;
+    (moved[5], moved[6]) = (&[], &[6; 8]);
+    assert_ne!(digest(moved), whole);
+}
+
+/// A word that is wrong by a little, or by all.
+fn word() -> impl Strategy<Value = (u64, bool)> {
+    let known = prop::sample::select(vec![
+        0u64,
+        1,
+        4,
+        8,
+        4096,
+        0x1_0000,
+        0x40_0000,
+        0x7000_0000,
+        0x100_0000_0000,
+        USER_END,
+        1 << 63,
+        u64::MAX,
+    ]);
+    (prop_oneof![known, any::<u64>()], any::<bool>())
+}
+
+/// Changes one word of one table; `relative`: by so much.
+fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u64, bool)) {
+    let (table, row, field) = which;
+    let long = |slot: &mut u64| *slot = if relative { slot.wrapping_add(value) } else { value };
+    let short = |slot: &mut u32| {
+        *slot = if relative { slot.wrapping_add(value as u32) } else { value as u32 };
+    };
+    let number = |slot: &mut i32| {
+        *slot = if relative { slot.wrapping_add(value as i32) } else { value as i32 };
+    };
+    macro_rules! row {
+        ($table:expr) => {{
+            let len = $table.len();
+            &mut $table[row % len]
+        }};
+    }
+    match (table % 7, field) {
+        (0, 0) => short(&mut image.facts.cwd.offset),
+        (0, 1) => short(&mut image.facts.executable.len),
+        (0, 2) => long(&mut image.facts.heap_end),
+        (0, _) => long(&mut image.facts.reborn_ip),
+        (1, 0) => number(&mut row!(image.descriptors).fd),
+        (1, 1) => short(&mut row!(image.descriptors).how),
+        (1, 2) => number(&mut row!(image.descriptors).other),
+        (1, 3) => short(&mut row!(image.descriptors).path.len),
+        (1, 4) => short(&mut row!(image.descriptors).path.offset),
+        (1, _) => long(&mut row!(image.descriptors).size),
+        (2, 0) => short(&mut row!(image.files).path.offset),
+        (2, 1) => short(&mut row!(image.files).nameless),
+        (2, _) => short(&mut row!(image.files).path.len),
+        (3, 0) => long(&mut row!(image.maps).start),
+        (3, 1) => long(&mut row!(image.maps).end),
+        (3, 2) => long(&mut row!(image.maps).offset),
+        (3, 3) => short(&mut row!(image.maps).file),
+        (3, 4) => short(&mut row!(image.maps).flags),
+        (3, _) => short(&mut row!(image.maps).prot),
+        (4, 0) => long(&mut row!(image.threads).resume[0]),
+        (4, 1) => long(&mut row!(image.threads).resume[1]),
+        (4, 2) => long(&mut row!(image.threads).fs_base),
+        (4, 3) => long(&mut row!(image.threads).tid_address),
+        (4, 4) => long(&mut row!(image.threads).rseq_address),
+        (4, _) => long(&mut row!(image.threads).notes),
+        (5, 0) => number(&mut row!(image.signals).number),
+        (5, 1) => number(&mut row!(image.timers).signal),
+        (5, _) => number(&mut row!(image.timers).notify),
+        (_, _) => {
+            let at = row % image.strings.len();
+            image.strings[at] = value as u8;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    /// Whatever is in the tables: no panic, and what is accepted keeps all promises.
+    #[test]
+    fn nonsense_is_refused_or_harmless(
+        changes in prop::collection::vec(((0usize..7, 0usize..16, 0usize..6), word()), 1..5),
+    ) {
+        let mut image = image();
+        for (which, value) in changes {
+            change(&mut image, which, value);
+        }
+        if check(&image.tables(), &here()).is_ok() {
+            promises(&image);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/* Has one of everything that an image has a table for, and waits for its image. In a restored process
+ * it says so and ends. usage: rich FOLDER */
+#include "rank.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+
+static void *other(void *nothing)
+{
+    for (;;)
+        pause();
+    return nothing;
+}
+
+int main(int argc, char **argv)
+{
+    require(argc == 2 && chdir(argv[1]) == 0);
+    /* All but the agent's. */
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, 62);
+    require(sigprocmask(SIG_BLOCK, &all, 0) == 0);
+    pthread_t thread;
+    require(pthread_create(&thread, 0, other, 0) == 0);
+    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+    timer_t timer;
+    require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    require(raise(SIGUSR2) == 0 && kill(getpid(), SIGURG) == 0);
+    int ends[2];
+    require(pipe(ends) == 0 && write(ends[1], "0123456789", 10) == 10);
+    int memory = memfd_create("memory", 0);
+    require(memory >= 0 && ftruncate(memory, 8192) == 0 && write(memory, "text", 4) == 4);
+    char *mapped = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    require(mapped != MAP_FAILED);
+    int gone = open("gone", O_CREAT | O_RDWR, 0600);
+    require(gone >= 0 && write(gone, "also", 4) == 4 && unlink("gone") == 0);
+    int log = open("log", O_CREAT | O_WRONLY | O_APPEND, 0600);
+    require(log >= 0 && dup(log) >= 0 && dup(1) >= 0 && eventfd(3, 0) >= 0);
+    require(open("/dev/null", O_RDWR) >= 0 && open(".", O_RDONLY | O_DIRECTORY) >= 0);
+    be_a_rank();
+    while (images_restored == 0)
+        usleep(1000);
+    require(write(1, "restored\n", 9) == 9);
+    _exit(3);
+}

@@ -1,0 +1,273 @@
+//! Tables of an image that are not as they were written, given to new processes: whatever is in them,
+//! the process ends with one line and one of the two documented codes, or restores what it can as if
+//! nothing were. Never a signal, never another code, never a hang.
+
+mod driver;
+
+use driver::{End, Job, compile, raw};
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, HOLE_BASE, WINDOW_BASE};
+use ftmpi_checkpoint::stream::{
+    Descriptor, Facts, File, Map, RecordHeader, Signal, Thread, Timer, kind, sound,
+};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::ops::Range;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+/// A restore of so small an image takes milliseconds.
+const HANGS: Duration = Duration::from_secs(20);
+const HEADER: usize = size_of::<RecordHeader>();
+
+/// The first record of each kind: where its payload lies.
+fn parts(image: &[u8]) -> BTreeMap<u32, Range<usize>> {
+    let (mut found, mut at) = (BTreeMap::new(), 0);
+    while at < image.len() {
+        let kind = u32::from_le_bytes(image[at + 4..at + 8].try_into().unwrap());
+        let len = u64::from_le_bytes(image[at + 24..at + 32].try_into().unwrap()) as usize;
+        let payload = at + HEADER..at + HEADER + len;
+        at = payload.end;
+        found.entry(kind).or_insert(payload);
+    }
+    found
+}
+
+/// Writes into the facts the number that belongs to the tables.
+fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
+    let table = |kind| &image[parts[&kind].clone()];
+    let all = [
+        kind::FACTS,
+        kind::DESCRIPTORS,
+        kind::FILES,
+        kind::MAPS,
+        kind::STRINGS,
+        kind::THREADS,
+        kind::TIMERS,
+        kind::SIGNALS,
+    ];
+    let digest = sound::digest(all.map(table));
+    let at = parts[&kind::FACTS].start + offset_of!(Facts, digest);
+    image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
+}
+
+/// Where words lie that decide what the restore does, of 4 or 8 bytes. Left out is what only the program
+/// itself uses: what its mappings may be used for and hold, its limits, its handlers.
+fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut every = |kind: u32, size: usize, words: &[(usize, usize)]| {
+        let table = parts[&kind].clone();
+        assert!(!table.is_empty() && table.len().is_multiple_of(size), "kind {kind}");
+        for entry in table.step_by(size) {
+            out.extend(words.iter().map(|(at, bytes)| (entry + at, *bytes)));
+        }
+    };
+    let facts: Vec<(usize, usize)> = [
+        offset_of!(Facts, cwd),
+        offset_of!(Facts, cwd) + 4,
+        offset_of!(Facts, executable),
+        offset_of!(Facts, executable) + 4,
+        offset_of!(Facts, descriptors),
+        offset_of!(Facts, files),
+        offset_of!(Facts, maps),
+        offset_of!(Facts, strings_len),
+        offset_of!(Facts, threads),
+        offset_of!(Facts, posix_timers),
+        offset_of!(Facts, contents),
+        offset_of!(Facts, signals),
+        offset_of!(Facts, umask),
+    ]
+    .map(|at| (at, 4))
+    .into_iter()
+    .chain(
+        [
+            offset_of!(Facts, heap_start),
+            offset_of!(Facts, heap_end),
+            offset_of!(Facts, reborn_ip),
+            offset_of!(Facts, stack_end),
+            offset_of!(Facts, vdso_hash),
+            offset_of!(Facts, processor),
+            offset_of!(Facts, timers),
+            offset_of!(Facts, timers) + 24,
+        ]
+        .map(|at| (at, 8)),
+    )
+    .collect();
+    every(kind::FACTS, size_of::<Facts>(), &facts);
+    every(
+        kind::DESCRIPTORS,
+        size_of::<Descriptor>(),
+        &[
+            (offset_of!(Descriptor, fd), 4),
+            (offset_of!(Descriptor, how), 4),
+            (offset_of!(Descriptor, other), 4),
+            (offset_of!(Descriptor, open_flags), 4),
+            (offset_of!(Descriptor, mode), 4),
+            (offset_of!(Descriptor, path), 4),
+            (offset_of!(Descriptor, path) + 4, 4),
+            (offset_of!(Descriptor, offset), 8),
+            (offset_of!(Descriptor, size), 8),
+        ],
+    );
+    every(
+        kind::FILES,
+        size_of::<File>(),
+        &[
+            (offset_of!(File, path), 4),
+            (offset_of!(File, path) + 4, 4),
+            (offset_of!(File, size), 8),
+            (offset_of!(File, nameless), 4),
+        ],
+    );
+    every(
+        kind::MAPS,
+        size_of::<Map>(),
+        &[(offset_of!(Map, start), 8), (offset_of!(Map, end), 8), (offset_of!(Map, reserved), 4)],
+    );
+    every(
+        kind::THREADS,
+        size_of::<Thread>(),
+        &[
+            (offset_of!(Thread, resume), 8),
+            (offset_of!(Thread, resume) + 8, 8),
+            (offset_of!(Thread, fs_base), 8),
+            (offset_of!(Thread, gs_base), 8),
+            (offset_of!(Thread, tid_address), 8),
+            (offset_of!(Thread, robust_head), 8),
+            (offset_of!(Thread, robust_len), 8),
+            (offset_of!(Thread, rseq_address), 8),
+            (offset_of!(Thread, rseq_len), 8),
+            (offset_of!(Thread, altstack), 8),
+            (offset_of!(Thread, notes), 8),
+            (offset_of!(Thread, nice), 4),
+        ],
+    );
+    every(
+        kind::TIMERS,
+        size_of::<Timer>(),
+        &[
+            (offset_of!(Timer, id), 4),
+            (offset_of!(Timer, notify), 4),
+            (offset_of!(Timer, signal), 4),
+            (offset_of!(Timer, tid), 4),
+            (offset_of!(Timer, clock), 4),
+            (offset_of!(Timer, words), 8),
+            (offset_of!(Timer, words) + 24, 8),
+        ],
+    );
+    every(
+        kind::SIGNALS,
+        size_of::<Signal>(),
+        &[
+            (offset_of!(Signal, tid), 4),
+            (offset_of!(Signal, number), 4),
+            (offset_of!(Signal, info), 8),
+            (offset_of!(Signal, info) + 8, 8),
+        ],
+    );
+    // The header of the first contents: where they belong, and how many.
+    out.extend([16, 24].map(|at| (parts[&kind::CONTENTS].start - HEADER + at, 8)));
+    out
+}
+
+/// What somebody might write who means no good, or who is wrong by one.
+fn hostile(rng: &mut StdRng, old: u64, bytes: usize) -> u64 {
+    let absolute = [
+        0,
+        2,
+        9,
+        4095,
+        4096,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        HOLE_BASE as u64,
+        WINDOW_BASE as u64,
+        0x7fff_ffff_f000,
+        0xffff_8000_0000_0000,
+        i64::MAX as u64,
+        u64::MAX - 1,
+        u64::MAX,
+        old.wrapping_add(1),
+        old.wrapping_sub(1),
+        old << 48,
+        !old,
+    ];
+    let word = *absolute.choose(rng).unwrap();
+    if bytes == 4 { word & 0xffff_ffff } else { word }
+}
+
+fn is_refusal(end: &End) -> bool {
+    matches!(end.code, Some(EXIT_IMAGE_DAMAGED | EXIT_IMAGE_MISFIT))
+        && end.out.is_empty()
+        && end.err.lines().count() == 1
+        && end.err.starts_with("ftmpi: rank 5: ")
+}
+
+fn is_restored(end: &End) -> bool {
+    end.code == Some(3) && end.err.is_empty()
+}
+
+/// It lives again, with descriptors as the image says, and notices that they are not what it had: a
+/// standard stream that is the duplicate of another is nothing that a checker could object to.
+fn notices(end: &End) -> bool {
+    end.code == Some(98) && end.err.lines().count() == 1 && end.err.ends_with("restores 1)\n")
+}
+
+#[test]
+fn wrong_tables_are_refused_or_do_no_harm() {
+    let seed = std::env::var("FTMPI_SEED").ok().and_then(|s| s.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| rand::rng().random());
+    println!("FTMPI_SEED={seed}");
+    let cases = std::env::var("FTMPI_CASES").ok().and_then(|s| s.parse().ok()).unwrap_or(150);
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("rich.c", folder.path(), &["-pthread", "-lrt"]);
+    let data = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &[data.to_str().unwrap()]);
+    let mut life = job.start(0, None);
+    assert_eq!(life.report(LONG).unwrap().result, 2);
+    let arriving = life.ask(1);
+    let report = life.report(LONG).unwrap();
+    assert_eq!(report.result, 0, "{}", report.why());
+    let image = raw(&arriving.join().unwrap().unwrap());
+    life.kill();
+    life.end(LONG);
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert!(is_restored(&end), "{end:?}");
+
+    let parts = parts(&image);
+    // A byte that was changed on the way: never restored, headers included.
+    let tables_end = parts[&kind::SIGNALS].end;
+    for _ in 0..cases / 3 {
+        let at = rng.random_range(0..tables_end);
+        let mut wrong = image.clone();
+        wrong[at] ^= rng.random_range(1..=255u8);
+        let end = job.start(1, Some(&wrong)).end(HANGS);
+        assert!(is_refusal(&end), "byte {at}: {end:?}");
+    }
+    // Signed nonsense.
+    let fields = fields(&parts);
+    let (mut refused, mut restored) = (0, 0);
+    for _ in 0..cases {
+        let &(at, bytes) = fields.choose(&mut rng).unwrap();
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&image[at..at + bytes]);
+        let new = hostile(&mut rng, u64::from_le_bytes(word), bytes);
+        let mut wrong = image.clone();
+        wrong[at..at + bytes].copy_from_slice(&new.to_le_bytes()[..bytes]);
+        sign(&mut wrong, &parts);
+        let end = job.start(1, Some(&wrong)).end(HANGS);
+        let (part, range) = parts.iter().rfind(|(_, range)| range.start - HEADER <= at).unwrap();
+        let place = at as isize - range.start as isize;
+        let what = format!("kind {part}, byte {place}: {word:x?} became {new:#x}: {end:?}");
+        let noticed = *part == kind::DESCRIPTORS && notices(&end);
+        assert!(is_refusal(&end) || is_restored(&end) || noticed, "{what}");
+        refused += usize::from(is_refusal(&end));
+        restored += usize::from(is_restored(&end) || noticed);
+    }
+    println!("{refused} refused, {restored} restored");
+    assert!(refused > cases / 4, "{refused} of {cases} refused: do they arrive at all?");
+}
