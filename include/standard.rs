@@ -234,18 +234,16 @@ pub fn exists(f: &Function) -> bool {
     f.standing != Standing::Removed && !fortran.iter().any(|s| f.name.ends_with(s))
 }
 
-/// The functions as the standard's `mpi.h` declares them: two of them come in two sizes here only.
+/// The functions as the standard's `mpi.h` declares them: two of them have a second name here only.
 pub fn declared(functions: &[Function]) -> Vec<Function> {
     let mut all = Vec::new();
     for f in functions.iter().filter(|f| exists(f)) {
-        let mut f = f.clone();
+        let f = f.clone();
+        // (The same: there are programs that were compiled with headers in which the plain one was small.)
         if ["MPI_Psend_init", "MPI_Precv_init"].contains(&f.name.as_str()) {
             let mut large = f.clone();
             large.name.push_str("_c");
             all.push(large);
-            for p in f.params.iter_mut().filter(|p| p.kind == Kind::Large) {
-                p.kind = Kind::Count;
-            }
         }
         all.push(f);
     }

@@ -125,16 +125,94 @@ def wrappers(count, dist):
             needed = subprocess.run(["readelf", "-d", out], capture_output=True, text=True).stdout
             ok = code == 0 and "libmpi" in needed and str(lib) in needed
             count.one(f"{wrapper} {source}", ok)
-        shown = subprocess.run([bin_ / "ftmpicc", "-show", "x.c"], capture_output=True, text=True).stdout
-        count.one("ftmpicc -show", f"-I{dist}/include" in shown and "-lmpi" in shown and "x.c" in shown)
-        env = dict(os.environ, MPICH_CC="echo other")
-        shown = subprocess.run([bin_ / "ftmpicc", "-c", "x.c"], capture_output=True, text=True, env=env).stdout
-        count.one("MPICH_CC", shown.startswith("other -c x.c") and "-lmpi" not in shown)
+        for wrapper, peer, letters in [("ftmpicc", "mpicc.mpich", "CC"), ("ftmpicxx", "mpicxx.mpich", "CXX"),
+                                       ("ftmpifort", "mpifort.mpich", "FC")]:
+            # What is right is what MPICH's own do, too.
+            for name, tool in ((wrapper, bin_ / wrapper), (peer, shutil.which(peer))):
+                if tool is None:
+                    count.skip(f"options of {name}", "not installed")
+                    continue
+                wrong = options_of(tool, letters, folder)
+                count.one(f"options of {name}", not wrong, "; ".join(wrong))
+        own_options(count, bin_, lib, folder)
     for name in ["libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpichfort.so.12",
                  "libfmpich.so.12", "libmpicxx.so.12"]:
         text = subprocess.run(["readelf", "-d", lib / name], capture_output=True, text=True).stdout
         count.one(name, f"soname: [{name}]" in text)
     symbols(count, lib)
+
+
+def said(command, folder, **env):
+    """Standard output, and the exit code."""
+    words = {k: v for k, v in os.environ.items() if not re.match(r"(MPICH|FTMPI)_|MPI(CC|CXX|FORT)_PROFILE$", k)}
+    done = subprocess.run(list(map(str, command)), cwd=folder, env={**words, **env}, capture_output=True, text=True)
+    return done.stdout, done.returncode
+
+
+def options_of(tool, letters, folder):
+    """What is wrong with a wrapper's options."""
+    ending = {"CC": "c", "CXX": "cc", "FC": "f"}[letters]
+    (folder / f"x.{ending}").write_text("")
+    flag, variable, source = f"-{letters.lower()}=echo chosen", f"MPICH_{letters}", f"x.{ending}"
+    cases = {
+        "-show": (["-show", source], {}, lambda t: "-I" in t and "-L" in t and "-lmpi" in t and source in t),
+        "-show -c": (["-show", "-c", source], {}, lambda t: "-I" in t and "-lmpi" not in t and f"-c {source}" in t),
+        "-compile_info": (["-compile_info"], {}, lambda t: "-I" in t),
+        "-compile-info": (["-compile-info"], {}, lambda t: "-I" in t),
+        "-link_info": (["-link_info"], {}, lambda t: "-L" in t and "-lmpi" in t),
+        "-link-info": (["-link-info"], {}, lambda t: "-L" in t and "-lmpi" in t),
+        "-show-compile-info": (["-show-compile-info"], {}, lambda t: "-I" in t and "-lmpi" not in t),
+        "-show-link-info": (["-show-link-info"], {}, lambda t: "-I" not in t and "-lmpi" in t),
+        "another compiler": ([flag, "-c", source], {}, lambda t: t.startswith("chosen ") and f"-c {source}" in t),
+        "shown": ([flag, "-show", source], {}, lambda t: t.startswith("echo chosen ") and "-lmpi" in t),
+        variable: (["-c", source], {variable: "echo other"}, lambda t: t.startswith("other ") and "-lmpi" not in t),
+        "option before variable": (
+            [flag, "-c", source], {variable: "echo other"}, lambda t: t.startswith("chosen ")),
+        "-E": ([flag, "-E", source], {}, lambda t: "-lmpi" not in t),
+        "-nativelinking": ([flag, "-nativelinking", source], {}, lambda t: "-lmpi" not in t),
+    }
+    if "fort" in str(tool) and "mpich" in str(tool):
+        del cases["-nativelinking"], cases["-show-compile-info"], cases["-show-link-info"]
+    wrong = []
+    for name, (arguments, env, right) in cases.items():
+        text, code = said([tool, *arguments], folder, **env)
+        if code != 0 or not right(text):
+            wrong.append(f"{name}: exit code {code}, `{text.strip()[:200]}`")
+    _, code = said([tool, "-c", "missing." + ending], folder)
+    if code == 0:
+        wrong.append("a compiler's failure is none of the wrapper's")
+    return wrong
+
+
+def own_options(count, bin_, lib, folder):
+    """Those where ours goes its own way."""
+    def one(name, ok, code, text):
+        count.one(name, ok, "" if ok else f"exit code {code}: {text}")
+
+    text, code = said([bin_ / "ftmpicc", "-c", "x.c"], folder, MPICH_CC="echo m", FTMPI_CC="echo f")
+    one("FTMPI_CC before MPICH_CC", text.startswith("f "), code, text)
+    text, code = said([bin_ / "ftmpicc", "-show", "-mpi-abi", "x.c"], folder)
+    one("ftmpicc -mpi-abi", "/include/standard" in text and text.rstrip().endswith("-lmpi_abi"), code, text)
+    text, code = said([bin_ / "ftmpicc", "-show", "-profile=wrap", "x.c"], folder)
+    one("ftmpicc -profile", text.rstrip().endswith("-lwrap -lmpi"), code, text)
+    text, code = said([bin_ / "ftmpicc", "-c", "x.c"], folder, MPICH_CC=str(bin_ / "ftmpicc"))
+    one("a wrapper that names itself", code == 1, code, text)
+    text, code = said([bin_ / "ftmpicc", "-help"], folder)
+    one("ftmpicc -help", code == 0 and "-profile=X" in text and "set -eu" not in text, code, text)
+    # A library that wraps MPI_Init: linked before ours, preloaded, and not there.
+    (folder / "wrap.c").write_text("#include <mpi.h>\n#include <stdio.h>\nint MPI_Init(int *c, char ***v)"
+                                   '{ puts("wrapped"); return PMPI_Init(c, v); }\n')
+    (folder / "plain.c").write_text("#include <mpi.h>\nint main(int c,char**v){MPI_Init(&c,&v);return MPI_Finalize();}\n")
+    for command in (["-shared", "-fPIC", "wrap.c", "-o", "libwrap.so"], ["plain.c", "-o", "plain"],
+                    ["-profile=wrap", "-L.", "plain.c", "-o", "linked", f"-Wl,-rpath,{folder}"]):
+        said([bin_ / "ftmpicc", *command], folder)
+    for name, program, env, wrapped in (
+        ("linked before ours", "linked", {}, True), ("preloaded", "plain", {"LD_PRELOAD": str(folder / "libwrap.so")}, True),
+        ("not there", "plain", {}, False),
+    ):
+        options = [word for key, value in env.items() for word in ("-env", key, value)]
+        text, code = said([bin_ / "ftmpiexec", "-n", "1", "--protocol", "none", *options, folder / program], folder)
+        one(f"a profiling library {name}", code == 0 and ("wrapped" in text) == wrapped, code, text)
 
 
 def symbols(count, lib):

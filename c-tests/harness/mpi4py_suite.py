@@ -46,15 +46,29 @@ def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
     return folder, tests, ""
 
 
-def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = False) -> None:
+def compiled_for_standard(setting: Setting, peers: Path) -> tuple[Path | None, str]:
+    """An environment with mpi4py compiled for libmpi_abi.so.1; made when it is not there yet (minutes)."""
+    compiler = setting.dist.absolute() / "bin" / "ftmpicc"
+    return imb.environment(peers, "mpi4py", "mpi4py-standard", ["--no-binary", "mpi4py", "--no-cache-dir"],
+                           {"MPI4PY_BUILD_MPICC": f"{compiler} -mpi-abi", "CFLAGS": "-O0 -g0"})
+
+
+def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = False, standard: bool = False,
+                 only: list[str] | None = None) -> None:
+    """`standard`: compiled for the standard ABI."""
     if not setting.ready():
         return
     folder, tests, why = sources(peers)
+    if standard and folder is not None:
+        folder, why = compiled_for_standard(setting, peers)
     if folder is None or tests is None:
         setting.results.skip("mpi4py's tests", why)
         return
     modules = SHORT if short else sorted(
         path.stem for path in tests.glob("test_*.py") if path.stem not in DYNAMIC)
+    if only:
+        modules = only
+    called = "mpi4py's tests for the standard ABI" if standard else "mpi4py's tests"
     protocols = [setting.protocol_options()] if setting.protocol else [
         ["--protocol", "none"], ["--protocol", "pessimistic"]]
     for ranks in sizes:
@@ -63,7 +77,7 @@ def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = 
             for chosen in [modules] if short else [[module] for module in modules]:
                 outcome = module_run(setting, folder, tests, ranks, protocol, chosen)
                 name = "a part" if short else chosen[0]
-                setting.results.check(f"mpi4py's tests: {name} on {ranks}, {' '.join(protocol)}",
+                setting.results.check(f"{called}: {name} on {ranks}, {' '.join(protocol)}",
                                       verdict(outcome, ranks), note(outcome))
 
 

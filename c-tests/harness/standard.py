@@ -3,7 +3,9 @@ when they are compiled for the first interface."""
 
 from __future__ import annotations
 
-from . import build, conformance
+from pathlib import Path
+
+from . import build, conformance, published
 from .core import Setting, problem_of, run
 
 # Prints the numbers of the first interface (its like for the standard's is standard/values.c), or calls
@@ -13,10 +15,11 @@ FIRST_ONLY = {"constants", "handles", "names_infos", "types_forms"}
 NUMBERS_DIFFER = {"errors", "topologies"}
 
 
-def standard(setting: Setting, short: bool = False) -> None:
+def standard(setting: Setting, peers: Path, short: bool = False) -> None:
     """All programs of `standard/`, `conformance/` and `random/` in C."""
     if not setting.ready():
         return
+    published.published(setting, peers)
     sources = [s for folder in ("standard", "conformance", "random") for s in build.sources(folder)]
     modes = conformance.modes(False)[:1] if short else conformance.modes(False)
     for source in sources:

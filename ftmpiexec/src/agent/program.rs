@@ -20,6 +20,8 @@ pub struct ProgramFacts {
     pub needed: Vec<String>,
     /// Where it looks for them first (`DT_RPATH`, `DT_RUNPATH`).
     pub search: Vec<String>,
+    /// And this even before `LD_LIBRARY_PATH` (`DT_RPATH` without `DT_RUNPATH`).
+    pub search_is_first: bool,
 }
 
 /// Why a program cannot be a rank.
@@ -174,13 +176,18 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
         Some(String::from_utf8_lossy(bytes).into_owned())
     };
     let mut facts = ProgramFacts::default();
+    let (mut rpath, mut runpath) = (false, false);
     for entry in entries.iter().take_while(|d| d.d_tag(endian) != u64::from(elf::DT_NULL)) {
         match u32::try_from(entry.d_tag(endian)) {
             Ok(elf::DT_NEEDED) => facts.needed.push(string(entry.d_val(endian))?),
-            Ok(elf::DT_RPATH | elf::DT_RUNPATH) => facts.search.push(string(entry.d_val(endian))?),
+            Ok(tag @ (elf::DT_RPATH | elf::DT_RUNPATH)) => {
+                *(if tag == elf::DT_RPATH { &mut rpath } else { &mut runpath }) = true;
+                facts.search.push(string(entry.d_val(endian))?);
+            }
             _ => {}
         }
     }
+    facts.search_is_first = rpath && !runpath;
     Some(Some(facts))
 }
 

@@ -6,7 +6,7 @@
 //! it dies with the agent.
 
 use super::executed;
-use super::program::{self, ProgramError};
+use super::program::{self, ProgramError, ProgramFacts};
 use crate::orders::{Executed, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -132,7 +132,7 @@ fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
         .env("PMI_RANK", start.rank.to_string())
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
-        .env(launch::PRELOAD_ENV, preload(&libraries, &facts.needed, variable("LD_PRELOAD")))
+        .env(launch::PRELOAD_ENV, preload(&libraries, &facts, variable("LD_PRELOAD")))
         .env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
     Ok(command)
 }
@@ -174,23 +174,38 @@ fn prepare(
     Ok(())
 }
 
-/// Our boot library, then each MPI library that the program names and we have: a preloaded library
-/// satisfies a name before any search path is asked.
-pub fn preload(libraries: &Path, needed: &[String], users: &str) -> String {
-    let ours = needed
+/// Our boot library, then what the user preloads, then each MPI library that the program names and we
+/// have: a preloaded library satisfies a name before any search path is asked.
+///
+/// A library that wraps `MPI_` functions around `PMPI_` ones must come before ours, or it would never be
+/// called: the user's own first, therefore; and where the program names another library before MPI's, which
+/// may be such a one, ours is not preloaded but found through `LD_LIBRARY_PATH`, unless the program has a
+/// search path that goes before that.
+pub fn preload(libraries: &Path, facts: &ProgramFacts, users: &str) -> String {
+    let is_mpi = |name: &&String| name.starts_with("libmpi") || name.starts_with("libfmpich");
+    let before = facts.needed.iter().position(|name| is_mpi(&name)).unwrap_or(0);
+    let wrapped = facts.needed[..before].iter().any(|name| !is_of_the_system(name));
+    let ours = facts
+        .needed
         .iter()
-        .filter(|name| name.starts_with("libmpi") || name.starts_with("libfmpich"))
-        .filter(|name| libraries.join(name).is_file())
-        .map(String::as_str);
-    let mut list: Vec<String> = std::iter::once(launch::BOOT_LIBRARY)
-        .filter(|name| libraries.join(name).is_file())
-        .chain(ours)
-        .map(|name| libraries.join(name).display().to_string())
-        .collect();
-    if !users.is_empty() {
-        list.push(users.to_owned());
-    }
+        .filter(is_mpi)
+        .filter(|_| !wrapped || facts.search_is_first)
+        .filter(|name| libraries.join(name).is_file());
+    let path = |name: &str| libraries.join(name).display().to_string();
+    let boot = Some(launch::BOOT_LIBRARY).filter(|name| libraries.join(name).is_file());
+    let users = Some(users.to_owned()).filter(|users| !users.is_empty());
+    let list: Vec<String> =
+        boot.map(path).into_iter().chain(users).chain(ours.map(|name| path(name))).collect();
     list.join(":")
+}
+
+/// Libraries of the compilers: they know nothing of MPI.
+fn is_of_the_system(name: &str) -> bool {
+    let known =
+        ["libc", "libm", "libpthread", "libdl", "librt", "libgcc_s", "libstdc++", "libgfortran"];
+    let more = ["libquadmath", "libgomp", "ld-linux-x86-64"];
+    let stem = name.split(".so").next().unwrap_or(name);
+    known.contains(&stem) || more.contains(&stem)
 }
 
 fn joined(first: &Path, rest: &str) -> String {
@@ -244,9 +259,23 @@ mod tests {
         for name in ["libftmpi_boot.so", "libmpi.so.12"] {
             std::fs::write(directory.path().join(name), b"").unwrap();
         }
-        let needed = ["libc.so.6", "libmpi.so.12", "libmpicxx.so.12"].map(str::to_owned);
-        let list = preload(directory.path(), &needed, "/x/y.so");
-        let names: Vec<_> = list.split(':').map(|path| path.rsplit('/').next().unwrap()).collect();
-        assert_eq!(names, ["libftmpi_boot.so", "libmpi.so.12", "y.so"]);
+        let names = |needed: &[&str], search_is_first, users| {
+            let needed = needed.iter().map(|name| (*name).to_owned()).collect();
+            let facts = ProgramFacts { needed, search_is_first, ..ProgramFacts::default() };
+            let list = preload(directory.path(), &facts, users);
+            list.split(':')
+                .map(|path| path.rsplit('/').next().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let plain = ["libmpi.so.12", "libmpicxx.so.12", "libc.so.6"];
+        assert_eq!(names(&plain, false, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
+        // The user's may wrap ours, and so may what the program names before it.
+        assert_eq!(names(&plain, false, "/x/y.so"), ["libftmpi_boot.so", "y.so", "libmpi.so.12"]);
+        let wrapped = ["libwrap.so", "libmpi.so.12", "libc.so.6"];
+        assert_eq!(names(&wrapped, false, ""), ["libftmpi_boot.so"]);
+        assert_eq!(names(&wrapped, true, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
+        let usual = ["libstdc++.so.6", "libm.so.6", "libmpi.so.12", "libother.so"];
+        assert_eq!(names(&usual, false, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
+        assert_eq!(names(&["libc.so.6"], false, ""), ["libftmpi_boot.so"]);
     }
 }

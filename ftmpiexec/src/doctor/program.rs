@@ -63,7 +63,7 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     // The dynamic linker's own word on what it would map.
     let traced = Command::new(file)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
-        .env("LD_PRELOAD", preload(&libraries, &facts.needed, ""))
+        .env("LD_PRELOAD", preload(&libraries, facts, ""))
         .env("LD_LIBRARY_PATH", &libraries)
         .output();
     let text = traced.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -159,14 +159,14 @@ both! {
         error_out(call!(Abort: u32, c_int; comm_in(comm), code))
     }
 
-    // Both functions count in `MPI_Count` in the first interface.
-    fn MPI_Psend_init / PMPI_Psend_init(buffer: *mut c_void, partitions: c_int, count: c_int,
+    // Both count in `MPI_Count`; the second name is that of headers from before MPI 5.0 was final.
+    fn MPI_Psend_init / PMPI_Psend_init(buffer: *mut c_void, partitions: c_int, count: i64,
         datatype: usize, to: c_int, tag: c_int, comm: usize, info: usize, request: *mut usize)
         -> c_int
     {
         // SAFETY: the same promises.
         unsafe {
-            MPI_Psend_init_c(buffer, partitions, i64::from(count), datatype, to, tag, comm, info, request)
+            MPI_Psend_init_c(buffer, partitions, count, datatype, to, tag, comm, info, request)
         }
     }
 
@@ -177,13 +177,13 @@ both! {
         partitioned(next(at::Psend_init), buffer, partitions, count, datatype, to, tag, comm, info, request)
     }
 
-    fn MPI_Precv_init / PMPI_Precv_init(buffer: *mut c_void, partitions: c_int, count: c_int,
+    fn MPI_Precv_init / PMPI_Precv_init(buffer: *mut c_void, partitions: c_int, count: i64,
         datatype: usize, from: c_int, tag: c_int, comm: usize, info: usize, request: *mut usize)
         -> c_int
     {
         // SAFETY: the same promises.
         unsafe {
-            MPI_Precv_init_c(buffer, partitions, i64::from(count), datatype, from, tag, comm, info, request)
+            MPI_Precv_init_c(buffer, partitions, count, datatype, from, tag, comm, info, request)
         }
     }
 

@@ -131,6 +131,35 @@ impl Layout {
         Some((self.disp.wrapping_add(low), self.disp.wrapping_add(high)))
     }
 
+    /// Whether every run begins at or behind the end of the one before it; in time that depends on the
+    /// description, not on the number of runs.
+    pub(super) fn is_ascending(&self) -> bool {
+        let apart = |count: u64, stride: i64, (low, high): (i64, i64)| {
+            count < 2 || i128::from(stride) >= i128::from(high) - i128::from(low)
+        };
+        match &self.shape {
+            Shape::Empty | Shape::Run { .. } => true,
+            Shape::Strided { count, stride, len } => apart(*count, *stride, (0, *len as i64)),
+            // What ascends begins at its lowest byte and ends at its highest.
+            Shape::Loop(node) => {
+                let bounds = node.body.bounds().unwrap_or_default();
+                node.body.is_ascending() && apart(node.count, node.stride, bounds)
+            }
+            Shape::Runs(node) => node
+                .disps
+                .windows(2)
+                .zip(node.starts.windows(2))
+                .all(|(at, n)| i128::from(at[1]) >= i128::from(at[0]) + i128::from(n[1] - n[0])),
+            Shape::Seq(node) => {
+                let ends = |two: &[Self]| match (two[0].bounds(), two[1].bounds()) {
+                    (Some(before), Some(behind)) => before.1 <= behind.0,
+                    _ => true,
+                };
+                node.parts.iter().all(Self::is_ascending) && node.parts.windows(2).all(ends)
+            }
+        }
+    }
+
     /// The same, `by` bytes further on.
     pub(super) fn shifted(&self, by: i64) -> Result<Self> {
         let Some((low, high)) = self.bounds() else { return Ok(Self::EMPTY) };

@@ -14,6 +14,8 @@ mod construct;
 mod contents;
 mod darray;
 mod external;
+#[cfg(test)]
+mod hostile_tests;
 mod in_file;
 mod layout;
 mod pack;
@@ -189,6 +191,12 @@ impl Datatype {
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.0.dense
+    }
+
+    /// Whether the bytes of one value lie in the order of their addresses, none twice.
+    #[must_use]
+    pub fn is_ascending(&self) -> bool {
+        self.0.layout.is_ascending()
     }
 
     /// If the data of `count` values is one run of memory: its displacement and its length.

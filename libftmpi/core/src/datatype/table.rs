@@ -142,7 +142,8 @@ impl TypeTable {
     /// attributes must have been deleted before; see [`TypeTable::is_last_handle`].
     pub fn free(&mut self, id: TypeId) -> Result<()> {
         let Some(index) = id.derived_index() else {
-            bail!(Type, "a predefined datatype cannot be freed");
+            let name = id.as_builtin().map_or("this", Builtin::name);
+            bail!(Type, "{name} is a predefined datatype and cannot be freed");
         };
         let entry = self.entry_mut(id)?;
         entry.handles -= 1;

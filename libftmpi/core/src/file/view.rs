@@ -118,16 +118,7 @@ impl View {
         if filetype.true_lb() < 0 || filetype.extent() < 0 {
             bail!(Arg, "the filetype of a view has negative displacements");
         }
-        struct Ascending(i64, bool);
-        impl RunVisitor for Ascending {
-            fn run(&mut self, disp: i64, len: usize) {
-                self.1 &= disp >= self.0;
-                self.0 = disp.wrapping_add(len as i64);
-            }
-        }
-        let mut order = Ascending(0, true);
-        filetype.for_each_run(1, 0, u64::MAX, &mut order);
-        if !order.1 {
+        if !filetype.is_ascending() {
             bail!(Arg, "the displacements of a filetype must not decrease");
         }
         Ok(())

@@ -1,0 +1,100 @@
+"""Our header of the standard ABI against the published one (`mpi_abi.h`, as the Python package `mpich` has it):
+every constant, every size and place, every prototype and callback, in both directions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import imb
+from .core import Outcome, Setting, run
+
+TYPES = """MPI_Aint MPI_Count MPI_Offset MPI_Comm MPI_Datatype MPI_Errhandler MPI_File MPI_Group MPI_Info
+MPI_Message MPI_Op MPI_Request MPI_Session MPI_Win MPI_Status MPI_T_enum MPI_T_cvar_handle MPI_T_pvar_handle
+MPI_T_pvar_session MPI_T_event_instance MPI_T_event_registration MPI_T_cb_safety MPI_T_source_order""".split()
+FIELDS = ["MPI_SOURCE", "MPI_TAG", "MPI_ERROR", "MPI_internal"]
+# What the releases of a header may have each for itself: (name, why).
+OURS_ALONE: dict[str, str] = {}
+THEIRS_ALONE: dict[str, str] = {}
+
+
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+
+
+def constants(text: str) -> set[str]:
+    """Names of numbers: what is defined with a value, and what is in an enumeration."""
+    text = without_comments(text)
+    names = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(MPI_\w+)[ \t]+[-(\dM]", text, re.M))
+    for body in re.findall(r"enum\b[^{;]*\{(.*?)\}", text, re.S):
+        names |= set(re.findall(r"\b(MPI_\w+)[ \t]*(?=[=,\n])", body))
+    # Steps on the way to a type's definition, in the published one.
+    return {name for name in names if not name.startswith("MPI_ABI_") or "VERSION" in name}
+
+
+def prototypes(text: str) -> dict[str, str]:
+    """The functions, by name, as they are declared."""
+    found = {}
+    for line in re.findall(r"^[ \t]*(?:extern[ \t]+)?((?:int|double|MPI_\w+)[ \t]+\**P?MPI_\w+\([^;{]*\))[^;()]*;",
+                           without_comments(text), re.M):
+        found[re.search(r"(P?MPI_\w+)\(", line).group(1)] = re.sub(r"\s+", " ", line)
+    return found
+
+
+def values(setting: Setting, folder: Path, names: list[str], types: list[str]) -> dict[str, str] | Outcome:
+    where = setting.fresh("published")
+    lines = ["#include <mpi.h>", "#include <stdio.h>", "#include <stddef.h>", "#include <stdint.h>",
+             "int main(void) {"]
+    lines += [f'printf("{n} %lld\\n", (long long)(intptr_t)({n}));' for n in names]
+    lines += [f'printf("sizeof-{t} %zu\\n", sizeof({t}));' for t in types]
+    lines += [f'printf("MPI_Status.{f} %zu\\n", offsetof(MPI_Status, {f}));' for f in FIELDS]
+    (where / "values.c").write_text("\n".join([*lines, "return 0; }\n"]))
+    made = run(["cc", "-w", "-std=gnu11", f"-I{folder}", where / "values.c", "-o", where / "values",
+                "-Wl,--unresolved-symbols=ignore-all"], timeout=60)
+    if made.code != 0:
+        return made
+    told = run([where / "values"], timeout=20)
+    return dict(line.split(" ", 1) for line in told.out.splitlines()) if told.code == 0 else told
+
+
+def compared(setting: Setting, theirs: Path) -> tuple[list[str], int]:
+    """What differs, and how many things were looked at. `theirs`: a folder where it is called mpi.h."""
+    ours = setting.dist / "include" / "standard"
+    texts = [(folder / "mpi.h").read_text() for folder in (ours, theirs)]
+    here, there = map(constants, texts)
+    differ = [f"{n}: not in ours" for n in sorted(there - here - set(THEIRS_ALONE))]
+    differ += [f"{n}: ours alone" for n in sorted(here - there - set(OURS_ALONE))]
+    types = [t for t in TYPES if all(re.search(rf"\b{t}\b", text) for text in texts)]
+    differ += [f"{t}: a type that only one has" for t in TYPES if t not in types]
+    told = [values(setting, folder, sorted(here & there), types) for folder in (ours, theirs)]
+    for one in told:
+        if isinstance(one, Outcome):
+            return [f"the values cannot be told: {one.last_words()}"], 0
+    differ += [f"{n}: {value}, there {told[1].get(n)}" for n, value in told[0].items() if told[1].get(n) != value]
+    mine, known = map(prototypes, texts)
+    differ += [f"{n}: no prototype in ours" for n in sorted(set(known) - set(mine))]
+    # Ours behind theirs: the compiler itself refuses what is another type.
+    both = sorted(set(mine) & set(known))
+    where = setting.fresh("published")
+    (where / "both.c").write_text("#include <mpi.h>\n" + "".join(
+        f"#undef {n}\nextern {mine[n]};\n" for n in both) + "int x;\n")
+    made = run(["cc", "-std=gnu11", f"-I{theirs}", "-fsyntax-only", where / "both.c"], timeout=60)
+    differ += [line for line in made.err.splitlines() if " error: " in line]
+    return differ, len(told[0]) + len(both)
+
+
+def published(setting: Setting, peers: Path) -> None:
+    name = "standard ABI: mpi.h against the published header"
+    folder, why = imb.environment(peers, "mpich")
+    header = folder / "include" / "mpi_abi.h" if folder else None
+    if header is None or not header.is_file():
+        setting.results.skip(name, why or "the package mpich has no mpi_abi.h")
+        return
+    theirs = setting.fresh("reference")
+    (theirs / "mpi.h").write_text(header.read_text())
+    differ, count = compared(setting, theirs)
+    if not differ and count < 1500:
+        differ = [f"only {count} names were found"]
+    for line in differ:
+        print(f"  {line}", flush=True)
+    setting.results.check(f"{name} ({count} compared)", "; ".join(differ[:5]) or None)
