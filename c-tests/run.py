@@ -91,7 +91,8 @@ def arguments() -> argparse.Namespace:
     p.add_argument("only", nargs="*", help="names of programs")
     p.add_argument("--runs", type=int, default=4, help="seeds of each")
     p.add_argument("--rounds", type=int, default=60)
-    suite("standard", "the standard ABI of MPI 5.0: libmpi_abi.so.1")
+    p = suite("standard", "the standard ABI of MPI 5.0: libmpi_abi.so.1")
+    p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p = suite("orphans", "optimistic logging, with a slow logger")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -129,6 +130,8 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 3])
     p.add_argument("--short", action="store_true", help="a part, in one job")
+    p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
+    p.add_argument("only", nargs="*", help="names of modules")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("speed", "instructions of a message")
@@ -167,7 +170,7 @@ def main() -> int:
             case "random":
                 mixed.mixed(setting, args.runs, args.only, args.rounds)
             case "standard":
-                standard.standard(setting)
+                standard.standard(setting, args.peers)
             case "orphans":
                 orphans.orphans(setting, args.runs, args.programs, args.seconds)
             case "campaign":
@@ -206,7 +209,7 @@ def main() -> int:
             case "programs":
                 programs.programs(setting, args.peers)
             case "mpi4py":
-                mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short)
+                mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
             case "netns":
                 netns.netns(setting)
             case "bad-input":
@@ -239,7 +242,7 @@ def check(setting: Setting, lane: int | None) -> None:
         coverage.coverage(setting)
         checks.checks(setting)
         mixed.mixed(setting, 1, [], 40)
-        standard.standard(setting, short=True)
+        standard.standard(setting, ROOT / ".peers", short=True)
         programs.programs(setting, ROOT / ".peers")
         speed.speed(setting)
         mpi4py_suite.mpi4py_suite(setting, ROOT / ".peers", [2], True)

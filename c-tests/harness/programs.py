@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import imb
+from . import imb, mpi4py_suite
 from .core import TESTS, Setting, problem_of, run, which
 
 MODES = [["--protocol", "none"], ["--protocol", "pessimistic"]]
@@ -40,10 +40,7 @@ def programs(setting: Setting, peers: Path) -> None:
         return
     wheel, why = imb.environment(peers, "mpi4py")
     mpi4py(setting, "mpi4py", wheel, why)
-    compiler = setting.dist.absolute() / "bin" / "ftmpicc"
-    standard, why = imb.environment(
-        peers, "mpi4py", "mpi4py-standard", ["--no-binary", "mpi4py", "--no-cache-dir"],
-        {"MPI4PY_BUILD_MPICC": f"{compiler} -mpi-abi", "CFLAGS": "-O0 -g0"})
+    standard, why = mpi4py_suite.compiled_for_standard(setting, peers)
     mpi4py(setting, "mpi4py for the standard ABI", standard, why)
     for program, package, test in [("mocassin", "mocassin", mocassin), ("mpy.mpich2", "yorick-mpy-mpich2", yorick)]:
         if which(program) is None:

@@ -68,8 +68,8 @@ pub enum Commitment {
 /// Everything about the job that does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What ranks are told; the parts about one rank (`app_number`, `retained`, `inject`) are
-    /// filled in by the agent.
+    /// What ranks are told; the parts about one rank (`app_number`, `retained`, `inject`), and what is
+    /// known only when all hosts are (`crowded`), are filled in by the agent.
     pub view: JobView,
     /// The parts of the command line.
     pub programs: Vec<Program>,
@@ -196,6 +196,8 @@ pub struct Start {
     pub inject: Vec<InjectPoint>,
     /// How its process was really executed, if not as the command line says.
     pub executed: Option<Executed>,
+    /// What [`JobView::crowded`] is to say.
+    pub crowded: bool,
 }
 
 /// How a process was executed.
@@ -453,6 +455,7 @@ pub struct Counters {
     /// `HELD_EVENTS`
     pub held_events: u64,
     /// `LOGGER_ROUND_TRIPS`
+    pub stored_near: u64,
     pub logger_round_trips: u64,
     /// `LOGGER_ROUND_TRIP_NS`
     pub logger_round_trip_ns: u64,

@@ -39,6 +39,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         program,
         all_events: draw(2) == 1,
         crashes: if together { crashes * 4 } else { crashes },
+        near: false,
         slow_logger: draw(3) == 2,
         logger_deaths: [0, 1, 4][draw(3) as usize],
         power_loss: draw(4) == 3,
@@ -84,6 +85,18 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     // What a loss of power took from a logger nobody may need afterwards.
     setup.agent_deaths = if crashes > 0 && !setup.power_loss { agent_deaths } else { 0 };
     setup.scheduler_deaths = [0, 0, 1, 3][draw(4) as usize];
+    // Rings are on the computer of their logger, so it does not lose power alone. What a rank has stored
+    // there is never lost; orphans come of loggers that are slow and elsewhere.
+    setup.near = draw(3) == 0
+        && !(choice.rolls_back() && setup.slow_logger)
+        && choice.has_logger()
+        && !choice.has_memories()
+        && !setup.power_loss
+        && setup.promise == Promise::Written;
+    if mutant == Some(Mutant::RoundWithoutRings) {
+        setup.outages = setup.outages.max(1);
+        (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
+    }
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;
     }
@@ -125,6 +138,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             agent_deaths: 0,
             scheduler_deaths: 0,
             memories: (setup.memories.0, 0),
+            near: false,
             slow_logger: false,
             mutant: None,
             trace: false,

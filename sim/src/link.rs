@@ -247,9 +247,10 @@ impl Link for SimLink {
         Exact::Took(header)
     }
 
-    fn log(&mut self, frame: &event_log::Frame) {
-        with(|world| world.log(self.me, frame.clone()));
+    fn log(&mut self, frame: &event_log::Frame) -> bool {
+        let stored = with(|world| world.log(self.me, frame.clone()));
         self.point("log-sent");
+        stored
     }
 
     fn tell(&mut self, message: FromRank) {

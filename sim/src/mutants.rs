@@ -39,6 +39,10 @@ pub enum Mutant {
     ImageBeforeStable,
     /// What a logger that died did not acknowledge is not sent again.
     LoggerLossForgotten,
+    /// What a rank had stored beside its logger is not in its log when its next life asks.
+    RingForgotten,
+    /// Logs become durable without what is stored beside them at that instant.
+    RoundWithoutRings,
     /// The logger acknowledges before it writes.
     AcknowledgedBeforeWritten,
     /// The logger calls durable what is not even written.

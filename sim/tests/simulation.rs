@@ -90,6 +90,8 @@ fn the_seeds_cover_every_program_and_fault() {
     }
     assert!(setups.iter().any(|s| s.ranks == 8 && s.crashes > 5 && s.logger_deaths > 0));
     assert!(setups.iter().any(|s| s.power_loss && s.slow_logger && s.all_events));
+    assert!(setups.iter().filter(|s| s.near && s.crashes > 0 && s.outages > 0).count() > 5);
+    assert!(setups.iter().any(|s| s.near && s.logger_deaths > 0 && s.together));
     let launcher = setups.iter().filter(|s| s.outages > 0 && s.agent_deaths > 0);
     assert!(launcher.filter(|s| s.scheduler_deaths > 0 && s.hosts > 1).count() > 50);
 }

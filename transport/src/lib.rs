@@ -6,6 +6,7 @@
 
 #[cfg(feature = "setup")]
 pub mod auth;
+pub mod event_ring;
 #[cfg(feature = "setup")]
 pub mod framed;
 mod pace;

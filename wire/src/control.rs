@@ -281,6 +281,10 @@ pub struct JobView {
     /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
     /// double resolves nanoseconds.
     pub epoch: u64,
+    /// Some host had more ranks than processors when the job first started; the same for all ranks in
+    /// all lives, wherever they run then: collectives choose their algorithms by it, and a replay must
+    /// repeat the same messages.
+    pub crowded: bool,
 }
 
 /// An image that is offered.

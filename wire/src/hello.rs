@@ -5,7 +5,7 @@ use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate; both sides must agree.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;

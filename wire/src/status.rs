@@ -81,6 +81,8 @@ pub mod word {
     pub const PUT_NS: usize = 91;
     /// Rank: messages that it refused because their senders were orphans.
     pub const ORPHAN_MESSAGES: usize = 92;
+    /// Events stored in the ring of a logger on the same computer.
+    pub const STORED_NEAR: usize = 93;
 }
 
 /// What a rank is doing.

@@ -65,6 +65,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         fed: false,
         inject: Vec::new(),
         executed: None,
+        crowded: false,
     }
 }
 

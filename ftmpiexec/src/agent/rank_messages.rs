@@ -86,6 +86,7 @@ impl Agent {
                 as u32;
         if let Some(life) = self.lives.get(&rank) {
             view.inject.clone_from(&life.start.inject);
+            view.crowded = life.start.crowded;
             view.retained = life
                 .start
                 .images

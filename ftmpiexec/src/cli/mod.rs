@@ -133,6 +133,11 @@ pub struct Cli {
     /// too, at the price of a sync of the disk for each batch
     #[arg(long, value_enum, value_name = "WHEN")]
     pub acknowledge: Option<AcknowledgeChoice>,
+    /// Let ranks store events in memory that they share with an event logger of the same computer, instead
+    /// of waiting for its acknowledgements; `off` measures a protocol as if its logger were elsewhere. Not
+    /// with --transport tcp or --acknowledge durable
+    #[arg(long, value_enum, value_name = "ON/OFF", default_value = "on")]
+    pub event_rings: Switch,
     /// causal, optimistic, with several event loggers: how ranks hear what is written of the ranks of
     /// other loggers [default: loggers]
     #[arg(long, value_enum, value_name = "WAY")]
@@ -422,7 +427,7 @@ impl CommandLine {
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
         take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
-        take!(image_key, image_space);
+        take!(image_key, image_space, event_rings);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

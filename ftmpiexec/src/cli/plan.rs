@@ -69,6 +69,8 @@ pub struct Plan {
     pub report: Option<PathBuf>,
     /// Sockets everywhere.
     pub force_tcp: bool,
+    /// Ranks beside their event logger share memory with it.
+    pub event_rings: bool,
     /// Bytes that a rank's sender log may hold; 0: a share of memory.
     pub log_limit: u64,
     /// In the whole job.
@@ -316,6 +318,7 @@ impl Plan {
             report: cli.report.clone(),
             metrics: cli.metrics,
             force_tcp: cli.transport == TransportChoice::Tcp,
+            event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,

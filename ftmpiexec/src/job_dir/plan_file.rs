@@ -34,6 +34,10 @@ pub struct Saved {
     pub node_of: Vec<u32>,
     /// Number of each rank among those of its host, likewise.
     pub local_rank_of: Vec<u32>,
+    /// Some host had more ranks than processors then. A plan of before this was told says no, as its
+    /// ranks were.
+    #[serde(default)]
+    pub crowded: bool,
     /// Soft and hard limit of the stack.
     pub stack_limit: (u64, u64),
     /// The protocol.
@@ -83,6 +87,7 @@ impl Saved {
             program_of: plan.program_of.clone(),
             node_of: plan.placement.clone(),
             local_rank_of,
+            crowded: false,
             stack_limit,
             protocol: plan.protocol.clone(),
             machines: plan.machines.clone(),
@@ -181,6 +186,7 @@ mod tests {
             program_of: vec![0; 3],
             node_of: vec![0, 1, 0],
             local_rank_of: vec![0, 0, 1],
+            crowded: true,
             stack_limit: (8 << 20, u64::MAX),
             protocol: ProtocolConfig {
                 name: "pessimistic".into(),
@@ -228,6 +234,18 @@ mod tests {
             let error = read(&text(&wrong)).unwrap_err();
             assert!(error.to_string().contains("contradicts itself"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_collectives_choose_by_is_kept() {
+        for crowded in [true, false] {
+            let text = serde_json::to_vec(&Saved { crowded, ..saved() }).unwrap();
+            assert_eq!(read(&text).unwrap().crowded, crowded);
+        }
+        // The ranks of a job that began before there was a choice took what is taken without.
+        let mut old = serde_json::to_value(saved()).unwrap();
+        old.as_object_mut().unwrap().remove("crowded").unwrap();
+        assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().crowded);
     }
 
     proptest! {

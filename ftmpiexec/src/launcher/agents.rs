@@ -34,6 +34,8 @@ pub struct AgentState {
     pub missed: u32,
     /// The process that we started (the agent, or its ssh) has not ended.
     pub child_runs: bool,
+    /// Processors of its host; 0: it has not said.
+    pub processors: u32,
     /// The leaders of its ranks' process groups.
     pub processes: BTreeMap<Rank, ProcessId>,
     link: Option<mpsc::UnboundedSender<ToAgent>>,

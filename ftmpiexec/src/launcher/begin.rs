@@ -69,6 +69,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
             protocol: plan.protocol.clone(),
             processors: 0,
             local_ranks: 0,
+            crowded: false,
             retained: Vec::new(),
             inject: Vec::new(),
             force_tcp: plan.force_tcp,

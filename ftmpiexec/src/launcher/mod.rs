@@ -7,6 +7,7 @@
 mod agents;
 mod begin;
 mod control;
+mod crowd;
 mod faults;
 mod input;
 mod past;
@@ -101,6 +102,8 @@ struct Launcher {
     image_key: Option<JobKey>,
     /// What a later launcher must know.
     saved: Saved,
+    /// What [`ftmpi_wire::control::JobView::crowded`] says, once it is decided.
+    crowded: Option<bool>,
     saved_changed: bool,
     progress: Option<Progress>,
     past_asked: bool,
@@ -174,6 +177,8 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         None => Saved::new(&plan, job.local_rank_of.clone(), job.stack_limit),
     };
     saved.servers = servers.describe();
+    let crowded = crowd::known_at_once(&plan);
+    saved.crowded = crowded.unwrap_or(false);
     let progress = job_dir.as_ref().map(|directory| directory.progress(size)).transpose()?;
     let mut agents: Vec<AgentState> = plan.machines.iter().map(|_| AgentState::default()).collect();
     if let (Some(past), Some(progress)) = (&plan.continued, &progress) {
@@ -216,6 +221,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         job_dir,
         image_key,
         saved,
+        crowded,
         saved_changed: false,
         progress,
         past_asked: false,
@@ -296,6 +302,7 @@ impl Launcher {
                         fed: rank == Rank(0),
                         inject: self.points_for(rank),
                         executed: self.executed.get(&rank).cloned(),
+                        crowded: self.crowded(),
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
@@ -403,8 +410,9 @@ impl Launcher {
 
     fn agent_says(&mut self, host: u32, message: FromAgent) {
         match message {
-            FromAgent::Ready { port, process, processors: _ } => {
-                self.agent_ready(host, port, process)
+            FromAgent::Ready { port, process, processors } => {
+                self.agents[host as usize].processors = processors;
+                self.agent_ready(host, port, process);
             }
             FromAgent::Heartbeat => self.agents[host as usize].missed = 0,
             FromAgent::Say(line) => self.printer.say(line),

@@ -95,6 +95,7 @@ pub struct Servers {
     logger_delay: Option<Duration>,
     /// When event loggers acknowledge.
     acknowledge: Option<String>,
+    event_rings: bool,
     /// Of channel memories, in MiB.
     memory_limit: Option<String>,
     /// The job's folder in an object store.
@@ -162,6 +163,7 @@ impl Servers {
                 .map(|address| format!("{}/{}", address.trim_end_matches('/'), plan.job_id)),
             image_space: plan.image_space,
             acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
+            event_rings: plan.event_rings,
             waves_cut_logs: plan.clusters.is_some() && registry::replays(&plan.protocol),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
@@ -244,6 +246,9 @@ impl Servers {
             && let Some(when) = &self.acknowledge
         {
             arguments.extend(["--acknowledge".to_owned(), when.clone()]);
+        }
+        if server.kind == ServerKind::EventLogger && self.event_rings {
+            arguments.push("--rings".to_owned());
         }
         if server.kind == ServerKind::ChannelMemory
             && let Some(limit) = &self.memory_limit

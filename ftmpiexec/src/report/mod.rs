@@ -137,6 +137,8 @@ struct EventLogger {
     count: u64,
     clock_bytes_told: u64,
     clocks_heard: u64,
+    /// Events that ranks stored in memory which they share with a logger: nothing waited for them.
+    stored_near: u64,
     /// Batches whose way there and back was measured.
     round_trips: u64,
     round_trip_ms_mean: f64,
@@ -463,6 +465,7 @@ impl Recorder {
                 count: self.loggers[0],
                 clock_bytes_told: self.loggers[1],
                 clocks_heard: self.loggers[2],
+                stored_near: sum(|c| c.stored_near),
                 round_trips: sum(|c| c.logger_round_trips),
                 round_trip_ms_mean: milliseconds(Duration::from_nanos(
                     sum(|c| c.logger_round_trip_ns) / sum(|c| c.logger_round_trips).max(1),

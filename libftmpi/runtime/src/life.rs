@@ -184,6 +184,7 @@ pub fn init(wanted: Threads) -> Result<Threads> {
     let (me, again) = (world.me, world.incarnation > Incarnation(0));
     let status = world.status;
     let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
+    let crowded = world.job.as_ref().is_some_and(|job| job.crowded);
     let limit = log_limit(&world);
     let mut engine = Engine::new(world, me, &incarnations, protocol);
     engine.set_log_limit(limit);
@@ -191,7 +192,7 @@ pub fn init(wanted: Threads) -> Result<Threads> {
     if again {
         engine.replay_from_start();
     }
-    *slot = Some(Mpi::new(engine, hosts));
+    *slot = Some(Mpi::new(engine, hosts, crowded));
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));
         // SAFETY: registers a function of this library, which is never unloaded.

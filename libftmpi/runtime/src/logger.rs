@@ -1,7 +1,18 @@
-//! The connection to the event logger: frames out through a buffer, frames in, all non-blocking.
+//! The connection to the event logger: frames out through a buffer, frames in, all non-blocking; and the
+//! [event ring](ftmpi_transport::event_ring), if the logger is on this computer: what is put there is
+//! stored at once.
+//!
+//! Order: the logger looks into the ring before it takes a frame from the socket. So events may follow
+//! others of the ring on the socket at any time, but events of the ring may follow others of the socket
+//! only once these are acknowledged.
 
+use ftmpi_transport::event_ring::{Put, Writer};
+use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::io;
+
+/// With a ring the socket is only looked at after so many polls: what comes then is not urgent.
+const SOCKET_EVERY: u32 = 4096;
 
 /// The connection is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +26,19 @@ pub struct Logger {
     sent: usize,
     into: Vec<u8>,
     filled: usize,
-    /// Something was appended that is not acknowledged: look at every poll.
-    pub expecting: bool,
+    /// Something was sent on the socket: look at every poll.
+    expecting: bool,
+    /// Until the socket is looked at nevertheless.
+    until_socket: u32,
+    ring: Option<Writer>,
+    /// The last event that went to the socket and is not acknowledged.
+    on_socket: Option<EventNo>,
+    /// Something else that is answered there.
+    asked: bool,
+    /// The logger was told that the ring fills up.
+    told: bool,
+    /// An encoded frame.
+    frame: Vec<u8>,
 }
 
 impl Logger {
@@ -36,7 +58,43 @@ impl Logger {
                 size_of::<i32>() as u32,
             );
         }
-        Self { fd, out: Vec::new(), sent: 0, into: vec![0; 64 << 10], filled: 0, expecting: false }
+        Self {
+            fd,
+            out: Vec::new(),
+            sent: 0,
+            into: vec![0; 64 << 10],
+            filled: 0,
+            expecting: false,
+            until_socket: SOCKET_EVERY,
+            ring: None,
+            on_socket: None,
+            asked: false,
+            told: false,
+            frame: Vec::new(),
+        }
+    }
+
+    /// From now on there is a ring.
+    pub fn use_ring(&mut self, ring: Writer) {
+        self.ring = Some(ring);
+    }
+
+    /// Whether the socket is to be looked at now.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        if self.expecting {
+            return true;
+        }
+        if self.ring.is_none() {
+            return false;
+        }
+        self.until_socket -= 1;
+        self.until_socket == 0
+    }
+
+    /// Something may have come.
+    pub fn look_soon(&mut self) {
+        self.until_socket = 1;
     }
 
     /// The descriptor.
@@ -45,11 +103,61 @@ impl Logger {
         self.fd
     }
 
-    /// Queues a frame and sends what goes. `false`: the connection is gone.
+    /// Hands over a frame. `true`: it holds events, and they are stored. A connection that is gone shows
+    /// at the next poll.
     pub fn send(&mut self, frame: &Frame) -> bool {
+        match frame {
+            Frame::Append { first, records, .. } if !records.is_empty() => {
+                if self.store(frame) {
+                    return true;
+                }
+                self.on_socket = Some(EventNo(first.0 + records.len() as u64 - 1));
+            }
+            Frame::Append { .. } | Frame::Fetch { .. } => self.asked = true,
+            _ => {}
+        }
         frame.encode(&mut self.out);
-        self.expecting |= matches!(frame, Frame::Append { .. } | Frame::Fetch { .. });
-        self.flush()
+        self.expecting |= self.on_socket.is_some() || self.asked;
+        self.flush();
+        false
+    }
+
+    #[inline]
+    fn store(&mut self, frame: &Frame) -> bool {
+        let Some(ring) = &mut self.ring else { return false };
+        if self.on_socket.is_some() {
+            return false;
+        }
+        self.frame.clear();
+        frame.encode(&mut self.frame);
+        if ring.put(&self.frame) == Put::Refused {
+            return false;
+        }
+        if ring.fills_up() {
+            ring.look();
+            let full = ring.fills_up();
+            if full && !self.told {
+                Frame::Look.encode(&mut self.out);
+                self.flush();
+            }
+            self.told = full;
+        }
+        true
+    }
+
+    /// What came on the socket; what is answered is not expected any more.
+    fn came(&mut self, frame: &Frame) {
+        match frame {
+            Frame::Ack { written, .. } => {
+                self.asked = false;
+                self.on_socket = self.on_socket.filter(|last| last > written);
+            }
+            Frame::End { .. } => self.asked = false,
+            Frame::Events { .. } => self.asked = true,
+            _ => {}
+        }
+        // Without a ring everything is of interest, for ever.
+        self.expecting = self.ring.is_none() || self.on_socket.is_some() || self.asked;
     }
 
     /// Sends what goes. `false`: the connection is gone.
@@ -81,6 +189,7 @@ impl Logger {
     /// # Errors
     /// The connection is gone.
     pub fn poll(&mut self, mut take: impl FnMut(Frame)) -> Result<bool, Lost> {
+        self.until_socket = SOCKET_EVERY;
         if !self.flush() {
             return Err(Lost);
         }
@@ -108,6 +217,7 @@ impl Logger {
                     Ok(Some((frame, bytes))) => {
                         taken += bytes;
                         came = true;
+                        self.came(&frame);
                         take(frame);
                     }
                     Ok(None) => break,

@@ -14,8 +14,8 @@ use crate::status::StatusPage;
 use crate::threads;
 use ftmpi_core::engine::{Counters, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
-use ftmpi_transport::shm;
 use ftmpi_transport::tcp::Outcome;
+use ftmpi_transport::{event_ring, shm};
 use ftmpi_wire::control::{FromRank, JobView, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
@@ -49,6 +49,8 @@ pub struct World {
     /// For each peer, the way that we send on.
     send_on: Vec<Option<usize>>,
     logger: Option<Logger>,
+    /// Where event rings are mapped.
+    ring_at: Option<*mut u8>,
     news: VecDeque<(ToRank, Vec<i32>)>,
     until_control: u32,
     /// Peers to which a channel was asked for that has not come.
@@ -103,6 +105,7 @@ impl World {
             broken_off: Vec::new(),
             send_on: vec![None],
             logger: None,
+            ring_at: None,
             news: VecDeque::new(),
             until_control: CONTROL_EVERY,
             asked: Vec::new(),
@@ -129,6 +132,7 @@ impl World {
             Some((way.peer, header, token))
         }));
         self.logger = None;
+        self.ring_at = None;
         self.news.clear();
         self.asked.clear();
         self.image_due = None;
@@ -179,6 +183,28 @@ impl World {
         self.memories = job.protocol.uses_memory();
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
         self.job = Some(job);
+    }
+
+    /// The logger is on this computer and offers a ring: another one that cannot be opened here, or is
+    /// not the one that was meant, is done without.
+    fn join_event_ring(&mut self, process: u32, descriptor: u32, cookie: u64) {
+        use std::os::fd::AsRawFd;
+        let Ok(file) = event_ring::file_of(process, descriptor) else { return };
+        let at = match self.ring_at {
+            Some(at) => at,
+            None => {
+                let boot = self.boot.take();
+                let at = self.reserve(event_ring::FILE_BYTES, &boot);
+                self.boot = boot;
+                *self.ring_at.insert(at)
+            }
+        };
+        // SAFETY: `reserve` gave this range to us, for event rings and nothing else; the ring of an
+        // earlier connection went with it.
+        let ring = unsafe { event_ring::Writer::map(file.as_raw_fd(), at, cookie) };
+        if let (Ok(ring), Some(logger)) = (ring, &mut self.logger) {
+            logger.use_ring(ring);
+        }
     }
 
     /// A page-aligned piece of the reserved window, or of fresh memory where there is none.
@@ -326,7 +352,15 @@ impl World {
         }
         self.socket_full = false;
         self.set_sleeping(false);
+        self.look_around();
+    }
+
+    /// Whatever woke us may be on the control socket or the logger's.
+    fn look_around(&mut self) {
         self.until_control = 1;
+        if let Some(logger) = &mut self.logger {
+            logger.look_soon();
+        }
     }
 
     fn set_sleeping(&self, sleeping: bool) {
@@ -429,13 +463,17 @@ impl Link for World {
             came = true;
         }
         if let Some(logger) = &mut self.logger
-            && logger.expecting
+            && logger.is_due()
         {
-            let mut acknowledged = false;
+            let (mut acknowledged, mut near) = (false, None);
             let result = logger.poll(|frame| {
                 acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
-                sink.log_frame(frame);
+                match frame {
+                    event_log::Frame::Near { .. } => near = Some(frame),
+                    frame => sink.log_frame(frame),
+                }
             });
+
             match result {
                 Ok(any) => came |= any,
                 Err(_) => {
@@ -445,6 +483,9 @@ impl Link for World {
                     sink.logger_lost();
                     came = true;
                 }
+            }
+            if let Some(event_log::Frame::Near { process, descriptor, cookie }) = near {
+                self.join_event_ring(process, descriptor, cookie);
             }
             if acknowledged {
                 self.point("log-acknowledged");
@@ -489,12 +530,16 @@ impl Link for World {
         }
     }
 
-    fn log(&mut self, frame: &event_log::Frame) {
-        if let Some(logger) = &mut self.logger {
-            // A lost connection shows at the next poll.
-            logger.send(frame);
-            self.point("log-sent");
+    fn log(&mut self, frame: &event_log::Frame) -> bool {
+        let stored = match &mut self.logger {
+            Some(logger) => logger.send(frame),
+            None => return false,
+        };
+        self.point("log-sent");
+        if stored {
+            self.point("log-acknowledged");
         }
+        stored
     }
 
     fn tell(&mut self, message: FromRank) {
@@ -526,8 +571,7 @@ impl Link for World {
         }
         self.socket_full = false;
         self.set_sleeping(false);
-        // Whatever woke us may be on the control socket or the logger's.
-        self.until_control = 1;
+        self.look_around();
     }
 
     fn relax(&mut self) {
@@ -623,6 +667,7 @@ impl Link for World {
         page.set(word::PUTS_MEASURED, c.puts_measured);
         page.set(word::PUT_NS, c.put_ns);
         page.set(word::ORPHAN_MESSAGES, c.orphan_messages);
+        page.set(word::STORED_NEAR, c.stored_near);
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {

@@ -286,6 +286,24 @@ impl EventLog {
         self.logs.insert(rank, Log::restored(found));
     }
 
+    /// Is this the connection of its rank?
+    #[must_use]
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        self.conns.get(&conn).is_some_and(|state| matches!(state.phase, Phase::Open))
+    }
+
+    /// Has a later life of this rank said hello?
+    #[must_use]
+    pub fn is_over(&self, rank: Rank, incarnation: Incarnation) -> bool {
+        self.logs.get(&rank).is_some_and(|log| incarnation < log.incarnation)
+    }
+
+    /// The last event of a rank that is in its file.
+    #[must_use]
+    pub fn written(&self, rank: Rank) -> EventNo {
+        self.logs.get(&rank).map_or(EventNo(0), |log| log.written)
+    }
+
     /// State of every log.
     pub fn ranks(&self) -> impl Iterator<Item = RankState> + '_ {
         self.logs.iter().map(|(rank, log)| log.state(*rank))
@@ -475,6 +493,8 @@ impl EventLog {
                 self.note_promised(rank);
             }
             Frame::Watch => self.clocks.watch(conn),
+            // The shell has looked before it gave us this.
+            Frame::Look => {}
             Frame::Prune { below } => {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.prune(rank, below, out);
@@ -498,6 +518,7 @@ impl EventLog {
             | Frame::Events { .. }
             | Frame::End { .. }
             | Frame::Refused
+            | Frame::Near { .. }
             | Frame::Stable { .. } => {
                 let why = format!("rank {rank} sends a frame that only a logger may send");
                 self.close(conn, why, out);

@@ -29,6 +29,7 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 struct Wanted {
     welcome: Option<Welcome>,
+    near: Option<Frame>,
     ack: Option<(EventNo, EventNo)>,
     stream: Option<(Rank, EventNo, EventNo)>,
     refuse: bool,
@@ -47,6 +48,10 @@ impl Link {
 
     pub fn take_welcome(&self) -> Option<Welcome> {
         self.wanted.borrow_mut().welcome.take()
+    }
+
+    pub fn set_near(&self, near: Frame) {
+        self.set(|wanted| wanted.near = Some(near));
     }
 
     pub fn set_ack(&self, written: EventNo, durable: EventNo) {
@@ -71,16 +76,23 @@ pub(super) async fn serve(
     core: &RefCell<Core>,
     conn: ConnId,
     link: &Link,
+    rank: Rank,
     stream: &mut TcpStream,
     delay: Duration,
 ) {
-    let mut connection =
-        Connection { input: Received::default(), out: Vec::new(), sent: 0, late: VecDeque::new() };
+    let mut connection = Connection {
+        rank,
+        input: Received::default(),
+        out: Vec::new(),
+        sent: 0,
+        late: VecDeque::new(),
+    };
     // Whatever the reason: the rank connects again.
     let _ = connection.run(core, conn, link, stream, delay).await;
 }
 
 struct Connection {
+    rank: Rank,
     input: Received,
     /// Bytes to be sent, from `sent` on.
     out: Vec<u8>,
@@ -155,10 +167,13 @@ impl Connection {
         }
         self.out.clear();
         self.sent = 0;
-        let (ack, stream) = {
+        let (near, ack, stream) = {
             let mut wanted = link.wanted.borrow_mut();
-            (wanted.ack.take(), wanted.stream)
+            (wanted.near.take(), wanted.ack.take(), wanted.stream)
         };
+        if let Some(near) = near {
+            near.encode(&mut self.out);
+        }
         if let Some((written, durable)) = ack {
             core.borrow_mut().stable_news(conn, &mut self.out);
             Frame::Ack { written, durable }.encode(&mut self.out);
@@ -227,6 +242,8 @@ impl Connection {
             Err(error) => return Err(error),
         }
         let mut core = core.borrow_mut();
+        // What is in the ring was stored before what came here was sent.
+        core.drain(self.rank);
         let good = loop {
             match Frame::decode(&input.bytes[input.taken..]) {
                 Ok(Some((frame, taken))) => {

@@ -2,6 +2,7 @@
 
 use super::NAME;
 use super::connection::Link;
+use super::rings::Rings;
 use crate::event_store::{EventStore, Opened, Round};
 use crate::shell::say;
 use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output, Promise};
@@ -15,9 +16,10 @@ use tokio::sync::{Notify, watch};
 
 /// Machine, files and connections.
 pub(super) struct Core {
-    machine: EventLog,
+    pub(super) machine: EventLog,
     store: EventStore,
-    links: HashMap<ConnId, Rc<Link>>,
+    pub(super) links: HashMap<ConnId, Rc<Link>>,
+    pub(super) rings: Rings,
     /// Ranks with records that are taken but not in their file.
     unwritten: BTreeSet<Rank>,
     changed: Rc<Notify>,
@@ -59,10 +61,12 @@ impl Core {
         if store.is_dirty() {
             changed.notify_one();
         }
-        Self {
+        let rings = Rings::find(store.path(), NAME);
+        let mut core = Self {
             machine,
             store,
             links: HashMap::new(),
+            rings,
             unwritten: BTreeSet::new(),
             changed,
             begun: 0,
@@ -79,7 +83,9 @@ impl Core {
             writes: 0,
             syncs: 0,
             failed_writes: 0,
-        }
+        };
+        core.retire_found().into_iter().for_each(|line| say(NAME, line));
+        core
     }
 
     /// Something is to be synced.
@@ -95,6 +101,12 @@ impl Core {
         incarnation: Incarnation,
         link: Rc<Link>,
     ) -> Welcome {
+        // Before anybody is told what this rank has done.
+        if !self.machine.is_over(rank, incarnation)
+            && let Err(welcome) = self.retire_rings(rank)
+        {
+            return welcome;
+        }
         self.links.insert(conn, link.clone());
         self.feed(Input::Hello { conn, rank, incarnation });
         link.take_welcome().unwrap_or_else(|| Welcome::No("internal error: no answer".into()))
@@ -125,6 +137,7 @@ impl Core {
             let outcome = self.flush_rank(rank);
             self.feed(outcome);
         }
+        self.settle_rings();
         let changes = self.machine.changes();
         self.clocks.send_if_modified(|told| std::mem::replace(told, changes) != changes);
     }
@@ -288,11 +301,15 @@ impl Core {
     pub fn begin_round(&mut self) -> Round {
         self.begun += 1;
         self.syncing = true;
-        self.store.take_round()
+        self.seal_and_drain();
+        let round = self.store.take_round();
+        self.unseal();
+        round
     }
 
     /// Everything as it is now, and nothing after it.
     pub fn begin_last_round(&mut self) -> Round {
+        self.seal_and_drain();
         self.store.take_last_round()
     }
 
@@ -312,7 +329,9 @@ impl Core {
 
     /// The round after which everything that is written now is durable, and where it is told; none if
     /// everything is.
-    pub fn durable_after(&self) -> Option<(u64, watch::Receiver<u64>)> {
+    pub fn durable_after(&mut self) -> Option<(u64, watch::Receiver<u64>)> {
+        self.drain_all();
+        self.flush();
         if !self.syncing && !self.store.is_dirty() {
             return None;
         }
@@ -330,6 +349,7 @@ impl Core {
             "uptime_s": uptime.as_secs_f64(),
             "connections": self.links.len(),
             "events": self.events,
+            "events_in_rings": self.rings.events,
             "bytes": self.store.bytes(),
             "writes": self.writes,
             "failed_writes": self.failed_writes,

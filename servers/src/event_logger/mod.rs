@@ -9,6 +9,7 @@
 mod connection;
 mod core;
 mod fellows;
+mod rings;
 
 pub use fellows::listen;
 
@@ -49,6 +50,11 @@ pub struct EventLoggerArgs {
     /// Sync files at most this often; events are durable at the latest then.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
     pub sync_interval: Duration,
+    /// Let ranks of this computer store events in memory that they share with this server: these are
+    /// written at once, and nothing waits for an acknowledgement. Not with `--delay`, nor with
+    /// `--acknowledge durable`.
+    #[arg(long)]
+    pub rings: bool,
     /// When events are acknowledged: `written` (they survive the death of every process), or `durable`
     /// (with several loggers also a loss of power): each acknowledgement then waits for a sync, and
     /// syncs follow each other at once.
@@ -95,6 +101,8 @@ pub(crate) struct Service {
     next_conn: Rc<Cell<u64>>,
     started: Instant,
     delay: Duration,
+    /// Connections from this computer get an event ring.
+    rings: bool,
     fellows: Rc<RefCell<Fellows>>,
 }
 
@@ -120,15 +128,23 @@ impl Service {
             next_conn: Rc::default(),
             started: Instant::now(),
             delay,
+            rings: false,
             fellows: Rc::default(),
         })
+    }
+
+    /// From now on ranks of this computer may use event rings.
+    fn offer_rings(&mut self) {
+        self.rings = true;
+        tokio::task::spawn_local(look_regularly(self.core.clone()));
     }
 
     /// Serves a caller that has events ([`Purpose::Events`]).
     pub(crate) fn serve(&self, caller: Authenticated) {
         self.next_conn.set(self.next_conn.get() + 1);
         let conn = ConnId(self.next_conn.get());
-        tokio::task::spawn_local(converse(self.core.clone(), conn, caller, self.delay));
+        let near = self.rings && is_near(&caller.stream);
+        tokio::task::spawn_local(converse(self.core.clone(), conn, caller, self.delay, near));
     }
 
     /// Tells a caller what is written, as it changes ([`Purpose::Clocks`]).
@@ -165,7 +181,10 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         Acknowledge::Written => (Promise::Written, args.sync_interval),
         Acknowledge::Durable => (Promise::Durable, Duration::ZERO),
     };
-    let service = Service::begin(&args.dir, args.delay, sync, promise)?;
+    let mut service = Service::begin(&args.dir, args.delay, sync, promise)?;
+    if args.rings && args.delay.is_zero() && promise == Promise::Written {
+        service.offer_rings();
+    }
     let key = args.server.key()?;
     let mut listener = Listener::bind(args.server.listen, key.clone())
         .await
@@ -229,8 +248,32 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Rings are looked into so often even if nobody asks for it: what is in them is to become durable, and
+/// known to others.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+async fn look_regularly(core: Rc<RefCell<Core>>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let mut core = core.borrow_mut();
+        core.drain_all();
+        core.flush();
+    }
+}
+
+/// Both ends have the same address. (Another computer cannot open our descriptor either way.)
+fn is_near(stream: &tokio::net::TcpStream) -> bool {
+    matches!((stream.peer_addr(), stream.local_addr()), (Ok(peer), Ok(local)) if peer.ip() == local.ip())
+}
+
 /// Serves one rank.
-async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated, delay: Duration) {
+async fn converse(
+    core: Rc<RefCell<Core>>,
+    conn: ConnId,
+    caller: Authenticated,
+    delay: Duration,
+    near: bool,
+) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Events { rank, incarnation } = purpose else { return };
     crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
@@ -238,10 +281,16 @@ async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated, 
     let welcome = core.borrow_mut().hello(conn, rank, incarnation, link.clone());
     let accepted = welcome == Welcome::Yes;
     if responder.answer(&mut stream, welcome).await.is_ok() && accepted {
-        connection::serve(&core, conn, &link, &mut stream, delay).await;
+        if near && core.borrow().machine.is_open(conn) {
+            let ring = core.borrow_mut().begin_ring(conn, rank, incarnation);
+            ring.into_iter().for_each(|frame| link.set_near(frame));
+        }
+        connection::serve(&core, conn, &link, rank, &mut stream, delay).await;
     }
-    core.borrow_mut().feed(Input::Lost { conn });
-    core.borrow_mut().forget(conn);
+    let mut core = core.borrow_mut();
+    core.end_ring(conn, rank);
+    core.feed(Input::Lost { conn });
+    core.forget(conn);
 }
 
 pub(crate) async fn refuse(caller: Authenticated, welcome: Welcome) {
@@ -265,7 +314,7 @@ const DURABLE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Answers when everything that was written before the question is durable.
 async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
-    let waiting = core.borrow().durable_after();
+    let waiting = core.borrow_mut().durable_after();
     let durable = match waiting {
         None => true,
         Some((round, mut done)) => {

@@ -2,7 +2,7 @@
 
 use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};
-use ftmpi_wire::{Header, Incarnation, Rank};
+use ftmpi_wire::{Header, Incarnation, Rank, event_log};
 
 impl World {
     /// A delay that keeps the order of a channel.
@@ -105,6 +105,9 @@ impl World {
         {
             // Of a connection that was lost meanwhile.
             news = self.lives[rank].news.pop_front();
+        }
+        if let Some(News::Log(_, event_log::Frame::Ack { written, .. })) = &news {
+            self.acknowledged(rank, *written);
         }
         match &news {
             Some(News::Item(

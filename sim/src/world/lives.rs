@@ -134,7 +134,10 @@ impl World {
         let dead = life.incarnation;
         life.cut.insert(dead, cut);
         life.incarnation = dead.next();
-        if let Some(conn) = life.logger.take() {
+        let conn = life.logger.take();
+        self.retire_ring(rank);
+        self.leaves_ring(rank);
+        if let Some(conn) = conn {
             let answers = self.logger.lost(conn);
             self.deliver_log(answers);
         }

@@ -28,6 +28,7 @@ mod dispatch;
 mod lives;
 mod memories;
 mod outside;
+mod rings;
 mod seen;
 mod servers;
 
@@ -73,6 +74,8 @@ pub struct Setup {
     pub together: bool,
     /// How many crashes there will be.
     pub crashes: u32,
+    /// Ranks store events beside their logger ([`rings`]).
+    pub near: bool,
     /// The logger takes its time.
     pub slow_logger: bool,
     /// How often the logger dies and starts again from its files.
@@ -186,6 +189,8 @@ enum Event {
     Wake(usize, Incarnation),
     Crash,
     Commit(usize, Incarnation, ImageNo),
+    /// The logger looks into the ring of this rank.
+    LooksIntoRing(usize),
     /// A frame reaches the logger.
     AtLogger(usize, ConnId, event_log::Frame),
     LoggerOpens(usize, Incarnation),
@@ -290,6 +295,7 @@ pub struct World {
     broken: BTreeMap<Ends, u32>,
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
     logger: Loggers,
+    rings: Vec<rings::Ring>,
     memories: Memories,
     crashes_left: u32,
     /// Whoever dies next takes the rank before it along.
@@ -354,6 +360,7 @@ impl World {
             broken: BTreeMap::new(),
             waiting: Vec::new(),
             logger: Loggers::new(setup.choice.spread(), setup.promise, setup.mutant),
+            rings: (0..setup.ranks).map(|_| rings::Ring::default()).collect(),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
             with_neighbour: false,
@@ -674,6 +681,10 @@ impl World {
                 self.at_logger(rank, conn, frame);
                 None
             }
+            Event::LooksIntoRing(rank) => {
+                self.empty_ring(rank);
+                None
+            }
             Event::LoggerOpens(rank, incarnation) => {
                 self.logger_opens(rank, incarnation);
                 None
@@ -686,6 +697,7 @@ impl World {
             }
             Event::LoggerSyncs(logger) => {
                 // All logs of one logger at one instant, but each logger in its own time.
+                self.empty_rings(Some(logger));
                 let answers = self.logger.sync_one(logger);
                 self.deliver_log(answers);
                 self.spread_clocks();
@@ -712,9 +724,11 @@ impl World {
                 None
             }
             Event::PowerLoss => {
-                // Only while nobody needs what would be lost.
+                // Only while nobody needs what would be lost, nor will: an orphan goes back to its log.
+                let stays = |life: &Life| life.fiber.is_some() && life.caught_up && !life.orphan;
                 if self.crashes_left == 0
-                    && self.lives.iter().all(|life| life.fiber.is_some() && life.caught_up)
+                    && self.lives.iter().all(stays)
+                    && no_orphan_left::find(&self.seen.dependencies).is_none()
                 {
                     self.logger_dies(true);
                 } else {

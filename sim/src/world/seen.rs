@@ -63,7 +63,7 @@ impl World {
 
     /// So much of the events of this rank is, or was, in its logger's file.
     pub(super) fn is_written(&mut self, rank: usize) -> EventNo {
-        let written = self.logger.written(Rank(rank as u32));
+        let written = self.logger.written(Rank(rank as u32)).max(self.in_ring(rank));
         self.seen.sends_wait.is_written(rank, written)
     }
 

@@ -43,6 +43,7 @@ impl World {
         if let event_log::Frame::Append { records, .. } = &frame {
             mark(self.now, || Mark::Logs(rank, records.len()));
         }
+        self.empty_ring(rank);
         let answers = self.logger.frame(conn, frame);
         self.deliver_log(answers);
         let (write, sync) = if self.setup.slow_logger { (1500, 4000) } else { (30, 400) };
@@ -55,6 +56,7 @@ impl World {
 
     pub(super) fn logger_opens(&mut self, rank: usize, incarnation: Incarnation) {
         if self.is_alive((rank, incarnation)) {
+            self.retire_ring(rank);
             let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
             self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
             self.deliver_log(answers);
@@ -104,6 +106,10 @@ impl World {
             (0..all).for_each(|logger| self.logger.restart(logger, true));
         } else {
             self.logger.restart(which, false);
+            let served: Vec<_> =
+                (0..self.lives.len()).filter(|rank| self.logger.serves(which, *rank)).collect();
+            // It finds them in its directory.
+            served.into_iter().for_each(|rank| self.retire_ring(rank));
         }
         if !power && self.below(2) == 0 {
             // A rank on the same computer.
@@ -125,6 +131,7 @@ impl World {
     /// What an image depends on is made durable before it counts.
     pub(super) fn loggers_sync_for_an_image(&mut self) {
         if self.setup.mutant != Some(Mutant::ImageBeforeDurable) {
+            self.empty_rings(None);
             let answers = self.logger.sync();
             self.deliver_log(answers);
             self.spread_clocks();
@@ -137,6 +144,7 @@ impl World {
         self.note(|| "everything loses power".to_owned());
         mark(self.now, || Mark::LoggerDies);
         (0..self.logger.count()).for_each(|logger| self.logger.restart(logger, true));
+        self.lose_rings();
         for rank in 0..self.lives.len() {
             let left = self.logger.written(Rank(rank as u32));
             self.seen.sends_wait.loses_power(rank, left);
@@ -150,15 +158,19 @@ impl World {
     pub(super) fn logger_is_up(&mut self, rank: usize, conn: ConnId) {
         if self.logger.is_open(conn) {
             self.lives[rank].logger = Some(conn);
+            self.leaves_ring(rank);
         } else {
             // It has died meanwhile.
             self.lives[rank].news.push_front(News::LoggerLost);
         }
     }
 
-    /// A frame to the logger.
-    pub fn log(&mut self, rank: usize, frame: event_log::Frame) {
-        let Some(conn) = self.lives[rank].logger else { return };
+    /// A frame to the logger; `true`: what is in it is as good as written.
+    pub fn log(&mut self, rank: usize, frame: event_log::Frame) -> bool {
+        let Some(conn) = self.lives[rank].logger else { return false };
+        if self.store_near(rank, conn, &frame) {
+            return true;
+        }
         let incarnation = self.lives[rank].incarnation;
         // What is under way for long is lost with its rank: then there are orphans, or somebody holds it.
         let choice = self.setup.choice;
@@ -167,6 +179,7 @@ impl World {
         let spread = if slow { 150 } else { 60 };
         let at = self.fifo((rank, incarnation, usize::MAX, Incarnation(0)), spread);
         self.after(at, Event::AtLogger(rank, conn, frame));
+        false
     }
 
     /// A connection to the logger is wanted.

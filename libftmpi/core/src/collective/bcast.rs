@@ -3,7 +3,10 @@
 //! Barrier: dissemination (Hensgen, Finkel, Manber: "Two Algorithms for Barrier Synchronization",
 //! 1988). Broadcast: binomial tree; long messages are scattered along the tree and collected around
 //! a ring (van de Geijn; Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication
-//! Operations in MPICH", 2005).
+//! Operations in MPICH", 2005). Where the ranks share too few processors a ring is the worst that can be
+//! done: each of its steps waits for a rank that must first get a processor. There messages below 2 MiB
+//! take the tree, and those that a channel can hold go in pieces that need no rendezvous. (Of longer ones
+//! the tree, too, waits again and again, for room in its channels.)
 
 use super::data::Piece;
 use super::plan::Plan;
@@ -12,8 +15,15 @@ use crate::usermem::UserPtr;
 
 /// From this many bytes on a broadcast is scattered and collected.
 const LONG_BYTES: usize = 128 << 10;
+/// The same in a crowd: not before a message fills a channel many times.
+const LONG_BYTES_CROWDED: usize = 2 << 20;
 /// With fewer ranks the tree is no worse.
 const LONG_RANKS: usize = 8;
+
+/// In a crowd messages are cut into pieces of so many bytes, which are sent without asking the receiver.
+const PIECE_BYTES: usize = 64 << 10;
+/// Only up to so many bytes, which a channel takes in without its receiver.
+const PIECES_BYTES: usize = 256 << 10;
 
 /// Nobody leaves before everybody came.
 pub fn barrier<C: Carrier>(p: &mut Plan<'_, C>) {
@@ -34,7 +44,11 @@ pub fn bcast<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) {
     if p.size < 2 || data.is_empty() {
         return;
     }
-    if data.len() >= LONG_BYTES && p.size >= LONG_RANKS {
+    let (len, crowded) = (data.len(), p.is_crowded());
+    let long = if crowded { LONG_BYTES_CROWDED } else { LONG_BYTES };
+    if crowded && len > PIECE_BYTES && len <= PIECES_BYTES {
+        tree_of_pieces(p, data, root);
+    } else if len >= long && p.size >= LONG_RANKS {
         scatter_and_collect(p, data, root);
     } else {
         tree(p, data, root);
@@ -42,23 +56,73 @@ pub fn bcast<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) {
 }
 
 fn tree<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) {
+    along_the_tree(p, root, 1, |_| data.clone());
+}
+
+/// While one piece is passed on, the next one comes.
+fn tree_of_pieces<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) {
+    let len = data.len();
+    let base = packed(p, data, root);
+    along_the_tree(p, root, len.div_ceil(PIECE_BYTES), |number| {
+        let start = number * PIECE_BYTES;
+        Piece::bytes(base.offset(start as i64), PIECE_BYTES.min(len - start))
+    });
+    unpack(p, base, data, root);
+}
+
+/// So many pieces go from `root` to everybody, in their order.
+fn along_the_tree<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    root: usize,
+    pieces: usize,
+    piece: impl Fn(usize) -> Piece,
+) {
     let n = p.size;
     let place = (p.me + n - root) % n;
+    // The lowest bit of the place tells who is above, the bits below it who is below.
     let mut mask = 1;
-    while mask < n {
-        if place & mask != 0 {
-            p.recv(data.clone(), (place - mask + root) % n, 0);
-            p.fence();
-            break;
-        }
+    while mask < n && place & mask == 0 {
         mask *= 2;
     }
-    mask /= 2;
-    while mask > 0 {
-        if place + mask < n {
-            p.send(data.clone(), (place + mask + root) % n, 0);
+    let above = (place > 0).then(|| (place - mask + root) % n);
+    if let Some(above) = above {
+        p.recv(piece(0), above, 0);
+    }
+    for number in 0..pieces {
+        if let Some(above) = above {
+            p.fence();
+            if number + 1 < pieces {
+                p.recv(piece(number + 1), above, number + 1);
+            }
         }
-        mask /= 2;
+        let mut below = mask / 2;
+        while below > 0 {
+            if place + below < n {
+                p.send(piece(number), (place + below + root) % n, number);
+            }
+            below /= 2;
+        }
+    }
+}
+
+/// Where the data lies as plain bytes: where it is, or in memory of ours, filled at the root.
+fn packed<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) -> UserPtr {
+    if data.datatype.is_none() {
+        return data.at;
+    }
+    let len = data.len();
+    let packed = p.scratch(len);
+    if p.me == root {
+        p.copy(data.clone(), Piece::bytes(packed, len));
+    }
+    packed
+}
+
+/// The other way round, at all others, when everything is there.
+fn unpack<C: Carrier>(p: &mut Plan<'_, C>, from: UserPtr, data: &Piece, root: usize) {
+    if data.datatype.is_some() && p.me != root {
+        p.fence();
+        p.copy(Piece::bytes(from, data.len()), data.clone());
     }
 }
 
@@ -66,15 +130,7 @@ fn scatter_and_collect<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usiz
     let n = p.size;
     let len = data.len();
     let place = (p.me + n - root) % n;
-    let base = if data.datatype.is_none() {
-        data.at
-    } else {
-        let packed = p.scratch(len);
-        if place == 0 {
-            p.copy(data.clone(), Piece::bytes(packed, len));
-        }
-        packed
-    };
+    let base = packed(p, data, root);
     let chunk = len.div_ceil(n);
     let start = |i: usize| (chunk * i).min(len);
     let part = |from: usize, to: usize| {
@@ -106,7 +162,5 @@ fn scatter_and_collect<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usiz
         p.send(part(out, out + 1), right, 1 + round);
         p.fence();
     }
-    if data.datatype.is_some() && place != 0 {
-        p.copy(Piece::bytes(base, len), data.clone());
-    }
+    unpack(p, base, data, root);
 }

@@ -2,7 +2,9 @@
 //!
 //! Guarantees: which messages are sent, in which order they get their identities, and in which
 //! order operands are combined depends on the communicator and the arguments only, never on timing
-//! or placement: a repeated operation gives the same bits.
+//! or placement: a repeated operation gives the same bits. The one exception: where ranks outnumbered
+//! processors when the job began, which every rank is told alike in all its lives, broadcasts take
+//! other ways ([`Plan::is_crowded`]).
 //!
 //! | file | what |
 //! | --- | --- |

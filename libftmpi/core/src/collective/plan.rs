@@ -33,6 +33,8 @@ pub struct Plan<'a, C: Carrier> {
     pub size: usize,
     context: u16,
     tag: i32,
+    /// Host of each rank of the world, where ranks outnumber processors.
+    crowd: Option<&'a [u32]>,
     steps: Vec<Step>,
     scratch: Vec<Scratch>,
 }
@@ -49,7 +51,26 @@ impl<'a, C: Carrier> Plan<'a, C> {
     ) -> Self {
         let (steps, scratch) = pool.take_lists();
         let size = ranks.len() as usize;
-        Self { carrier, pool, ranks, me: me as usize, size, context, tag, steps, scratch }
+        let me = me as usize;
+        Self { carrier, pool, ranks, me, size, context, tag, crowd: None, steps, scratch }
+    }
+
+    /// Tells that ranks outnumber processors, and on which host each rank of the world is, if it is so. All
+    /// ranks must be told the same, in all their lives.
+    #[must_use]
+    pub fn in_crowd(self, crowd: Option<&'a [u32]>) -> Self {
+        Self { crowd, ..self }
+    }
+
+    /// Whether the ranks share a host, and its processors with one another. What costs is then not how much
+    /// one of them does, nor when, but how often one must wait for another, which runs in its place.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.crowd.is_some_and(|host_of| {
+            let mut hosts = self.ranks.iter().map(|rank| host_of.get(rank.index()));
+            let first = hosts.next().flatten();
+            first.is_some() && hosts.all(|host| host == first)
+        })
     }
 
     /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).

@@ -1,5 +1,7 @@
 //! All algorithms against naive results, on a model that carries messages as late as it may.
 
+mod crowd;
+
 use super::*;
 use crate::datatype::{self, Builtin, Datatype};
 use crate::engine::{Completion, RecvData, SendData};
@@ -128,14 +130,25 @@ impl Carrier for Port<'_> {
     }
 }
 
+/// Ranks outnumber processors, or not: half of all runs.
+fn any_crowd(random: &mut Random) -> Option<&'static [u32]> {
+    (random.below(2) == 0).then_some(&[0; 32])
+}
+
 /// Runs one call on every rank of `ranks`; `calls[i]` is that of rank `i`.
 fn run(calls: &[Call], random: &mut Random) {
+    let crowd = any_crowd(random);
+    run_in(crowd, calls, random);
+}
+
+/// Tells how many messages there were.
+fn run_in(crowd: Option<&'static [u32]>, calls: &[Call], random: &mut Random) -> usize {
     let n = calls.len();
     // Group of the communicator in another order than in the world.
     let shift = random.below(n);
     let members: Vec<Rank> = (0..n).map(|i| Rank(((i + shift) % n) as u32)).collect();
     let ranks = Group::new(&members).unwrap();
-    run_sides(&[(ranks.clone(), calls)], random, |call, plan, _, _| call.write(plan));
+    run_sides(crowd, &[(ranks.clone(), calls)], random, |call, plan, _, _| call.write(plan))
 }
 
 /// Runs one call on both sides of an intercommunicator.
@@ -145,7 +158,8 @@ fn run_between(left: &[Call], right: &[Call], random: &mut Random) {
     };
     let (l, r) = (members(0, left.len()), members(left.len(), right.len()));
     let groups = [l.clone(), r.clone()];
-    run_sides(&[(l, left), (r, right)], random, |call, plan, side, me| {
+    let crowd = any_crowd(random);
+    run_sides(crowd, &[(l, left), (r, right)], random, |call, plan, side, me| {
         let groups: &[Group; 2] = Box::leak(Box::new(groups.clone()));
         let sides = Sides { local: &groups[side], me, remote: &groups[1 - side] };
         call.write_between(plan, sides);
@@ -153,10 +167,11 @@ fn run_between(left: &[Call], right: &[Call], random: &mut Random) {
 }
 
 fn run_sides(
+    crowd: Option<&'static [u32]>,
     sides: &[(Group, &[Call])],
     random: &mut Random,
     write: impl Fn(&Call, &mut Plan<'static, Port<'static>>, usize, u32),
-) {
+) -> usize {
     let world: &'static RefCell<World> = Box::leak(Box::default());
     let mut pool = Pool::default();
     let mut running = Vec::new();
@@ -166,7 +181,8 @@ fn run_sides(
             let me = ranks.world(i as u32).unwrap();
             let port: &'static mut Port<'static> = Box::leak(Box::new(Port { world, me }));
             let own: &'static mut Pool = Box::leak(Box::default());
-            let mut plan = Plan::new(port, own, ranks, i as u32, 1, tag_of(7));
+            let plan = Plan::new(port, own, ranks, i as u32, 1, tag_of(7));
+            let mut plan = plan.in_crowd(crowd);
             write(call, &mut plan, side, i as u32);
             running.push((me, plan.finish()));
         }
@@ -190,6 +206,7 @@ fn run_sides(
     }
     let world = world.borrow();
     assert!(world.sends.is_empty() && world.recvs.is_empty(), "messages are left over");
+    world.carried
 }
 
 /// A buffer of the test's.

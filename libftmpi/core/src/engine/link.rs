@@ -121,8 +121,9 @@ pub trait Link {
     ) -> Exact {
         Exact::Other
     }
-    /// To the event logger. Kept until it is connected.
-    fn log(&mut self, frame: &event_log::Frame);
+    /// To the event logger. `true`: these are events, and they are stored where neither the end of this
+    /// process nor the logger's can take them; nothing need wait for an acknowledgement.
+    fn log(&mut self, frame: &event_log::Frame) -> bool;
     /// To the agent.
     fn tell(&mut self, message: FromRank);
     /// Nothing came: spin, yield or sleep until something may have.

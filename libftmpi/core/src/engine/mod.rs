@@ -85,6 +85,8 @@ pub struct Counters {
     pub held_events: u64,
     pub logger_round_trips: u64,
     pub logger_round_trip_ns: u64,
+    /// Events stored in the ring of a logger on the same computer.
+    pub stored_near: u64,
     pub recovered_from_logger: u64,
     pub recovered_from_peers: u64,
     pub recovery_ns: u64,
@@ -581,11 +583,7 @@ impl<L: Link> Engine<L> {
                 state.logger = Logger::Asked;
                 self.link.tell(ftmpi_wire::control::FromRank::OpenEventLog);
             }
-            if state.logger == Logger::Open {
-                while let Some(frame) = state.to_logger.pop_front() {
-                    self.link.log(&frame);
-                }
-            }
+            state.hand_to_logger(&mut self.link);
             let mut busy = std::mem::take(&mut state.busy);
             busy.retain(|&peer| !state.pump(&mut self.link, peer));
             // What the pumping itself made busy comes behind what is still stuck.
@@ -647,10 +645,6 @@ impl State {
         use ftmpi_wire::event_log::Frame as Log;
         match command {
             Command::Log { first, clock, records } => {
-                if self.batch.is_none() && !records.is_empty() {
-                    let last = EventNo(first.0 + records.len() as u64 - 1);
-                    self.batch = Some((last, (self.now_ns)()));
-                }
                 self.queue_for_logger(Log::Append { first, clock, records });
             }
             Command::SendFirst { to, payload } => {
@@ -672,6 +666,31 @@ impl State {
             Command::Release => self.release(),
             Command::KeepSent => self.keep_sent(),
             Command::ForgetSent => self.forget_sent(),
+        }
+    }
+
+    /// Hands over what is for the logger. What it stores at once is as good as written: an
+    /// acknowledgement without the way.
+    fn hand_to_logger<L: Link>(&mut self, link: &mut L) {
+        if self.logger != Logger::Open {
+            return;
+        }
+        while let Some(frame) = self.to_logger.pop_front() {
+            let stored = link.log(&frame);
+            let ftmpi_wire::event_log::Frame::Append { first, records, .. } = frame else {
+                continue;
+            };
+            if records.is_empty() {
+                continue;
+            }
+            let last = EventNo(first.0 + records.len() as u64 - 1);
+            if stored {
+                self.counters.stored_near += records.len() as u64;
+                self.protocol.on_stable(last, EventNo(0));
+                self.commands_to_queues();
+            } else if self.batch.is_none() {
+                self.batch = Some((last, (self.now_ns)()));
+            }
         }
     }
 

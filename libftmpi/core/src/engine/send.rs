@@ -35,7 +35,8 @@ impl<L: Link> Engine<L> {
                 && len <= self.link.eager_limit(to)
                 && state.short_way
                 && (!peer.logged || !peer.has.contains(ssn))
-                && state.verdict(to, ssn) == SendVerdict::Go
+                && (state.verdict(to, ssn) == SendVerdict::Go
+                    || state.may_go_after_all(&mut self.link, to, ssn))
                 && !(state.hooks.piggyback && state.protocol.has_piggyback(to))
             {
                 let done = self.send_at_once(ssn, ptr, len, to, context, tag);
@@ -400,6 +401,15 @@ impl State {
         let verdict = self.protocol.on_send(to, ssn);
         self.commands_to_queues();
         verdict
+    }
+
+    /// What it waits for may be stored at once ([`Link::log`]).
+    fn may_go_after_all<L: Link>(&mut self, link: &mut L, to: Rank, ssn: Ssn) -> bool {
+        if self.to_logger.is_empty() {
+            return false;
+        }
+        self.hand_to_logger(link);
+        self.verdict(to, ssn) == SendVerdict::Go
     }
 
     /// Does this frame tell its receiver that a message was matched? The answer to an announcement

@@ -304,7 +304,9 @@ impl<L: Link> Mpi<L> {
         let tag = crate::collective::tag_of(entry.sequence);
         let context = members.collective_context();
         let (engine, pool) = (&mut self.engine, &mut self.pool);
-        let mut plan = Plan::new(engine, pool, &members.local, members.me, context, tag);
+        let crowd = self.crowded.then_some(&*self.hosts);
+        let plan = Plan::new(engine, pool, &members.local, members.me, context, tag);
+        let mut plan = plan.in_crowd(crowd);
         match &members.remote {
             None => call.write(&mut plan),
             Some(remote) => {

@@ -334,7 +334,8 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on.
     pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
         if comm == CommId::WORLD || comm == CommId::SELF {
-            bail!(Comm, "a predefined communicator cannot be freed");
+            let name = if comm == CommId::WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
+            bail!(Comm, "{name} is a predefined communicator and cannot be freed");
         }
         self.comm(comm)?;
         if let Some(mut old) = self.comms.remove(comm.0) {

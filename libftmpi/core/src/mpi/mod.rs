@@ -122,6 +122,8 @@ pub struct Mpi<L: Link> {
     checks: bool,
     /// Number of each rank's host, as this life found it.
     hosts: Vec<u32>,
+    /// Some host has more ranks than processors.
+    crowded: bool,
     /// That of this rank, as the program was told.
     host: Option<u32>,
     processor_name: Option<Vec<u8>>,
@@ -130,8 +132,9 @@ pub struct Mpi<L: Link> {
 }
 
 impl<L: Link> Mpi<L> {
-    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts).
-    pub fn new(engine: Engine<L>, hosts: Vec<u32>) -> Self {
+    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts), `crowded`
+    /// whether some host then had more ranks than processors. All ranks are told the same, in all lives.
+    pub fn new(engine: Engine<L>, hosts: Vec<u32>, crowded: bool) -> Self {
         let size = engine.size();
         let me = engine.me();
         let mut contexts = Contexts::default();
@@ -167,6 +170,7 @@ impl<L: Link> Mpi<L> {
             questions: Vec::new(),
             checks: false,
             hosts,
+            crowded,
             host: None,
             processor_name: None,
             blamed: CommId::WORLD,

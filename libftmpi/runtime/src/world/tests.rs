@@ -44,6 +44,7 @@ fn job() -> Box<JobView> {
         },
         processors: 2,
         local_ranks: 1,
+        crowded: false,
         retained: Vec::new(),
         inject: Vec::new(),
         force_tcp: true,

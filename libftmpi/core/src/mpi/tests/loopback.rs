@@ -87,7 +87,9 @@ impl Link for Loopback {
         came
     }
 
-    fn log(&mut self, _: &event_log::Frame) {}
+    fn log(&mut self, _: &event_log::Frame) -> bool {
+        false
+    }
 
     fn tell(&mut self, _: FromRank) {}
 
@@ -139,7 +141,7 @@ pub fn run(n: usize, program: impl Fn(&mut Mpi<Loopback>) + Send + Sync + 'stati
                 let incarnations = vec![Incarnation(0); n];
                 let engine =
                     Engine::new(link, Rank(me as u32), &incarnations, Box::new(NoProtocol));
-                let mut mpi = Mpi::new(engine, vec![0; n]);
+                let mut mpi = Mpi::new(engine, vec![0; n], false);
                 program(&mut mpi);
                 assert_eq!(mpi.open_requests(), 0, "rank {me} leaves requests open");
                 // Nobody goes before everybody's messages are out.

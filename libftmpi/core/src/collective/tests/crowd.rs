@@ -1,0 +1,68 @@
+//! Ranks that share a host with too few processors.
+
+use super::*;
+
+/// Every member comes to the same answer, from the same words.
+#[test]
+fn a_communicator_is_crowded_only_within_one_host() {
+    let hosts = [0, 0, 0, 1, 1, 0];
+    let answers = |crowd: Option<&[u32]>, members: &[u32]| -> Vec<bool> {
+        let members: Vec<Rank> = members.iter().copied().map(Rank).collect();
+        let ranks = Group::new(&members).unwrap();
+        let world = RefCell::default();
+        (0..members.len())
+            .map(|i| {
+                let (mut port, mut pool) =
+                    (Port { world: &world, me: members[i] }, Pool::default());
+                let plan = Plan::new(&mut port, &mut pool, &ranks, i as u32, 1, tag_of(7));
+                plan.in_crowd(crowd).is_crowded()
+            })
+            .collect()
+    };
+    assert_eq!(answers(Some(&hosts), &[5, 0, 2]), [true; 3]);
+    assert_eq!(answers(Some(&hosts), &[4, 3]), [true; 2]);
+    assert_eq!(answers(Some(&hosts), &[0, 1, 2, 3]), [false; 4]);
+    assert_eq!(answers(None, &[5, 0, 2]), [false; 3]);
+    // A process whose host is unknown.
+    assert_eq!(answers(Some(&hosts), &[5, 6]), [false; 2]);
+}
+
+/// Messages of a broadcast of `len` bytes between eight ranks, all of which get it.
+fn messages(crowd: Option<&'static [u32]>, len: usize, datatype: &TypeRef) -> usize {
+    let mut random = Random(len as u64);
+    let (root, count) = (3, len / datatype.size() as usize);
+    let room = count * datatype.extent() as usize + 8;
+    let mut memories: Vec<Memory> = (0..8).map(|_| Memory::new(room)).collect();
+    memories[root] = Memory::random(room, &mut random);
+    let call = |memory: &mut Memory| Call::Bcast {
+        data: Piece::typed(memory.ptr(), count, datatype),
+        root: Root::Remote(root),
+    };
+    let calls: Vec<Call> = memories.iter_mut().map(call).collect();
+    let messages = run_in(crowd, &calls, &mut random);
+    let expected = packed(&mut memories[root], count, datatype);
+    for memory in &mut memories {
+        assert_eq!(packed(memory, count, datatype), expected);
+    }
+    messages
+}
+
+#[test]
+fn a_long_broadcast_takes_the_tree_in_a_crowd() {
+    const ONE_HOST: &[u32] = &[0; 8];
+    const TWO_HOSTS: &[u32] = &[0, 0, 0, 0, 1, 1, 1, 1];
+    let (tree, scatter_and_ring) = (7, 7 + 8 * 7);
+    for datatype in [byte(), holes()] {
+        let messages = |crowd, len| messages(crowd, len, &datatype);
+        assert_eq!(messages(Some(ONE_HOST), 64 << 10), tree);
+        // What a channel can hold goes in pieces.
+        assert_eq!(messages(Some(ONE_HOST), 128 << 10), 2 * tree);
+        assert_eq!(messages(Some(ONE_HOST), 200 << 10), 4 * tree);
+        assert_eq!(messages(Some(ONE_HOST), 1 << 20), tree);
+        assert_eq!(messages(Some(ONE_HOST), 2 << 20), scatter_and_ring);
+        for elsewhere in [None, Some(TWO_HOSTS)] {
+            assert_eq!(messages(elsewhere, 64 << 10), tree);
+            assert_eq!(messages(elsewhere, 200 << 10), scatter_and_ring);
+        }
+    }
+}

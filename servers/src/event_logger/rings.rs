@@ -1,0 +1,323 @@
+//! Event rings ([`ftmpi_transport::event_ring`]): ranks of this computer store their events in files of
+//! the logger's directory that both have mapped, and do not wait.
+//!
+//! What is in a ring counts as written, so the logger must have carried it into its log before it says
+//! anything about that rank to anybody, and before a round makes logs durable (all rings are sealed for
+//! that moment, so the round is one instant of them, too). A ring ends with its connection: it is
+//! sealed, carried over, removed. One whose logger died with its rank is found in the directory by the
+//! next logger. If the log cannot be written, the ring stays until it can, and its rank gets no other
+//! life until then.
+
+use super::connection::Link;
+use super::core::Core;
+use crate::event_store::boot_id;
+use crate::shell::{create_private, say};
+use ftmpi_protocols::event_log::{ConnId, Input};
+use ftmpi_transport::event_ring::Reader;
+use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
+use ftmpi_wire::hello::Welcome;
+use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// How files of rings end.
+const ENDING: &str = "ring";
+/// Connections that exist only to carry a ring over; others are counted from below.
+const OWN_CONNECTIONS: u64 = 1 << 62;
+
+#[derive(Debug)]
+struct Ring {
+    conn: ConnId,
+    incarnation: Incarnation,
+    reader: Reader,
+    path: PathBuf,
+    /// The last event that was taken from it.
+    last: EventNo,
+    /// Its connection is over.
+    retired: bool,
+    /// What is in it is no event.
+    broken: Option<String>,
+}
+
+/// Events that follow each other, whatever frames they came in.
+struct Batch {
+    first: EventNo,
+    clock: EventNo,
+    records: Vec<Determinant>,
+}
+
+impl Batch {
+    fn takes(&self, next: EventNo, count: usize) -> bool {
+        let here = self.records.len();
+        here > 0
+            && count > 0
+            && here + count <= RECORDS_MAX
+            && self.first.0.checked_add(here as u64) == Some(next.0)
+    }
+}
+
+/// All rings.
+#[derive(Debug)]
+pub(super) struct Rings {
+    dir: PathBuf,
+    made: u64,
+    rings: BTreeMap<Rank, Vec<Ring>>,
+    boot: String,
+    bytes: Vec<u8>,
+    /// Events that were taken from rings.
+    pub events: u64,
+}
+
+impl Rings {
+    /// Finds what an earlier logger has left in the directory.
+    pub fn find(dir: &Path, name: &str) -> Self {
+        let mut found = Self {
+            dir: dir.to_owned(),
+            made: 0,
+            rings: BTreeMap::new(),
+            boot: boot_id(),
+            bytes: Vec::new(),
+            events: 0,
+        };
+        let names =
+            std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        for path in names.filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
+            let number = path.file_stem().and_then(|name| name.to_str()?.parse::<u64>().ok());
+            found.made = found.made.max(number.unwrap_or(0));
+            let opened = File::options().read(true).write(true).open(&path);
+            match opened.and_then(|file| Reader::open(file, &found.boot)) {
+                Ok(Some((reader, rank, incarnation))) => {
+                    let conn = ConnId(OWN_CONNECTIONS + number.unwrap_or(0));
+                    let last = EventNo(0);
+                    let (retired, broken) = (true, None);
+                    let ring = Ring { conn, incarnation, reader, path, last, retired, broken };
+                    found.rings.entry(rank).or_default().push(ring);
+                }
+                Ok(None) => {
+                    let _ = std::fs::remove_file(&path);
+                }
+                Err(error) => say(name, format!("{}: {error}", path.display())),
+            }
+        }
+        for rings in found.rings.values_mut() {
+            rings.sort_by_key(|ring| (ring.incarnation, ring.conn));
+        }
+        found
+    }
+
+    fn ranks(&self) -> Vec<Rank> {
+        self.rings.keys().copied().collect()
+    }
+}
+
+impl Core {
+    /// A ring for this connection, and how the rank is told of it. None if there is no room for one:
+    /// the connection does as well.
+    pub fn begin_ring(&mut self, conn: ConnId, rank: Rank, life: Incarnation) -> Option<Frame> {
+        let rings = &mut self.rings;
+        rings.made += 1;
+        let path = rings.dir.join(format!("{}.{ENDING}", rings.made));
+        let cookie = RandomState::new().hash_one((rings.made, rank));
+        let file = create_private(&path).ok()?;
+        let Ok(reader) = Reader::make(file, cookie, rank, life, &rings.boot) else {
+            let _ = std::fs::remove_file(&path);
+            return None;
+        };
+        let (process, descriptor) = (std::process::id(), reader.descriptor() as u32);
+        let (last, retired, broken) = (EventNo(0), false, None);
+        let ring = Ring { conn, incarnation: life, reader, path, last, retired, broken };
+        rings.rings.entry(rank).or_default().push(ring);
+        Some(Frame::Near { process, descriptor, cookie })
+    }
+
+    /// Takes what is in the rings of a rank; [`Core::flush`] writes it.
+    pub fn drain(&mut self, rank: Rank) {
+        let count = self.rings.rings.get(&rank).map_or(0, Vec::len);
+        (0..count).for_each(|index| self.drain_one(rank, index));
+    }
+
+    /// Takes what is in all rings.
+    pub fn drain_all(&mut self) {
+        self.rings.ranks().into_iter().for_each(|rank| self.drain(rank));
+    }
+
+    /// Takes what is in all rings, as they are at one instant, and writes it; until [`Core::unseal`]
+    /// nothing more is stored in any of them.
+    pub fn seal_and_drain(&mut self) {
+        self.rings.rings.values().flatten().for_each(|ring| ring.reader.seal());
+        self.drain_all();
+        self.flush();
+    }
+
+    pub fn unseal(&mut self) {
+        let live = self.rings.rings.values().flatten().filter(|ring| !ring.retired);
+        live.for_each(|ring| ring.reader.unseal());
+    }
+
+    fn drain_one(&mut self, rank: Rank, index: usize) {
+        let mut bytes = std::mem::take(&mut self.rings.bytes);
+        bytes.clear();
+        let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|all| all.get_mut(index)) else {
+            return;
+        };
+        let conn = ring.conn;
+        let mut broken = ring.broken.clone();
+        if broken.is_none()
+            && let Err(error) = ring.reader.take(&mut bytes)
+        {
+            broken = Some(error.to_string());
+        }
+        let (mut at, mut last, mut events) = (0, EventNo(0), 0);
+        let mut batch: Option<Batch> = None;
+        while broken.is_none() && at < bytes.len() {
+            match Frame::decode(&bytes[at..]) {
+                Ok(Some((Frame::Append { first, clock, records }, taken))) => {
+                    at += taken;
+                    events += records.len() as u64;
+                    last = EventNo(first.0.saturating_add(records.len() as u64).saturating_sub(1));
+                    // Most hold one event: the machine is given many at once.
+                    match &mut batch {
+                        Some(batch) if batch.takes(first, records.len()) => {
+                            batch.clock = clock;
+                            batch.records.extend(records);
+                        }
+                        _ => {
+                            let full = batch.replace(Batch { first, clock, records });
+                            self.feed_batch(conn, full);
+                        }
+                    }
+                }
+                Ok(Some(_)) => broken = Some("it is no event".to_owned()),
+                Ok(None) => broken = Some("an event is not whole".to_owned()),
+                Err(error) => broken = Some(error.to_string()),
+            }
+        }
+        self.feed_batch(conn, batch);
+        self.rings.events += events;
+        self.rings.bytes = bytes;
+        if let Some(why) = &broken {
+            self.feed(Input::Malformed { conn, why: format!("in its event ring: {why}") });
+        }
+        if let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|all| all.get_mut(index)) {
+            ring.last = ring.last.max(last);
+            ring.broken = broken;
+        }
+    }
+
+    fn feed_batch(&mut self, conn: ConnId, batch: Option<Batch>) {
+        if let Some(Batch { first, clock, records }) = batch {
+            let frame = Frame::Append { first, clock, records };
+            self.feed(Input::Frame { conn, frame });
+        }
+    }
+
+    /// After a flush: the room of what is written is given back; the rest is taken again.
+    pub(super) fn settle_rings(&mut self) {
+        for (rank, rings) in &mut self.rings.rings {
+            for ring in rings.iter_mut().filter(|ring| ring.reader.is_owing()) {
+                if self.machine.written(*rank) >= ring.last {
+                    ring.reader.give_back();
+                } else {
+                    ring.reader.take_again();
+                }
+            }
+        }
+    }
+
+    /// Ends the rings of this rank: what is in them goes into its log, before its connection is given up
+    /// or another one welcomed.
+    ///
+    /// # Errors
+    /// Something in them is not in the log, so nobody may be told what this rank has done.
+    pub fn retire_rings(&mut self, rank: Rank) -> Result<(), Welcome> {
+        for ring in self.rings.rings.get_mut(&rank).into_iter().flatten() {
+            ring.reader.seal();
+            ring.retired = true;
+        }
+        while let Some(ring) = self.rings.rings.get(&rank).and_then(|rings| rings.first()) {
+            let (conn, incarnation) = (ring.conn, ring.incarnation);
+            self.drain_one(rank, 0);
+            self.flush();
+            if self.is_owed(rank) {
+                // Its connection is closed: another one of the same life carries it over.
+                let link = Rc::new(Link::default());
+                self.rings.made += 1;
+                let own = ConnId(OWN_CONNECTIONS + self.rings.made);
+                self.links.insert(own, link.clone());
+                self.feed(Input::Hello { conn: own, rank, incarnation });
+                let welcome = link.take_welcome();
+                if welcome == Some(Welcome::Stale) {
+                    // A later life was welcomed before this ring was made: nobody has used it.
+                    if let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|r| r.first_mut())
+                    {
+                        (ring.last, ring.broken) = (EventNo(0), None);
+                    }
+                }
+                if welcome == Some(Welcome::Yes) {
+                    if let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|r| r.first_mut())
+                    {
+                        ring.conn = own;
+                    }
+                    self.drain_one(rank, 0);
+                    self.flush();
+                }
+                self.feed(Input::Lost { conn: own });
+                self.forget(own);
+                if let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|r| r.first_mut()) {
+                    ring.conn = conn;
+                }
+            }
+            let Some(rings) = self.rings.rings.get_mut(&rank) else { break };
+            let Some(ring) = rings.first() else { break };
+            if let Some(why) = &ring.broken {
+                return Err(Welcome::No(format!(
+                    "the last events of rank {rank} are damaged ({why}, in {}); the rank cannot be \
+                     restarted",
+                    ring.path.display()
+                )));
+            }
+            if ring.last > self.machine.written(rank) {
+                return Err(Welcome::Later(format!(
+                    "the event logger cannot write the last events of rank {rank} into its log in {}; \
+                     make room there",
+                    self.rings.dir.display()
+                )));
+            }
+            let _ = std::fs::remove_file(&ring.path);
+            rings.remove(0);
+            if rings.is_empty() {
+                self.rings.rings.remove(&rank);
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection is over: so is its ring.
+    pub fn end_ring(&mut self, conn: ConnId, rank: Rank) {
+        let of = self.rings.rings.get(&rank).into_iter().flatten();
+        if of.into_iter().any(|ring| ring.conn == conn) {
+            // What cannot be written now is tried again before the next life is welcomed.
+            let _ = self.retire_rings(rank);
+        }
+    }
+
+    fn is_owed(&self, rank: Rank) -> bool {
+        let first = self.rings.rings.get(&rank).and_then(|rings| rings.first());
+        first.is_some_and(|ring| ring.broken.is_none() && ring.last > self.machine.written(rank))
+    }
+
+    /// Ends the rings that earlier loggers have left.
+    pub fn retire_found(&mut self) -> Vec<String> {
+        let ranks = self.rings.ranks();
+        let ended = ranks.into_iter().map(|rank| self.retire_rings(rank));
+        ended
+            .filter_map(|outcome| match outcome {
+                Err(Welcome::No(why) | Welcome::Later(why)) => Some(why),
+                _ => None,
+            })
+            .collect()
+    }
+}
