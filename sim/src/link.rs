@@ -213,7 +213,7 @@ impl Link for SimLink {
         &mut self,
         from: Rank,
         context: u16,
-        tag: i32,
+        tag: Option<i32>,
         into: UserPtr,
         capacity: usize,
         fresh: impl Fn(Ssn) -> bool,
@@ -221,7 +221,8 @@ impl Link for SimLink {
         let exact = |header: &Header| {
             header.kind == Kind::Eager
                 && header.flags == 0
-                && (header.context, header.tag) == (context, tag)
+                && header.context == context
+                && tag.is_none_or(|tag| header.tag == tag)
                 && header.len as usize <= capacity
                 && fresh(header.ssn)
         };

@@ -5,13 +5,19 @@
 //! be fetched back from the reader's cache before it is written, and then from the writer's before it
 //! is read; 4 GB/s were measured so, and 12 with stores past the caches, against 19 and 11 between
 //! neighbours. Which case it is cannot be asked for, changes when ranks move, and is seen in the time
-//! that a copy takes. So each writer tries both, in turns that grow rare, and takes the faster.
+//! that a chunk takes its writer *and* its reader: stores past the caches are always quick for whoever
+//! makes them, and it is the reader who then waits for memory. So each writer tries both, in turns that
+//! grow rare, asks its reader how long the chunks of a trial took there, and takes the way with the
+//! smaller sum.
 //!
 //! A pure machine: chunks and their times go in.
 
-/// Chunks in a trial: the first half, in which the ring changes from one way to the other, does not
+/// Chunks in a trial: those before `COUNTED`, in which the ring changes from one way to the other, do not
 /// count.
 const TRIAL: u32 = 48;
+const COUNTED: u32 = 24;
+/// A trial lasts until the reader has answered, but no longer than this.
+const TRIAL_MAX: u32 = 4 * TRIAL;
 /// Chunks between trials, first and at the most: each that changes nothing doubles them.
 const PAUSE_MIN: u32 = 512;
 const PAUSE_MAX: u32 = 1 << 16;
@@ -20,11 +26,15 @@ const PAUSE_MAX: u32 = 1 << 16;
 #[derive(Debug)]
 pub struct Pace {
     past_caches: bool,
-    /// Best time of a chunk in this turn, and in the last one of the other way.
+    /// Best times of a chunk in this turn: the writer's, the reader's.
     best: u64,
-    other: u64,
-    /// Chunks left of this turn.
-    left: u32,
+    theirs: u64,
+    /// Their sum in the last turn of the other way, if it is over.
+    other: Option<u64>,
+    /// Chunks of this turn, or until the next trial.
+    count: u32,
+    /// The line of the first chunk that counts.
+    since: u32,
     pause: u32,
     trial: bool,
 }
@@ -34,8 +44,10 @@ impl Default for Pace {
         Self {
             past_caches: false,
             best: u64::MAX,
-            other: u64::MAX,
-            left: TRIAL,
+            theirs: u64::MAX,
+            other: None,
+            count: 0,
+            since: 0,
             pause: PAUSE_MIN,
             trial: true,
         }
@@ -50,39 +62,69 @@ impl Pace {
         self.past_caches
     }
 
-    /// The copy of a chunk took this long, scaled to a whole chunk.
+    /// Whether times are wanted: [`Pace::took`], or [`Pace::passed`].
     #[inline]
-    pub fn took(&mut self, ticks: u64) {
-        if self.trial && self.left <= TRIAL / 2 {
-            self.best = self.best.min(ticks);
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.trial
+    }
+
+    /// A chunk was copied of which no time was taken.
+    #[inline]
+    pub fn passed(&mut self) {
+        if !self.trial {
+            self.count -= 1;
+            if self.count == 0 {
+                // The settled way is measured anew, then the other.
+                (self.trial, self.other) = (true, None);
+                self.begin();
+            }
         }
-        self.left -= 1;
-        if self.left == 0 {
+    }
+
+    /// The copy of the chunk that is announced in `line` took so many ticks, scaled to a whole chunk; and
+    /// the latest chunk of which the reader has said it was announced in `at`, and took it `theirs`.
+    pub fn took(&mut self, line: u32, ticks: u64, at: u32, theirs: u64) {
+        self.count += 1;
+        if self.count == COUNTED {
+            self.since = line;
+        }
+        if self.count < COUNTED {
+            return;
+        }
+        self.best = self.best.min(ticks);
+        // Lines of an earlier turn are older.
+        if at.wrapping_sub(self.since) <= line.wrapping_sub(self.since) {
+            self.theirs = self.theirs.min(theirs);
+        }
+        let heard = self.theirs != u64::MAX;
+        if self.count >= TRIAL && (heard || self.count >= TRIAL_MAX) {
             self.turn();
         }
     }
 
     #[cold]
     fn turn(&mut self) {
-        if !self.trial {
-            // The settled way is measured anew, then the other.
-            (self.trial, self.left, self.best, self.other) = (true, TRIAL, u64::MAX, u64::MAX);
-            return;
-        }
-        if self.other == u64::MAX {
-            (self.other, self.best) = (self.best, u64::MAX);
+        // A reader that does not say how long it takes leaves things as they are.
+        let sum = self.best.saturating_add(self.theirs);
+        let Some(other) = self.other else {
+            self.other = Some(sum);
             self.past_caches = !self.past_caches;
-            self.left = TRIAL;
+            self.begin();
             return;
-        }
+        };
         // Back, unless this way is clearly faster.
-        if self.best < self.other - self.other / 8 {
+        if sum < other - other / 8 {
             self.pause = PAUSE_MIN;
         } else {
             self.past_caches = !self.past_caches;
             self.pause = (self.pause * 2).min(PAUSE_MAX);
         }
-        (self.trial, self.left) = (false, self.pause);
+        (self.trial, self.count) = (false, self.pause);
+    }
+
+    fn begin(&mut self) {
+        (self.count, self.best, self.theirs) = (0, u64::MAX, u64::MAX);
     }
 }
 
@@ -90,32 +132,65 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Share of chunks, of the last half, that went past the caches.
-    fn share(pace: &mut Pace, chunks: u32, through: u64, past: u64) -> f64 {
+    /// Ticks of a chunk for its writer and its reader, through the cache and past it.
+    struct Times {
+        through: (u64, u64),
+        past: (u64, u64),
+    }
+    const NEIGHBOURS: Times = Times { through: (1500, 1500), past: (900, 4000) };
+    const APART: Times = Times { through: (9000, 9000), past: (3600, 4000) };
+
+    /// Share of chunks, of the last half, that went past the caches; the reader is `lag` chunks late.
+    fn share(pace: &mut Pace, chunks: u32, times: &Times, lag: usize) -> f64 {
         let mut count = 0;
-        for n in 0..chunks {
-            count += u32::from(n >= chunks / 2 && pace.past_caches());
-            pace.took(if pace.past_caches() { past } else { through } + u64::from(n % 7));
+        let mut told = std::collections::VecDeque::new();
+        let mut last = (u32::MAX, 0);
+        for line in 0..chunks {
+            let past = pace.past_caches();
+            count += u32::from(line >= chunks / 2 && past);
+            let noise = u64::from(line % 7);
+            let (own, theirs) = if past { times.past } else { times.through };
+            if !pace.is_trial() {
+                pace.passed();
+                continue;
+            }
+            told.push_back((line, theirs + noise));
+            if told.len() > lag {
+                last = told.pop_front().unwrap();
+            }
+            pace.took(line, own + noise, last.0, last.1);
         }
         f64::from(count) / f64::from(chunks / 2)
     }
 
     #[test]
     fn neighbours_copy_through_the_cache_and_others_past_it() {
-        assert!(share(&mut Pace::default(), 100_000, 1500, 3600) < 0.01);
-        assert!(share(&mut Pace::default(), 100_000, 9000, 3600) > 0.99);
+        for lag in [0, 3, 16] {
+            assert!(share(&mut Pace::default(), 100_000, &NEIGHBOURS, lag) < 0.01);
+            assert!(share(&mut Pace::default(), 100_000, &APART, lag) > 0.98);
+        }
     }
 
     #[test]
     fn a_rank_that_moves_is_noticed() {
         let mut pace = Pace::default();
-        assert!(share(&mut pace, 1_000_000, 1500, 3600) < 0.01);
-        assert!(share(&mut pace, 1_000_000, 9000, 3600) > 0.99);
-        assert!(share(&mut pace, 1_000_000, 1500, 3600) < 0.01);
+        assert!(share(&mut pace, 1_000_000, &NEIGHBOURS, 5) < 0.01);
+        assert!(share(&mut pace, 1_000_000, &APART, 5) > 0.99);
+        assert!(share(&mut pace, 1_000_000, &NEIGHBOURS, 5) < 0.01);
     }
 
     #[test]
     fn equals_are_left_alone() {
-        assert!(share(&mut Pace::default(), 1_000_000, 3000, 3000) < 0.01);
+        let equal = Times { through: (3000, 3000), past: (3000, 3000) };
+        assert!(share(&mut Pace::default(), 1_000_000, &equal, 2) < 0.01);
+    }
+
+    #[test]
+    fn a_reader_that_says_nothing_changes_nothing() {
+        let mut pace = Pace::default();
+        for line in 0..100_000 {
+            assert!(line < 1000 || !pace.past_caches() || pace.is_trial());
+            if pace.is_trial() { pace.took(line, 1000, u32::MAX, 0) } else { pace.passed() }
+        }
     }
 }

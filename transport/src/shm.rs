@@ -16,7 +16,7 @@ mod direction;
 #[cfg(test)]
 mod tests;
 
-use self::copy::{copy_small, copy_tail};
+use self::copy::{copy_piece, copy_small, copy_tail};
 pub use self::direction::SEGMENT_BYTES;
 use self::direction::*;
 use crate::pace::Pace;
@@ -213,22 +213,26 @@ impl<T: Copy> Channel<T> {
             return true;
         }
         let to_end = BULK - self.written_bulk % BULK;
-        if header.len <= CHUNK_FIRST.min(to_end) && !*begun {
-            if !self.room(1) || !self.room_bulk(header.len) {
+        let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
+        if header.len <= CHUNK_FIRST.min(to_end - shift) && !*begun {
+            if !self.room(1) || !self.room_bulk(shift + header.len) {
                 return false;
             }
+            let position = self.written_bulk + shift;
             // SAFETY: one line is ours, `room_bulk` gave as many bytes to us, and they do not cross the
             // end of the area.
             unsafe {
-                ftmpi_copy::copy_apart(payload, self.out.bulk(self.written_bulk), len);
+                copy_piece(payload, self.out.bulk(position), len, len);
                 self.write_head(header);
-                self.out.line(self.written).cast::<u64>().add(4).write(self.written_bulk);
+                self.out.line(self.written).cast::<u64>().add(4).write(position);
             }
             self.publish(self.written, KIND_WHOLE);
             self.written += 1;
-            self.written_bulk += header.len.next_multiple_of(LINE as u64);
-            for next in (0..header.len).step_by(LINE) {
-                own(self.out.bulk(self.written_bulk + next));
+            self.written_bulk = end_of(position, header.len.max(APART));
+            if len <= OWNED_MAX {
+                for next in (0..header.len).step_by(LINE) {
+                    own(self.out.bulk(self.written_bulk + next));
+                }
             }
             return true;
         }
@@ -244,32 +248,43 @@ impl<T: Copy> Channel<T> {
         }
         while *sent < header.len {
             let to_end = BULK - self.written_bulk % BULK;
+            // SAFETY: so much was sent of the payload.
+            let from = unsafe { payload.add(*sent as usize) };
+            let left = header.len - *sent;
+            let shift = ftmpi_copy::shift_for(from) as u64;
             // Small ones first, so that the reader begins early.
-            let chunk = CHUNK.min(CHUNK_FIRST + *sent).min(header.len - *sent).min(to_end);
-            if !self.room(1) || !self.room_bulk(chunk) {
+            let chunk = CHUNK.min(CHUNK_FIRST + *sent).min(left).min(to_end - shift);
+            if !self.room(1) || !self.room_bulk(shift + chunk) {
                 return false;
             }
-            let begin = ticks();
+            let position = self.written_bulk + shift;
+            let timed = self.pace.is_trial() && chunk >= CHUNK_FIRST;
+            let begin = if timed { ticks() } else { 0 };
             // SAFETY: `room_bulk` gave the chunk to us, it does not cross the end of the area, and
             // the source range lies in the payload.
             unsafe {
-                let (from, to) = (payload.add(*sent as usize), self.out.bulk(self.written_bulk));
+                let to = self.out.bulk(position);
                 if self.pace.past_caches() {
                     ftmpi_copy::stream(from, to, chunk as usize);
                 } else {
-                    ftmpi_copy::copy_apart(from, to, chunk as usize);
+                    ftmpi_copy::across(from, to, chunk as usize);
                 }
                 let line = self.out.line(self.written).cast::<u64>();
-                line.add(1).write(self.written_bulk);
+                line.add(1).write(position);
                 line.add(2).write(chunk);
+                line.add(3).write(u64::from(timed));
             }
-            if chunk >= CHUNK_FIRST {
-                self.pace.took(ticks().wrapping_sub(begin) * CHUNK / chunk);
+            if timed {
+                let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
+                let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
+                self.pace.took(self.written as u32, took, at, theirs);
+            } else {
+                self.pace.passed();
             }
             self.publish(self.written, KIND_CHUNK);
             self.written += 1;
-            // Chunks begin on cache lines.
-            self.written_bulk += chunk.next_multiple_of(LINE as u64);
+            // Chunks begin on cache lines, but for what their payload is shifted by.
+            self.written_bulk = end_of(position, chunk);
             *sent += chunk;
         }
         true
@@ -368,7 +383,7 @@ impl<T: Copy> Channel<T> {
         true
     }
 
-    /// If the next frame is whole in its lines, has this context and tag, no flags, and a number that
+    /// If the next frame does not come in chunks, has this context and tag (any if none is given), no flags, and a number that
     /// is `fresh`, and fits: puts its payload to `at`.
     ///
     /// # Safety
@@ -377,7 +392,7 @@ impl<T: Copy> Channel<T> {
     pub unsafe fn take_exact(
         &mut self,
         context: u16,
-        tag: i32,
+        tag: Option<i32>,
         at: *mut u8,
         capacity: usize,
         fresh: impl Fn(Ssn) -> bool,
@@ -386,7 +401,8 @@ impl<T: Copy> Channel<T> {
         if word as u32 != (self.read as u32).wrapping_add(1) {
             return Exact::Nothing;
         }
-        if word >> 32 != KIND_INLINE {
+        let kind = word >> 32;
+        if kind != KIND_INLINE && kind != KIND_WHOLE {
             return Exact::Other;
         }
         let line = self.into.line(self.read);
@@ -400,11 +416,18 @@ impl<T: Copy> Channel<T> {
         if header.kind != Kind::Eager
             || header.flags != 0
             || header.context != context
-            || header.tag != tag
-            || len > INLINE_MAX.min(capacity)
+            || tag.is_some_and(|tag| header.tag != tag)
+            || len > capacity
+            || (kind == KIND_INLINE && len > INLINE_MAX)
             || !fresh(header.ssn)
         {
             return Exact::Other;
+        }
+        if kind == KIND_WHOLE {
+            self.read += 1;
+            // SAFETY: the line is ours, `at` has room for `capacity` bytes.
+            unsafe { self.copy_whole(line, at, header.len, capacity) };
+            return Exact::Took(header);
         }
         // SAFETY: the payload begins in the head's line, and fits.
         unsafe { copy_small(line.add(32), at, len.min(HEAD_BYTES)) };
@@ -520,9 +543,10 @@ impl<T: Copy> Channel<T> {
         // SAFETY: the payload lies in the bulk area (checked) and was written before its line; the
         // landing has room for `capacity` bytes.
         unsafe {
-            ftmpi_copy::copy_apart(self.into.bulk(position), at, (len as usize).min(capacity))
+            let fits = (len as usize).min(capacity);
+            copy_piece(self.into.bulk(position), at, fits, len as usize);
         };
-        self.read_bulk = position.wrapping_add(len.next_multiple_of(LINE as u64));
+        self.read_bulk = end_of(position, len.max(APART));
         if self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
             self.tell();
         }
@@ -540,30 +564,37 @@ impl<T: Copy> Channel<T> {
     #[inline(never)]
     fn take_chunk<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
         // SAFETY: the line is published and ours until we tell that it is consumed.
-        let (position, chunk) = unsafe {
+        let (position, chunk, timed) = unsafe {
             let line = self.into.line(self.read).cast::<u64>();
-            (line.add(1).read(), line.add(2).read())
+            (line.add(1).read(), line.add(2).read(), line.add(3).read() != 0)
         };
         self.read += 1;
         let Some(incoming) = &mut self.incoming else { return };
-        let crosses = position % BULK + chunk > BULK;
+        let crosses = position % BULK + chunk.min(BULK) > BULK;
         if chunk > CHUNK || crosses || incoming.received + chunk > incoming.header.len {
             return;
         }
         let from = incoming.received as usize;
+        let begin = if timed { ticks() } else { 0 };
         if from < incoming.capacity {
             // SAFETY: the chunk lies in the bulk area (checked) and was written before its line;
             // the landing has room for `capacity` bytes.
             unsafe {
-                ftmpi_copy::copy_apart(
+                ftmpi_copy::across(
                     self.into.bulk(position),
                     incoming.at.add(from),
                     (chunk as usize).min(incoming.capacity - from),
                 );
             }
         }
+        if timed && chunk > 0 {
+            let took = ticks().wrapping_sub(begin).saturating_mul(CHUNK) / chunk;
+            self.into
+                .pace()
+                .store(pack_pace((self.read as u32).wrapping_sub(1), took), Ordering::Relaxed);
+        }
         incoming.received += chunk;
-        self.read_bulk = position.wrapping_add(chunk.next_multiple_of(LINE as u64));
+        self.read_bulk = end_of(position, chunk);
         let whole = incoming.received == incoming.header.len;
         if whole || self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
             self.tell();
@@ -583,6 +614,21 @@ impl<T: Copy> Channel<T> {
     pub fn base(&self) -> *mut u8 {
         self.out.base.min(self.into.base)
     }
+}
+
+/// The first line behind what lies at `position`. Nonsense that was written there gives nonsense, which the
+/// writer does not believe.
+fn end_of(position: u64, len: u64) -> u64 {
+    position.wrapping_add(len).wrapping_add(LINE as u64 - 1) & !(LINE as u64 - 1)
+}
+
+/// Which line announced a chunk, and how long it took to read it.
+fn pack_pace(line: u32, ticks: u64) -> u64 {
+    u64::from(line) << 32 | ticks.min(u64::from(u32::MAX))
+}
+
+fn unpack_pace(word: u64) -> (u32, u64) {
+    ((word >> 32) as u32, word & u64::from(u32::MAX))
 }
 
 /// Asks for the cache line at `at`, to write it soon.

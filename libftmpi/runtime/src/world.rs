@@ -28,7 +28,7 @@ pub static URGENT: AtomicBool = AtomicBool::new(false);
 /// Polls between two looks at the control socket while nothing is expected from it.
 const CONTROL_EVERY: u32 = 512;
 /// Payloads above these are announced first.
-const EAGER_SHM: usize = 64 << 10;
+const EAGER_SHM: usize = 256 << 10;
 const EAGER_TCP: usize = 64 << 10;
 
 /// The world.
@@ -502,7 +502,7 @@ impl Link for World {
         &mut self,
         from: Rank,
         context: u16,
-        tag: i32,
+        tag: Option<i32>,
         into: UserPtr,
         capacity: usize,
         fresh: impl Fn(Ssn) -> bool,

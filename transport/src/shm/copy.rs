@@ -1,6 +1,6 @@
 //! Copies of small payloads: most messages are shorter than a call of `memcpy` is worth.
 
-use super::direction::TAIL_BYTES;
+use super::direction::{OWNED_MAX, TAIL_BYTES};
 
 /// Copies up to 32 bytes without a call.
 ///
@@ -47,6 +47,22 @@ pub(super) unsafe fn copy_tail(from: *const u8, to: *mut u8, len: usize) {
             copy_small(from, to, len);
         } else {
             std::ptr::copy_nonoverlapping(from, to, len);
+        }
+    }
+}
+
+/// Copies `fits` bytes of a payload of `len` that goes through the bulk area in one piece, in or out.
+///
+/// # Safety
+/// Both ranges are `fits` bytes long and do not overlap.
+#[inline]
+pub(super) unsafe fn copy_piece(from: *const u8, to: *mut u8, fits: usize, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if len <= OWNED_MAX {
+            ftmpi_copy::owned(from, to, fits);
+        } else {
+            ftmpi_copy::across(from, to, fits);
         }
     }
 }

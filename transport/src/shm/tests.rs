@@ -120,7 +120,7 @@ fn an_exact_message_is_taken_and_no_other() {
     let into = std::cell::UnsafeCell::new([0xEE_u8; 4096]);
     // SAFETY: the buffer has that length, and nothing else refers to it meanwhile.
     let take = |b: &mut Channel<u32>, tag, capacity| unsafe {
-        b.take_exact(1, tag, into.get().cast(), capacity, |ssn| ssn != Ssn(99))
+        b.take_exact(1, Some(tag), into.get().cast(), capacity, |ssn| ssn != Ssn(99))
     };
     assert!(matches!(take(&mut b, -5, 4096), Exact::Nothing));
     for (ssn, size) in (1..).zip([0, 8, 32, 33, 88, 89, INLINE_MAX].repeat(300)) {

@@ -48,17 +48,20 @@ impl<L: Link> Engine<L> {
     pub fn recv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> Completion {
         let (post, pin) = self.state.number_post(from);
         if pin == Pin::Free
-            && let (RecvData::Bytes { ptr, len }, Source::Rank(rank), Tag::Is(tag)) =
-                (&into, from, tag)
+            && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
             && self.state.may_express(rank)
             && !self.state.has_work()
         {
             let (ptr, len) = (*ptr, *len);
+            let wanted = match tag {
+                Tag::Is(tag) => Some(tag),
+                Tag::Any => None,
+            };
             for _ in 0..LOOKS * self.link.looks() {
                 let received = &self.state.peers[rank.index()].received;
                 match self
                     .link
-                    .take_exact(rank, context, tag, ptr, len, |ssn| !received.contains(ssn))
+                    .take_exact(rank, context, wanted, ptr, len, |ssn| !received.contains(ssn))
                 {
                     Exact::Nothing => std::hint::spin_loop(),
                     Exact::Other => break,

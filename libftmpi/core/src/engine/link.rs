@@ -108,13 +108,13 @@ pub trait Link {
     fn open(&mut self, peer: Rank, incarnation: Incarnation);
     /// Looks once at everything, the channel of `first` before the others. `true` if anything came.
     fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool;
-    /// If the next frame of this rank is a whole message with this context and tag, without flags,
+    /// If the next frame of this rank is a whole message with this context and tag (if one is given), without flags,
     /// which fits into `capacity` bytes and whose number is `fresh`, puts it there.
     fn take_exact(
         &mut self,
         _from: Rank,
         _context: u16,
-        _tag: i32,
+        _tag: Option<i32>,
         _into: UserPtr,
         _capacity: usize,
         _fresh: impl Fn(Ssn) -> bool,
