@@ -3,7 +3,8 @@
 use super::matching::Body;
 use super::request::{Completion, Request, RequestKind};
 use super::{
-    Awaited, Landing, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token, typed,
+    Awaited, Engine, Landing, Link, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token,
+    TooLong, typed,
 };
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
@@ -13,9 +14,24 @@ use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
 
 /// Payload of a control frame at the most: a `Resume` with very many holes is still far below.
 const CONTROL_BYTES_MAX: u64 = 64 << 20;
+/// So many messages that did not fit are remembered.
+const TOO_LONG_MAX: usize = 16;
 /// Buffers of unexpected messages that are kept for reuse, and the largest that is.
 const BUFFERS_MAX: usize = 256;
 const BUFFER_BYTES_MAX: usize = 1 << 18;
+
+impl<L: Link> Engine<L> {
+    /// Bytes of a message with this tag that did not fit into a receive of so many bytes; none if it is
+    /// forgotten, or may be one of several.
+    pub(crate) fn take_length_of_too_long(&mut self, tag: i32, fits: u64) -> Option<u64> {
+        let known = &mut self.state.too_long;
+        let mut lens = known.iter().filter(|m| (m.tag, m.fits) == (tag, fits)).map(|m| m.len);
+        let first = lens.next()?;
+        let same = lens.all(|len| len == first);
+        known.retain(|m| (m.tag, m.fits) != (tag, fits));
+        same.then_some(first)
+    }
+}
 
 impl State {
     pub(super) fn new_recv(&mut self, into: RecvData, from: Source) -> ReqId {
@@ -64,6 +80,10 @@ impl State {
         let capacity = typed::recv_len(into);
         if len > capacity as u64 {
             request.completion.error = Some(ErrorClass::Truncate);
+            if self.too_long.len() == TOO_LONG_MAX {
+                self.too_long.pop_front();
+            }
+            self.too_long.push_back(TooLong { tag, fits: capacity as u64, len });
         }
         request.completion.bytes = len.min(capacity as u64);
         let at = match into {

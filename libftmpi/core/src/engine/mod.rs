@@ -189,6 +189,14 @@ struct Pending {
     request: Option<ReqId>,
 }
 
+/// A message that did not fit into its receive.
+struct TooLong {
+    tag: i32,
+    /// Bytes of the receive, and of the message.
+    fits: u64,
+    len: u64,
+}
+
 /// What an image of this rank holds, for cutting logs when it is the oldest.
 #[derive(Debug)]
 struct Snapshot {
@@ -229,6 +237,8 @@ pub struct State {
     to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
     /// A frame has left from a queue since the last rest.
     left: bool,
+    /// The latest messages that did not fit, for the text of the error.
+    too_long: VecDeque<TooLong>,
     logger: Logger,
     fetch: Option<recover::Fetch>,
     failure: Option<String>,
@@ -330,6 +340,7 @@ impl<L: Link> Engine<L> {
             snapshots: VecDeque::new(),
             to_logger: VecDeque::new(),
             left: false,
+            too_long: VecDeque::new(),
             logger: Logger::Absent,
             fetch: None,
             failure: None,

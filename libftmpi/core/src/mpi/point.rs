@@ -144,9 +144,15 @@ impl<L: Link> Mpi<L> {
                 Tag::Is(tag) => format!(" with tag {tag}"),
                 Tag::Any => String::new(),
             };
+            let buffer = match (status.tag, status.bytes) {
+                (Tag::Is(tag), fits) => match self.engine.take_length_of_too_long(tag, fits) {
+                    Some(len) => format!("{len} bytes long, the receive buffer {fits}"),
+                    None => format!("longer than the receive buffer of {fits} bytes"),
+                },
+                (Tag::Any, _) => "longer than the receive buffer".to_owned(),
+            };
             return error.because(format!(
-                "a message{source}{tag} is longer than the receive buffer: \
-                 make the buffer larger, or probe before receiving"
+                "a message{source}{tag} is {buffer}: make the buffer larger, or probe before receiving"
             ));
         }
         error.into()

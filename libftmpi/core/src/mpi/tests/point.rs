@@ -101,7 +101,10 @@ fn truncation_is_an_error_of_the_receiver_only() {
             }
             let mut v = [0; 4];
             let answer = mpi.recv(lend(&mut v), 3, INT, Peer::Any, Tag::Any, WORLD);
-            assert_eq!(answer.unwrap_err().class, ErrorClass::Truncate);
+            let error = answer.unwrap_err();
+            assert_eq!(error.class, ErrorClass::Truncate);
+            let sizes = format!("is {} bytes long, the receive buffer 12:", 4 * len);
+            assert!(error.text.contains(&sizes), "{}", error.text);
             assert_eq!(mpi.last_status().source, Peer::Rank(0));
             assert_eq!(v, [7, 7, 7, 0]);
         }
