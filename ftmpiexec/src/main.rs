@@ -14,21 +14,27 @@ mod report;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    // A program must see its arguments as they were given, and they travel as text.
+    let arguments: Result<Vec<String>, _> =
+        std::env::args_os().map(std::ffi::OsString::into_string).collect();
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(strange) => {
+            eprintln!("ftmpiexec: the argument {strange:?} is not UTF-8");
+            return ExitCode::from(2);
+        }
+    };
     if arguments.get(1).is_some_and(|first| first == "--agent") {
         return match agent::run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain("agent: ", &error),
         };
     }
-    let code = cli::parse(arguments).and_then(|line| {
-        if line.cli.doctor {
-            return Ok(doctor::run(&line.cli, &line.parts));
-        }
-        let plan = cli::Plan::of(&line)?;
-        launcher::run(plan)
-    });
+    let line = cli::parse(arguments);
+    let code = match line.cli.doctor {
+        true => Ok(doctor::run(&line.cli, &line.parts)),
+        false => cli::Plan::of(&line).and_then(launcher::run),
+    };
     match code {
         // Threads that wait for standard input must not hold the process back.
         Ok(code) => std::process::exit(code),

@@ -1,5 +1,7 @@
 //! The command line: as users of Hydra know it, and what is ours.
 
+#[cfg(test)]
+mod hostile_tests;
 mod locality;
 mod machinefile;
 mod normalize;
@@ -435,14 +437,19 @@ impl CommandLine {
 }
 
 /// Reads the command line; prints help or an error and ends the process where clap would.
+pub fn parse(arguments: Vec<String>) -> CommandLine {
+    read(arguments).unwrap_or_else(|error| error.exit())
+}
+
+/// Reads a command line.
 ///
 /// # Errors
-/// A command line that is well-formed but makes no sense, in one line.
-pub fn parse(arguments: Vec<String>) -> anyhow::Result<CommandLine> {
+/// Help that was asked for, or what is wrong.
+pub fn read(arguments: Vec<String>) -> Result<CommandLine, clap::Error> {
     let mut groups = normalize::split_parts(arguments).into_iter();
     let first = normalize::options::<Cli>(groups.next().unwrap_or_default());
-    let matches = Cli::command().get_matches_from(&first);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = Cli::command().try_get_matches_from(&first)?;
+    let cli = Cli::from_arg_matches(&matches)?;
     let given = matches
         .ids()
         .map(clap::Id::as_str)
@@ -454,10 +461,13 @@ pub fn parse(arguments: Vec<String>) -> anyhow::Result<CommandLine> {
     let mut parts = vec![cli.part.clone()];
     for group in groups {
         let arguments = std::iter::once("ftmpiexec".to_owned()).chain(group).collect();
-        parts.push(LaterPart::parse_from(normalize::options::<LaterPart>(arguments)).part);
+        parts.push(LaterPart::try_parse_from(normalize::options::<LaterPart>(arguments))?.part);
     }
     Ok(CommandLine { cli, parts, options, given })
 }
+
+/// No time that is given is longer: points in time can be computed with it.
+const TIME_MAX: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 86_400);
 
 /// `30s`, `500ms`, `2m`, `1h`, or a number of seconds.
 ///
@@ -476,7 +486,10 @@ pub fn parse_time(text: &str) -> Result<std::time::Duration, String> {
     };
     let number: f64 =
         number.parse().map_err(|_| format!("`{text}` is no time; try 30s or 500ms"))?;
-    std::time::Duration::try_from_secs_f64(number * scale).map_err(|e| format!("`{text}`: {e}"))
+    let time = std::time::Duration::try_from_secs_f64(number * scale);
+    time.ok()
+        .filter(|time| *time <= TIME_MAX)
+        .ok_or_else(|| format!("`{text}` is more than a hundred years"))
 }
 
 #[cfg(test)]
@@ -489,7 +502,7 @@ mod tests {
     }
 
     fn command_line(line: &str) -> CommandLine {
-        parse(line.split_whitespace().map(str::to_owned).collect()).unwrap()
+        parse(line.split_whitespace().map(str::to_owned).collect())
     }
 
     #[test]
@@ -499,8 +512,7 @@ mod tests {
         let first = command_line(line);
         assert_eq!(first.options.last().map(String::as_str), Some("kill:rank=1,at=1s"));
         let stored = std::iter::once("ftmpiexec".to_owned()).chain(first.options);
-        let merged =
-            |line: &str| command_line(line).over(parse(stored.clone().collect()).unwrap().cli);
+        let merged = |line: &str| command_line(line).over(parse(stored.clone().collect()).cli);
         let same = merged("ftmpiexec --restart d");
         assert_eq!((same.hosts.as_deref(), same.ppn), (Some("a,b"), Some(2)));
         assert_eq!((same.ckpt_interval.as_secs(), same.prepend_rank), (9, true));
@@ -541,6 +553,7 @@ mod tests {
         assert_eq!(parse_time("50ms").unwrap().as_millis(), 50);
         assert_eq!(parse_time("2m").unwrap().as_secs(), 120);
         assert!(parse_time("3 parsecs").is_err());
+        assert!(parse_time("99999999999999999999h").unwrap_err().contains("hundred years"));
         assert!(parse_time("").is_err());
     }
 }

@@ -151,6 +151,10 @@ impl Plan {
             None => machinefile::parse_list("localhost").map_err(|e| anyhow::anyhow!("{e}"))?,
         };
         let programs = programs(cli, parts)?;
+        let ranks = parts.iter().map(|part| u64::from(part.ranks)).sum::<u64>();
+        if ranks > RANKS_MAX as u64 {
+            bail!("{ranks} ranks are more than this version starts ({RANKS_MAX})");
+        }
         let program_of = parts
             .iter()
             .enumerate()
@@ -202,7 +206,9 @@ impl Plan {
             }
         }
         let stored = std::iter::once("ftmpiexec".to_owned()).chain(saved.options.iter().cloned());
-        let earlier = super::parse(stored.collect())?.cli;
+        let earlier = super::read(stored.collect())
+            .map_err(|e| anyhow::anyhow!("--restart: the options in the job's plan: {e}"))?
+            .cli;
         let cli = line.over(earlier);
         let machines = match machines(&line.cli)? {
             Some(machines) => {
@@ -425,7 +431,8 @@ fn merge(machines: Vec<Machine>) -> Vec<Machine> {
     for machine in machines {
         match merged.iter_mut().find(|known| known.name == machine.name) {
             Some(known) => {
-                known.slots = Some(known.slots.unwrap_or(1) + machine.slots.unwrap_or(1));
+                let slots = known.slots.unwrap_or(1).saturating_add(machine.slots.unwrap_or(1));
+                known.slots = Some(slots);
                 known.event_logger = known.event_logger.take().or(machine.event_logger);
                 known.checkpoint_server =
                     known.checkpoint_server.take().or(machine.checkpoint_server);
@@ -453,6 +460,7 @@ fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> anyhow::Result
             };
             std::iter::repeat_n(host as u32, slots as usize)
         })
+        .take(ranks)
         .collect();
     if round.is_empty() {
         bail!("no host has a slot for a rank");

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> anyhow::Result<ProtocolConfig> {
-        config(&parse(line.split_whitespace().map(str::to_owned).collect())?.cli, &[0, 0, 1, 1])
+        config(&parse(line.split_whitespace().map(str::to_owned).collect()).cli, &[0, 0, 1, 1])
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
     fn several_event_loggers_and_what_they_know() {
         let of = |line: &str| {
             let line = line.split_whitespace().map(str::to_owned).collect();
-            let cli = parse(line)?.cli;
+            let cli = parse(line).cli;
             let mut protocol = config(&cli, &[0, 0])?;
             let count = event_loggers(&cli, &[], &mut protocol)?;
             let way = protocol.setting("stable-vector").map(str::to_owned);

@@ -61,7 +61,7 @@ impl FaultClock {
         for timer in &mut self.timers {
             while timer.left > 0 && timer.next <= now {
                 timer.left -= 1;
-                timer.next += timer.when.every.unwrap_or(Duration::MAX - timer.next);
+                timer.next = timer.next.saturating_add(timer.when.every.unwrap_or(Duration::MAX));
                 match &timer.fault {
                     Fault::KillRank { whom: Whom::All, .. } => {
                         due.extend((0..ranks).map(|rank| Due::Rank(Rank(rank))));
