@@ -100,6 +100,10 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;
     }
+    if mutant == Some(Mutant::AnsweredBeforeDurable) {
+        (setup.outages, setup.crashes) = (3, setup.crashes.max(6));
+        (setup.power_loss, setup.promise, setup.near) = (false, Promise::Durable, false);
+    }
     if mutant == Some(Mutant::OthersNotCommitted) {
         // What happens while an event is on its way to the logger.
         (setup.slow_logger, setup.outages, setup.promise) = (true, 0, Promise::Written);

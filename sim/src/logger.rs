@@ -100,7 +100,24 @@ impl Logger {
 
     /// A frame of a rank.
     pub fn frame(&mut self, conn: ConnId, frame: Frame) -> Vec<Answer> {
+        if let (Some(Mutant::AnsweredBeforeDurable), Frame::Fetch { from }) = (self.mutant, &frame)
+        {
+            return self.answer_at_once(conn, *from);
+        }
         self.handle(Input::Frame { conn, frame })
+    }
+
+    /// The deliberate bug: the whole log, whatever is durable of it.
+    fn answer_at_once(&mut self, conn: ConnId, from: EventNo) -> Vec<Answer> {
+        let Some(&(rank, incarnation)) = self.connections.get(&conn) else { return Vec::new() };
+        let next = self.files.get(&rank).map_or(from, |file| file.last(file.records.len() + 1));
+        let (mut inputs, mut frames) = (VecDeque::new(), Vec::new());
+        let stream = Output::Stream { conn, rank, from, next: next.max(from) };
+        self.carry_out(stream, &mut inputs, &mut frames);
+        let answer = |(conn, frame)| Answer { rank, incarnation, conn, frame };
+        let mut answers: Vec<_> = frames.into_iter().map(answer).collect();
+        answers.extend(inputs.into_iter().flat_map(|input| self.handle(input)));
+        answers
     }
 
     /// A connection ended.

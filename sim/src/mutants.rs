@@ -51,6 +51,8 @@ pub enum Mutant {
     ImageBeforeDurable,
     /// One of several loggers, of which a loss of power must take nothing, acknowledges what is written.
     PromiseNotKept,
+    /// Such a logger gives a new life its log before all of it is durable.
+    AnsweredBeforeDurable,
     /// Payloads are not logged.
     PayloadNotLogged,
     /// Peers are told to forget one message too many.
@@ -199,7 +201,7 @@ impl Mutant {
                 Choice::OptimisticShared,
                 Choice::OptimisticBroadcast,
             ],
-            Self::PromiseNotKept => vec![
+            Self::PromiseNotKept | Self::AnsweredBeforeDurable => vec![
                 Choice::PessimisticApart,
                 Choice::LogonShared,
                 Choice::LogonCarried,

@@ -46,7 +46,12 @@ impl World {
         self.empty_ring(rank);
         let answers = self.logger.frame(conn, frame);
         self.deliver_log(answers);
-        let (write, sync) = if self.setup.slow_logger { (1500, 4000) } else { (30, 400) };
+        let (write, sync) = match self.setup.slow_logger {
+            // A life begins and fetches while its log is on its way to the disk.
+            _ if self.setup.mutant == Some(Mutant::AnsweredBeforeDurable) => (30, 40_000),
+            true => (1500, 4000),
+            false => (30, 400),
+        };
         let write = self.below(write);
         let sync = write + self.below(sync);
         self.after(write, Event::LoggerWrites);
