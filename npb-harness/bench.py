@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench import images  # noqa: E402
 from bench.measures import Bench  # noqa: E402
+from bench.memory import warm  # noqa: E402
 from bench.metrics import rows, show, verdict, write_csv  # noqa: E402
 from harness.core import Results, descendants, kill, run  # noqa: E402
 from harness.imb import environment  # noqa: E402
@@ -76,6 +77,8 @@ def main() -> int:
         if bench.imb is None:
             results.skip("IMB-MPI1", "impi-rt is not installed: our own ping-pong is used for all, and "
                                      "collectives are not measured")
+        if not args.tiny:
+            print(warm(), flush=True)
         for number in range(args.rounds):
             print(f"round {number + 1} of {args.rounds}, after {time.monotonic() - begin:.0f} s",
                   flush=True)

@@ -27,6 +27,7 @@ sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench.libraries import libraries  # noqa: E402
+from bench.memory import warm  # noqa: E402
 from bench.nas import NONE, VARIANTS, Runs, copy_rate  # noqa: E402
 from harness import npb  # noqa: E402
 from harness.core import Results, Setting, descendants, kill, run  # noqa: E402
@@ -104,6 +105,7 @@ def main() -> int:
         if not programs:
             results.bad("kernels", "none of them could be compiled")
             return results.finish()
+        print(warm(), flush=True)
         for number in range(args.rounds):
             for kernel, program in programs.items():
                 print(f"round {number + 1} of {args.rounds}: {kernel}", flush=True)

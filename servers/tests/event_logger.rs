@@ -92,7 +92,7 @@ fn killed_in_mid_stream_it_comes_back_and_nothing_acknowledged_is_lost() {
             // Everything that is not known to be durable is sent again, and then new ones.
             let mut next: u64 = durable + 1;
             let deadline = Instant::now() + Duration::from_millis(60 + 30 * round);
-            let mut killed = false;
+            let (mut killed, before) = (false, written);
             loop {
                 let last = if next > made { next + 36 } else { made.min(next + 1000) };
                 if rank.append(next..=last).await.is_err() {
@@ -100,7 +100,7 @@ fn killed_in_mid_stream_it_comes_back_and_nothing_acknowledged_is_lost() {
                 }
                 made = made.max(last);
                 next = last + 1;
-                if !killed && Instant::now() > deadline {
+                if !killed && written > before + 200 && Instant::now() > deadline {
                     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
                     killed = true;
                 }
@@ -274,12 +274,13 @@ fn acknowledgements_can_be_delayed() {
     block_on(async {
         let mut rank = RankConnection::open(&server, 0, 0).await.unwrap();
         let start = Instant::now();
-        for n in 1..=5 {
+        for n in 1..=200 {
             rank.append(n..=n).await.unwrap();
         }
-        rank.written(5).await;
+        rank.written(200).await;
+        // Each by itself, and not one after the other (30 s).
         let took = start.elapsed().as_millis();
-        assert!((150..600).contains(&took), "{took} ms");
+        assert!((150..20_000).contains(&took), "{took} ms");
     });
 }
 

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""What matters of the output of `make check`: a line a minute, what failed, and the summary at the end.
+
+Reads standard input to its end, whatever is in it, so that a writer never waits for long.
+"""
+import re
+import sys
+import time
+
+# A failure, and how many further lines belong to it: a panic has its message on the next ones.
+FAILED = [
+    (re.compile(r"^(FAIL  |check: .*: FAILED|failed: )"), 0),
+    (re.compile(r"^test .* \.\.\. FAILED$"), 0),
+    (re.compile(r"^thread .* panicked at"), 6),
+    (re.compile(r"^error(\[|:)"), 8),
+    (re.compile(r"^make: \*\*\*"), 0),
+]
+DONE = re.compile(r"^(ok    |test .* \.\.\. ok$|check: .*: ok)")
+# From here on everything is said.
+SUMMARY = re.compile(r"^(what failed:|check: benchmark, tiny)")
+LONGEST = 1500
+
+
+def main():
+    begin = time.monotonic()
+    told, tests, more, summary = begin, 0, 0, False
+    last = ""
+    for line in sys.stdin.buffer:
+        line = line.decode(errors="replace").rstrip("\n")
+        last = line
+        tests += bool(DONE.match(line))
+        summary = summary or bool(SUMMARY.match(line))
+        for pattern, lines in FAILED:
+            if pattern.match(line):
+                more = max(more, lines + 1)
+        if more or summary:
+            more = max(0, more - 1)
+            print(line[:LONGEST], flush=True)
+            last = ""
+        now = time.monotonic()
+        if now - told >= 60:
+            told = now
+            print(f"ci: {(now - begin) / 60:.0f} min, {tests} tests passed; {line[:100]}", flush=True)
+    if last:
+        print(last[:LONGEST], flush=True)
+
+
+if __name__ == "__main__":
+    main()
