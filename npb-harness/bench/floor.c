@@ -4,6 +4,7 @@
  *
  *   floor tcp   ping-pong over a loopback TCP socket, non-blocking, TCP_NODELAY
  *   floor shm   ping-pong of 64-byte records through shared memory
+ *   floor near  the same, as short as can be: how near the processors are just now
  *
  * Prints one line `BYTES MICROSECONDS` (one way) for each size.
  */
@@ -103,9 +104,9 @@ struct record {
     char payload[56];
 };
 
-static void shm(void)
+static void shm(uint64_t rounds)
 {
-    enum { SLOTS = 64, ROUNDS = 400000 };
+    enum { SLOTS = 64 };
     struct record *r = mmap(NULL, sizeof *r * 2 * SLOTS, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r == MAP_FAILED)
@@ -116,7 +117,7 @@ static void shm(void)
     struct record *out = child ? r : r + SLOTS, *in = child ? r + SLOTS : r;
     char payload[8] = {0};
     double begin = now();
-    for (uint64_t i = 1; i <= ROUNDS; i++) {
+    for (uint64_t i = 1; i <= rounds; i++) {
         struct record *o = &out[i % SLOTS], *n = &in[i % SLOTS];
         if (child) {
             memcpy(o->payload, payload, 8);
@@ -135,7 +136,7 @@ static void shm(void)
     }
     if (!child)
         _exit(0);
-    printf("8 %.4f\n", (now() - begin) / ROUNDS / 2 * 1e6);
+    printf("8 %.4f\n", (now() - begin) / (double)rounds / 2 * 1e6);
     waitpid(child, NULL, 0);
 }
 
@@ -144,9 +145,11 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "tcp"))
         tcp();
     else if (argc == 2 && !strcmp(argv[1], "shm"))
-        shm();
+        shm(400000);
+    else if (argc == 2 && !strcmp(argv[1], "near"))
+        shm(20000);
     else {
-        fprintf(stderr, "usage: floor tcp|shm\n");
+        fprintf(stderr, "usage: floor tcp|shm|near\n");
         return 2;
     }
     return 0;
