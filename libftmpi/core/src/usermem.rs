@@ -96,12 +96,24 @@ impl UserPtr {
     /// kept and not looked at soon. The ranges must not overlap; `out` is memory of our own.
     #[inline]
     pub fn store_away(self, out: &mut [u8]) {
-        const MANY: usize = 2048;
+        const MANY: usize = 16 << 10;
         if out.len() < MANY {
             return self.read(out);
         }
         // SAFETY: as in `read`; a buffer of the program does not overlap with one of ours.
         unsafe { ftmpi_copy::stream(self.bytes(), out.as_mut_ptr(), out.len()) }
+    }
+
+    /// The same for what is kept and goes from there to its receiver: through the caches, as far as it has
+    /// room in them.
+    #[inline]
+    pub fn store_near(self, out: &mut [u8]) {
+        const ROOM: usize = 8 << 20;
+        if out.len() > ROOM {
+            return self.store_away(out);
+        }
+        // SAFETY: as in `store_away`.
+        unsafe { ftmpi_copy::across(self.bytes(), out.as_mut_ptr(), out.len()) }
     }
 
     /// Copies `data` to here.

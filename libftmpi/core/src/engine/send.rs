@@ -49,7 +49,9 @@ impl<L: Link> Engine<L> {
         request
     }
 
-    /// Logs a message if the protocol wants that, and pushes it.
+    /// Pushes a message, and logs it if the protocol wants that: in this order, because its receiver can
+    /// work while the copy is made. Whoever dies between the two loses the log with everything else and
+    /// repeats both; an image is taken before or after this call.
     #[inline]
     fn send_at_once(
         &mut self,
@@ -60,9 +62,10 @@ impl<L: Link> Engine<L> {
         context: u16,
         tag: i32,
     ) -> Option<ReqId> {
-        let state = &mut self.state;
         let header = Header { kind: Kind::Eager, flags: 0, context, tag, len: len as u64, ssn };
         let mut frame = Frame { header, payload, sent: 0, begun: false };
+        let pushed = self.link.push(to, &mut frame);
+        let state = &mut self.state;
         state.counters.messages_sent += 1;
         state.counters.bytes_sent += len as u64;
         // One look into the table for all of it.
@@ -70,14 +73,18 @@ impl<L: Link> Engine<L> {
         if peer.logged {
             let memory = &mut state.memory;
             let block = memory.take(len);
-            payload.store_away(memory.bytes_mut(block));
+            match pushed {
+                Push::Done => payload.store_away(memory.bytes_mut(block)),
+                // The rest goes from there.
+                _ => payload.store_near(memory.bytes_mut(block)),
+            }
             payload = UserPtr::own(memory.bytes(block));
             peer.log.keep(ssn, context, tag, 0, block);
             if state.hooks.memory {
                 state.home.measure_put(to, ssn, state.now_ns);
             }
         }
-        if self.link.push(to, &mut frame) == Push::Done {
+        if pushed == Push::Done {
             peer.channel.sent += 1;
             return None;
         }
@@ -321,7 +328,7 @@ impl State {
         let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = typed::send_len(&data);
         let block = self.memory.take(len);
-        typed::pack_away(&data, self.memory.bytes_mut(block));
+        typed::pack_into(&data, self.memory.bytes_mut(block));
         let payload = UserPtr::own(self.memory.bytes(block));
         let peer = &mut self.peers[to.index()];
         peer.log.keep(ssn, context, tag, flags, block);

@@ -37,10 +37,10 @@ pub(super) fn pack(data: &SendData) -> Vec<u8> {
     }
 }
 
-/// The payload into a buffer of its length that will not be looked at soon.
-pub(super) fn pack_away(data: &SendData, out: &mut [u8]) {
+/// The payload into a buffer of its length, from where it goes to its receiver.
+pub(super) fn pack_into(data: &SendData, out: &mut [u8]) {
     match data {
-        SendData::Bytes { ptr, .. } => ptr.store_away(out),
+        SendData::Bytes { ptr, .. } => ptr.store_near(out),
         SendData::Typed { ptr, count, datatype } => {
             datatype.pack(*ptr, *count, 0, out);
         }
