@@ -278,6 +278,8 @@ pub struct JobView {
     /// Bytes of payload that a rank's sender log may hold before it asks for images and waits for
     /// them; 0: a share of the host's memory.
     pub log_limit: u64,
+    /// Bytes of memory for it that a rank touches before it begins.
+    pub log_reserve: u64,
     /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
     /// double resolves nanoseconds.
     pub epoch: u64,

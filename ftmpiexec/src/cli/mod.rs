@@ -242,6 +242,10 @@ pub struct Cli {
     /// 0: a quarter of the host's memory, shared among its ranks
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub log_limit: u64,
+    /// MiB of memory for its sender log that each rank touches in MPI_Init (no more than --log-limit): a
+    /// log that grows meets pages for the first time, which can take longer than the copy into them
+    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    pub log_reserve: u64,
     /// Inject a fault (see below)
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
@@ -427,7 +431,18 @@ impl CommandLine {
             (earlier.hosts, earlier.machinefile, earlier.ppn) = (None, None, None);
         }
         take!(hosts, machinefile, ppn, prepend_rank, launcher, rsh, remote_path, ckpt_interval);
-        take!(ckpt, report, transport, max_restarts, log_limit, output, verbose, grace, doctor);
+        take!(
+            ckpt,
+            report,
+            transport,
+            max_restarts,
+            log_limit,
+            log_reserve,
+            output,
+            verbose,
+            grace,
+            doctor
+        );
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
         take!(image_key, image_space, event_rings);
         // Faults belong to one run.

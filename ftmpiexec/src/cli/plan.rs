@@ -73,6 +73,8 @@ pub struct Plan {
     pub event_rings: bool,
     /// Bytes that a rank's sender log may hold; 0: a share of memory.
     pub log_limit: u64,
+    /// Bytes of memory for it that a rank touches when it begins.
+    pub log_reserve: u64,
     /// In the whole job.
     pub max_restarts: u32,
     /// How long ranks wait for an event logger that cannot serve them.
@@ -326,6 +328,7 @@ impl Plan {
             force_tcp: cli.transport == TransportChoice::Tcp,
             event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
+            log_reserve: cli.log_reserve.saturating_mul(1 << 20),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,
             faults,

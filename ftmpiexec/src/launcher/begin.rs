@@ -75,6 +75,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
             force_tcp: plan.force_tcp,
             images: plan.ckpt_interval.is_some(),
             log_limit: plan.log_limit,
+            log_reserve: plan.log_reserve,
             epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         },
         programs: plan.programs.clone(),

@@ -186,8 +186,10 @@ pub fn init(wanted: Threads) -> Result<Threads> {
     let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
     let crowded = world.job.as_ref().is_some_and(|job| job.crowded);
     let limit = log_limit(&world);
+    let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
     let mut engine = Engine::new(world, me, &incarnations, protocol);
     engine.set_log_limit(limit);
+    engine.reserve_log(reserve);
     status.phase(if again { Phase::Replaying } else { Phase::Running });
     if again {
         engine.replay_from_start();

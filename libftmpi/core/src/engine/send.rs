@@ -152,6 +152,13 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// Memory for the sender log, if there is one, that need not be touched for the first time while it grows.
+    pub fn reserve_log(&mut self, bytes: u64) {
+        if self.state.hooks.log_payload {
+            self.state.memory.reserve(bytes as usize);
+        }
+    }
+
     /// Bytes of payload that the sender log may hold before it asks for images.
     pub fn set_log_limit(&mut self, bytes: u64) {
         self.state.log_limit = bytes;

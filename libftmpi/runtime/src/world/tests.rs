@@ -51,6 +51,7 @@ fn job() -> Box<JobView> {
         images: false,
         epoch: 0,
         log_limit: 0,
+        log_reserve: 0,
     })
 }
 
