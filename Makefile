@@ -4,6 +4,7 @@
 # make check      all tests; the last line counts passed, failed and skipped
 # make bench      measures against the peers that are installed
 # make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of one that fails
+# make fuzz       runs the tests with random input under ROUNDS=N seeds from FIRST on
 # make verify     format, lints, generated files: changes nothing
 # make headers    generates include/generated anew after a change of the table or the preamble
 CARGO ?= cargo
@@ -19,9 +20,10 @@ DEMO_CLASS ?= A
 # For `make sim`; SIM takes more options, as in SIM='--protocol causal'.
 SEEDS ?= 10000
 FIRST ?= 1
+ROUNDS ?= 50
 SIM ?=
 
-.PHONY: all build install demo check bench sim verify headers setup clean
+.PHONY: all build install demo check bench sim fuzz verify headers setup clean
 
 all: build
 
@@ -55,6 +57,9 @@ bench: build
 sim:
 	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"' --config 'profile.release.lto=false'
 	tools/sim.sh $(RELEASE)/ftmpi-sim $(SEEDS) $(FIRST) $(CARGO_TARGET_DIR)/sim $(SIM)
+
+fuzz:
+	python3 tools/fuzz.py --rounds $(ROUNDS) --first $(FIRST)
 
 verify:
 	$(CARGO) fmt --all --check

@@ -11,10 +11,12 @@ import time
 FAILED = [
     (re.compile(r"^(FAIL  |check: .*: FAILED|failed: )"), 0),
     (re.compile(r"^test .* \.\.\. FAILED$"), 0),
-    (re.compile(r"^thread .* panicked at"), 6),
+    (re.compile(r"^thread .* panicked at"), 2),
+    (re.compile(r"^(proptest: |Test failed: |minimal failing input)"), 6),
     (re.compile(r"^error(\[|:)"), 8),
     (re.compile(r"^make: \*\*\*"), 0),
 ]
+PANIC = re.compile(r"^thread '([^']*)'.* panicked at (.*)")
 DONE = re.compile(r"^(ok    |test .* \.\.\. ok$|check: .*: ok)")
 # From here on everything is said.
 SUMMARY = re.compile(r"^(what failed:|check: benchmark, tiny)")
@@ -24,15 +26,20 @@ LONGEST = 1500
 def main():
     begin = time.monotonic()
     told, tests, more, summary = begin, 0, 0, False
+    # The search for the smallest input that fails panics many times at one place.
+    panics = set()
     last = ""
     for line in sys.stdin.buffer:
         line = line.decode(errors="replace").rstrip("\n")
         last = line
         tests += bool(DONE.match(line))
         summary = summary or bool(SUMMARY.match(line))
+        panic = PANIC.match(line)
         for pattern, lines in FAILED:
-            if pattern.match(line):
+            if pattern.match(line) and not (panic and panic.groups() in panics):
                 more = max(more, lines + 1)
+        if panic:
+            panics.add(panic.groups())
         if more or summary:
             more = max(0, more - 1)
             print(line[:LONGEST], flush=True)

@@ -181,7 +181,9 @@ impl Layout {
         if size > i64::MAX as u128 {
             return Err(too_large());
         }
-        let reach = i128::from(stride) * i128::from(count - 1);
+        // A distance that is none of the address space is refused even where both its ends are in it:
+        // every place within is then a product of `i64`s.
+        let reach = i128::from(narrow(i128::from(stride) * i128::from(count - 1))?);
         let bounds =
             (narrow(i128::from(low) + reach.min(0))?, narrow(i128::from(high) + reach.max(0))?);
         let disp = self.disp;
