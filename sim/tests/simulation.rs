@@ -1,4 +1,4 @@
-//! A few hundred simulations, and the proof that they would see a bug. Many more: the binary.
+//! Two thousand simulations of each protocol, and the proof that they would see a bug. Many more: the binary.
 
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::choice::Choice;
@@ -9,22 +9,76 @@ use ftmpi_sim::world::quiet_panics;
 /// Seeds among which each deliberate bug must be caught.
 const SEEDS: u64 = 5000;
 
-fn all_right(seeds: std::ops::Range<u64>) {
+/// How many simulations each protocol has, its settings in turn.
+const EACH: u64 = 2000;
+
+const PESSIMISTIC: &[Choice] = &[Choice::Pessimistic, Choice::PessimisticApart];
+const CAUSAL: &[Choice] = &[
+    Choice::Vcausal,
+    Choice::Manetho,
+    Choice::Logon,
+    Choice::LogonCarried,
+    Choice::LogonShared,
+    Choice::VcausalBroadcast,
+    Choice::VcausalAlone,
+    Choice::ManethoAlone,
+    Choice::LogonAlone,
+];
+const OPTIMISTIC: &[Choice] = &[
+    Choice::Optimistic,
+    Choice::OptimisticStandard,
+    Choice::OptimisticShared,
+    Choice::OptimisticBroadcast,
+];
+const COORDINATED: &[Choice] = &[Choice::Blocking, Choice::Nonblocking];
+
+fn all_right(choices: &[Choice]) {
     quiet_panics();
-    let failed: Vec<_> = seeds
-        .filter_map(|seed| Some((seed, check(&setup(seed, None, None, false)).err()?)))
+    let failed: Vec<_> = (1..=EACH)
+        .zip(choices.iter().cycle())
+        .filter_map(|(seed, &choice)| {
+            Some((choice, seed, check(&setup(seed, Some(choice), None, false)).err()?))
+        })
         .collect();
-    assert!(failed.is_empty(), "replay with ftmpi-sim --first SEED --seeds 1 --trace: {failed:?}");
+    let replay = "replay with ftmpi-sim --protocol CHOICE --first SEED --seeds 1 --trace";
+    assert!(failed.is_empty(), "{replay}: {failed:?}");
 }
 
 #[test]
-fn simulations_are_right() {
-    all_right(1..200);
+fn pessimistic_is_right() {
+    all_right(PESSIMISTIC);
 }
 
 #[test]
-fn more_simulations_are_right() {
-    all_right(200..400);
+fn channel_memory_is_right() {
+    all_right(&[Choice::ChannelMemory]);
+}
+
+#[test]
+fn causal_is_right() {
+    all_right(CAUSAL);
+}
+
+#[test]
+fn optimistic_is_right() {
+    all_right(OPTIMISTIC);
+}
+
+#[test]
+fn coordinated_is_right() {
+    all_right(COORDINATED);
+}
+
+#[test]
+fn hierarchical_is_right() {
+    all_right(&Choice::HIERARCHICAL);
+}
+
+#[test]
+fn no_setting_is_left_out() {
+    let tested = [PESSIMISTIC, &[Choice::ChannelMemory], CAUSAL, OPTIMISTIC, COORDINATED];
+    let tested = tested.concat().len() + Choice::HIERARCHICAL.len();
+    assert_eq!(tested, Choice::ALL.len());
 }
 
 #[test]
