@@ -5,7 +5,7 @@
 //! image is; a refusal of the server ends a transfer at once; a server host that vanishes is
 //! noticed within [`SILENCE_LIMIT`], also in the middle of a long commit.
 
-use crate::image_store::{self, Checked};
+use crate::image_store::{self, Checked, Writing, Written};
 use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
@@ -190,9 +190,38 @@ impl ImageStore {
         incarnation: Incarnation,
         image: ImageNo,
     ) -> Result<Put<'_>, ClientError> {
-        let request = Request::Put { rank, incarnation, image };
+        let request = Request::Put { rank, incarnation, image, near: false };
         self.frames.send(&request).await.map_err(|e| self.broken(e))?;
         Ok(Put { store: self })
+    }
+
+    /// As [`Self::begin`]; where the server is on this machine the caller may write the image by itself: then
+    /// [`Put::written`] tells of it, instead of [`Put::data`].
+    ///
+    /// # Errors
+    /// The server refuses, or the connection broke.
+    pub async fn begin_near(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+    ) -> Result<(Put<'_>, Option<Writing>), ClientError> {
+        let request = Request::Put { rank, incarnation, image, near: true };
+        match self.ask(&request).await {
+            Ok(Answer::Room(room)) => Ok((Put { store: self }, Writing::open(&room))),
+            Ok(Answer::Done) => Ok((Put { store: self }, None)),
+            Ok(other) => Err(self.unexpected(other)),
+            Err(refused @ ClientError::Refused { .. }) => {
+                self.end_refused().await?;
+                Err(refused)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends a transfer in the server's eyes that it has refused, and answered.
+    async fn end_refused(&mut self) -> Result<(), ClientError> {
+        self.frames.send(&Request::Abandon).await.map_err(|e| self.broken(e))
     }
 
     /// What is there of this rank.
@@ -347,16 +376,34 @@ impl Put<'_> {
             early = reader.recv() => early,
             sent = writer.send_bulk(&head, bytes) => return sent.map_err(|e| self.store.broken(e)),
         };
+        Err(self.spoken(early).await)
+    }
+
+    /// Tells of bytes of the container that are written without the server; as [`Self::data`].
+    ///
+    /// # Errors
+    /// As [`Self::data`].
+    pub async fn written(&mut self, Written { bytes, places }: Written) -> Result<(), ClientError> {
+        let message = Request::Written { bytes, places };
+        let Framed { reader, writer } = &mut self.store.frames;
+        let early = tokio::select! {
+            biased;
+            early = reader.recv() => early,
+            sent = writer.send(&message) => return sent.map_err(|e| self.store.broken(e)),
+        };
+        Err(self.spoken(early).await)
+    }
+
+    /// What it means that the server speaks before the end.
+    async fn spoken(&mut self, early: Result<Option<Answer>, FrameError>) -> ClientError {
         match early {
-            Ok(Some(Answer::Refused(why))) => {
-                // Ends the transfer in the server's eyes; it has answered already.
-                let ended = self.store.frames.send(&Request::Abandon).await;
-                ended.map_err(|e| self.store.broken(e))?;
-                Err(ClientError::Refused { server: self.store.server.clone(), why })
-            }
-            Ok(Some(other)) => Err(self.store.unexpected(other)),
-            Ok(None) => Err(ClientError::Closed(self.store.server.clone())),
-            Err(error) => Err(self.store.broken(error)),
+            Ok(Some(Answer::Refused(why))) => match self.store.end_refused().await {
+                Ok(()) => ClientError::Refused { server: self.store.server.clone(), why },
+                Err(error) => error,
+            },
+            Ok(Some(other)) => self.store.unexpected(other),
+            Ok(None) => ClientError::Closed(self.store.server.clone()),
+            Err(error) => self.store.broken(error),
         }
     }
 

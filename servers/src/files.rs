@@ -5,6 +5,10 @@
 //! single one, or end the "process" or the "power" right before it ([`Watch`]). In production there is
 //! no watcher and nothing but the system call.
 
+mod append;
+
+pub use append::Appender;
+
 use crate::shell::create_private;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -12,8 +16,6 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, SyncSender};
-use std::thread::JoinHandle;
 
 /// One change that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,29 +70,6 @@ pub struct Files {
     volatile: bool,
 }
 
-/// See [`StoreFile::sync_ahead`].
-#[derive(Debug)]
-pub struct SyncAhead {
-    wish: SyncSender<()>,
-    thread: JoinHandle<io::Result<()>>,
-}
-
-impl SyncAhead {
-    /// What was written so far may go.
-    pub fn wish(&self) {
-        let _ = self.wish.try_send(());
-    }
-
-    /// To be asked before the file is synced.
-    ///
-    /// # Errors
-    /// What was written may be lost: the system tells that only once, and told it here.
-    pub fn end(self) -> io::Result<()> {
-        drop(self.wish);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
-    }
-}
-
 /// An open file.
 #[derive(Debug)]
 pub struct StoreFile {
@@ -104,12 +83,6 @@ impl Files {
     #[must_use]
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self { watch: Some(watch), volatile: false }
-    }
-
-    /// Whether nothing is synced.
-    #[must_use]
-    pub fn is_volatile(&self) -> bool {
-        self.volatile
     }
 
     /// Of what need not survive a loss of power: nothing is synced.
@@ -221,18 +194,12 @@ impl StoreFile {
         self.files.change(Op::Sync(&self.path), || self.file.sync_data())
     }
 
-    /// Somebody who brings to the disk what is written meanwhile, so that [`Self::sync`] has little left to do.
-    /// Nothing is durable by that.
-    ///
-    /// # Errors
-    /// There can be none.
-    pub fn sync_ahead(&self) -> io::Result<SyncAhead> {
-        let file = self.file.try_clone()?;
-        // One wish at a time: while one is carried out, another one changes nothing.
-        let (wish, wishes) = mpsc::sync_channel(1);
-        let work = move || wishes.iter().try_for_each(|()| file.sync_data());
-        let thread = std::thread::Builder::new().name("sync-ahead".into()).spawn(work)?;
-        Ok(SyncAhead { wish, thread })
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            file: self.file.try_clone()?,
+            path: self.path.clone(),
+            files: self.files.clone(),
+        })
     }
 
     /// The file itself, for reading.

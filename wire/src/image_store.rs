@@ -37,9 +37,21 @@ pub enum Request {
         incarnation: Incarnation,
         /// Its number.
         image: ImageNo,
+        /// It is answered: by [`Answer::Room`] if the file could be written by whoever is on this machine, which
+        /// [`Request::Written`] frames may then tell of instead of the data; else by [`Answer::Done`].
+        near: bool,
     },
     /// Bytes of the container, in order.
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
+    /// So many bytes more of the container, verified, are or will soon be in the file that was named.
+    Written {
+        /// How many.
+        bytes: u64,
+        /// The places of chunks of other containers that are among them, as they stand there, each behind the
+        /// length of its chunk.
+        #[serde(with = "serde_bytes")]
+        places: Vec<u8>,
+    },
     /// The container is whole: verify, make durable, keep the newest two, answer.
     Commit,
     /// Forget what was put.
@@ -140,6 +152,8 @@ pub enum Answer {
     Near(Near),
     /// There is no image of that rank.
     NoImage,
+    /// The image that was announced may be written to this file, which is empty.
+    Room(Room),
 }
 
 /// One image in the catalogue.
@@ -165,6 +179,17 @@ pub struct Near {
     /// What tells it from a file of the same name elsewhere: device, inode, seconds and nanoseconds of its
     /// last change, bytes.
     pub identity: [u64; 5],
+}
+
+/// A file that whoever is on the same machine can write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// Where it is.
+    pub path: String,
+    /// What tells it from a file of the same name elsewhere, as in [`Near`].
+    pub identity: [u64; 5],
+    /// Which machine, and since which start of it.
+    pub boot: String,
 }
 
 /// Where the program stood outside of its memory when an image was taken: whoever continues it must

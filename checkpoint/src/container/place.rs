@@ -66,6 +66,20 @@ impl Place {
         pack::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
     }
 
+    /// As [`Self::all`] reads it.
+    pub fn tell(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.raw_len.to_le_bytes());
+        out.extend_from_slice(&self.write());
+    }
+
+    /// The places that were told in these bytes; `None` for one that there cannot be.
+    pub fn all(told: &[u8]) -> impl Iterator<Item = Option<Self>> {
+        told.chunks(size_of::<u32>() + PLACE_BYTES).map(|one| {
+            let (raw_len, place) = one.split_first_chunk()?;
+            Self::read(u32::from_le_bytes(*raw_len), place)
+        })
+    }
+
     /// The container it is in.
     #[must_use]
     pub fn container(&self, rank: Rank) -> ImageId {

@@ -2,9 +2,10 @@
 
 use super::control::{Control, Datagram};
 use super::held::Hold;
-use super::images::{self, Restore, TakingImage};
+use super::images::TakingImage;
 use super::output::{self, OutputPipe};
 use super::page::Page;
+use super::restores::{self, Restore};
 use super::rows::Rows;
 use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
@@ -157,7 +158,7 @@ impl Agent {
         if let Some(hold) = self.last_words.get(&start.rank) {
             told = std::array::from_fn(|stream| told[stream].max(hold.ends()[stream]));
         }
-        let source = images::Source {
+        let source = restores::Source {
             told,
             key: self.key.clone(),
             secret: self.secret.clone(),
@@ -165,7 +166,7 @@ impl Agent {
             in_waves: matches!(name, "coordinated" | "hierarchical"),
         };
         self.starting.insert(start.rank, start.incarnation);
-        tokio::spawn(images::fetch(start, source, local, self.events.clone()));
+        tokio::spawn(restores::fetch(start, source, local, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {
@@ -185,7 +186,7 @@ impl Agent {
         }
     }
 
-    fn spawn(&mut self, start: Start, image: Option<images::Stream>) {
+    fn spawn(&mut self, start: Start, image: Option<restores::Stream>) {
         let (rank, incarnation) = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
         match self.try_spawn(start, image) {
@@ -209,7 +210,7 @@ impl Agent {
     fn try_spawn(
         &mut self,
         start: Start,
-        image: Option<images::Stream>,
+        image: Option<restores::Stream>,
     ) -> Result<Life, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (rank, incarnation) = (start.rank, start.incarnation);
@@ -249,7 +250,7 @@ impl Agent {
             stream.fetch_max(printed, Ordering::SeqCst);
         }
         let told = std::array::from_fn(|stream| forwarded[stream].load(Ordering::SeqCst));
-        let lost = facts.map_or(0, |facts| images::ahead(facts.written, told));
+        let lost = facts.map_or(0, |facts| restores::ahead(facts.written, told));
         if lost > 0 {
             let _ = self.link.send(FromAgent::Say(format!(
                 "rank {rank}: up to {lost} bytes of its output were not printed and are lost"
@@ -473,7 +474,7 @@ impl Agent {
             self.report(rank, life.incarnation, Report::ImageUnusable { image, why: why.into() });
             if code == boot_abi::EXIT_IMAGE_DAMAGED {
                 let servers = self.directory.subscribe();
-                tokio::spawn(images::condemn(rank, image, self.key.clone(), servers));
+                tokio::spawn(restores::condemn(rank, image, self.key.clone(), servers));
             }
             let mut start = life.start;
             start.images.retain(|offered| offered.image < image);

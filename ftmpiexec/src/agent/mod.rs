@@ -18,6 +18,7 @@ mod page;
 mod processes;
 pub mod program;
 mod rank_messages;
+mod restores;
 mod rows;
 mod signal;
 pub mod spawn;
@@ -129,7 +130,7 @@ pub enum Event {
         socket: OwnedFd,
     },
     /// The image for a restart is there (or not): start the process.
-    RestoreReady(Box<images::Restore>),
+    RestoreReady(Box<restores::Restore>),
     /// An image of a rank was stored or lost.
     ImageDone {
         rank: Rank,

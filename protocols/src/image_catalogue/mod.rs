@@ -66,8 +66,9 @@ impl From<&Request> for Ask {
         match *request {
             Request::Declare { rank, incarnation } => Self::Declare { rank, incarnation },
             Request::Keep { rank, images } => Self::Keep { rank, images },
-            Request::Put { rank, incarnation, image } => Self::Put { rank, incarnation, image },
+            Request::Put { rank, incarnation, image, .. } => Self::Put { rank, incarnation, image },
             Request::Data(ref bytes) => Self::Data { bytes: bytes.len() as u64 },
+            Request::Written { bytes, .. } => Self::Data { bytes },
             Request::Commit => Self::Commit,
             Request::Abandon => Self::Abandon,
             Request::List { rank } => Self::List { rank },

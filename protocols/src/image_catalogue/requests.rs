@@ -140,7 +140,7 @@ impl ImageCatalogue {
             out.push(Output::Discard);
             return self.refuse_early(conn, why, out);
         }
-        self.phases.insert(conn, Phase::Receiving { name, bytes: bytes + more });
+        self.phases.insert(conn, Phase::Receiving { name, bytes: bytes.saturating_add(more) });
         out.push(Output::Write);
     }
 

@@ -6,19 +6,18 @@
 //! rest on is kept under another name (`.ground`).
 
 use super::ground::{Ground, Holder};
+use super::near::{id_of, identity};
 use super::upload::Upload;
 use crate::files::Files;
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
+use ftmpi_checkpoint::container::{ImageId, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
 use ftmpi_wire::image_store::{Near, Note, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
-use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -35,15 +34,15 @@ pub struct Disk {
 /// A stored image that was found good, to be sent; or looked at, to be read by somebody who checks it.
 #[derive(Debug)]
 pub struct Checked {
-    whole: Box<Reader>,
+    pub(super) whole: Box<Reader>,
     /// Bytes of the whole container.
     pub bytes: u64,
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     /// Of the file that was read.
-    identity: Option<[u64; 5]>,
+    pub(super) identity: Option<[u64; 5]>,
 }
 
-type Opener = Box<dyn FnMut(ImageId) -> io::Result<File> + Send>;
+pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<File> + Send>;
 type Reader = Whole<File, Opener>;
 
 impl Checked {
@@ -75,47 +74,6 @@ impl Checked {
         let directory = self.dir.to_str()?.to_owned();
         Some(Near { stored, directory, identity: self.identity? })
     }
-}
-
-/// What tells this file from all others, of this machine and of others.
-fn identity(about: &std::fs::Metadata) -> [u64; 5] {
-    [about.dev(), about.ino(), about.ctime() as u64, about.ctime_nsec() as u64, about.len()]
-}
-
-/// Opens the image that a server of this rank named, with what it rests on; `None` if it cannot be read from here,
-/// or is another file by now. What comes of it is checked as it is read.
-#[must_use]
-pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
-    let dir = PathBuf::from(&near.directory);
-    let Stored { image, incarnation, bytes, .. } = near.stored;
-    let file = File::open(dir.join(image_name(ImageName { rank, image, incarnation }))).ok()?;
-    let found = identity(&file.metadata().ok()?);
-    if found != near.identity {
-        return None;
-    }
-    expect_identity(id_of(&file).ok()?, ImageName { rank, image, incarnation }).ok()?;
-    // All at once, so that nothing goes while it is read.
-    let note = note::decode(&note_of(&file).ok()?).ok()?;
-    let mut bases = HashMap::new();
-    for &(incarnation, image) in &note.bases {
-        let id = ImageId { rank, incarnation, image };
-        bases.insert(id, open_container(&dir, id).ok()?);
-    }
-    (&file).rewind().ok()?;
-    let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
-    let whole = Box::new(Whole::new(file, Box::new(open) as Opener));
-    Some(Checked { whole, bytes, dir, identity: Some(found) })
-}
-
-/// Whose container a file says that it is.
-fn id_of(mut file: &File) -> io::Result<ImageId> {
-    // A header, and less than is in the smallest container.
-    let mut begin = [0; 64];
-    file.rewind()?;
-    file.read_exact(&mut begin)?;
-    let mut reader = Verifier::new();
-    reader.push(&begin).map_err(io::Error::other)?;
-    reader.id().ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn whole(file: File, dir: PathBuf) -> Box<Reader> {

@@ -16,6 +16,7 @@ mod depot;
 mod disk;
 mod flush;
 mod ground;
+mod near;
 mod recover;
 mod session;
 mod upload;
@@ -25,13 +26,14 @@ use crate::shell::{self, PrivateDir, ServerArgs};
 use crate::{checked, metrics};
 use clap::Parser;
 use depot::{Depot, Listing};
-pub use disk::{Checked, Disk, open_container, open_near, parse_image_name};
+pub use disk::{Checked, Disk, open_container, parse_image_name};
 use flush::Flusher;
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
+pub use near::{Writing, Written, open_near};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -55,17 +55,46 @@ struct Session<'a> {
     news: Option<watch::Receiver<()>>,
 }
 
+/// More of an image.
+enum Piece {
+    Here(Bytes),
+    /// Its writer is on this machine.
+    There {
+        bytes: u64,
+        places: Vec<u8>,
+    },
+}
+
+impl Piece {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Here(bytes) => bytes.len() as u64,
+            Self::There { bytes, .. } => *bytes,
+        }
+    }
+}
+
 impl Session<'_> {
     /// False: the connection is to be closed.
     async fn serve(&mut self, received: Received<Request>) -> Result<bool, FrameError> {
         let (ask, data) = match received {
-            Received::Bulk(bytes) => (Ask::Data { bytes: bytes.len() as u64 }, bytes),
+            Received::Bulk(bytes) => (Ask::Data { bytes: bytes.len() as u64 }, Piece::Here(bytes)),
             Received::Message(request) => {
-                self.near = matches!(request, Request::Get { near: true, .. });
-                (Ask::from(&request), Bytes::new())
+                self.near = matches!(
+                    request,
+                    Request::Get { near: true, .. } | Request::Put { near: true, .. }
+                );
+                let ask = Ask::from(&request);
+                match request {
+                    Request::Data(bytes) => (ask, Piece::Here(bytes.into())),
+                    Request::Written { bytes, places } => (ask, Piece::There { bytes, places }),
+                    _ => (ask, Piece::Here(Bytes::new())),
+                }
             }
         };
-        self.server.bytes_received.fetch_add(data.len() as u64, Ordering::Relaxed);
+        // Whoever asks for room is answered: by this, or by a refusal.
+        let mut room_due = self.near && matches!(ask, Ask::Put { .. });
+        self.server.bytes_received.fetch_add(data.bytes(), Ordering::Relaxed);
         let mut events = VecDeque::from([Event::Request(ask)]);
         while let Some(event) = events.pop_front() {
             if let Some(news) = &mut self.news {
@@ -84,7 +113,10 @@ impl Session<'_> {
                         }
                         events.push_back(Event::DepotNews);
                     }
-                    Output::Answer(answer) => self.frames.send(&answer).await?,
+                    Output::Answer(answer) => {
+                        room_due = false;
+                        self.frames.send(&answer).await?;
+                    }
                     Output::Close(why) => {
                         if !why.is_empty() {
                             say(NAME, format!("a connection ends: {why}"));
@@ -98,6 +130,10 @@ impl Session<'_> {
                     }
                 }
             }
+        }
+        if room_due {
+            let room = self.upload.as_ref().and_then(Upload::room);
+            self.frames.send(&room.map_or(Answer::Done, Answer::Room)).await?;
         }
         Ok(true)
     }
@@ -113,7 +149,7 @@ impl Session<'_> {
     }
 
     /// What takes long but concerns nobody else.
-    fn store(&mut self, output: &Output, data: &[u8]) -> Option<Event> {
+    fn store(&mut self, output: &Output, data: &Piece) -> Option<Event> {
         match *output {
             Output::Create(name) => {
                 self.upload = None;
@@ -124,7 +160,11 @@ impl Session<'_> {
             }
             Output::Write => {
                 let upload = self.upload.as_mut()?;
-                if let Err(why) = upload.write(data) {
+                let done = match data {
+                    Piece::Here(bytes) => upload.write(bytes),
+                    Piece::There { bytes, places } => upload.written(*bytes, places),
+                };
+                if let Err(why) = done {
                     return Some(Event::WriteFailed(why));
                 }
             }

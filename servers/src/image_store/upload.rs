@@ -1,16 +1,19 @@
 //! An image on its way to the disk: verified as it comes, durable before it gets a name.
 //!
+//! It comes on the connection, or whoever is on this machine writes it and says how far it is ([`near`]).
+//!
 //! Guarantees: what it rests on is held from the moment when it is named; nothing is said to be good that an early
 //! write to the disk has failed for; what was not finished is removed.
 
 use super::disk::{bases_of, expect_identity, lock, named, open_container, release};
 use super::ground::{Ground, Holder};
-use crate::files::{Files, StoreFile, SyncAhead};
+use super::near;
+use crate::files::{Appender, Files, StoreFile};
 use crate::note;
-use ftmpi_checkpoint::container::{ImageId, Place, Verifier};
+use ftmpi_checkpoint::container::{ImageId, Place, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
 use ftmpi_wire::Rank;
-use ftmpi_wire::image_store::Counts;
+use ftmpi_wire::image_store::{Counts, Note, Room};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -20,19 +23,24 @@ use std::sync::{Arc, Mutex};
 /// An image that is being received; its file is removed when this is dropped before it has a name.
 #[derive(Debug)]
 pub struct Upload {
-    file: StoreFile,
+    path: PathBuf,
+    body: Body,
     files: Files,
-    bytes: u64,
-    verifier: Verifier,
     bases: Bases,
-    /// Of a large one.
-    ahead: Option<SyncAhead>,
-    /// Bytes when it was wished for last.
-    wished: u64,
 }
 
-/// The disk begins to work after so many bytes, not only at the end.
-const AHEAD_BYTES: u64 = 32 << 20;
+/// How its bytes come.
+#[derive(Debug)]
+enum Body {
+    /// None came yet.
+    Empty(StoreFile),
+    /// On the connection.
+    Here(Box<(Appender, Verifier)>),
+    /// So many are in the file, or will soon be: whoever wrote them has verified them.
+    There(StoreFile, u64),
+    /// It failed.
+    Lost,
+}
 
 /// What an image on its way rests on.
 #[derive(Debug)]
@@ -59,6 +67,16 @@ impl Bases {
         }
         place.is_there(&self.open[&id]).map_err(missing)
     }
+
+    /// Whether these are what its note names.
+    fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), String> {
+        let mut named: Vec<_> = bases_of(id.rank, note).collect();
+        named.sort_unstable();
+        match lock(&self.ground).bases(Holder::Upload(self.conn)).eq(named) {
+            true => Ok(()),
+            false => Err("its note does not name the images that it rests on".into()),
+        }
+    }
 }
 
 impl Upload {
@@ -70,13 +88,19 @@ impl Upload {
         dir: PathBuf,
     ) -> Self {
         Self {
-            file,
+            path: file.path().to_owned(),
+            body: Body::Empty(file),
             files,
-            bytes: 0,
-            verifier: Verifier::new(),
-            ahead: None,
-            wished: 0,
             bases: Bases { ground, dir, conn, rank, open: HashMap::new() },
+        }
+    }
+
+    /// Where somebody on this machine may write it; `None`: nowhere.
+    #[must_use]
+    pub fn room(&self) -> Option<Room> {
+        match &self.body {
+            Body::Empty(file) => near::room(&self.path, file.file()),
+            _ => None,
         }
     }
 
@@ -85,9 +109,15 @@ impl Upload {
     /// # Errors
     /// They are damaged, rest on what is not there, or cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let mut way = match std::mem::replace(&mut self.body, Body::Lost) {
+            Body::Empty(file) => Box::new((Appender::new(file), Verifier::new())),
+            Body::Here(way) => way,
+            Body::There(..) | Body::Lost => return Err(OTHERWISE.into()),
+        };
+        let (file, verifier) = &mut *way;
         let mut outcome = Ok(());
         let bases = &mut self.bases;
-        self.verifier
+        verifier
             .push_with(bytes, &mut |place| {
                 if outcome.is_ok() {
                     outcome = bases.admit(&place);
@@ -95,22 +125,25 @@ impl Upload {
             })
             .map_err(|e| e.to_string())?;
         outcome?;
-        self.file.write_all_at(bytes, self.bytes).map_err(|e| match e.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                format!("{e} (make room on the checkpoint server's disk)")
-            }
-            _ => e.to_string(),
-        })?;
-        self.bytes += bytes.len() as u64;
-        if self.bytes - self.wished >= AHEAD_BYTES && !self.files.is_volatile() {
-            self.wished = self.bytes;
-            if self.ahead.is_none() {
-                self.ahead = self.file.sync_ahead().ok();
-            }
-            if let Some(ahead) = &self.ahead {
-                ahead.wish();
-            }
+        file.push(bytes).map_err(|e| told(&e))?;
+        self.body = Body::Here(way);
+        Ok(())
+    }
+
+    /// So many bytes more were verified and are in the file, or will soon be; among them these places.
+    ///
+    /// # Errors
+    /// They rest on what is not there.
+    pub fn written(&mut self, more: u64, places: &[u8]) -> Result<(), String> {
+        let (file, bytes) = match std::mem::replace(&mut self.body, Body::Lost) {
+            Body::Empty(file) => (file, 0),
+            Body::There(file, bytes) => (file, bytes),
+            Body::Here(..) | Body::Lost => return Err(OTHERWISE.into()),
+        };
+        for place in Place::all(places) {
+            self.bases.admit(&place.ok_or("it rests on a place that there cannot be")?)?;
         }
+        self.body = Body::There(file, bytes.saturating_add(more));
         Ok(())
     }
 
@@ -119,27 +152,54 @@ impl Upload {
     /// # Errors
     /// It is not.
     pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
-        let verifier = std::mem::take(&mut self.verifier);
-        let note = note::decode(verifier.note())?;
-        let whole = verifier.finish().map_err(|e| e.to_string())?;
-        expect_identity(whole.id, name)?;
-        let mut named: Vec<_> = bases_of(name.rank, &note).collect();
-        named.sort_unstable();
-        let holder = Holder::Upload(self.bases.conn);
-        if !lock(&self.bases.ground).bases(holder).eq(named) {
-            return Err("its note does not name the images that it rests on".into());
-        }
-        let ahead = self.ahead.take().map_or(Ok(()), SyncAhead::end);
-        ahead.and_then(|()| self.file.sync()).map_err(|e| e.to_string())?;
+        let (id, note) = match std::mem::replace(&mut self.body, Body::Lost) {
+            Body::Here(way) => {
+                let (mut file, verifier) = *way;
+                let note = note::decode(verifier.note())?;
+                let whole = verifier.finish().map_err(|e| e.to_string())?;
+                self.bases.expect_all(whole.id, &note)?;
+                file.finish().map_err(|e| told(&e))?;
+                (whole.id, note)
+            }
+            Body::There(file, bytes) => {
+                let text = |e: io::Error| e.to_string();
+                let there = file.file().metadata().map_err(text)?.len();
+                if there != bytes {
+                    return Err(format!("its file has {there} bytes, and {bytes} were announced"));
+                }
+                let note = note::decode(&note_of(file.file()).map_err(text)?)?;
+                let id = near::id_of(file.file()).map_err(text)?;
+                self.bases.expect_all(id, &note)?;
+                file.sync().map_err(|e| told(&e))?;
+                (id, note)
+            }
+            Body::Empty(_) | Body::Lost => return Err("nothing was received".into()),
+        };
+        expect_identity(id, name)?;
         Ok(note.counts)
+    }
+}
+
+/// Of bytes that come on one way and then on the other.
+const OTHERWISE: &str = "its bytes come on two ways";
+
+/// In words, with the remedy.
+pub(super) fn told(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("{error} (make room on the checkpoint server's disk)")
+        }
+        _ => error.to_string(),
     }
 }
 
 impl Drop for Upload {
     fn drop(&mut self) {
+        // Nobody writes to it any more.
+        self.body = Body::Lost;
         // After its publication the name is gone already.
-        if self.file.path().exists() {
-            let _ = self.files.remove(self.file.path());
+        if self.path.exists() {
+            let _ = self.files.remove(&self.path);
         }
         // What was held only by it stays in a depot until the job ends: it was never offered again.
         let Bases { ground, dir, conn, .. } = &self.bases;

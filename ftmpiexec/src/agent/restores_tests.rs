@@ -1,8 +1,12 @@
 //! The search for an image against a real checkpoint server: what the launcher knows may be gone.
 
 use super::*;
+use ftmpi_checkpoint::container::{Compression, Encoder};
 use ftmpi_servers::image_store::{self, CheckpointServerArgs};
+use ftmpi_servers::note;
 use ftmpi_servers::shell::ServerArgs;
+use ftmpi_wire::Incarnation;
+use ftmpi_wire::image_store::Note;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;

@@ -1,0 +1,111 @@
+use super::*;
+use crate::files::{Files, Op, Watch};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Fails the write with this number, and counts all.
+#[derive(Debug)]
+struct FailsOn {
+    write: usize,
+    errno: Errno,
+    writes: AtomicUsize,
+    syncs: AtomicUsize,
+}
+
+impl FailsOn {
+    fn new(write: usize, errno: Errno) -> Arc<Self> {
+        let (writes, syncs) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { write, errno, writes, syncs })
+    }
+}
+
+impl Watch for FailsOn {
+    fn before(&self, op: Op<'_>) -> io::Result<()> {
+        match op {
+            Op::Write { .. } if self.writes.fetch_add(1, Ordering::SeqCst) + 1 == self.write => {
+                Err(self.errno.into())
+            }
+            Op::Sync(_) => {
+                self.syncs.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 % 251) as u8).collect()
+}
+
+/// What is in the file after these pieces, or why nothing is.
+fn append(files: &Files, pieces: &[usize]) -> io::Result<Vec<u8>> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("file");
+    let mut appender = Appender::new(files.create(&path)?);
+    let all = bytes(pieces.iter().sum());
+    let mut rest = &all[..];
+    for &piece in pieces {
+        let (now, later) = rest.split_at(piece);
+        appender.push(now)?;
+        rest = later;
+    }
+    appender.finish()?;
+    std::fs::read(&path)
+}
+
+proptest! {
+    #[test]
+    fn what_was_appended_is_there(pieces in prop::collection::vec(0usize..3 * BLOCK_BYTES, 0..12)) {
+        let all = bytes(pieces.iter().sum());
+        assert_eq!(append(&Files::default(), &pieces).unwrap(), all);
+        assert_eq!(append(&Files::volatile(), &pieces).unwrap(), all);
+    }
+
+    /// Wherever a write fails, somebody hears of it, and nothing is synced after it.
+    #[test]
+    fn a_write_that_fails_is_told(
+        pieces in prop::collection::vec(1usize..2 * BLOCK_BYTES, 1..12), write in 1usize..24,
+    ) {
+        let watch = FailsOn::new(write, Errno::NOSPC);
+        let done = append(&Files::watched(watch.clone()), &pieces);
+        let failed = watch.writes.load(Ordering::SeqCst) >= write;
+        assert_eq!(done.is_err(), failed, "{done:?}");
+        assert_eq!(watch.syncs.load(Ordering::SeqCst), usize::from(!failed));
+        if let Err(e) = done {
+            assert_eq!(e.kind(), io::ErrorKind::StorageFull);
+        }
+    }
+
+    /// What a disk does not take directly goes through the cache.
+    #[test]
+    fn a_block_that_is_refused_goes_the_other_way(
+        pieces in prop::collection::vec(0usize..2 * BLOCK_BYTES, 0..12), write in 1usize..8,
+    ) {
+        let all = bytes(pieces.iter().sum());
+        let watch = FailsOn::new(write, Errno::INVAL);
+        match append(&Files::watched(watch.clone()), &pieces) {
+            Ok(found) => assert_eq!(found, all),
+            // The rest at the end has only one way.
+            Err(_) => assert!(all.len() / BLOCK_BYTES < write),
+        }
+    }
+}
+
+#[test]
+fn whole_blocks_do_not_stay_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let file = Files::default().create(&path).unwrap();
+    if Direct::begin(&file).is_none() {
+        return;
+    }
+    let mut appender = Appender::new(file);
+    appender.push(&bytes(10 * BLOCK_BYTES + 17)).unwrap();
+    assert!(matches!(appender.way, Way::Direct(_)));
+    appender.give_up();
+    // What has been handed on is there when nobody writes any more.
+    assert_eq!(std::fs::read(&path).unwrap(), bytes(10 * BLOCK_BYTES));
+    assert!(appender.push(&[1]).is_err() && appender.finish().is_err());
+}
