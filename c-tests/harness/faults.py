@@ -77,10 +77,11 @@ def survivors(what: dict) -> str | None:
 
 
 def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS,
-          at_once: bool = False) -> tuple[str | None, str]:
+          at_once: bool = False, killed: frozenset[int] = frozenset()) -> tuple[str | None, str]:
     """Problem (or None) and a note about the run. Of ranks that return together and are killed
     `at_once` only the first to be missed is a failure, the others may be ended by its return: then
-    lives are counted that came to their end."""
+    lives are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
+    be rolled back, is missed as that."""
     problem = problem_of(outcome, says=says)
     what, unread = reports.read(file)
     if what is None:
@@ -92,6 +93,8 @@ def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANK
     seen = len(failures)
     if at_once and what.get("clusters"):
         seen = sum(len(lives) - 1 for lives in what["pids"])
+    missed = {failure["rank"] for failure in failures}
+    seen += len({orphan["rank"] for orphan in what.get("orphans", [])} & killed - missed)
     if problem is None and seen < least:
         problem = f"only {seen} failures in {outcome.seconds:.1f} s, {least} wanted"
     if problem is None and outcome.code == 0:
@@ -119,9 +122,11 @@ def long_enough(job: Job, file: Path, least: int, execute,
     until = all_over_at(injections or [])
     at_once = sum(4 if "rank=all" in injection else "rank=" in injection
                   for injection in injections or []) > 1
+    killed = frozenset(int(rank) for injection in injections or []
+                       for rank in re.findall(r"^kill:rank=(\d+),at=", injection))
     for factor in (1, 4, 16):
         outcome = execute(job.longer(factor))
-        problem, note = judge(outcome, file, job.says, least, at_once=at_once)
+        problem, note = judge(outcome, file, job.says, least, at_once=at_once, killed=killed)
         if problem is None or not problem.startswith("only ") or outcome.seconds > until:
             break
     return problem, note
