@@ -205,6 +205,19 @@ def own_options(count, bin_, lib, folder):
     one("a wrapper that names itself", code == 1, code, text)
     text, code = said([bin_ / "ftmpicc", "-help"], folder)
     one("ftmpicc -help", code == 0 and "-profile=X" in text and "set -eu" not in text, code, text)
+    # A tree of its own: nothing is written into the one under test.
+    tree = folder / "tree"
+    for part in ("bin", "etc"):
+        (tree / part).mkdir(parents=True)
+    for name in ("ftmpicc", "ftmpifort", "mpicc"):
+        shutil.copy(bin_ / "ftmpicc", tree / "bin" / name)
+    (tree / "etc" / "mpicc-other.conf").write_text('CC="other -1"\nFC=wrong\nshow=\n')
+    (tree / "etc" / "ftmpifort-other.conf").write_text("FC=fortran\n")
+    for name, words in {"ftmpicc": "other -1 x.c", "mpicc": "other -1 x.c", "ftmpifort": "fortran x.c"}.items():
+        text, code = said([tree / "bin" / name, "-config=other", "-show", "x.c"], folder)
+        one(f"{name} -config", code == 0 and text.startswith(words), code, text)
+    text, code = said([tree / "bin" / "ftmpicc", "-config=missing", "x.c"], folder)
+    one("a configuration that is missing", code == 1, code, text)
     # A library that wraps MPI_Init: linked before ours, preloaded, and not there.
     (folder / "wrap.c").write_text("#include <mpi.h>\n#include <stdio.h>\nint MPI_Init(int *c, char ***v)"
                                    '{ puts("wrapped"); return PMPI_Init(c, v); }\n')
