@@ -9,6 +9,7 @@ use super::{
     PLACE_BYTES, PREFIX_BYTES, Place, Summary, Sums, header_bytes, prefix, u32_at,
 };
 use std::collections::HashMap;
+use std::io::{self, Read};
 
 /// Raw bytes that wait for each worker before they all begin.
 const BATCH_BYTES: usize = 2 << 20;
@@ -107,6 +108,7 @@ impl Encoder {
     pub fn cut(&mut self, out: &mut Vec<u8>) {
         if !self.pending.is_empty() {
             let before = out.len();
+            self.emit_header(out);
             self.emit_pending(out);
             self.emitted += (out.len() - before) as u64;
         }
@@ -126,6 +128,9 @@ impl Encoder {
     pub fn push(&mut self, mut raw: &[u8], out: &mut Vec<u8>) {
         let before = out.len();
         self.emit_header(out);
+        if self.pending.len() == CHUNK_BYTES_MAX {
+            self.emit_pending(out);
+        }
         while !raw.is_empty() {
             let take = raw.len().min(CHUNK_BYTES_MAX - self.pending.len());
             let (now, rest) = raw.split_at(take);
@@ -140,6 +145,28 @@ impl Encoder {
             raw = rest;
         }
         self.emitted += (out.len() - before) as u64;
+    }
+
+    /// Takes at most `most` raw bytes from `reader`, without a detour; these are the answer, none at its end.
+    /// Nothing is emitted before [`Self::push`] or [`Self::cut`] is called.
+    ///
+    /// # Errors
+    /// Of the reader; what came before stays taken.
+    pub fn fill(&mut self, reader: &mut impl Read, most: usize) -> io::Result<&[u8]> {
+        let before = self.pending.len();
+        let most = most.min(CHUNK_BYTES_MAX - before);
+        let mut filled = before;
+        self.pending.resize(before + most, 0);
+        let outcome = loop {
+            match reader.read(&mut self.pending[filled..]) {
+                Ok(0) => break Ok(()),
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => break Err(e),
+            }
+        };
+        self.pending.truncate(filled);
+        outcome.map(|()| &self.pending[before..])
     }
 
     /// The raw stream is whole: appends the rest and the trailer.

@@ -322,3 +322,31 @@ proptest! {
         }
     }
 }
+
+/// Bytes that are read straight into a chunk make the same container as bytes that are pushed.
+#[test]
+fn filling_is_pushing() {
+    let raw: Vec<u8> = (0..3 * CHUNK_BYTES_MAX + 4321).map(|i| (i * i >> 7) as u8).collect();
+    for workers in [1, 3] {
+        for step in [1000, 65_536, CHUNK_BYTES_MAX, 5 * CHUNK_BYTES_MAX] {
+            let encoder = || Encoder::new(id(), Compression::Lz4).with_workers(workers);
+            let (mut pushed, mut filled) = (encoder(), encoder());
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            let mut reader = &raw[..];
+            loop {
+                let piece = filled.fill(&mut reader, step).unwrap().to_vec();
+                if piece.is_empty() {
+                    break;
+                }
+                filled.push(&[], &mut other);
+                pushed.push(&piece, &mut one);
+                if reader.len() % 3 == 0 {
+                    filled.cut(&mut other);
+                    pushed.cut(&mut one);
+                }
+            }
+            assert_eq!(pushed.finish(&mut one), filled.finish(&mut other));
+            assert!(one == other, "{workers} workers, steps of {step}");
+        }
+    }
+}

@@ -20,12 +20,14 @@ use ftmpi_wire::control::ToRank;
 use ftmpi_wire::image_store::{Counts, Note};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
-use std::io::Read;
+use std::io::BufReader;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
 const PIECE_BYTES: usize = 256 << 10;
+/// Headers of records are read ahead so far.
+const HEADERS_BYTES: usize = 16 << 10;
 pub(super) const PIECES: usize = 8;
 pub(super) const PIPE_BYTES: usize = 1 << 20;
 /// A server that does not come back within this time costs the image.
@@ -287,7 +289,7 @@ fn write(
 /// Raw stream in, container out; an error if the stream was not a whole image.
 fn pack(
     id: ImageId,
-    mut pipe: File,
+    pipe: File,
     about: About,
     pieces: &mpsc::Sender<Bytes>,
 ) -> Result<Packed, String> {
@@ -304,7 +306,6 @@ fn pack(
         encoder = encoder.sealed(secret, salt);
     }
     let mut watcher = Watcher::new();
-    let mut raw = vec![0; PIPE_BYTES];
     let mut out = Vec::new();
     let mut give = |out: &mut Vec<u8>, least: usize| {
         if out.len() < least {
@@ -321,25 +322,22 @@ fn pack(
         }
         Ok::<(), String>(())
     };
+    // Large pieces go past its buffer.
+    let mut pipe = BufReader::with_capacity(HEADERS_BYTES, pipe);
     loop {
-        match pipe.read(&mut raw) {
-            Ok(0) => break,
-            Ok(count) => {
-                let mut rest = &raw[..count];
-                while !rest.is_empty() {
-                    let (piece, later) = rest.split_at(watcher.piece_left().min(rest.len()));
-                    watcher.push(piece).map_err(|e| e.to_string())?;
-                    encoder.push(piece, &mut out);
-                    if watcher.at_piece() {
-                        encoder.cut(&mut out);
-                    }
-                    rest = later;
-                }
-                give(&mut out, PIECE_BYTES)?;
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(format!("reading it from the rank: {e}")),
+        let read = encoder
+            .fill(&mut pipe, watcher.piece_left())
+            .map_err(|e| format!("reading it from the rank: {e}"))?;
+        if read.is_empty() {
+            break;
         }
+        watcher.push(read).map_err(|e| e.to_string())?;
+        if watcher.at_piece() {
+            encoder.cut(&mut out);
+        } else {
+            encoder.push(&[], &mut out);
+        }
+        give(&mut out, PIECE_BYTES)?;
     }
     watcher.finish().map_err(|e| e.to_string())?;
     // Its word and its stream come on different ways. A whole stream that no word follows has lost
