@@ -6,8 +6,10 @@
 //! no watcher and nothing but the system call.
 
 mod append;
+mod read_ahead;
 
 pub use append::Appender;
+pub use read_ahead::Source;
 
 use crate::shell::create_private;
 use std::fmt::Debug;

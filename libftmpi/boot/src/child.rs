@@ -174,7 +174,9 @@ fn pages_of(
                 if sparse {
                     begin += zero_bytes(begin, to);
                 }
-                let end = if sparse { next_zeros(begin, to) } else { to };
+                // Not the whole run at once: whoever reads works beside the search for zeros.
+                let stop = (begin / RECORD_BYTES + 1) * RECORD_BYTES;
+                let end = if sparse { next_zeros(begin, to.min(stop)) } else { to };
                 if end > begin {
                     let at = entry.start + (begin - source);
                     stream.record_from(kind::PAGES, at, begin as usize, (end - begin) as usize);
@@ -202,6 +204,8 @@ fn pages_of(
 }
 
 const PAGE: u64 = 4096;
+/// Where zeros are looked for, a record ends at multiples of this address at the latest.
+const RECORD_BYTES: u64 = 4 << 20;
 
 /// Bytes of pages from `start` on, up to `end`, in which all is zero.
 fn zero_bytes(start: u64, end: u64) -> u64 {

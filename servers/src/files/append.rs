@@ -20,9 +20,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
 /// What goes to the disk at once.
-const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
+pub(super) const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
 /// Where direct writes may begin, in the file and in memory.
-const ALIGNMENT: usize = 4096;
+pub(super) const ALIGNMENT: usize = 4096;
 /// Blocks that wait for the disk; as many again are being written or filled.
 const WAITING: usize = 2;
 /// Through the page cache: the disk is reminded after so many bytes.
@@ -143,7 +143,7 @@ fn failed() -> io::Error {
 
 /// Memory that begins where direct writes may.
 #[derive(Debug)]
-struct Block {
+pub struct Block {
     memory: Vec<u8>,
     begin: usize,
     filled: usize,
@@ -152,7 +152,7 @@ struct Block {
 }
 
 impl Block {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let memory = vec![0; BLOCK_BYTES + ALIGNMENT];
         // (An answer that is out of reach would only make the writes fail, and go the other way.)
         let begin = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
@@ -168,11 +168,25 @@ impl Block {
         take
     }
 
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.filled == BLOCK_BYTES
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// What is not filled.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        &mut self.memory[self.begin + self.filled..self.begin + BLOCK_BYTES]
+    }
+
+    /// So much of it is filled now.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        self.filled += bytes;
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.memory[self.begin..self.begin + self.filled]
     }
 }

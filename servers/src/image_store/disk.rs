@@ -8,7 +8,7 @@
 use super::ground::{Ground, Holder};
 use super::near::{id_of, identity};
 use super::upload::Upload;
-use crate::files::Files;
+use crate::files::{Files, Source};
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
@@ -42,8 +42,8 @@ pub struct Checked {
     pub(super) identity: Option<[u64; 5]>,
 }
 
-pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<File> + Send>;
-type Reader = Whole<File, Opener>;
+pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<Source> + Send>;
+type Reader = Whole<Source, Opener>;
 
 impl Checked {
     /// Appends the next bytes of the whole container; false: that was all.
@@ -77,7 +77,8 @@ impl Checked {
 }
 
 fn whole(file: File, dir: PathBuf) -> Box<Reader> {
-    Box::new(Whole::new(file, Box::new(move |base| open_container(&dir, base))))
+    let open = move |base| open_container(&dir, base).map(Source::Cached);
+    Box::new(Whole::new(Source::Cached(file), Box::new(open)))
 }
 
 /// Names under which a container may lie.

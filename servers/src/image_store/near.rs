@@ -9,7 +9,7 @@
 use super::disk::{Checked, Opener, expect_identity, image_name, open_container};
 use super::upload::told;
 use crate::event_store::boot_id;
-use crate::files::{Appender, Files};
+use crate::files::{Appender, Files, Source};
 use crate::note;
 use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
@@ -112,11 +112,11 @@ pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
     let mut bases = HashMap::new();
     for &(incarnation, image) in &note.bases {
         let id = ImageId { rank, incarnation, image };
-        bases.insert(id, open_container(&dir, id).ok()?);
+        bases.insert(id, Source::Cached(open_container(&dir, id).ok()?));
     }
     (&file).rewind().ok()?;
     let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
-    let whole = Box::new(Whole::new(file, Box::new(open) as Opener));
+    let whole = Box::new(Whole::new(Source::sequential(file), Box::new(open) as Opener));
     Some(Checked { whole, bytes, dir, identity: Some(found) })
 }
 
