@@ -326,7 +326,7 @@ proptest! {
 /// Bytes that are read straight into a chunk make the same container as bytes that are pushed.
 #[test]
 fn filling_is_pushing() {
-    let raw: Vec<u8> = (0..3 * CHUNK_BYTES_MAX + 4321).map(|i| (i * i >> 7) as u8).collect();
+    let raw: Vec<u8> = (0..3 * CHUNK_BYTES_MAX + 4321).map(|i| ((i * i) >> 7) as u8).collect();
     for workers in [1, 3] {
         for step in [1000, 65_536, CHUNK_BYTES_MAX, 5 * CHUNK_BYTES_MAX] {
             let encoder = || Encoder::new(id(), Compression::Lz4).with_workers(workers);
@@ -340,7 +340,7 @@ fn filling_is_pushing() {
                 }
                 filled.push(&[], &mut other);
                 pushed.push(&piece, &mut one);
-                if reader.len() % 3 == 0 {
+                if reader.len().is_multiple_of(3) {
                     filled.cut(&mut other);
                     pushed.cut(&mut one);
                 }
