@@ -261,8 +261,8 @@ impl ImageStore {
     }
 
     /// As [`Self::get`]; `piece` gets the bytes as they come, and says whether it wants more (if not, drop this
-    /// connection). If the image lies in a file that can be read from here, it is opened instead, unless `near` is false: what
-    /// comes then has been checked, what is opened is checked as it is read.
+    /// connection). If the image lies in a file that can be read from here, it is opened instead, unless `near`
+    /// is false: what comes then has been checked, what is opened is checked as it is read.
     ///
     /// # Errors
     /// As [`Self::get`].

@@ -1,4 +1,5 @@
-//! Images on their way from a rank's copy-on-write child to the checkpoint server (the way back: [`super::restores`]).
+//! Images on their way from a rank's copy-on-write child to the checkpoint server (the way back:
+//! [`super::restores`]).
 //!
 //! Guarantees: an image is committed only if its raw stream was whole, and only after every event that
 //! had been written when it was taken is durable: whatever it depends on, own events or those of

@@ -1,8 +1,9 @@
 //! Images on their way back: from the checkpoint server, or the copy on this host, into a new process.
 //!
 //! Guarantees: a life is declared before its image is looked for, so that nothing of the one before is stored any
-//! more; what streams is checked as it goes, and a stream that is not whole is noticed by the new process; decompression
-//! runs beside the agent's loop, with bounded memory; a server that is being restarted is waited for.
+//! more; what streams is checked as it goes, and a stream that is not whole is noticed by the new process;
+//! decompression runs beside the agent's loop, with bounded memory; a server that is being restarted is waited
+//! for.
 
 use super::images::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
 use super::local::Local;

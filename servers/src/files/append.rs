@@ -1,10 +1,10 @@
 //! A file that is written from its begin to its end, past the page cache where the system lets us.
 //!
-//! An image is as large as a process, and nobody reads it soon: in the page cache it would drive out what programs
-//! use, and cost the memory's owner a copy and often fresh pages (on a virtual machine whose host has to find
-//! them that takes five times as long as the disk). Whole blocks go to the disk at once, on a thread of their own, beside what the
-//! caller does; the rest at the end, and everything on a file system without direct access, through the page
-//! cache. Then the disk begins to work long before the end, too.
+//! An image is as large as a process, and nobody reads it soon: in the page cache it would drive out what
+//! programs use, and cost a copy and often fresh pages (on a virtual machine whose host has to find them that
+//! takes five times as long as the disk). Whole blocks go to the disk at once, on a thread of their own, beside
+//! what the caller does; the rest at the end, and everything on a file system without direct access, through
+//! the page cache. Then the disk begins to work long before the end, too.
 //!
 //! Guarantees: writes happen in the order of the file, one at a time; after an error nothing is said to be
 //! good; [`Appender::finish`] returns when everything is durable, or fails.

@@ -1,8 +1,8 @@
 //! A file that is read from its begin to its end, past the page cache if it is not in it.
 //!
 //! What was written past the cache ([`super::Appender`]) would be read through it, page after fresh page, for one
-//! look at each. A thread reads the next blocks meanwhile. What is in the cache, and what cannot be read directly, is
-//! read as ever.
+//! look at each. A thread reads the next blocks meanwhile. What is in the cache, and what cannot be read
+//! directly, is read as ever.
 
 use super::append::{BLOCK_BYTES, Block};
 use rustix::fs::OFlags;

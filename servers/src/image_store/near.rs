@@ -1,5 +1,5 @@
-//! Images for and from whoever is on the server's machine: instead of their bytes a file travels, which is read and
-//! written there.
+//! Images for and from whoever is on the server's machine: instead of their bytes the name of a file travels,
+//! which is read and written there.
 //!
 //! Guarantees: a file is taken for the one that was named only if it is that very one, on this very start of this
 //! machine where it is to be written; what is read is checked as it is read; what is written is verified before,

@@ -138,7 +138,8 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Returns when a flush has ended since the catalogue was asked last; false: the caller is gone, or speaks out of turn.
+    /// Returns when a flush has ended since the catalogue was asked last; false: the caller is gone, or speaks
+    /// out of turn.
     async fn depot_news(&mut self) -> Result<bool, FrameError> {
         let Some(news) = &mut self.news else { return Ok(false) };
         tokio::select! {
