@@ -4,20 +4,22 @@ use super::known::Digest;
 use super::pack::{Compression, Made, Packer, Recipe};
 use super::secret::{SALT_BYTES, Secret, TAG_BYTES, WholeSeal, tag_of};
 use super::whole::{emit_note, emit_seal, emit_trailer};
+use super::workers::{Share, Task, Workers};
 use super::{
     CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_STORED, HEADER_BYTES, ImageId, Known, NOTE_BYTES_MAX,
     PLACE_BYTES, PREFIX_BYTES, Place, Summary, Sums, header_bytes, prefix, u32_at,
 };
 use std::collections::HashMap;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 /// Raw bytes that wait for each worker before they all begin.
-const BATCH_BYTES: usize = 2 << 20;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// What an incremental encoder has of the images before, and what it learns of this one.
 #[derive(Debug)]
 struct Row {
-    before: Known,
+    before: Arc<Known>,
     chunks: HashMap<Digest, Place>,
 }
 
@@ -31,7 +33,11 @@ pub struct Encoder {
     /// Number of the next chunk.
     number: u64,
     seal: Option<WholeSeal>,
-    workers: usize,
+    /// So many threads make chunks; 0: this one does.
+    threads: usize,
+    /// They, once there is something for them.
+    workers: Option<Workers>,
+    /// Chunks for them.
     waiting: Vec<(u64, Vec<u8>)>,
     waiting_bytes: usize,
     /// Buffers of chunks that are done, to be used again.
@@ -39,8 +45,8 @@ pub struct Encoder {
     header_due: bool,
     sums: Sums,
     pending: Vec<u8>,
-    /// What each worker makes.
-    packed: Vec<Vec<u8>>,
+    /// What becomes of a chunk here.
+    packed: Vec<u8>,
     emitted: u64,
     /// Where the next chunk begins.
     offset: u64,
@@ -58,14 +64,15 @@ impl Encoder {
             packer: Packer::default(),
             number: 0,
             seal: None,
-            workers: 1,
+            threads: 0,
+            workers: None,
             waiting: Vec::new(),
             waiting_bytes: 0,
             spare: Vec::new(),
             header_due: true,
             sums: Sums::new(seed),
             pending: Vec::with_capacity(CHUNK_BYTES_MAX),
-            packed: vec![Vec::new()],
+            packed: Vec::new(),
             emitted: 0,
             offset: HEADER_BYTES as u64,
             row: None,
@@ -78,7 +85,7 @@ impl Encoder {
         let before = known.usable();
         // Those of the same program at the next moment are about as many.
         let chunks = HashMap::with_capacity(before.chunks.len());
-        Self { row: Some(Row { before, chunks }), ..Self::new(id, compression) }
+        Self { row: Some(Row { before: Arc::new(before), chunks }), ..Self::new(id, compression) }
     }
 
     /// Encrypted. `salt`: random bytes of this container alone. Before the first byte.
@@ -89,11 +96,11 @@ impl Encoder {
         self
     }
 
-    /// Chunks are made by so many threads at once; a container is the same with any number of them.
+    /// Chunks are made by so many threads while this one takes the next; a container is the same with any
+    /// number of them, also with none.
     #[must_use]
-    pub fn with_workers(mut self, workers: usize) -> Self {
-        self.workers = workers.max(1);
-        self.packed.resize_with(self.workers, Vec::new);
+    pub fn with_workers(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 
@@ -215,7 +222,7 @@ impl Encoder {
 
     fn emit_pending(&mut self, out: &mut Vec<u8>) {
         let mut pending = std::mem::take(&mut self.pending);
-        if self.workers > 1 {
+        if self.threads > 0 {
             self.pending = self.spare.pop().unwrap_or_default();
             self.wait(pending, out);
             return;
@@ -226,7 +233,7 @@ impl Encoder {
     }
 
     fn emit_chunk(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        if self.workers > 1 {
+        if self.threads > 0 {
             let mut chunk = self.spare.pop().unwrap_or_default();
             chunk.extend_from_slice(raw);
             self.wait(chunk, out);
@@ -235,10 +242,10 @@ impl Encoder {
         let number = self.number;
         self.number += 1;
         let mut packed = std::mem::take(&mut self.packed);
-        packed[0].clear();
-        let before = self.row.as_ref().map(|row| &row.before);
-        let made = self.packer.make(&self.recipe, before, self.sums, number, raw, &mut packed[0]);
-        self.emit_made(made, raw, &packed[0], out);
+        packed.clear();
+        let before = self.row.as_ref().map(|row| &*row.before);
+        let made = self.packer.make(&self.recipe, before, self.sums, number, raw, &mut packed);
+        self.emit_made(&made, raw, &packed, out);
         self.packed = packed;
     }
 
@@ -247,54 +254,47 @@ impl Encoder {
         self.waiting_bytes += chunk.len();
         self.waiting.push((self.number, chunk));
         self.number += 1;
-        if self.waiting_bytes >= self.workers * BATCH_BYTES {
-            self.emit_waiting(out);
+        if self.waiting_bytes >= self.threads * BATCH_BYTES {
+            self.hand_over(out);
         }
     }
 
-    /// Makes what waits, on several processors, and emits it in its order.
-    fn emit_waiting(&mut self, out: &mut Vec<u8>) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        let mut packed = std::mem::take(&mut self.packed);
+    /// Gives what waits to the threads, and emits what they made meanwhile.
+    fn hand_over(&mut self, out: &mut Vec<u8>) {
         self.waiting_bytes = 0;
-        let (recipe, sums) = (&self.recipe, self.sums);
-        let before = self.row.as_ref().map(|row| &row.before);
-        let share = waiting.len().div_ceil(self.workers).max(1);
-        let make = |share: &[(u64, Vec<u8>)], packed: &mut Vec<u8>| {
-            let mut packer = Packer::default();
-            packed.clear();
-            let make = |(number, raw): &(u64, Vec<u8>)| {
-                packer.make(recipe, before, sums, *number, raw, packed)
-            };
-            share.iter().map(make).collect::<Vec<_>>()
-        };
-        let made: Vec<Vec<Made>> = std::thread::scope(|scope| {
-            let mut shares = waiting.chunks(share).zip(&mut packed);
-            let first = shares.next();
-            let others: Vec<_> =
-                shares.map(|(share, packed)| scope.spawn(move || make(share, packed))).collect();
-            let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            let first = first.map(|(share, packed)| make(share, packed));
-            first.into_iter().chain(others.into_iter().map(join)).collect()
+        let mut workers = self.workers.take().unwrap_or_else(|| {
+            let before = self.row.as_ref().map(|row| row.before.clone());
+            let task = Task { recipe: self.recipe.clone(), before, sums: self.sums };
+            Workers::new(self.threads, &task)
         });
-        out.reserve(packed.iter().map(Vec::len).sum());
-        for ((share, made), packed) in waiting.chunks(share).zip(made).zip(&packed) {
-            for ((_, raw), made) in share.iter().zip(made) {
+        let done = workers.take();
+        workers.give(&mut self.waiting);
+        out.reserve(done.iter().flat_map(|share| &share.made).map(|made| made.body.len()).sum());
+        for mut share in done {
+            let Share { chunks, made, packed } = &mut share;
+            for ((_, raw), made) in chunks.iter().zip(&*made) {
                 self.emit_made(made, raw, packed, out);
             }
+            self.spare.extend(chunks.drain(..).map(|(_, mut chunk)| {
+                chunk.clear();
+                chunk
+            }));
+            workers.give_back(share);
         }
-        self.packed = packed;
-        self.spare.extend(waiting.drain(..).map(|(_, mut chunk)| {
-            chunk.clear();
-            chunk
-        }));
-        self.waiting = waiting;
+        self.workers = Some(workers);
     }
 
-    fn emit_made(&mut self, made: Made, raw: &[u8], packed: &[u8], out: &mut Vec<u8>) {
-        let Made { digest, place, flags, body, crc } = made;
+    /// Emits all that was taken.
+    fn emit_waiting(&mut self, out: &mut Vec<u8>) {
+        if self.threads > 0 {
+            // What is on its way, and what waits.
+            self.hand_over(out);
+            self.hand_over(out);
+        }
+    }
+
+    fn emit_made(&mut self, made: &Made, raw: &[u8], packed: &[u8], out: &mut Vec<u8>) {
+        let Made { digest, place, flags, ref body, crc } = *made;
         let raw_len = raw.len() as u32;
         if let Some(place) = place {
             if let (Some(row), Some(digest)) = (&mut self.row, digest) {
@@ -310,7 +310,7 @@ impl Encoder {
             self.offset += (PREFIX_BYTES + PLACE_BYTES) as u64;
             return;
         }
-        let stored = if flags == FLAG_STORED { raw } else { &packed[body] };
+        let stored = if flags == FLAG_STORED { raw } else { &packed[body.clone()] };
         let mut tag = [0; TAG_BYTES];
         if let Some(seal) = &mut self.seal {
             tag = tag_of(stored);

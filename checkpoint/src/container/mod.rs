@@ -36,6 +36,7 @@ mod pack;
 mod place;
 mod secret;
 mod whole;
+mod workers;
 
 pub use decode::{Decoder, Verifier, is_sealed, note_of};
 pub use encode::Encoder;

@@ -327,7 +327,7 @@ proptest! {
 #[test]
 fn filling_is_pushing() {
     let raw: Vec<u8> = (0..3 * CHUNK_BYTES_MAX + 4321).map(|i| ((i * i) >> 7) as u8).collect();
-    for workers in [1, 3] {
+    for workers in [0, 1, 3] {
         for step in [1000, 65_536, CHUNK_BYTES_MAX, 5 * CHUNK_BYTES_MAX] {
             let encoder = || Encoder::new(id(), Compression::Lz4).with_workers(workers);
             let (mut pushed, mut filled) = (encoder(), encoder());

@@ -91,7 +91,7 @@ impl Agent {
         let how = How {
             compression: Compression::of_level(self.job.as_ref().map_or(1, |job| job.compress)),
             // What the ranks here leave of the processors.
-            workers: self.processors as usize / self.lives.len().max(1),
+            workers: (self.processors as usize / self.lives.len().max(1)).max(1),
             secret: self.secret.clone(),
         };
         let Some(life) = self.life_mut(rank, incarnation) else { return };
