@@ -240,16 +240,7 @@ impl Dispatcher {
                 self.condemn(rank, image);
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
-                if self.in_waves() && self.living(rank, incarnation).is_some() {
-                    return self.wave_unusable(rank, image, &why);
-                }
-                if let Some(state) = self.living(rank, incarnation) {
-                    state.images.condemn(image);
-                    let line = format!(
-                        "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
-                    );
-                    self.commands.push_back(Command::Say(line));
-                }
+                self.image_unusable(rank, incarnation, image, &why);
             }
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
@@ -344,6 +335,18 @@ impl Dispatcher {
             image: image.image,
             oldest,
         });
+    }
+
+    fn image_unusable(&mut self, rank: Rank, incarnation: Incarnation, image: ImageNo, why: &str) {
+        let in_waves = self.in_waves();
+        let Some(state) = self.living(rank, incarnation) else { return };
+        if in_waves {
+            return self.wave_unusable(rank, image, why);
+        }
+        state.images.condemn(image);
+        self.commands.push_back(Command::Say(format!(
+            "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
+        )));
     }
 
     fn image_ended(&mut self, rank: Rank) {

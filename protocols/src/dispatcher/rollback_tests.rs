@@ -339,6 +339,24 @@ fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_th
     );
 }
 
+/// Whatever is heard first when the time is over, the job ends with that.
+#[test]
+fn a_suspension_ends_in_time_also_when_an_image_proves_unusable() {
+    let mut dispatcher = job();
+    let first = wave(&mut dispatcher, 0, 3);
+    let now = dispatcher.now;
+    dispatcher.handle(now, Input::Suspend { grace: S });
+    for rank in [1, 0, 2] {
+        dispatcher.handle(now, ended(rank, 0, KILLED, 7));
+    }
+    assert!(!dispatcher.has_ended());
+    let (image, why) = (ImageNo(first), "damaged".to_owned());
+    let damaged = Input::ImageUnusable { rank: Rank(0), incarnation: Incarnation(1), image, why };
+    dispatcher.handle(now + S, damaged);
+    let last = drain(&mut dispatcher).pop();
+    assert!(matches!(last, Some(Command::End { code: SUSPENDED, .. })), "{last:?}");
+}
+
 fn killed(commands: &[Command]) -> Vec<u32> {
     let kills = commands.iter().filter_map(|command| match command {
         Command::Kill { rank, .. } => Some(rank.0),
