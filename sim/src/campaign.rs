@@ -7,20 +7,27 @@ use crate::programs::Program;
 use crate::world::{Outcome, Setup, World};
 use ftmpi_protocols::event_log::Promise;
 
+/// Neighbouring seeds differ in everything.
+fn mixed(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed ^ (mixed >> 32)
+}
+
+/// A number below `limit`, taken out of those that are left.
+fn drawn(rest: &mut u64, limit: u64) -> u64 {
+    let value = *rest % limit;
+    *rest /= limit;
+    value
+}
+
 /// The setup that belongs to a seed; `choice`: with this protocol instead of the seed's own.
 #[must_use]
 pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: bool) -> Setup {
-    // Neighbouring seeds differ in everything.
-    let mut rest = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    rest = (rest ^ (rest >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    rest ^= rest >> 32;
-    let mut draw = |limit: u64| {
-        let value = rest % limit;
-        rest /= limit;
-        value
-    };
-    let drawn = Program::ALL[draw(Program::ALL.len() as u64) as usize];
-    let program = mutant.and_then(Mutant::program).unwrap_or(drawn);
+    let mut rest = mixed(seed);
+    let mut draw = |limit| drawn(&mut rest, limit);
+    let any = Program::ALL[draw(Program::ALL.len() as u64) as usize];
+    let program = mutant.and_then(Mutant::program).unwrap_or(any);
     let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
     let choices = match (choice, mutant) {
         (Some(choice), _) => vec![choice],
@@ -48,6 +55,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         hosts: 1,
         agent_deaths: 0,
         scheduler_deaths: 0,
+        suspensions: 0,
         clusters: Vec::new(),
         outages: 0,
         promise: Promise::Written,
@@ -93,6 +101,18 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         && !choice.has_memories()
         && !setup.power_loss
         && setup.promise == Promise::Written;
+    // What came later draws from numbers of its own, so that a seed keeps what it stood for otherwise.
+    let mut later = mixed(!seed);
+    let mut draw = |limit| drawn(&mut later, limit);
+    let suspensions = [0, 0, 0, 0, 1, 2][draw(6) as usize];
+    let forced = mutant.is_some_and(Mutant::of_suspensions);
+    setup.power_loss &= !forced;
+    // What a loss of power took from a logger nobody may need afterwards.
+    setup.suspensions = match forced {
+        true => 1,
+        false if setup.power_loss => 0,
+        false => suspensions,
+    };
     if mutant == Some(Mutant::RoundWithoutRings) {
         setup.outages = setup.outages.max(1);
         (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
@@ -141,6 +161,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             breaks: 0,
             agent_deaths: 0,
             scheduler_deaths: 0,
+            suspensions: 0,
             memories: (setup.memories.0, 0),
             near: false,
             slow_logger: false,

@@ -185,6 +185,9 @@ impl Loggers {
     /// All hosts begin anew, and listen again.
     pub fn hosts_forget(&mut self) {
         self.known.clear();
+        for logger in 0..self.loggers.len() {
+            self.loggers[logger].fellow_listens(ConnId(FELLOWS + logger as u64));
+        }
     }
 
     /// What a life that begins is told by its host.

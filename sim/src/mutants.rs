@@ -136,6 +136,12 @@ pub enum Mutant {
     EffectNotGated,
     /// It is done when the rank's own events are stable, whatever it depends on of others.
     OthersNotCommitted,
+    /// A suspended job waits for its last images however long they take.
+    GraceNotKept,
+    /// A suspended job does not wait for its last images.
+    LastImagesNotAwaited,
+    /// A continued job does not find the last image of each rank.
+    LastImagesNotFound,
 }
 
 impl Mutant {
@@ -164,6 +170,12 @@ impl Mutant {
                 | Self::ClearToSendNotGated
                 | Self::MarkerWaitsForProgram
         )
+    }
+
+    /// A bug of jobs that are suspended and continued.
+    #[must_use]
+    pub fn of_suspensions(self) -> bool {
+        matches!(self, Self::GraceNotKept | Self::LastImagesNotAwaited | Self::LastImagesNotFound)
     }
 
     /// The only program in which it is a bug, if there is one.

@@ -146,6 +146,8 @@ fn the_seeds_cover_every_program_and_fault() {
     assert!(setups.iter().any(|s| s.power_loss && s.slow_logger && s.all_events));
     assert!(setups.iter().filter(|s| s.near && s.crashes > 0 && s.outages > 0).count() > 5);
     assert!(setups.iter().any(|s| s.near && s.logger_deaths > 0 && s.together));
+    let suspended = setups.iter().filter(|s| s.suspensions > 0 && s.crashes > 0);
+    assert!(suspended.filter(|s| s.agent_deaths > 0 || s.outages > 0).count() > 50);
     let launcher = setups.iter().filter(|s| s.outages > 0 && s.agent_deaths > 0);
     assert!(launcher.filter(|s| s.scheduler_deaths > 0 && s.hosts > 1).count() > 50);
 }

@@ -21,12 +21,15 @@
 //! | [`consistent_cut`] | waves | nobody has received what its sender's image has not sent |
 //! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
+//! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
+//! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
 //! | [`one_life`] | waves | no new life begins beside an old one of its cluster |
 
 pub mod consistent_cut;
 pub mod dependencies;
 pub mod failed_clusters;
 pub mod greatest_state;
+pub mod last_images;
 pub mod log_cuts;
 pub mod no_orphan_left;
 pub mod old_lives;
@@ -37,6 +40,7 @@ pub mod replay_repeats;
 pub mod same_results;
 pub mod sends_wait;
 pub mod stable_images;
+pub mod suspension_ends;
 pub mod whole_logs;
 pub mod whole_waves;
 

@@ -156,6 +156,8 @@ impl World {
                 "it is not there any more"
             } else if self.below(8) == 0 && self.can_spare(&life) {
                 self.seen.whole_waves.is_damaged(rank, image);
+                let who = if self.in_waves() { self.mates_of(rank) } else { vec![rank] };
+                self.seen.last_images.are_damaged(&who);
                 "it is damaged"
             } else {
                 return self.start(rank, incarnation, Some(image), life.round);
@@ -229,6 +231,7 @@ impl World {
 
     /// Its cluster returns once more.
     fn fails_to_begin(&mut self, rank: usize) {
+        self.seen.last_images.fails();
         if self.in_waves() {
             let cluster = self.cluster_of(rank);
             self.seen.failed_clusters.fails(cluster);
@@ -277,6 +280,7 @@ impl World {
     /// There will be no image of this rank of this number; the launcher hears of it, and then the rank.
     pub fn image_failed(&mut self, rank: usize, image: ImageNo) {
         self.note(|| format!("no image {image} of rank {rank}"));
+        self.seen.last_images.fails();
         self.lives[rank].due = None;
         self.lives[rank].images.retain(|i| i.number != image);
         let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);

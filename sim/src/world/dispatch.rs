@@ -5,7 +5,9 @@
 use super::{Event, World};
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
-use ftmpi_protocols::dispatcher::{Command, Dispatcher, ImageFacts, Input, Past, Settings};
+use ftmpi_protocols::dispatcher::{
+    Command, Dispatcher, ImageFacts, Input, Past, SUSPENDED, Settings,
+};
 use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
 use ftmpi_protocols::scheduler::{self, Policy};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -174,6 +176,7 @@ impl World {
         }
         let now = self.time();
         self.dispatch.machine.handle(now, input);
+        self.looks_at_suspension();
         self.obey();
     }
 
@@ -195,6 +198,10 @@ impl World {
                 }
                 Command::Say(text) => {
                     self.note(|| format!("the dispatcher says: {text}"));
+                    continue;
+                }
+                Command::End { code: SUSPENDED, text, .. } => {
+                    self.suspended(&text.unwrap_or_default());
                     continue;
                 }
                 Command::End { code, text, .. } => {
@@ -226,6 +233,9 @@ impl World {
                 | Command::AllExiting { rank, .. }
                 | Command::Die { rank, .. } => rank,
             };
+            if let Command::TakeImage { image, .. } = &command {
+                self.seen.last_images.is_ordered(of_rank.index(), *image);
+            }
             let round = self.dispatch.round_of(self.cluster_of(of_rank.index()));
             self.order(self.host_of(of_rank.index()), command, round);
         }
@@ -258,6 +268,9 @@ impl World {
     pub(super) fn tick(&mut self) {
         if !self.dispatch.down {
             self.dispatcher_looks();
+        }
+        // (It may have ended with that.)
+        if !self.dispatch.down {
             self.scheduler_looks();
             self.finalize();
         }
@@ -267,6 +280,7 @@ impl World {
     fn dispatcher_looks(&mut self) {
         let now = self.time();
         self.dispatch.machine.handle(now, Input::Tick);
+        self.looks_at_suspension();
         self.obey();
     }
 
@@ -313,8 +327,8 @@ impl World {
         self.tell(host, Input::AgentLost { host: host as u32, why: "it died".to_owned() });
     }
 
-    /// Every process of the job is gone, the launcher as well; another one will go on with what is stored.
-    pub(super) fn everything_dies(&mut self) {
+    /// No process of the job is left, the launcher's neither; another one will go on with what is stored.
+    pub(super) fn everything_ends(&mut self) {
         for rank in 0..self.lives.len() {
             self.lives[rank].starting = None;
             if self.in_waves() {
@@ -322,7 +336,6 @@ impl World {
                 self.seen.failed_clusters.fails(cluster);
             }
             if self.lives[rank].fiber.is_some() {
-                self.outcome.crashes += 1;
                 mark(self.now, || Mark::Dies(rank));
                 self.end_life(rank);
             }
@@ -335,6 +348,11 @@ impl World {
         self.dispatch.down = true;
         let delay = self.below(800);
         self.after(delay, Event::Relaunch(self.dispatch.launcher));
+    }
+
+    /// Is there a launcher whose job has not ended?
+    pub(super) fn is_launched(&self) -> bool {
+        !self.dispatch.down && self.dispatch.end.is_none()
     }
 
     /// `ftmpiexec --restart`: what the servers know of each rank, and the dispatcher goes on with that.
@@ -350,7 +368,11 @@ impl World {
             start_offered: !life.start_given_up,
             highest: life.highest,
         });
-        let past: Vec<Past> = lives.collect();
+        let mut past: Vec<Past> = lives.collect();
+        if self.setup.mutant == Some(Mutant::LastImagesNotFound) {
+            past.iter_mut()
+                .for_each(|rank| rank.images.truncate(rank.images.len().saturating_sub(1)));
+        }
         self.note(|| format!("the job is continued: {past:?}"));
         self.dispatch.desk += 1;
         (self.dispatch.office, self.dispatch.connected) = (None, false);

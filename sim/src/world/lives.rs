@@ -38,6 +38,7 @@ impl World {
         (life.finalizing, life.all_finalized, life.exiting) = (false, false, false);
         (life.hasty, life.orphan) = (hasty, false);
         life.restored = from.is_some();
+        self.seen.last_images.begins(rank, from);
         if let Some(number) = from {
             let mut images = life.images.iter();
             let image = images.find(|image| image.number == number).expect("it is stored");
@@ -123,6 +124,7 @@ impl World {
     /// What comes with the end of a process: connections are gone, what was under way may still arrive.
     pub(super) fn end_life(&mut self, rank: usize) {
         self.note(|| format!("rank {rank} ends"));
+        self.seen.last_images.fails();
         if self.in_waves() {
             let cluster = self.cluster_of(rank);
             self.seen.failed_clusters.ends(rank, cluster);

@@ -31,6 +31,7 @@ mod outside;
 mod rings;
 mod seen;
 mod servers;
+mod suspension;
 
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
@@ -97,6 +98,8 @@ pub struct Setup {
     pub agent_deaths: u32,
     #[allow(missing_docs)]
     pub scheduler_deaths: u32,
+    /// How often the user suspends the job, which is then continued.
+    pub suspensions: u32,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
@@ -220,6 +223,8 @@ enum Event {
     },
     AgentUp(u64, usize),
     Relaunch(u64),
+    /// The user wants to go on later.
+    Suspend,
     AgentDies,
     /// A life begins, or has found that its image is damaged.
     Begin(Beginning),
@@ -431,6 +436,10 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
+        for _ in 0..world.setup.suspensions {
+            let delay = world.below(5000);
+            world.after(delay, Event::Suspend);
+        }
         for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
@@ -638,6 +647,10 @@ impl World {
             }
             Event::Relaunch(launcher) => {
                 self.relaunch(launcher);
+                None
+            }
+            Event::Suspend => {
+                self.suspend();
                 None
             }
             Event::SchedulerDies => {

@@ -5,7 +5,8 @@ use super::World;
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
-    failed_clusters::FailedClusters, old_lives::OldLives, one_life::OneLife, sends_wait::SendsWait,
+    failed_clusters::FailedClusters, last_images::LastImages, old_lives::OldLives,
+    one_life::OneLife, sends_wait::SendsWait, suspension_ends::SuspensionEnds,
     whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
@@ -33,6 +34,8 @@ pub(super) struct Seen {
     pub(super) whole_waves: WholeWaves,
     pub(super) failed_clusters: FailedClusters,
     pub(super) one_life: OneLife,
+    pub(super) suspension_ends: SuspensionEnds,
+    pub(super) last_images: LastImages,
     traffic: BTreeMap<usize, Traffic>,
     /// What is told before the next message, from whom to whom.
     told: BTreeMap<(usize, usize), Rc<Truth>>,

@@ -154,7 +154,11 @@ impl World {
             let left = self.logger.written(Rank(rank as u32));
             self.seen.sends_wait.loses_power(rank, left);
         }
-        self.everything_dies();
+        let living = self.lives.iter().filter(|life| life.fiber.is_some());
+        self.outcome.crashes += living.count() as u32;
+        self.seen.suspension_ends.is_over(self.now);
+        self.seen.last_images.job_is_lost();
+        self.everything_ends();
         // What hosts were told is gone with them; loggers tell it anew.
         self.logger.hosts_forget();
     }

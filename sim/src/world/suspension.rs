@@ -1,0 +1,76 @@
+//! A user who suspends the job: last images within a grace, which may be too short for them, and another launcher
+//! that goes on with what is stored. No power is lost: servers stay, or end in order and begin again.
+
+use super::{Event, World};
+use crate::mutants::Mutant;
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_wire::ImageNo;
+use std::time::Duration;
+
+/// No time at all, less than one image takes, what all mostly need, more than enough.
+const GRACES: [u64; 6] = [0, 60, 400, 1500, 6000, 30_000];
+
+impl World {
+    /// The user suspends the job, as soon as there is a launcher to tell.
+    pub(super) fn suspend(&mut self) {
+        if self.dispatch.end.is_some() {
+            return;
+        }
+        if !self.is_launched() {
+            return self.after(100, Event::Suspend);
+        }
+        let grace = GRACES[self.below(GRACES.len() as u64) as usize];
+        self.note(|| format!("the user suspends the job, and gives it {grace}"));
+        self.seen.suspension_ends.is_wanted(self.now, grace);
+        self.seen.last_images.are_wanted();
+        let told = match self.setup.mutant {
+            Some(Mutant::GraceNotKept) => u64::from(u32::MAX),
+            Some(Mutant::LastImagesNotAwaited) => 0,
+            _ => grace,
+        };
+        self.dispatcher_hears(Input::Suspend { grace: Duration::from_millis(told) });
+    }
+
+    /// The dispatcher has heard something, or looked at the clock.
+    pub(super) fn looks_at_suspension(&self) {
+        if !self.dispatch.machine.has_ended() {
+            self.seen.suspension_ends.goes_on(self.now);
+        }
+    }
+
+    /// The job has ended so that it can be continued.
+    pub(super) fn suspended(&mut self, text: &str) {
+        self.note(|| format!("the job is suspended: {text}"));
+        let early = self.seen.suspension_ends.is_over(self.now);
+        let ranks: Vec<_> = (0..self.lives.len()).map(|rank| self.goes_on_from(rank)).collect();
+        self.seen.last_images.job_ends(early, ranks.into_iter());
+        self.everything_ends();
+        if self.below(2) == 0 {
+            self.servers_begin_again();
+        }
+        self.logger.hosts_forget();
+    }
+
+    /// The image that a rank is to go on from, and whether it could take one until now: in a wave all can that
+    /// take part, or none.
+    fn goes_on_from(&self, rank: usize) -> (Option<ImageNo>, bool) {
+        let mates = if self.in_waves() { self.mates_of(rank) } else { vec![rank] };
+        let has = |mate: &usize, image: ImageNo| {
+            self.lives[*mate].images.iter().any(|i| i.committed && i.number == image)
+        };
+        let mut images = self.lives[rank].images.iter().rev().map(|image| image.number);
+        let newest = images.find(|image| mates.iter().all(|mate| has(mate, *image)));
+        (newest, mates.iter().all(|mate| !self.lives[*mate].finalizing))
+    }
+
+    /// Servers write what they were given before they end.
+    fn servers_begin_again(&mut self) {
+        let answers = self.logger.write();
+        self.deliver_log(answers);
+        (0..self.logger.count()).for_each(|logger| self.logger.restart(logger, false));
+        self.memories.write();
+        for number in 0..self.memories.count() {
+            self.memories.restart(number);
+        }
+    }
+}
