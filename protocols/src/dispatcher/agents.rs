@@ -74,15 +74,25 @@ impl Dispatcher {
         let moving: Vec<Rank> = (0..self.ranks.len() as u32)
             .map(Rank)
             .filter(|rank| self.ranks[rank.index()].host == host)
-            .filter(|rank| self.ranks[rank.index()].stage == Stage::Waiting)
+            .filter(|rank| {
+                matches!(self.ranks[rank.index()].stage, Stage::Waiting | Stage::Done(_))
+            })
             .collect();
         for rank in moving {
+            // One that has ended moves as well: with its cluster it may have to return.
+            let waits = self.ranks[rank.index()].stage == Stage::Waiting;
             let Some(target) = self.hosts.least_loaded() else {
+                if !waits {
+                    continue;
+                }
                 let text = format!("host {name}: {why}; no other host is left for its ranks");
                 return self.give_up(1, text);
             };
             self.hosts.moved(host, target);
             self.ranks[rank.index()].host = target;
+            if !waits {
+                continue;
+            }
             let target_name = &self.settings.hosts[target as usize];
             self.commands.push_back(Command::Say(format!(
                 "host {name}: {why}; rank {rank} moves to {target_name}"

@@ -357,6 +357,28 @@ fn a_suspension_ends_in_time_also_when_an_image_proves_unusable() {
     assert!(matches!(last, Some(Command::End { code: SUSPENDED, .. })), "{last:?}");
 }
 
+/// Two have ended without a word, their host breaks, and one that still computes returns with them.
+#[test]
+fn ended_ranks_of_a_host_that_was_given_up_return_elsewhere() {
+    let mut dispatcher = running(settings(4, 2, "coordinated"));
+    for rank in (0..4).map(Rank) {
+        dispatcher.handle(S, Input::Finalizing { rank, incarnation: Incarnation(0) });
+    }
+    for rank in [2, 3] {
+        dispatcher.handle(S, ended(rank, 0, Ending::Code(0), 7));
+    }
+    dispatcher.handle(2 * S, Input::AgentLost { host: 1, why: "silence".into() });
+    dispatcher.handle(3 * S, Input::AgentFailed { host: 1, why: "no route".into() });
+    for rank in [0, 1] {
+        dispatcher.handle(4 * S, ended(rank, 0, KILLED, 7));
+    }
+    let starts = drain(&mut dispatcher).into_iter().filter_map(|command| match command {
+        Command::Start { rank, host, .. } => Some((rank.0, host)),
+        _ => None,
+    });
+    assert_eq!(starts.collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+}
+
 fn killed(commands: &[Command]) -> Vec<u32> {
     let kills = commands.iter().filter_map(|command| match command {
         Command::Kill { rank, .. } => Some(rank.0),
