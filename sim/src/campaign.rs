@@ -55,6 +55,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         hosts: 1,
         agent_deaths: 0,
         scheduler_deaths: 0,
+        host_deaths: 0,
         suspensions: 0,
         clusters: Vec::new(),
         outages: 0,
@@ -113,9 +114,16 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         false if setup.power_loss => 0,
         false => suspensions,
     };
+    // Ranks that store events beside their logger are on its host, and take it along.
+    let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
+    setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
+    if mutant == Some(Mutant::RanksOutliveTheirHost) {
+        (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
+    }
     if mutant == Some(Mutant::RoundWithoutRings) {
         setup.outages = setup.outages.max(1);
         (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
+        setup.host_deaths = 0;
     }
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;
@@ -161,6 +169,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             breaks: 0,
             agent_deaths: 0,
             scheduler_deaths: 0,
+            host_deaths: 0,
             suspensions: 0,
             memories: (setup.memories.0, 0),
             near: false,

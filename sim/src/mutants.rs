@@ -136,6 +136,8 @@ pub enum Mutant {
     EffectNotGated,
     /// It is done when the rank's own events are stable, whatever it depends on of others.
     OthersNotCommitted,
+    /// A host counts as dead, and its ranks live on.
+    RanksOutliveTheirHost,
     /// A suspended job waits for its last images however long they take.
     GraceNotKept,
     /// A suspended job does not wait for its last images.

@@ -21,6 +21,7 @@
 //! | [`consistent_cut`] | waves | nobody has received what its sender's image has not sent |
 //! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
+//! | [`one_process`] | all | a rank has one process, and each is of a later life |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
 //! | [`one_life`] | waves | no new life begins beside an old one of its cluster |
@@ -34,6 +35,7 @@ pub mod log_cuts;
 pub mod no_orphan_left;
 pub mod old_lives;
 pub mod one_life;
+pub mod one_process;
 pub mod only_orphans;
 pub mod recovery_ends;
 pub mod replay_repeats;

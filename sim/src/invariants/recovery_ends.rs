@@ -13,3 +13,8 @@ pub fn stuck(state: &str) -> String {
 pub fn endless(state: &str) -> String {
     format!("hang: too many events; {state}")
 }
+
+/// The job has ended in order, and this rank has not.
+pub fn unended(rank: usize) -> String {
+    format!("the job has ended, and rank {rank} never came to its end")
+}

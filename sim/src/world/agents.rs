@@ -17,13 +17,14 @@ pub(super) struct Beginning {
     or_beginning: bool,
     /// All lives that the launcher let begin at one time have the same.
     round: u64,
-    /// The agent that was told.
+    /// The agent that was told, and its host.
     agent: u64,
+    host: usize,
 }
 
 impl World {
     pub(super) fn host_of(&self, rank: usize) -> usize {
-        self.setup.host_of(rank)
+        self.lives[rank].host
     }
 
     /// Are images taken in waves?
@@ -49,13 +50,16 @@ impl World {
             }
             Command::Start { rank, incarnation, images, or_beginning, .. } => {
                 let (rank, agent) = (rank.index(), self.dispatch.hosts[host].agent);
-                if self.lives[rank].fiber.is_some() {
+                if self.lives[rank].fiber.is_some() && self.host_of(rank) == host {
                     // The launcher knows that it is dead, or would not start another; make sure.
                     self.bury(rank);
                 }
                 self.lives[rank].starting = Some(incarnation);
+                self.seen.one_process.is_to_begin(rank, host);
+                self.lives[rank].host = host;
                 let images = images.into_iter().map(|facts| facts.image).collect();
-                let life = Beginning { rank, incarnation, images, or_beginning, round, agent };
+                let life =
+                    Beginning { rank, incarnation, images, or_beginning, round, agent, host };
                 let delay = self.below(500);
                 self.after(delay, Event::Begin(life));
             }
@@ -88,7 +92,7 @@ impl World {
             Command::AllExiting { rank, incarnation } => {
                 if self.is_alive((rank.index(), incarnation)) {
                     self.note(|| format!("rank {rank} exits"));
-                    self.lives[rank.index()].fiber = None;
+                    self.exits(rank.index());
                     self.ended(rank.index(), incarnation, Ending::Code(0));
                 }
             }
@@ -133,7 +137,7 @@ impl World {
     /// The image is there, and the process can be started; answers with a rank that runs.
     pub(super) fn begin(&mut self, mut life: Beginning) -> Option<usize> {
         let (rank, incarnation) = (life.rank, life.incarnation);
-        let host = self.host_of(rank);
+        let host = life.host;
         let state = &self.dispatch.hosts[host];
         if state.agent != life.agent || state.known[rank] != incarnation {
             return None;
@@ -197,7 +201,7 @@ impl World {
     /// The process has found that its image is damaged, if it was not killed meanwhile.
     pub(super) fn tried(&mut self, image: ImageNo, life: Beginning) -> Option<usize> {
         let (rank, incarnation) = (life.rank, life.incarnation);
-        let host = self.host_of(rank);
+        let host = life.host;
         if self.dispatch.hosts[host].agent != life.agent
             || self.lives[rank].starting != Some(incarnation)
         {

@@ -24,10 +24,14 @@ pub(super) struct Host {
     pub(super) known: Vec<Incarnation>,
     /// An agent runs.
     pub(super) up: bool,
+    /// It did, under this launcher.
+    pub(super) was_up: bool,
+    /// The machine is broken: no agent can be started there.
+    pub(super) broken: bool,
     /// Which one: what was meant for an earlier one is void.
     pub(super) agent: u64,
     /// When the last word to it, and from it, arrives.
-    last: [u64; 2],
+    pub(super) last: [u64; 2],
 }
 
 /// The launcher, and the connections to it.
@@ -43,7 +47,7 @@ pub(super) struct Dispatch {
     /// How often each cluster returned, and who has begun since.
     rounds: BTreeMap<usize, (u64, BTreeSet<Rank>)>,
     /// Which launcher this is: what was on its way to an earlier one, or from it, is lost.
-    launcher: u64,
+    pub(super) launcher: u64,
     /// There is none now.
     down: bool,
     settings: Settings,
@@ -57,6 +61,8 @@ impl Dispatch {
         let host = |_| Host {
             known: vec![Incarnation(0); setup.ranks],
             up: false,
+            was_up: false,
+            broken: false,
             agent: 0,
             last: [0; 2],
         };
@@ -168,7 +174,8 @@ impl World {
             && self.in_waves()
         {
             for rank in 0..self.lives.len() {
-                if self.host_of(rank) == host as usize {
+                let name = Rank(rank as u32);
+                if self.dispatch.machine.location(name).0 == host {
                     let cluster = self.cluster_of(rank);
                     self.seen.failed_clusters.fails(cluster);
                 }
@@ -237,7 +244,9 @@ impl World {
                 self.seen.last_images.is_ordered(of_rank.index(), *image);
             }
             let round = self.dispatch.round_of(self.cluster_of(of_rank.index()));
-            self.order(self.host_of(of_rank.index()), command, round);
+            // (It may not have begun there yet.)
+            let (host, _) = self.dispatch.machine.location(of_rank);
+            self.order(host as usize, command, round);
         }
     }
 
@@ -284,49 +293,6 @@ impl World {
         self.obey();
     }
 
-    /// An agent begins, and is told of all lives.
-    pub(super) fn agent_up(&mut self, launcher: u64, host: usize) {
-        if launcher != self.dispatch.launcher {
-            return;
-        }
-        let machine = &self.dispatch.machine;
-        let lives = (0..self.lives.len()).map(|rank| machine.location(Rank(rank as u32)).1);
-        let known = lives.collect();
-        let host_state = &mut self.dispatch.hosts[host];
-        host_state.known = known;
-        host_state.up = true;
-        self.dispatcher_hears(Input::AgentUp { host: host as u32 });
-    }
-
-    /// An agent dies, and its ranks with it.
-    pub(super) fn agent_dies(&mut self, host: usize) {
-        if !self.dispatch.hosts[host].up || self.dispatch.end.is_some() {
-            return;
-        }
-        self.note(|| format!("the agent of host {host} dies"));
-        let state = &mut self.dispatch.hosts[host];
-        state.up = false;
-        state.agent += 1;
-        for rank in 0..self.lives.len() {
-            if self.host_of(rank) != host {
-                continue;
-            }
-            if self.in_waves() {
-                let cluster = self.cluster_of(rank);
-                self.seen.failed_clusters.fails(cluster);
-            }
-            self.lives[rank].starting = None;
-            if self.lives[rank].fiber.is_some() {
-                self.outcome.crashes += 1;
-                // Whoever had said that it exits may be needed no more.
-                let said = self.lives[rank].digest.filter(|_| self.lives[rank].exiting);
-                self.end_life(rank);
-                self.lives[rank].digest = said;
-            }
-        }
-        self.tell(host, Input::AgentLost { host: host as u32, why: "it died".to_owned() });
-    }
-
     /// No process of the job is left, the launcher's neither; another one will go on with what is stored.
     pub(super) fn everything_ends(&mut self) {
         for rank in 0..self.lives.len() {
@@ -341,7 +307,8 @@ impl World {
             }
         }
         for host in &mut self.dispatch.hosts {
-            host.up = false;
+            // (The next launcher is given others for those that are broken.)
+            (host.up, host.was_up, host.broken) = (false, false, false);
             host.agent += 1;
         }
         self.dispatch.launcher += 1;

@@ -39,6 +39,7 @@ impl World {
         (life.hasty, life.orphan) = (hasty, false);
         life.restored = from.is_some();
         self.seen.last_images.begins(rank, from);
+        self.seen.one_process.begins(rank, life.host, incarnation);
         if let Some(number) = from {
             let mut images = life.images.iter();
             let image = images.find(|image| image.number == number).expect("it is stored");
@@ -125,6 +126,7 @@ impl World {
     pub(super) fn end_life(&mut self, rank: usize) {
         self.note(|| format!("rank {rank} ends"));
         self.seen.last_images.fails();
+        self.seen.one_process.ends(rank);
         if self.in_waves() {
             let cluster = self.cluster_of(rank);
             self.seen.failed_clusters.ends(rank, cluster);
@@ -144,6 +146,12 @@ impl World {
             self.deliver_log(answers);
         }
         self.life_leaves_memories(rank, dead);
+    }
+
+    /// A process ends as it should.
+    pub(super) fn exits(&mut self, rank: usize) {
+        self.lives[rank].fiber = None;
+        self.seen.one_process.ends(rank);
     }
 
     /// A replay is over.

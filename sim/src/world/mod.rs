@@ -25,6 +25,7 @@ use std::rc::Rc;
 mod agents;
 mod channels;
 mod dispatch;
+mod hosts;
 mod lives;
 mod memories;
 mod outside;
@@ -98,6 +99,8 @@ pub struct Setup {
     pub agent_deaths: u32,
     #[allow(missing_docs)]
     pub scheduler_deaths: u32,
+    /// How often a host breaks for good.
+    pub host_deaths: u32,
     /// How often the user suspends the job, which is then continued.
     pub suspensions: u32,
     /// A deliberate bug.
@@ -107,7 +110,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The host of a rank: they are dealt out.
+    /// The host of a rank at the start: they are dealt out.
     #[must_use]
     pub fn host_of(&self, rank: usize) -> usize {
         rank % self.hosts
@@ -226,6 +229,8 @@ enum Event {
     /// The user wants to go on later.
     Suspend,
     AgentDies,
+    HostBreaks,
+    HostMended(u64, usize),
     /// A life begins, or has found that its image is damaged.
     Begin(Beginning),
     Tried(ImageNo, Beginning),
@@ -254,6 +259,8 @@ struct Life {
     arena: Arena,
     fiber: Option<Fiber>,
     incarnation: Incarnation,
+    /// Where it lives, or the one before it did.
+    host: usize,
     news: VecDeque<News>,
     images: Vec<Image>,
     due: Option<ImageNo>,
@@ -335,10 +342,11 @@ impl World {
             heap: BinaryHeap::new(),
             events: BTreeMap::new(),
             lives: (0..setup.ranks)
-                .map(|_| Life {
+                .map(|rank| Life {
                     arena: Arena::new(),
                     fiber: None,
                     incarnation: Incarnation(0),
+                    host: setup.host_of(rank),
                     news: VecDeque::new(),
                     images: Vec::new(),
                     due: None,
@@ -436,6 +444,10 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
+        for _ in 0..world.setup.host_deaths {
+            let delay = world.below(4000);
+            world.after(delay, Event::HostBreaks);
+        }
         for _ in 0..world.setup.suspensions {
             let delay = world.below(5000);
             world.after(delay, Event::Suspend);
@@ -446,6 +458,10 @@ impl World {
             if let Some((code, text)) = world.dispatch.end.take() {
                 if code != 0 {
                     return Err(format!("the job ended with {code}: {}", text.unwrap_or_default()));
+                }
+                let without_result = |life: &Life| life.digest.is_none();
+                if let Some(rank) = world.lives.iter().position(without_result) {
+                    return Err(recovery_ends::unended(rank));
                 }
                 if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
                     return Err(orphan);
@@ -535,7 +551,7 @@ impl World {
             }
             Pause::RollBack => world.is_orphan(rank),
             Pause::Over => {
-                world.lives[rank].fiber = None;
+                world.exits(rank);
                 world.ended(rank, incarnation, Ending::Code(0));
             }
         }
@@ -630,6 +646,14 @@ impl World {
             Event::AgentDies => {
                 let host = self.below(self.setup.hosts as u64) as usize;
                 self.agent_dies(host);
+                None
+            }
+            Event::HostBreaks => {
+                self.host_breaks();
+                None
+            }
+            Event::HostMended(launcher, host) => {
+                self.host_mended(launcher, host);
                 None
             }
             Event::Begin(life) => self.begin(life),

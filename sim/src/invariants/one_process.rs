@@ -1,0 +1,45 @@
+//! No rank has two processes: a new one begins where the old one ran, or when that has ended with its host; and
+//! each is of a later life than all before, so that whatever is left of one can be told from the next.
+
+use super::broken;
+use ftmpi_wire::Incarnation;
+use std::collections::BTreeMap;
+
+/// The processes of ranks.
+#[derive(Debug, Default)]
+pub struct OneProcess {
+    /// On which host that of a rank runs.
+    living: BTreeMap<usize, usize>,
+    /// The last life of each.
+    last: BTreeMap<usize, Incarnation>,
+}
+
+impl OneProcess {
+    /// A host is told to start a process of this rank; that sees to its own old ones.
+    pub fn is_to_begin(&self, rank: usize, host: usize) {
+        if let Some(old) = self.living.get(&rank)
+            && *old != host
+        {
+            let how = format!("rank {rank} is started on host {host}, and lives on host {old}");
+            broken("one-process", &how);
+        }
+    }
+
+    /// A process begins.
+    pub fn begins(&mut self, rank: usize, host: usize, life: Incarnation) {
+        if let Some(old) = self.living.insert(rank, host) {
+            let how = format!("rank {rank} begins on host {host}, and lives on host {old}");
+            broken("one-process", &how);
+        }
+        if let Some(last) = self.last.insert(rank, life)
+            && life <= last
+        {
+            broken("one-process", &format!("life {life} of rank {rank} begins after life {last}"));
+        }
+    }
+
+    /// It is gone.
+    pub fn ends(&mut self, rank: usize) {
+        self.living.remove(&rank);
+    }
+}

@@ -1,0 +1,103 @@
+//! The hosts of a job: agents that die with their ranks and are started again, hosts that break for good, so that
+//! the dispatcher moves their ranks to others, and hosts that are mended when it has given them up.
+
+use super::{Event, World};
+use crate::mutants::Mutant;
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_wire::Rank;
+
+/// A host that falls silent is missed after so long at the most.
+const SILENCE: u64 = 1500;
+
+impl World {
+    /// An agent begins, and is told of all lives.
+    pub(super) fn agent_up(&mut self, launcher: u64, host: usize) {
+        if launcher != self.dispatch.launcher {
+            return;
+        }
+        if self.dispatch.hosts[host].broken {
+            return self.agent_fails(host);
+        }
+        let machine = &self.dispatch.machine;
+        let lives = (0..self.lives.len()).map(|rank| machine.location(Rank(rank as u32)).1);
+        let known = lives.collect();
+        let host_state = &mut self.dispatch.hosts[host];
+        host_state.known = known;
+        (host_state.up, host_state.was_up) = (true, true);
+        self.dispatcher_hears(Input::AgentUp { host: host as u32 });
+    }
+
+    /// An agent dies, and its ranks with it.
+    pub(super) fn agent_dies(&mut self, host: usize) {
+        if !self.dispatch.hosts[host].up || self.dispatch.end.is_some() {
+            return;
+        }
+        self.note(|| format!("the agent of host {host} dies"));
+        self.host_falls(host, "it died");
+    }
+
+    /// A host breaks, if it has begun and is not the last one.
+    pub(super) fn host_breaks(&mut self) {
+        let host = self.below(self.setup.hosts as u64) as usize;
+        let others = (0..self.setup.hosts).filter(|other| *other != host);
+        let last = others.filter(|other| !self.dispatch.hosts[*other].broken).count() == 0;
+        let state = &mut self.dispatch.hosts[host];
+        if last || state.broken || !state.was_up {
+            return;
+        }
+        state.broken = true;
+        self.note(|| format!("host {host} breaks"));
+        if self.dispatch.hosts[host].up {
+            // Nobody closes its connection.
+            let silence = self.now + self.below(SILENCE);
+            let last = &mut self.dispatch.hosts[host].last[1];
+            *last = silence.max(*last);
+            self.host_falls(host, "it fell silent");
+        }
+    }
+
+    /// There is no agent where one was to be; now and then there is one after all, when nobody waits for it any more.
+    fn agent_fails(&mut self, host: usize) {
+        self.dispatcher_hears(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
+        if self.below(3) == 0 {
+            let delay = self.below(3000);
+            self.after(delay, Event::HostMended(self.dispatch.launcher, host));
+        }
+    }
+
+    /// A host works again, too late for the ranks that it had.
+    pub(super) fn host_mended(&mut self, launcher: u64, host: usize) {
+        if launcher == self.dispatch.launcher {
+            self.dispatch.hosts[host].broken = false;
+            self.agent_up(launcher, host);
+        }
+    }
+
+    /// Its agent is gone, and its ranks.
+    fn host_falls(&mut self, host: usize, why: &str) {
+        let state = &mut self.dispatch.hosts[host];
+        state.up = false;
+        state.agent += 1;
+        for rank in 0..self.lives.len() {
+            if self.host_of(rank) != host {
+                continue;
+            }
+            if self.setup.mutant == Some(Mutant::RanksOutliveTheirHost) {
+                continue;
+            }
+            if self.in_waves() {
+                let cluster = self.cluster_of(rank);
+                self.seen.failed_clusters.fails(cluster);
+            }
+            self.lives[rank].starting = None;
+            if self.lives[rank].fiber.is_some() {
+                self.outcome.crashes += 1;
+                // Whoever had said that it exits may be needed no more.
+                let said = self.lives[rank].digest.filter(|_| self.lives[rank].exiting);
+                self.end_life(rank);
+                self.lives[rank].digest = said;
+            }
+        }
+        self.tell(host, Input::AgentLost { host: host as u32, why: why.to_owned() });
+    }
+}
