@@ -48,7 +48,7 @@ impl Dispatcher {
     pub(super) fn look_at_logger_trouble(&mut self) {
         let patience = self.settings.storage_patience;
         let waiting = self.logger_trouble.waiting.iter();
-        let over = waiting.filter(|(_, (since, _))| self.now >= *since + patience);
+        let over = waiting.filter(|(_, (since, _))| self.now >= since.saturating_add(patience));
         let Some((rank, (_, why))) = over.min_by_key(|(_, (since, _))| *since) else { return };
         let text = format!(
             "rank {rank} on {} could not log its events for {} s: {why}",

@@ -38,7 +38,7 @@ impl Dispatcher {
             )));
             self.suspension = Some(Suspension {
                 begun: self.now,
-                until: self.now + grace,
+                until: self.now.saturating_add(grace),
                 before: self.all_ranks().map(|rank| self.images_before(rank)).collect(),
                 failed: vec![None; self.ranks.len()],
             });

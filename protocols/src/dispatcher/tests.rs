@@ -362,6 +362,19 @@ fn the_suspension_ends_in_time_and_names_who_has_no_last_image() {
 }
 
 #[test]
+fn time_without_end_is_waited_for() {
+    let mut patient = settings(3, 1, "pessimistic");
+    patient.storage_patience = Duration::MAX;
+    let mut dispatcher = running(patient);
+    let (rank, incarnation, why) = (Rank(0), Incarnation(0), "it is away".to_owned());
+    let trouble = Input::LoggerTrouble { rank, incarnation, why, for_good: false };
+    dispatcher.handle(2 * S, trouble);
+    dispatcher.handle(2 * S, Input::Suspend { grace: Duration::MAX });
+    dispatcher.handle(1000 * S, Input::Tick);
+    assert!(!dispatcher.has_ended());
+}
+
+#[test]
 fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
     let trouble = |rank: u32, for_good| Input::LoggerTrouble {
         rank: Rank(rank),
