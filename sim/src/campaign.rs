@@ -55,6 +55,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         hosts: 1,
         agent_deaths: 0,
         scheduler_deaths: 0,
+        damages: 0,
         host_deaths: 0,
         suspensions: 0,
         clusters: Vec::new(),
@@ -117,6 +118,11 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     // Ranks that store events beside their logger are on its host, and take it along.
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
+    // Where nobody else depends on the events of a rank. A second loss, of power, would be nobody's fault.
+    let of_damage = mutant.is_some_and(Mutant::of_damage);
+    if choice.sends_wait() && setup.outages == 0 && !setup.power_loss && !setup.near {
+        setup.damages = u32::from(draw(4) == 0 || of_damage);
+    }
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
     }
@@ -160,7 +166,7 @@ fn clusters(choice: Choice, ranks: u32, kind: u64) -> Vec<u32> {
 /// What was wrong.
 pub fn check(setup: &Setup) -> Result<Outcome, String> {
     let outcome = World::run(setup.clone())?;
-    if setup.program.is_deterministic() {
+    if setup.program.is_deterministic() && !outcome.refused {
         let calm = Setup {
             crashes: 0,
             logger_deaths: 0,
@@ -169,6 +175,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
             breaks: 0,
             agent_deaths: 0,
             scheduler_deaths: 0,
+            damages: 0,
             host_deaths: 0,
             suspensions: 0,
             memories: (setup.memories.0, 0),

@@ -7,6 +7,7 @@ use crate::invariants::whole_logs::WholeLogs;
 use crate::mutants::Mutant;
 use ftmpi_protocols::event_log::{ConnId, EventLog, Found, Input, Output, Promise};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
+use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,11 +32,13 @@ struct File {
     /// So many of the records are written, and so many are durable.
     written: usize,
     durable: usize,
+    /// What lay behind the last record was lost by damage, and nobody has sent it again.
+    damage: Option<String>,
 }
 
 impl File {
     fn new(incarnation: Incarnation, first: EventNo) -> Self {
-        Self { incarnation, first, records: Vec::new(), written: 0, durable: 0 }
+        Self { incarnation, first, records: Vec::new(), written: 0, durable: 0, damage: None }
     }
 
     fn last(&self, count: usize) -> EventNo {
@@ -51,6 +54,8 @@ pub struct Logger {
     connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
     whole: WholeLogs,
+    /// Lives that will never be served, since somebody asked: and why.
+    refused: Vec<(Rank, Incarnation, String)>,
     /// What was forgotten since somebody asked: of whom, below which event.
     pruned: Vec<(Rank, EventNo)>,
     mutant: Option<Mutant>,
@@ -67,6 +72,7 @@ impl Logger {
             connections: BTreeMap::new(),
             next: first,
             whole: WholeLogs::default(),
+            refused: Vec::new(),
             pruned: Vec::new(),
             mutant,
         }
@@ -84,9 +90,31 @@ impl Logger {
             let (incarnation, last) = (file.incarnation, file.last(left));
             self.whole.restarts(rank, last, power);
             self.whole.forgets(rank, last);
-            self.machine.restore(rank, Found { incarnation, base: file.first, last, damage: None });
+            let unseen = self.mutant == Some(Mutant::DamageNotSeen);
+            let damage = file.damage.clone().filter(|_| !unseen);
+            self.machine.restore(rank, Found { incarnation, base: file.first, last, damage });
             self.machine.handle(Input::Durable { rank, up_to: last }, &mut Vec::new());
         }
+    }
+
+    /// The disk damages the log of a rank, `behind` events before its end; false: there is nothing to damage. The
+    /// logger finds it when it begins again.
+    pub fn damage(&mut self, rank: Rank, behind: usize) -> bool {
+        let Some(file) = self.files.get_mut(&rank).filter(|file| file.written > 0) else {
+            return false;
+        };
+        let left = file.written.saturating_sub(behind);
+        file.records.truncate(left);
+        (file.written, file.durable) = (left, file.durable.min(left));
+        let last = file.last(left);
+        file.damage = Some(format!("a flipped bit behind event {last}"));
+        self.whole.forgets(rank, last);
+        true
+    }
+
+    /// The lives that were told since the last time that they will never be served, and why.
+    pub fn take_refused(&mut self) -> Vec<(Rank, Incarnation, String)> {
+        std::mem::take(&mut self.refused)
     }
 
     /// A rank connects; frames for it come out of later calls under this number.
@@ -234,6 +262,7 @@ impl Logger {
                 let file = self.files.entry(rank).or_insert_with(|| File::new(incarnation, first));
                 WholeLogs::append(rank, file.last(file.records.len()), first);
                 file.records.extend(records);
+                file.damage = None;
                 if self.mutant == Some(Mutant::AcknowledgedBeforeWritten) {
                     inputs.push_back(Input::Written { rank });
                 }
@@ -300,7 +329,16 @@ impl Logger {
             }
             Output::Refuse { conn } => frames.push((conn, Some(Frame::Refused))),
             Output::Close { conn, .. } => frames.push((conn, None)),
-            Output::Welcome { .. } | Output::Say { .. } => {}
+            Output::Welcome { conn, welcome } => {
+                let caller = self.connections.get(&conn).copied();
+                if welcome != Welcome::Yes {
+                    self.connections.remove(&conn);
+                }
+                if let (Welcome::No(why), Some((rank, incarnation))) = (welcome, caller) {
+                    self.refused.push((rank, incarnation, why));
+                }
+            }
+            Output::Say { .. } => {}
         }
     }
 }

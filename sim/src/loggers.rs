@@ -93,6 +93,17 @@ impl Loggers {
         }
     }
 
+    /// See [`Logger::damage`].
+    pub fn damage(&mut self, rank: Rank, behind: usize) -> bool {
+        let logger = self.of_rank(rank);
+        self.loggers[logger].damage(rank, behind)
+    }
+
+    /// See [`Logger::take_refused`].
+    pub fn take_refused(&mut self) -> Vec<(Rank, Incarnation, String)> {
+        self.loggers.iter_mut().flat_map(Logger::take_refused).collect()
+    }
+
     /// See [`Logger::connect`].
     pub fn connect(&mut self, rank: Rank, incarnation: Incarnation) -> (ConnId, Vec<Answer>) {
         let logger = self.of_rank(rank);

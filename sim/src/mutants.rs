@@ -136,6 +136,10 @@ pub enum Mutant {
     EffectNotGated,
     /// It is done when the rank's own events are stable, whatever it depends on of others.
     OthersNotCommitted,
+    /// A logger that begins again does not see that a log is damaged.
+    DamageNotSeen,
+    /// A rank that will never be served waits as for a logger that is away.
+    RefusalTakenForTrouble,
     /// A host counts as dead, and its ranks live on.
     RanksOutliveTheirHost,
     /// A suspended job waits for its last images however long they take.
@@ -178,6 +182,12 @@ impl Mutant {
     #[must_use]
     pub fn of_suspensions(self) -> bool {
         matches!(self, Self::GraceNotKept | Self::LastImagesNotAwaited | Self::LastImagesNotFound)
+    }
+
+    /// A bug of logs that the disk damages.
+    #[must_use]
+    pub fn of_damage(self) -> bool {
+        matches!(self, Self::DamageNotSeen | Self::RefusalTakenForTrouble)
     }
 
     /// The only program in which it is a bug, if there is one.

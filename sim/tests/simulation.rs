@@ -121,6 +121,16 @@ fn seeds_that_failed_once_do_not_again() {
 }
 
 #[test]
+fn damaged_logs_are_survived_or_end_the_job() {
+    let setups = (1..800).map(|seed| setup(seed, Some(Choice::Pessimistic), None, false));
+    let damaged: Vec<_> = setups.filter(|setup| setup.damages > 0).collect();
+    let outcomes: Vec<_> = damaged.iter().filter_map(|setup| check(setup).ok()).collect();
+    let refused = outcomes.iter().filter(|outcome| outcome.refused).count();
+    assert_eq!(outcomes.len(), damaged.len());
+    assert!(refused > 1 && refused < damaged.len(), "{refused} of {}", damaged.len());
+}
+
+#[test]
 fn there_are_orphans_to_roll_back() {
     for choice in [
         Choice::Optimistic,
@@ -129,9 +139,9 @@ fn there_are_orphans_to_roll_back() {
         Choice::HierarchicalStandard,
     ] {
         let outcomes =
-            (1..40).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+            (1..80).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
         let (runs, orphans) = outcomes.fold((0, 0), |(n, o), outcome| (n + 1, o + outcome.orphans));
-        assert!(runs == 39 && orphans > 10, "{runs} runs, {orphans} orphans");
+        assert!(runs == 79 && orphans > 12, "{runs} runs, {orphans} orphans");
     }
 }
 
@@ -148,6 +158,8 @@ fn the_seeds_cover_every_program_and_fault() {
     assert!(setups.iter().any(|s| s.near && s.logger_deaths > 0 && s.together));
     let suspended = setups.iter().filter(|s| s.suspensions > 0 && s.crashes > 0);
     assert!(suspended.filter(|s| s.agent_deaths > 0 || s.outages > 0).count() > 50);
+    let broken = setups.iter().filter(|s| s.host_deaths > 0 && s.suspensions > 0);
+    assert!(broken.filter(|s| s.choice.in_waves()).count() > 50);
     let launcher = setups.iter().filter(|s| s.outages > 0 && s.agent_deaths > 0);
     assert!(launcher.filter(|s| s.scheduler_deaths > 0 && s.hosts > 1).count() > 50);
 }

@@ -14,6 +14,7 @@
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
 //! | [`whole_logs`] | with a logger | logs have no holes, and keep what they acknowledged |
+//! | [`refused`] | with a logger | who is refused for good ends the job, with the reason |
 //! | [`log_cuts`] | logging | nothing is forgotten that an offered image needs |
 //! | [`only_orphans`] | optimistic | only who depends on what is lost rolls back |
 //! | [`no_orphan_left`] | optimistic | at the end nobody depends on what is lost |
@@ -38,6 +39,7 @@ pub mod one_life;
 pub mod one_process;
 pub mod only_orphans;
 pub mod recovery_ends;
+pub mod refused;
 pub mod replay_repeats;
 pub mod same_results;
 pub mod sends_wait;

@@ -181,8 +181,18 @@ impl World {
                 }
             }
         }
+        let refused = match input {
+            // (Who returns with others has another life before it.)
+            Input::LoggerTrouble { rank, incarnation, for_good: true, .. } if !self.in_waves() => {
+                (self.dispatch.machine.location(rank).1 == incarnation).then_some(rank)
+            }
+            _ => None,
+        };
         let now = self.time();
         self.dispatch.machine.handle(now, input);
+        if let Some(rank) = refused.filter(|_| !self.dispatch.machine.has_ended()) {
+            self.seen.refused.goes_on(rank);
+        }
         self.looks_at_suspension();
         self.obey();
     }

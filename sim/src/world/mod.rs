@@ -99,6 +99,8 @@ pub struct Setup {
     pub agent_deaths: u32,
     #[allow(missing_docs)]
     pub scheduler_deaths: u32,
+    /// How often the disk damages the end of a log.
+    pub damages: u32,
     /// How often a host breaks for good.
     pub host_deaths: u32,
     /// How often the user suspends the job, which is then continued.
@@ -136,6 +138,8 @@ pub struct Outcome {
     pub replayed: u64,
     /// Events of the simulation.
     pub events: u64,
+    /// The job was given up, as it had to be: a log was damaged that a rank needed.
+    pub refused: bool,
 }
 
 /// Something that comes over a channel.
@@ -205,6 +209,7 @@ enum Event {
     /// Loggers tell each other, or the hosts.
     Told(Told),
     LoggerDies,
+    LogDamaged,
     /// A frame reaches a channel memory, or a rank from it.
     AtMemory(ConnId, Header, Vec<u8>),
     FromMemory(ConnId, Item),
@@ -388,6 +393,7 @@ impl World {
                 orphans: 0,
                 replayed: 0,
                 events: 0,
+                refused: false,
             },
             setup,
         });
@@ -444,6 +450,10 @@ impl World {
             let delay = world.below(5000);
             world.after(delay, Event::PowerLoss);
         }
+        for _ in 0..world.setup.damages {
+            let delay = world.below(4000);
+            world.after(delay, Event::LogDamaged);
+        }
         for _ in 0..world.setup.host_deaths {
             let delay = world.below(4000);
             world.after(delay, Event::HostBreaks);
@@ -456,8 +466,14 @@ impl World {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
             if let Some((code, text)) = world.dispatch.end.take() {
+                let text = text.unwrap_or_default();
+                if world.seen.refused.explains(code, &text) {
+                    let mut outcome = world.outcome.clone();
+                    (outcome.refused, outcome.events) = (true, events);
+                    return Ok(outcome);
+                }
                 if code != 0 {
-                    return Err(format!("the job ended with {code}: {}", text.unwrap_or_default()));
+                    return Err(format!("the job ended with {code}: {text}"));
                 }
                 let without_result = |life: &Life| life.digest.is_none();
                 if let Some(rank) = world.lives.iter().position(without_result) {
@@ -746,6 +762,10 @@ impl World {
             }
             Event::LoggerDies => {
                 self.logger_dies(false);
+                None
+            }
+            Event::LogDamaged => {
+                self.log_damaged();
                 None
             }
             Event::ChannelBreaks => {

@@ -6,7 +6,7 @@ use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
     failed_clusters::FailedClusters, last_images::LastImages, old_lives::OldLives,
-    one_life::OneLife, one_process::OneProcess, sends_wait::SendsWait,
+    one_life::OneLife, one_process::OneProcess, refused::Refused, sends_wait::SendsWait,
     suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
@@ -34,6 +34,7 @@ pub(super) struct Seen {
     pub(super) whole_waves: WholeWaves,
     pub(super) failed_clusters: FailedClusters,
     pub(super) one_life: OneLife,
+    pub(super) refused: Refused,
     pub(super) one_process: OneProcess,
     pub(super) suspension_ends: SuspensionEnds,
     pub(super) last_images: LastImages,

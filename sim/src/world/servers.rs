@@ -5,6 +5,7 @@ use crate::logger::Answer;
 use crate::loggers::Told;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
+use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{EventNo, Incarnation, Rank, event_log};
 
@@ -63,6 +64,9 @@ impl World {
         if self.is_alive((rank, incarnation)) {
             self.retire_ring(rank);
             let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
+            if self.tell_refused() {
+                return self.deliver_log(answers);
+            }
             self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
             self.deliver_log(answers);
             let known = self.logger.known();
@@ -121,8 +125,13 @@ impl World {
             let rank = self.below(self.lives.len() as u64) as usize;
             self.crash(rank);
         }
+        self.connections_end((!power).then_some(which));
+    }
+
+    /// Those of one logger, or of all.
+    fn connections_end(&mut self, logger: Option<usize>) {
         for rank in 0..self.lives.len() {
-            if !power && !self.logger.serves(which, rank) {
+            if logger.is_some_and(|logger| !self.logger.serves(logger, rank)) {
                 continue;
             }
             if self.lives[rank].logger.take().is_some() {
@@ -196,5 +205,39 @@ impl World {
         let incarnation = self.lives[rank].incarnation;
         let delay = 1 + self.below(100);
         self.after(delay, Event::LoggerOpens(rank, incarnation));
+    }
+
+    /// Agents that asked for their ranks and were told that these will never be served say so; false: all will be.
+    fn tell_refused(&mut self) -> bool {
+        let refused = self.logger.take_refused();
+        let any = !refused.is_empty();
+        for (rank, incarnation, why) in refused {
+            self.note(|| format!("the logger refuses rank {rank} for good: {why}"));
+            self.seen.refused.is_refused(rank, &why);
+            let for_good = self.setup.mutant != Some(Mutant::RefusalTakenForTrouble);
+            let host = self.host_of(rank.index());
+            self.tell(host, Input::LoggerTrouble { rank, incarnation, why, for_good });
+        }
+        any
+    }
+
+    /// The disk damages the end of a log. Its logger finds it when it begins again, and the rank may be the next to
+    /// die: then nothing can bring it back.
+    pub(super) fn log_damaged(&mut self) {
+        let rank = self.below(self.lives.len() as u64) as usize;
+        let behind = 1 + self.below(12) as usize;
+        // It was, and whoever was told so goes on with that.
+        self.is_written(rank);
+        if self.logger.damage(Rank(rank as u32), behind) {
+            self.note(|| {
+                format!("the log of rank {rank} is damaged {behind} events before its end")
+            });
+            let logger = self.logger.of_rank(Rank(rank as u32));
+            self.logger.restart(logger, false);
+            self.connections_end(Some(logger));
+            if self.below(2) == 0 {
+                self.crash(rank);
+            }
+        }
     }
 }
