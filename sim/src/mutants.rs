@@ -184,12 +184,6 @@ impl Mutant {
         matches!(self, Self::GraceNotKept | Self::LastImagesNotAwaited | Self::LastImagesNotFound)
     }
 
-    /// A bug of logs that the disk damages.
-    #[must_use]
-    pub fn of_damage(self) -> bool {
-        matches!(self, Self::DamageNotSeen | Self::RefusalTakenForTrouble)
-    }
-
     /// The only program in which it is a bug, if there is one.
     #[must_use]
     pub fn program(self) -> Option<Program> {

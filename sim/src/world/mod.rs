@@ -24,6 +24,7 @@ use std::rc::Rc;
 
 mod agents;
 mod channels;
+mod chaos;
 mod dispatch;
 mod hosts;
 mod lives;
@@ -418,50 +419,7 @@ impl World {
         // here, and `with` makes its own.
         let world = unsafe { &mut *this };
         world.launch();
-        if world.crashes_left > 0 {
-            let delay = world.below(3000);
-            world.after(delay, Event::Crash);
-        }
-        for _ in 0..world.setup.logger_deaths {
-            let delay = world.below(6000);
-            world.after(delay, Event::LoggerDies);
-        }
-        for _ in 0..world.setup.memories.1 {
-            let delay = world.below(6000);
-            world.after(delay, Event::MemoryDies);
-        }
-        for _ in 0..world.setup.breaks {
-            let delay = world.below(6000);
-            world.after(delay, Event::ChannelBreaks);
-        }
-        for _ in 0..world.setup.agent_deaths {
-            let delay = world.below(6000);
-            world.after(delay, Event::AgentDies);
-        }
-        for _ in 0..world.setup.scheduler_deaths {
-            let delay = world.below(6000);
-            world.after(delay, Event::SchedulerDies);
-        }
-        for _ in 0..world.setup.outages {
-            let delay = world.below(6000);
-            world.after(delay, Event::Outage);
-        }
-        if world.setup.power_loss {
-            let delay = world.below(5000);
-            world.after(delay, Event::PowerLoss);
-        }
-        for _ in 0..world.setup.damages {
-            let delay = world.below(4000);
-            world.after(delay, Event::LogDamaged);
-        }
-        for _ in 0..world.setup.host_deaths {
-            let delay = world.below(4000);
-            world.after(delay, Event::HostBreaks);
-        }
-        for _ in 0..world.setup.suspensions {
-            let delay = world.below(5000);
-            world.after(delay, Event::Suspend);
-        }
+        world.plan_failures();
         for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
