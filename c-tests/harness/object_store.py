@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .core import ROOT, Setting, descendants, kill, problem_of, which
 from .faults import RANKS, TOO_SOON, Job, Jobs, program_pids, until_it_lasts
-from .restart import Stopper, begin, go_on, interrupted
+from .restart import Stopper, begin, go_on, interrupted, together
 
 SERVER = "checkpoint-server-0"
 BUCKET = "images"
@@ -94,7 +94,7 @@ def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left
                 time.sleep(0.05)
             wipe(folder / SERVER)
             late = go_on(setting, folder, None)
-            problem = problem_of(late, says=job.says) or from_images(late.err)
+            problem = problem_of(together(early.out, late), says=job.says) or from_images(late.err)
             if problem is None and left():
                 problem = f"{left()} objects are left after the end"
         return problem, f"{early.seconds:.1f} s to the death"

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from .core import Outcome, Setting, descendants, kill, problem_of, run
@@ -86,6 +87,11 @@ def go_on(setting: Setting, folder: Path, stop: Stopper | None, *options: str | 
     )
 
 
+def together(earlier: str, outcome: Outcome) -> Outcome:
+    """With what the runs before it said: what a job says before its last images it does not say again."""
+    return replace(outcome, out=earlier + outcome.out)
+
+
 def interrupted(outcome: Outcome, stop: Stopper) -> str | None:
     """Whether a run ended because it was stopped."""
     if outcome.code is None:
@@ -116,7 +122,7 @@ def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options:
     def attempt(factor: int) -> tuple[str | None, str]:
         longer = job.lasting(factor)
         folder = setting.fresh("run") / "job"
-        problem, seconds = None, 0.0
+        problem, seconds, earlier = None, 0.0, ""
         for number, how in enumerate([*hows, ""]):
             images = 0 if "--ckpt" in options else RANKS
             stop = Stopper(folder, draw.uniform(0.5, 2.0), how, images) if how else None
@@ -125,7 +131,9 @@ def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options:
             else:
                 outcome = go_on(setting, folder, stop, *(later or []))
             seconds += outcome.seconds
-            problem = interrupted(outcome, stop) if stop else problem_of(outcome, says=job.says)
+            said = together(earlier, outcome)
+            earlier = said.out
+            problem = interrupted(outcome, stop) if stop else problem_of(said, says=job.says)
             if problem is None and left_running(folder):
                 problem = "processes of the dead job are left"
             if problem:
@@ -233,7 +241,7 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
         elsewhere.chmod(0o600)
     if problem is None:
         late = go_on(setting, folder, None, "--image-key", elsewhere)
-        problem = problem_of(late, says=job.says)
+        problem = problem_of(together(early.out, late), says=job.says)
         wanted = f"{RANKS} of {RANKS} ranks from images"
         if problem is None and wanted not in late.err:
             problem = f"it did not say `{wanted}`"

@@ -636,18 +636,21 @@ impl Launcher {
     /// Batch systems send SIGTERM or SIGUSR1 before the time of a job is over: last images, and an end
     /// from which a later launcher goes on. A second one of them is meant seriously.
     fn interrupt(&mut self, signal: i32) {
-        let asks = match signal {
-            libc::SIGUSR1 => true,
-            libc::SIGTERM => self.plan.grace_at_sigterm,
-            _ => false,
-        };
-        let continuable = self.plan.ckpt_interval.is_some();
-        if asks && self.begun && continuable && !self.suspending {
+        if self.begun && self.asks_for_last_images(signal) {
             self.suspending = true;
             return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });
         }
         self.interrupted = true;
         self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
+    }
+
+    fn asks_for_last_images(&self, signal: i32) -> bool {
+        let asks = match signal {
+            libc::SIGUSR1 => true,
+            libc::SIGTERM => self.plan.grace_at_sigterm,
+            _ => false,
+        };
+        asks && self.plan.ckpt_interval.is_some() && !self.suspending
     }
 
     /// Ends agents and servers, writes the report, removes what is temporary.
@@ -687,6 +690,11 @@ impl Launcher {
                 },
                 () = &mut deadline => break,
                 signal = signals.next() => {
+                    if self.asks_for_last_images(signal) {
+                        // Too late for that: the job has ended, and does so in order.
+                        self.suspending = true;
+                        continue;
+                    }
                     code = 128 + signal;
                     break;
                 }
