@@ -310,7 +310,11 @@ def running(pid: int) -> bool:
 
 
 def giving_up(setting: Setting) -> None:
-    """A rank that dies again and again ends the job with one clear error."""
+    """A rank that dies again and again ends the job with one clear error, and so does its time limit."""
+    limited = {**os.environ, "MPIEXEC_TIMEOUT": "1"}
+    outcome = run([*setting.mpiexec(2, "--protocol", "none"), "sleep", "60"], timeout=30, env=limited)
+    problem = clear(outcome, "--timeout") or (outcome.code != 124 and f"exit code {outcome.code}, not 124") or None
+    setting.results.check("a job that lasts longer than it may", problem)
     job, why = Jobs(setting, 20).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("giving up", why)

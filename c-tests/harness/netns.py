@@ -148,6 +148,8 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
     class HostKiller:
         """All ranks of the second host at once, from outside."""
 
+        problem = None
+
         def __init__(self, program: Path):
             self.program, self.begin, self.done = program, time.monotonic(), False
 
@@ -159,24 +161,45 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                 kill(pids)
                 self.done = True
 
+    def set_wire(state: str) -> None:
+        links = subprocess.run(
+            ["ip", "-n", hosts.names[0], "-br", "link"], capture_output=True, text=True
+        ).stdout.split()
+        link = next(w.split("@")[0] for w in links if "@" in w)
+        subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, state], check=True)
+
     class Cutter:
         """The wire is cut for two seconds."""
 
-        def __init__(self) -> None:
+        problem = None
+
+        def __init__(self, program: Path) -> None:
             self.begin, self.state = time.monotonic(), 0
 
         def __call__(self, process) -> None:
             age = time.monotonic() - self.begin
-            links = subprocess.run(
-                ["ip", "-n", hosts.names[0], "-br", "link"], capture_output=True, text=True
-            ).stdout.split()
-            link = next((w.split("@")[0] for w in links if "@" in w), None)
-            if link and self.state == 0 and age > 3:
-                subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, "down"])
+            if self.state == 0 and age > 3:
+                set_wire("down")
                 self.state = 1
-            elif link and self.state == 1 and age > 5:
-                subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, "up"])
+            elif self.state == 1 and age > 5:
+                set_wire("up")
                 self.state = 2
+
+    class Splitter:
+        """The wire is cut for good: both sides live on, and only one may go on with the job. When the ranks of the
+        other host live here, too, nobody is to be left there."""
+
+        def __init__(self, program: Path) -> None:
+            self.program, self.begin, self.cut = program, time.monotonic(), False
+            self.problem: str | None = "no rank was moved to this host"
+
+        def __call__(self, process) -> None:
+            if not self.cut and time.monotonic() - self.begin > 3:
+                set_wire("down")
+                self.cut = True
+            if self.cut and self.problem and len(pids_in(hosts.names[0], self.program)) > 2:
+                there = pids_in(hosts.names[1], self.program)
+                self.problem = f"they live on at the other side of the cut: {there}" if there else None
 
     cases: list[tuple[str, str, list[str], object, int]] = [
         ("no fault", "collectives", [], None, 0),
@@ -186,6 +209,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         ("the agent of one host killed", "waitany", [f"kill:agent={HOSTS[1]},at=4s"], None, 2),
         ("all ranks killed", "two_receives", ["kill:rank=all,at=4s"], None, 4),
         ("the wire cut for two seconds", "test_loop", [], Cutter, 0),
+        ("the wire cut for good", "waitany", [], Splitter, 2),
     ]
     for label, program, injections, watcher, least in cases:
         test = f"two hosts: {label} under {program}"
@@ -199,19 +223,16 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                                      "--ckpt-interval", "1s", "--report", file]
         for injection in injections:
             options += ["--inject", injection]
-        meanwhile = None
-        if watcher is HostKiller:
-            meanwhile = HostKiller(job.program)
-        elif watcher is Cutter:
-            meanwhile = Cutter()
+        meanwhile = watcher and watcher(job.program)
         outcome = run(
             [*hosts.inside(0), *setting.mpiexec(4, *options), job.program, *job.arguments],
             timeout=setting.timeout,
             cwd=where,
             meanwhile=meanwhile,
         )
+        set_wire("up")
         problem, note = judge(outcome, file, job.says, least)
-        setting.results.check(test, problem, note)
+        setting.results.check(test, problem or (meanwhile and meanwhile.problem), note)
         left = [p for name in hosts.names for p in pids_in(name, job.program)]
         setting.results.check(f"{test}: nothing left behind",
                               f"processes {left}" if left else None)

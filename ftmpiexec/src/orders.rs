@@ -144,6 +144,8 @@ pub enum ToAgent {
         /// The bytes; none means the end of the input.
         bytes: Vec<u8>,
     },
+    /// A heartbeat arrived.
+    Heard,
     /// Die at once without any care (fault injection).
     KillYourself,
     /// Kill everything, report nothing more, end.

@@ -11,6 +11,7 @@ mod control;
 mod executed;
 mod held;
 mod images;
+mod lease;
 mod lives;
 mod local;
 mod output;
@@ -37,13 +38,14 @@ use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use held::Hold;
+use lease::Lease;
 use lives::Life;
 use output::{Forwarded, Window};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -177,6 +179,8 @@ pub struct Agent {
     local: Option<Arc<local::Local>>,
     events: mpsc::UnboundedSender<Event>,
     link: mpsc::UnboundedSender<FromAgent>,
+    /// How long the ranks of this host may run.
+    lease: Lease,
     processors: u32,
     /// Keeps the ranks' descriptor numbers free.
     _reserved: Vec<OwnedFd>,
@@ -210,6 +214,7 @@ async fn run_agent() -> anyhow::Result<()> {
     let bind = if summons.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for channels")?;
     let stream = call_launcher(&summons, &key).await?;
+    let lease = Lease::new(&stream, Instant::now());
 
     let (events, mut inbox) = mpsc::unbounded_channel();
     let (link, outbox) = mpsc::unbounded_channel();
@@ -240,6 +245,7 @@ async fn run_agent() -> anyhow::Result<()> {
         local: None,
         events,
         link,
+        lease,
         processors,
         _reserved: reserved,
     };
@@ -256,7 +262,12 @@ async fn run_agent() -> anyhow::Result<()> {
             caller = listener.next() => if let Ok(caller) = caller {
                 let _ = agent.events.send(Event::Incoming(Box::new(caller)));
             },
-            _ = beat.tick() => agent.beat(),
+            _ = beat.tick() => {
+                if agent.lease.is_over(Instant::now()) {
+                    break false;
+                }
+                agent.beat();
+            }
             _ = terminate.recv() => break true,
         }
     };
@@ -433,6 +444,7 @@ impl Agent {
                     let _ = input.send(bytes);
                 }
             }
+            ToAgent::Heard => self.lease.renew(Instant::now()),
             ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
             ToAgent::Stop => {}
         }

@@ -234,6 +234,11 @@ pub struct Cli {
     /// Restarts of ranks in the whole job before it is given up
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_restarts: u32,
+    /// How long the job may run: then it is ended as by SIGTERM (with --job-dir or --grace it can be continued), or
+    /// else with exit code 124
+    #[arg(long, value_name = "TIME", env = "MPIEXEC_TIMEOUT", hide_env_values = true,
+          value_parser = parse_limit, allow_hyphen_values = true)]
+    pub timeout: Option<std::time::Duration>,
     /// How long ranks wait for an event logger whose disk is full or whose host is gone, before the
     /// job ends (it can be continued then)
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_time)]
@@ -444,7 +449,7 @@ impl CommandLine {
             doctor
         );
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
-        take!(image_key, image_space, event_rings);
+        take!(image_key, image_space, event_rings, timeout);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier
@@ -505,6 +510,11 @@ pub fn parse_time(text: &str) -> Result<std::time::Duration, String> {
     time.ok()
         .filter(|time| *time <= TIME_MAX)
         .ok_or_else(|| format!("`{text}` is more than a hundred years"))
+}
+
+/// A time, or none at all: 0, and what other launchers mean by it, -1.
+fn parse_limit(text: &str) -> Result<std::time::Duration, String> {
+    if text == "-1" { Ok(std::time::Duration::ZERO) } else { parse_time(text) }
 }
 
 #[cfg(test)]

@@ -109,6 +109,8 @@ pub struct Plan {
     pub options: Vec<String>,
     /// The job that is to be continued, if it is not a new one.
     pub continued: Option<Box<Past>>,
+    /// How long the job may run; zero: for ever.
+    pub timeout: Duration,
     /// For the last images after SIGTERM or SIGUSR1.
     pub grace: Duration,
     /// SIGTERM asks for them; else it ends the job.
@@ -347,6 +349,7 @@ impl Plan {
             verbose: cli.verbose,
             options: Vec::new(),
             continued: None,
+            timeout: cli.timeout.unwrap_or_default(),
             grace: cli.grace.unwrap_or(GRACE),
             grace_at_sigterm: cli.grace.is_some() || cli.job_dir.is_some(),
         };

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Command;
@@ -22,6 +22,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 const STARTS_AT_ONCE: usize = 32;
 /// From the start of an agent to its first word.
 const START_LIMIT: Duration = Duration::from_secs(60);
+/// The same for a host that was up and fell away, and all its starts together: its ranks wait to be moved.
+const RESTART_LIMIT: Duration = Duration::from_secs(30);
 /// Starts of the agent of one host that may fail in a row, once it was up.
 const RESTARTS_MAX: u32 = 3;
 
@@ -46,12 +48,19 @@ pub struct AgentState {
     process: Option<ProcessId>,
     kill: Option<oneshot::Sender<()>>,
     failed_starts: u32,
+    /// When it fell away, if it was up and has not come back.
+    lost: Option<Instant>,
 }
 
 impl AgentState {
     /// Whether this start is the present one.
     pub fn is_launch(&self, launch: u64) -> bool {
         self.launch == launch
+    }
+
+    /// From a start to the first word.
+    fn start_limit(&self) -> Duration {
+        if self.lost.is_some() { RESTART_LIMIT } else { START_LIMIT }
     }
 
     /// Whether it said that it is ready, and is not lost since.
@@ -110,8 +119,7 @@ impl Launcher {
         state.port = None;
         state.child_runs = true;
         let launch = state.launch;
-        let leftovers: Vec<ProcessId> =
-            std::mem::take(&mut state.processes).into_values().collect();
+        let leftovers: Vec<ProcessId> = state.processes.values().copied().collect();
         let (kill, killed) = oneshot::channel();
         state.kill = Some(kill);
         let port = self.listen.port();
@@ -140,6 +148,7 @@ impl Launcher {
             }
         };
         line.push('\n');
+        let limit = self.agents[host as usize].start_limit();
         let command = self.agent_command(&name, remote);
         let events = self.events.clone();
         let starts = STARTS.with(Arc::clone);
@@ -148,7 +157,7 @@ impl Launcher {
             let permit = starts.acquire_owned().await;
             let late = events.clone();
             tokio::spawn(async move {
-                tokio::time::sleep(START_LIMIT).await;
+                tokio::time::sleep(limit).await;
                 let _ = late.send(Event::AgentLate { host, launch });
             });
             // The start is over when the agent has called; the permit goes with a short delay.
@@ -218,7 +227,9 @@ impl Launcher {
         state.port = Some(port);
         state.process = Some(process);
         state.missed = 0;
-        state.failed_starts = 0;
+        (state.failed_starts, state.lost) = (0, None);
+        // (It has killed them.)
+        state.processes.clear();
         let job = self.job.clone();
         self.to_agent(host, ToAgent::Job(Box::new(job)));
         self.recorder.agent_ready(host, process.pid);
@@ -290,6 +301,7 @@ impl Launcher {
         }
         state.kill_hard();
         state.port = None;
+        state.lost = Some(Instant::now());
         if !self.plan.is_remote(&self.plan.machines[host as usize].name) {
             self.kill_leftovers_here(host);
         }
@@ -327,7 +339,8 @@ impl Launcher {
     pub(super) fn agent_late(&mut self, host: u32, launch: u64) {
         let state = &self.agents[host as usize];
         if state.is_launch(launch) && !state.is_up() && state.child_runs {
-            let why = format!("its agent did not report within {} s", START_LIMIT.as_secs());
+            let why =
+                format!("its agent did not report within {} s", state.start_limit().as_secs());
             self.start_failed(host, why);
         }
     }
@@ -336,8 +349,8 @@ impl Launcher {
         let state = &mut self.agents[host as usize];
         state.kill_hard();
         state.failed_starts += 1;
-        let was_up = state.process.is_some();
-        if was_up && state.failed_starts < RESTARTS_MAX {
+        let hopeful = state.lost.is_some_and(|since| since.elapsed() < RESTART_LIMIT);
+        if hopeful && state.failed_starts < RESTARTS_MAX {
             return self.start_agent(host);
         }
         self.tell_dispatcher(Input::AgentFailed { host, why });

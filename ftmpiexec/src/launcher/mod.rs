@@ -15,6 +15,7 @@ mod scheduling;
 mod servers;
 mod settings;
 mod signals;
+mod stopping;
 
 use crate::agent::started_at;
 use crate::cli::Plan;
@@ -414,7 +415,10 @@ impl Launcher {
                 self.agents[host as usize].processors = processors;
                 self.agent_ready(host, port, process);
             }
-            FromAgent::Heartbeat => self.agents[host as usize].missed = 0,
+            FromAgent::Heartbeat => {
+                self.agents[host as usize].missed = 0;
+                self.to_agent(host, ToAgent::Heard);
+            }
             FromAgent::Say(line) => self.printer.say(line),
             FromAgent::Output { rank, stream, offset, bytes } => {
                 self.output(host, rank, stream, offset, bytes);
@@ -598,6 +602,7 @@ impl Launcher {
     }
 
     fn every_second(&mut self) {
+        self.look_at_the_time_limit();
         for host in 0..self.agents.len() as u32 {
             let agent = &mut self.agents[host as usize];
             if !agent.is_up() {
@@ -635,24 +640,6 @@ impl Launcher {
 
     /// Batch systems send SIGTERM or SIGUSR1 before the time of a job is over: last images, and an end
     /// from which a later launcher goes on. A second one of them is meant seriously.
-    fn interrupt(&mut self, signal: i32) {
-        if self.begun && self.asks_for_last_images(signal) {
-            self.suspending = true;
-            return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });
-        }
-        self.interrupted = true;
-        self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
-    }
-
-    fn asks_for_last_images(&self, signal: i32) -> bool {
-        let asks = match signal {
-            libc::SIGUSR1 => true,
-            libc::SIGTERM => self.plan.grace_at_sigterm,
-            _ => false,
-        };
-        asks && self.plan.ckpt_interval.is_some() && !self.suspending
-    }
-
     /// Ends agents and servers, writes the report, removes what is temporary.
     async fn finish(
         mut self,
