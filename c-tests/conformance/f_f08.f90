@@ -45,6 +45,7 @@ contains
     integer(kind=MPI_ADDRESS_KIND) :: extra
     integer :: ierr
     freed = freed + int(extra)
+    extra = extra + 40
     ierr = MPI_SUCCESS
   end subroutine
   subroutine cancel(extra, complete, ierr)
@@ -267,6 +268,7 @@ contains
     type(MPI_Status) :: status
     integer :: x, key, count
     integer(kind=MPI_ADDRESS_KIND) :: value
+    integer(kind=MPI_ADDRESS_KIND), volatile :: state
     logical :: flag
     call MPI_Op_create(largest, .true., op)
     call MPI_Allreduce(me*3, x, 1, MPI_INTEGER, op, MPI_COMM_WORLD)
@@ -296,13 +298,15 @@ contains
     call MPI_Comm_free(other)
     call MPI_Comm_free(comm)
     call MPI_Comm_free_keyval(key)
-    call MPI_Grequest_start(query, release, cancel, 2_MPI_ADDRESS_KIND, q)
+    state = 2
+    call MPI_Grequest_start(query, release, cancel, state, q)
     call MPI_Test(q, flag, status)
     call check(.not. flag, 'not complete')
     call MPI_Grequest_complete(q)
     call MPI_Wait(q, status)
     call MPI_Get_elements(status, MPI_INTEGER, count)
     call check(count == 3 .and. queried == 2 .and. freed == 2, 'generalized request')
+    call check(state == 42, 'extra state is the variable itself')
   end subroutine passed
 
   subroutine types

@@ -1,7 +1,13 @@
-//! Attributes of communicators and datatypes, with their copy and delete functions.
+//! Attributes of communicators, datatypes and windows, with their copy and delete functions.
 //!
 //! Guarantees: functions of the program run while nothing of ours is borrowed, since they may call MPI again, also on the same object; a copy function that fails keeps
 //! the object from being duplicated; a delete function that fails keeps the attribute.
+//!
+//! Values know from which language they came (MPI-4.1, 19.3.7): C, its callbacks included, gets a pointer
+//! that C set as it is, and of a value that Fortran set its address. A C copy function that returns that
+//! address (`MPI_DUP_FN` does) makes a copy of the value, which remains Fortran's; any other pointer that
+//! it returns is a value set in C. Callbacks in Fortran get the value, or the bits of the pointer, and the
+//! copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran hands C's pointers on.
 
 use crate::calls::{
     self, enter, job, not_running, on_comm, on_job, on_win, raise_code, raise_on_win,
@@ -104,7 +110,28 @@ type CopyFn =
 type DeleteFn = unsafe extern "C" fn(u32, u32, *mut c_void, *mut c_void) -> c_int;
 
 fn pointer(value: Value) -> *mut c_void {
-    std::ptr::with_exposed_provenance_mut(value.bits as usize)
+    std::ptr::with_exposed_provenance_mut(value.number() as usize)
+}
+
+/// The value under a key as C gets it; none, if there is none (any more).
+fn as_c(attributes: &mut Attributes, id: KeyvalId) -> Option<*mut c_void> {
+    let value = *attributes.get(id)?;
+    match value.language {
+        Language::C => Some(pointer(value)),
+        Language::FortranInteger | Language::FortranAddress => {
+            attributes.address(id).map(<*mut i64>::cast)
+        }
+    }
+}
+
+/// The value under a key as the functions of that key get it.
+fn as_called(attributes: &mut Attributes, what: &Call) -> Option<*mut c_void> {
+    match what.callbacks.language {
+        Language::C => as_c(attributes, what.keyval),
+        Language::FortranInteger | Language::FortranAddress => {
+            attributes.get(what.keyval).copied().map(pointer)
+        }
+    }
 }
 
 /// Calls a delete function; `MPI_NULL_DELETE_FN` is a null pointer.
@@ -116,8 +143,11 @@ fn run_delete(object: Object, what: &Call) -> c_int {
     let function: DeleteFn = unsafe { std::mem::transmute(what.callbacks.delete) };
     let state = std::ptr::with_exposed_provenance_mut(what.callbacks.extra_state);
     let keyval = Keyval::of(what.keyval).0;
+    let value = object.with(|attributes, _| as_called(attributes, what));
+    // It was there a moment ago, when the call was asked for.
+    let value = value.ok().flatten().unwrap_or(pointer(what.value));
     // SAFETY: as above; nothing of ours is borrowed.
-    unsafe { function(object.handle(), keyval, pointer(what.value), state) }
+    unsafe { function(object.handle(), keyval, value, state) }
 }
 
 /// What the copy functions of an object kept, to be given to its copy.
@@ -133,21 +163,42 @@ fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c
         if copy.callbacks.copy == 0 {
             continue; // MPI_NULL_COPY_FN
         }
+        let there = object.with(|attributes, _| {
+            as_called(attributes, &copy).zip(attributes.get(copy.keyval).copied())
+        });
+        let (given, original) = match there {
+            Ok(Some(found)) => found,
+            // A copy function before this one deleted it.
+            Ok(None) => continue,
+            Err(error) => return Err(object.raise(call, &error)),
+        };
         // SAFETY: the program gave this address as a copy function with these arguments.
         let function: CopyFn = unsafe { std::mem::transmute(copy.callbacks.copy) };
         let state = std::ptr::with_exposed_provenance_mut(copy.callbacks.extra_state);
         let (mut value, mut keep): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
         let keyval = Keyval::of(copy.keyval).0;
         // SAFETY: as above; both results are ours; nothing of ours is borrowed.
-        let code = unsafe {
-            function(object.handle(), keyval, state, pointer(copy.value), &mut value, &mut keep)
-        };
+        let code =
+            unsafe { function(object.handle(), keyval, state, given, &mut value, &mut keep) };
         if code != MPI_SUCCESS {
             return Err(object.refused(call, "copy", code));
         }
         if keep != 0 {
-            let bits = value.expose_provenance() as i64;
-            kept.push((copy.keyval, Value { bits, language: Language::C }));
+            let value = match copy.callbacks.language {
+                // What the function may have written there counts.
+                Language::C if original.language != Language::C && value == given => object
+                    .with(|attributes, _| attributes.get(copy.keyval).copied())
+                    .ok()
+                    .flatten()
+                    .unwrap_or(original),
+                Language::C => {
+                    Value { bits: value.expose_provenance() as i64, language: Language::C }
+                }
+                Language::FortranInteger | Language::FortranAddress => {
+                    Value { bits: value.expose_provenance() as i64, ..original }
+                }
+            };
+            kept.push((copy.keyval, value));
         }
     }
     Ok(kept)
@@ -381,12 +432,12 @@ fn get(object: Object, keyval: Keyval, value: Out<*mut c_void>, flag: Out<c_int>
         return flag.put(1);
     }
     let id = keyval.id()?;
-    let found = object.with(|attributes, keyvals| -> Result<Option<Value>> {
+    let found = object.with(|attributes, keyvals| -> Result<Option<*mut c_void>> {
         keyvals.check(id, object.kind())?;
-        Ok(attributes.get(id).copied())
+        Ok(as_c(attributes, id))
     })??;
     if let Some(found) = found {
-        value.put(pointer(found))?;
+        value.put(found)?;
     }
     flag.put(c_int::from(found.is_some()))
 }
@@ -459,4 +510,61 @@ pub extern "C" fn MPI_Win_get_attr(
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Win_delete_attr(win: Win, keyval: Keyval) -> c_int {
     delete("MPI_Win_delete_attr", Object::Win(win), keyval)
+}
+
+/// What the Fortran library says and asks beyond the calls of C, through functions of [`crate::fortran`]. It
+/// calls the C function first, so that tools see the call; these have nothing to refuse that it let pass.
+/// Where they find no such key or value, a tool stands between with handles of its own: then values are
+/// C's, in both directions.
+pub mod from_fortran {
+    use super::*;
+
+    /// The kind of an object, as the two libraries number it: communicator 0, datatype 1, window 2.
+    #[derive(Clone, Copy)]
+    #[repr(transparent)]
+    pub struct KindNumber(c_int);
+
+    impl KindNumber {
+        fn kind(self) -> Kind {
+            match self.0 {
+                0 => Kind::Comm,
+                1 => Kind::Type,
+                _ => Kind::Win,
+            }
+        }
+
+        fn object(self, handle: u32) -> Object {
+            match self.kind() {
+                Kind::Comm => Object::Comm(Comm(handle)),
+                Kind::Type => Object::Type(Datatype(handle)),
+                Kind::Win => Object::Win(Win(handle)),
+            }
+        }
+    }
+
+    fn language(is_address: c_int) -> Language {
+        if is_address != 0 { Language::FortranAddress } else { Language::FortranInteger }
+    }
+
+    /// The functions of this key are Fortran's.
+    pub fn keyval(kind: KindNumber, keyval: Keyval, is_address: c_int) {
+        if let (Ok(id), Some(job)) = (keyval.id(), job()) {
+            let _ = job.keyvals.set_language(id, kind.kind(), language(is_address));
+        }
+    }
+
+    /// The value that was set last under this key is Fortran's.
+    pub fn set(kind: KindNumber, handle: u32, keyval: Keyval, is_address: c_int) {
+        if let Ok(id) = keyval.id() {
+            let language = language(is_address);
+            let _ = kind.object(handle).with(|attributes, _| attributes.set_language(id, language));
+        }
+    }
+
+    /// The value as Fortran has it.
+    pub fn get(kind: KindNumber, handle: u32, keyval: Keyval) -> Option<i64> {
+        let id = keyval.id().ok()?;
+        let found = kind.object(handle).with(|attributes, _| attributes.get(id).copied());
+        found.ok().flatten().map(Value::number)
+    }
 }

@@ -1,6 +1,10 @@
 //! What `libmpifort.so.12` and the modules `mpi` and `mpi_f08` need from the C library, beyond the
 //! functions of the standard.
 
+use crate::attributes::from_fortran::{self, KindNumber};
+use crate::calls::enter;
+use crate::handle::Keyval;
+use crate::memory::Out;
 use crate::status::MpiStatus;
 use std::ffi::{c_int, c_void};
 
@@ -65,4 +69,40 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
         flag.write(1);
     }
     0
+}
+
+// Private to our libmpifort.so.12, which calls them behind the functions of the standard: attributes know
+// from which language they came. `is_address` tells integers of the kind of addresses from default ones.
+
+/// The program has made this key in Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn ftmpi_fortran_keyval(kind: KindNumber, keyval: Keyval, is_address: c_int) {
+    let _guard = enter();
+    from_fortran::keyval(kind, keyval, is_address);
+}
+
+/// The program has set this attribute in Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn ftmpi_fortran_attribute_set(
+    kind: KindNumber,
+    object: u32,
+    keyval: Keyval,
+    is_address: c_int,
+) {
+    let _guard = enter();
+    from_fortran::set(kind, object, keyval, is_address);
+}
+
+/// The program has got this attribute in Fortran: stores the value, or leaves what C got.
+#[unsafe(no_mangle)]
+pub extern "C" fn ftmpi_fortran_attribute_get(
+    kind: KindNumber,
+    object: u32,
+    keyval: Keyval,
+    value: Out<isize>,
+) {
+    let _guard = enter();
+    if let Some(number) = from_fortran::get(kind, object, keyval) {
+        value.put_if_wanted(number as isize);
+    }
 }

@@ -3,9 +3,11 @@
 //! Copy and delete functions may call MPI again, so nothing here calls them: a [`Call`] says which
 //! function to call with what, the front calls it with no borrow held, then tells what came of it.
 //!
-//! Guarantees: a key that is freed lives on until no object holds it; attributes are copied in the
+//! Guarantees: a key that is freed lives on, and may be used through a copy of its handle, until no object holds it
+//! (6.7.2: the program then ends the references, also by deleting attributes under that key); attributes are copied in the
 //! order in which they were set, and deleted in the reverse order, as `MPI_Finalize` must do for
-//! those of `MPI_COMM_SELF`.
+//! those of `MPI_COMM_SELF`; a value that Fortran set has an address, which stays the same until it is set
+//! again or removed, and what C writes there is the value.
 
 use crate::bail;
 use crate::error::Result;
@@ -53,10 +55,22 @@ pub struct Callbacks {
 /// The value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
-    /// The pointer or the integer, sign-extended.
+    /// The pointer or the integer, sign-extended. See [`Value::number`].
     pub bits: i64,
     /// Who set it.
     pub language: Language,
+}
+
+impl Value {
+    /// What Fortran sees: the bits of the pointer, or the integer. Of a default integer only the low half
+    /// counts: C may have written that half through the address of the value.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self.language {
+            Language::FortranInteger => i64::from(self.bits as i32),
+            Language::C | Language::FortranAddress => self.bits,
+        }
+    }
 }
 
 /// A function of the program that has to be called.
@@ -92,22 +106,31 @@ impl Keyvals {
     /// `MPI_Comm_free_keyval` and its like.
     pub fn free(&mut self, id: KeyvalId, kind: Kind) -> Result<()> {
         self.check(id, kind)?;
-        if let Some(keyval) = self.0.get_mut(id.0) {
-            keyval.freed = true;
+        let freed = self.0.get_mut(id.0).map(|keyval| std::mem::replace(&mut keyval.freed, true));
+        if freed == Some(false) {
+            self.release(id);
         }
-        self.release(id);
         Ok(())
     }
 
     /// Checks that the program may use this key for objects of this kind.
     pub fn check(&self, id: KeyvalId, kind: Kind) -> Result<&Callbacks> {
         match self.0.get(id.0) {
-            Some(keyval) if !keyval.freed && keyval.kind == kind => Ok(&keyval.callbacks),
-            Some(keyval) if !keyval.freed => {
+            Some(keyval) if keyval.kind == kind => Ok(&keyval.callbacks),
+            Some(keyval) => {
                 bail!(Keyval, "the key is for a {:?}, not for a {kind:?}", keyval.kind)
             }
-            _ => bail!(Keyval, "there is no key with this number: was it freed?"),
+            None => bail!(Keyval, "there is no key with this number: was it freed?"),
         }
+    }
+
+    /// Says that the functions of a key are not C's, after it was made.
+    pub fn set_language(&mut self, id: KeyvalId, kind: Kind, language: Language) -> Result<()> {
+        self.check(id, kind)?;
+        if let Some(keyval) = self.0.get_mut(id.0) {
+            keyval.callbacks.language = language;
+        }
+        Ok(())
     }
 
     /// How many keys are alive.
@@ -169,11 +192,24 @@ impl Attributes {
         self.0.is_empty()
     }
 
-    /// The value under this key. It stays at its address until it is set again or removed: C
-    /// programs get the address of values that Fortran set.
+    /// The value under this key.
     #[must_use]
     pub fn get(&self, id: KeyvalId) -> Option<&Value> {
         self.0.iter().find(|entry| entry.0 == id).map(|entry| &*entry.1)
+    }
+
+    /// Where the bits of the value under this key lie until it is set again or removed: C programs get
+    /// this address of values that Fortran set, as that of an integer of either width, and may write there.
+    #[must_use]
+    pub fn address(&mut self, id: KeyvalId) -> Option<*mut i64> {
+        let entry = self.0.iter_mut().find(|entry| entry.0 == id)?;
+        Some(&raw mut entry.1.bits)
+    }
+
+    /// Says who set the value under this key, after it was set; tells whether there is one.
+    pub fn set_language(&mut self, id: KeyvalId, language: Language) -> bool {
+        let entry = self.0.iter_mut().find(|entry| entry.0 == id);
+        entry.map(|entry| entry.1.language = language).is_some()
     }
 
     /// The delete function to call before the value under this key is replaced or removed.
@@ -234,12 +270,14 @@ mod tests {
         assert_eq!(keyvals.check(key, Kind::Type).unwrap_err().class, ErrorClass::Keyval);
         attributes.set(&mut keyvals, key, value(7));
         keyvals.free(key, Kind::Comm).unwrap();
-        assert!(keyvals.check(key, Kind::Comm).is_err());
-        assert!(keyvals.free(key, Kind::Comm).is_err());
+        // Also by a second handle to it, which frees nothing more.
+        assert!(keyvals.check(key, Kind::Comm).is_ok());
+        keyvals.free(key, Kind::Comm).unwrap();
         let call = attributes.deletion(&keyvals, key).unwrap();
         assert_eq!((call.callbacks, call.value.bits), (CALLBACKS, 7));
         assert_eq!(attributes.remove(&mut keyvals, key), Some(value(7)));
         assert!(keyvals.is_empty());
+        assert!(keyvals.check(key, Kind::Comm).is_err() && keyvals.free(key, Kind::Comm).is_err());
         assert_eq!(attributes.remove(&mut keyvals, key), None);
     }
 
@@ -252,10 +290,10 @@ mod tests {
         for at in [2usize, 0, 3] {
             attributes.set(&mut keyvals, keys[at], value(at as i64));
         }
-        let address = std::ptr::from_ref(attributes.get(keys[0]).unwrap());
+        let address = attributes.address(keys[0]).unwrap();
         attributes.set(&mut keyvals, keys[2], value(22));
         attributes.set(&mut keyvals, keys[1], value(1));
-        assert_eq!(std::ptr::from_ref(attributes.get(keys[0]).unwrap()), address);
+        assert_eq!(attributes.address(keys[0]), Some(address));
         let bits = |calls: Vec<Call>| calls.iter().map(|c| c.value.bits).collect::<Vec<_>>();
         assert_eq!(bits(attributes.copies(&keyvals)), [22, 0, 3, 1]);
         assert_eq!(bits(attributes.deletions(&keyvals)), [1, 3, 0, 22]);
@@ -267,5 +305,30 @@ mod tests {
             attributes.remove(&mut keyvals, call.keyval);
         }
         assert!(attributes.is_empty() && keyvals.is_empty());
+    }
+
+    #[test]
+    fn the_language_says_what_the_bits_mean() {
+        let mut keyvals = Keyvals::default();
+        let mut attributes = Attributes::new();
+        let key = keyvals.create(Kind::Win, CALLBACKS).unwrap();
+        assert!(keyvals.set_language(key, Kind::Comm, Language::FortranAddress).is_err());
+        keyvals.set_language(key, Kind::Win, Language::FortranAddress).unwrap();
+        assert!(!attributes.set_language(key, Language::FortranInteger));
+        attributes.set(&mut keyvals, key, value(-5));
+        assert!(attributes.set_language(key, Language::FortranInteger));
+        let call = attributes.deletion(&keyvals, key).unwrap();
+        assert_eq!(call.callbacks.language, Language::FortranAddress);
+        assert_eq!(call.value, Value { bits: -5, language: Language::FortranInteger });
+        // C writes an int through the address, over half of the bits.
+        let address = attributes.address(key).unwrap();
+        // SAFETY: the value lives and is borrowed by nobody; its low half comes first.
+        unsafe { address.cast::<i32>().write(7) };
+        let got = *attributes.get(key).unwrap();
+        assert_eq!(got.number(), 7);
+        assert_eq!(Value { language: Language::FortranAddress, ..got }.number(), got.bits);
+        // What is set again is C's until somebody says otherwise.
+        attributes.set(&mut keyvals, key, value(1 << 40));
+        assert_eq!(attributes.get(key).unwrap().number(), 1 << 40);
     }
 }

@@ -1,19 +1,34 @@
 //! Attributes: values are integers in Fortran and pointers in C.
 //!
-//! A value set in Fortran is kept as it is, in the pointer; one set in C is seen in Fortran as the pointer's
-//! value. Predefined attributes are pointers to the value in C and the value in Fortran, where their key is
-//! one higher. A program that sets an attribute in Fortran and reads it in C gets the value, not (as the
-//! standard has it) its address.
+//! Guarantees (MPI-4.1, 19.3.7): a value set in Fortran is read in Fortran as it is, cut or sign-extended where
+//! the kinds of the integers differ, and in C as its address, which is that of an `int` after `MPI_Attr_put` and of
+//! an `MPI_Aint` otherwise; one set in C is seen in Fortran as the pointer's bits. Predefined attributes are
+//! pointers to the value in C and the value in Fortran, where their key is one higher.
+//!
+//! libmpi keeps the values with their languages. Every call goes through the C function of its name, so that
+//! tools see it; a second, private call then tells libmpi that it came from Fortran, or asks for the value.
 //!
 //! The copy and delete procedures of a key are called through a C function here, which finds them in the
-//! key's extra state. Keys are few and may be used after they are freed (by attributes that still exist), so
-//! that state is never given back.
+//! key's extra state and gets values as they are, whoever set them. Keys are few and may be used after they
+//! are freed (by attributes that still exist), so that state is never given back.
 
 use core::ffi::{c_int, c_void};
 
 use ftmpi_entry::fortran;
 
 use crate::marshal::{logical, set};
+
+// SAFETY: the signatures are those of the C side.
+unsafe extern "C" {
+    fn ftmpi_fortran_keyval(kind: c_int, keyval: c_int, is_address: c_int);
+    fn ftmpi_fortran_attribute_set(kind: c_int, object: c_int, keyval: c_int, is_address: c_int);
+    fn ftmpi_fortran_attribute_get(kind: c_int, object: c_int, keyval: c_int, value: *mut isize);
+}
+
+// Kinds of objects, as the two libraries number them.
+const COMM: c_int = 0;
+const TYPE: c_int = 1;
+const WIN: c_int = 2;
 
 type Copy = unsafe extern "C" fn(
     *mut c_int,
@@ -110,10 +125,16 @@ const MPI_WIN_SIZE: c_int = 0x66000003;
 /// The Fortran value of what C found under a key.
 ///
 /// # Safety
-/// `value` is what the C library returned for `keyval`.
-unsafe fn value_of(keyval: c_int, value: *mut c_void) -> isize {
+/// `value` is what the C library returned for `keyval` of the object.
+unsafe fn value_of(kind: c_int, object: c_int, keyval: c_int, value: *mut c_void) -> isize {
     match predefined(keyval) {
-        None | Some(MPI_WIN_BASE) => value as isize,
+        None => {
+            let mut number = value as isize;
+            // SAFETY: the result is ours.
+            unsafe { ftmpi_fortran_attribute_get(kind, object, keyval, &raw mut number) };
+            number
+        }
+        Some(MPI_WIN_BASE) => value as isize,
         Some(_) if value.is_null() => 0,
         // SAFETY: predefined attributes point to their value in C.
         Some(MPI_WIN_SIZE) => unsafe { *value.cast::<isize>() },
@@ -128,7 +149,7 @@ fn c_key(keyval: c_int) -> c_int {
 
 macro_rules! attributes {
     ($create:ident, $get:ident, $set:ident,
-     $c_create:ident, $c_get:ident, $c_set:ident, $integer:ty, $narrow:literal) => {
+     $c_create:ident, $c_get:ident, $c_set:ident, $kind:ident, $integer:ty, $narrow:literal) => {
         #[fortran]
         unsafe fn $create(
             copy_fn: Copy,
@@ -138,7 +159,11 @@ macro_rules! attributes {
             ierror: *mut c_int,
         ) {
             let state = Key::leak(copy_fn, delete_fn, *extra_state as isize, $narrow);
-            set(ierror, c::$c_create(copy as *mut c_void, delete as *mut c_void, keyval, state));
+            let code = c::$c_create(copy as *mut c_void, delete as *mut c_void, keyval, state);
+            if code == 0 {
+                ftmpi_fortran_keyval($kind, *keyval, !$narrow as c_int);
+            }
+            set(ierror, code);
         }
 
         #[fortran]
@@ -154,7 +179,7 @@ macro_rules! attributes {
             if code == 0 {
                 *flag = logical(found);
                 if found != 0 {
-                    *attribute = value_of(*keyval, value) as $integer;
+                    *attribute = value_of($kind, *object, *keyval, value) as $integer;
                 }
             }
             set(ierror, code);
@@ -168,7 +193,11 @@ macro_rules! attributes {
             ierror: *mut c_int,
         ) {
             let value = *attribute as isize as *mut c_void;
-            set(ierror, c::$c_set(*object, c_key(*keyval), value));
+            let code = c::$c_set(*object, c_key(*keyval), value);
+            if code == 0 {
+                ftmpi_fortran_attribute_set($kind, *object, *keyval, !$narrow as c_int);
+            }
+            set(ierror, code);
         }
     };
 }
@@ -180,6 +209,7 @@ attributes!(
     Comm_create_keyval,
     Comm_get_attr,
     Comm_set_attr,
+    COMM,
     c_int,
     true
 );
@@ -190,6 +220,7 @@ attributes!(
     Comm_create_keyval,
     Comm_get_attr,
     Comm_set_attr,
+    COMM,
     isize,
     false
 );
@@ -200,6 +231,7 @@ attributes!(
     Type_create_keyval,
     Type_get_attr,
     Type_set_attr,
+    TYPE,
     isize,
     false
 );
@@ -210,6 +242,7 @@ attributes!(
     Win_create_keyval,
     Win_get_attr,
     Win_set_attr,
+    WIN,
     isize,
     false
 );

@@ -4,6 +4,10 @@
 //! Operations and the error handlers of communicators, windows and sessions have the same arguments in both
 //! languages (references to integers), so the Fortran procedure itself is given to C. The others are called
 //! through a C function here, which finds the Fortran procedure in the extra state that C hands back.
+//!
+//! Guarantees: the procedures of a generalized request get the variable that the program passed as its extra
+//! state, not a copy, as under MPICH: what they write there the program sees. It has to live until the
+//! request is freed.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -136,38 +140,38 @@ unsafe fn MPI_File_create_errhandler(
 
 // ---- Generalized requests ----
 
-/// The procedures of one request and their extra state.
+/// The procedures of one request and their extra state: the program's own variable, which they may change.
 struct Request {
     query: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
     free: unsafe extern "C" fn(*mut isize, *mut c_int),
     cancel: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
-    extra: isize,
+    extra: *mut isize,
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut c_void) -> c_int {
     // SAFETY: `state` is the box that `MPI_Grequest_start` gave to C; C frees a request once.
-    let request = unsafe { &mut *state.cast::<Request>() };
+    let request = unsafe { &*state.cast::<Request>() };
     let mut code = 0;
     // SAFETY: a Fortran procedure with these arguments.
-    unsafe { (request.query)(&raw mut request.extra, status.cast(), &raw mut code) };
+    unsafe { (request.query)(request.extra, status.cast(), &raw mut code) };
     code
 }
 
 unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     // SAFETY: as above; this is the last call for the request.
-    let mut request = unsafe { Box::from_raw(state.cast::<Request>()) };
+    let request = unsafe { Box::from_raw(state.cast::<Request>()) };
     let mut code = 0;
     // SAFETY: a Fortran procedure with these arguments.
-    unsafe { (request.free)(&raw mut request.extra, &raw mut code) };
+    unsafe { (request.free)(request.extra, &raw mut code) };
     code
 }
 
 unsafe extern "C" fn cancel(state: *mut c_void, complete: c_int) -> c_int {
     // SAFETY: as above.
-    let request = unsafe { &mut *state.cast::<Request>() };
+    let request = unsafe { &*state.cast::<Request>() };
     let (mut code, mut complete) = (0, crate::marshal::logical(complete));
     // SAFETY: a Fortran procedure with these arguments.
-    unsafe { (request.cancel)(&raw mut request.extra, &raw mut complete, &raw mut code) };
+    unsafe { (request.cancel)(request.extra, &raw mut complete, &raw mut code) };
     code
 }
 
@@ -184,7 +188,7 @@ unsafe fn MPI_Grequest_start(
         query: query_fn,
         free: free_fn,
         cancel: cancel_fn,
-        extra: *extra_state,
+        extra: extra_state,
     }));
     let code = c::Grequest_start(
         query as *mut c_void,
