@@ -21,13 +21,15 @@ NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feed
                 "p2p_forms",
                 # From mpi_f08 it counts the requests of MPI_Waitany and MPI_Waitsome from 0, and loses its
                 # atomic operations on windows.
-                "f_point_f08", "f_one_sided_f08"}
+                "f_point_f08", "f_one_sided_f08",
+                # It takes what C copy functions make of values of Fortran for such values.
+                "f_languages"}
 # On 4 ranks, which spin there, they take seconds.
 SPIN = {"coll_reduce", "files_together", "groups_comms", "p2p_modes", "rma_active", "rma_passive", "threads"}
 # On 4 ranks the other MPI (Debian's 4.0) dies.
 DIE_ON_4 = {"coll_inter", "coll_mixed", "f_collectives_f08"}
 # They call what Debian's MPICH 4.0 does not have: large counts of files from mpi_f08, functions since MPI-4.1.
-NEWER = {"f_files_f08", "f_newer_f08"}
+NEWER = {"f_files_f08", "f_newer_f08", "mpich_habits"}
 
 
 def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:

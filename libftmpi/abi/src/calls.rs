@@ -189,7 +189,7 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
             unsafe { handler(&mut file, &mut code_again) };
-            code
+            code_again
         }
     }
 }
@@ -210,10 +210,7 @@ pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_
             };
             die(call, Some(on), code, text)
         }
-        Errhandler::User { function, language } => {
-            run_handler(function, language, win.0, code);
-            code
-        }
+        Errhandler::User { function, language } => run_handler(function, language, win.0, code),
     }
 }
 
@@ -292,14 +289,12 @@ fn hand_over(
     match handler {
         Errhandler::Return => code,
         Errhandler::Fatal | Errhandler::Abort => die(call, Some(on()), code, text),
-        Errhandler::User { function, language } => {
-            run_handler(function, language, handle, code);
-            code
-        }
+        Errhandler::User { function, language } => run_handler(function, language, handle, code),
     }
 }
 
-fn run_handler(function: usize, language: Language, handle: u32, code: c_int) {
+/// Calls a function of the program; what it leaves of the code is what the call returns (MPI-4.1, 9.3.1).
+fn run_handler(function: usize, language: Language, handle: u32, code: c_int) -> c_int {
     let (mut handle, mut code) = (handle as c_int, code);
     match language {
         Language::C => {
@@ -320,6 +315,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) {
             unsafe { function(&mut handle, &mut code) };
         }
     }
+    code
 }
 
 /// `MPI_ERRORS_ARE_FATAL`: one line for the user, then the job ends.

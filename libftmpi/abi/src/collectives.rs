@@ -327,7 +327,7 @@ macro_rules! reduce_local {
             inbuf: Buf, inoutbuf: BufMut, count: $count, datatype: Datatype, op: Op,
         ) -> c_int {
             on_job(stringify!($name), |job| {
-                job.reduce_local(decode::at(inbuf), decode::at(inoutbuf), count.n(), datatype.id()?, op.id()?)
+                job.reduce_local(decode::buffer(inbuf), decode::buffer(inoutbuf), count.n(), datatype.id()?, op.id()?)
             })
         }
     )* };

@@ -73,6 +73,7 @@ pub extern "C" fn MPI_Comm_compare(comm1: Comm, comm2: Comm, result: Out<c_int>)
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) -> c_int {
+    let _ = newcomm.put(Comm::NULL); // What is left when a copy function refuses.
     let kept = match attributes::copies("MPI_Comm_dup", comm) {
         Ok(kept) => kept,
         Err(code) => return code,
@@ -86,6 +87,7 @@ pub extern "C" fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: Out<Comm>) -> c_int {
+    let _ = newcomm.put(Comm::NULL); // What is left when a copy function refuses.
     let kept = match attributes::copies("MPI_Comm_dup_with_info", comm) {
         Ok(kept) => kept,
         Err(code) => return code,
@@ -100,6 +102,7 @@ pub extern "C" fn MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: Out<Co
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_idup(comm: Comm, newcomm: Out<Comm>, request: Out<Request>) -> c_int {
+    let _ = newcomm.put(Comm::NULL); // What is left when a copy function refuses.
     let kept = match attributes::copies("MPI_Comm_idup", comm) {
         Ok(kept) => kept,
         Err(code) => return code,
@@ -119,6 +122,7 @@ pub extern "C" fn MPI_Comm_idup_with_info(
     newcomm: Out<Comm>,
     request: Out<Request>,
 ) -> c_int {
+    let _ = newcomm.put(Comm::NULL); // What is left when a copy function refuses.
     let kept = match attributes::copies("MPI_Comm_idup_with_info", comm) {
         Ok(kept) => kept,
         Err(code) => return code,
@@ -138,6 +142,7 @@ pub extern "C" fn MPI_Comm_idup_with_info(
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_create(comm: Comm, group: Group, newcomm: Out<Comm>) -> c_int {
     on_comm("MPI_Comm_create", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         newcomm.put(Comm::of_member(job.comm_create(comm, group.id()?)?))
     })
 }
@@ -150,6 +155,7 @@ pub extern "C" fn MPI_Comm_create_group(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Comm_create_group", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         newcomm.put(Comm::of_member(job.comm_create_group(comm, group.id()?, tag)?))
     })
 }
@@ -162,6 +168,7 @@ pub extern "C" fn MPI_Comm_split(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Comm_split", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let color = (color != MPI_UNDEFINED).then_some(color);
         newcomm.put(Comm::of_member(job.comm_split(comm, color, key)?))
     })
@@ -176,6 +183,7 @@ pub extern "C" fn MPI_Comm_split_type(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Comm_split_type", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let split = match split_type {
             // Splitting by hardware finer than a host is not offered: by MPI's rules every process then
             // is without a communicator.
@@ -190,7 +198,11 @@ pub extern "C" fn MPI_Comm_split_type(
             MPI_COMM_TYPE_SHARED => Some(SplitType::Shared),
             other => bail!(Arg, "split_type is {other}, which is no MPI_COMM_TYPE"),
         };
-        newcomm.put(Comm::of_member(job.comm_split_type(comm, split, key)?))
+        let new = job.comm_split_type(comm, split, key)?;
+        if let (Some(new), Some(info)) = (new, info.optional_id()?) {
+            job.comm_set_info(new, info)?;
+        }
+        newcomm.put(Comm::of_member(new))
     })
 }
 
@@ -270,6 +282,7 @@ pub extern "C" fn MPI_Intercomm_create(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Intercomm_create", local, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         // The peer communicator and the remote leader are significant at the local leader only.
         let leads = job.comm_rank(comm)? as c_int == local_leader;
         let peer = if leads { peer.id()? } else { comm };
@@ -286,6 +299,7 @@ pub extern "C" fn MPI_Intercomm_create(
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Intercomm_merge(inter: Comm, high: c_int, newcomm: Out<Comm>) -> c_int {
     on_comm("MPI_Intercomm_merge", inter, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         newcomm.put(Comm::of(job.intercomm_merge(comm, high != 0)?))
     })
 }

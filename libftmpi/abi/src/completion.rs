@@ -8,6 +8,7 @@ use crate::handle::Datatype;
 use crate::memory::{In, Out, OutArray};
 use crate::status::MpiStatus;
 use ftmpi_core::bail;
+use ftmpi_core::error::ErrorClass;
 use ftmpi_core::mpi::{Request, Status, TestAny};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
@@ -85,8 +86,11 @@ pub extern "C" fn MPI_Testall(
 ) -> c_int {
     let code = on_requests("MPI_Testall", |job| {
         let requests = requests.slice(length("count", count)?)?;
-        let all = job.testall(requests, |i, status| statuses.put(i, status))?;
-        flag.put(c_int::from(all))
+        let all = job.testall(requests, |i, status| statuses.put(i, status));
+        // With an error in a status the call fails, and all are complete all the same.
+        let complete = all.as_ref().map_or_else(|e| e.class == ErrorClass::InStatus, |all| *all);
+        flag.put(c_int::from(complete))?;
+        all.map(|_| ())
     });
     settle("MPI_Testall", code, Places::Many(statuses))
 }

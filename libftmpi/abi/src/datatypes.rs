@@ -133,6 +133,16 @@ impl Datatype {
         self.other_id()
     }
 
+    /// The type of so many elements of a message. Of none it may be `MPI_DATATYPE_NULL`: programs written for MPICH
+    /// send and receive that.
+    #[inline(always)]
+    pub fn id_of(self, count: i64) -> Result<TypeId> {
+        self.id().or_else(|error| match self {
+            Self::NULL if count == 0 => Ok(BYTE),
+            _ => Err(error),
+        })
+    }
+
     fn other_id(self) -> Result<TypeId> {
         match self.made_index() {
             Some(index) if index >= FIRST_DERIVED => Ok(TypeId(index)),

@@ -115,6 +115,17 @@ pub fn joined(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<(
     }
 }
 
+/// For calls on objects of this process alone that are allowed at any time, also when MPI has ended (MPI-4.1, 11.4.1).
+pub fn anytime(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<()>) -> c_int {
+    if !calls::has_ended() {
+        return joined(call, body);
+    }
+    match body(ftmpi_runtime::get()) {
+        Ok(()) => MPI_SUCCESS,
+        Err(error) => raise(call, Comm::WORLD, &error),
+    }
+}
+
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Finalize() -> c_int {
     if job().is_none() || !is_initialized() || is_finalized() {
@@ -151,6 +162,16 @@ pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
 #[entry]
 pub extern "C" fn MPI_Query_thread(provided: Out<c_int>) -> c_int {
     anywhere("MPI_Query_thread", || provided.put(LEVEL.load(Ordering::Relaxed)))
+}
+
+/// How the standard calls the level of thread support that was granted.
+pub fn thread_level_name() -> &'static str {
+    match LEVEL.load(Ordering::Relaxed) {
+        MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
+        MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
+        MPI_THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",
+        _ => "MPI_THREAD_MULTIPLE",
+    }
 }
 
 #[entry]

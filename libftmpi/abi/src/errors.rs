@@ -187,7 +187,7 @@ impl Errhandler {
             (Self::ARE_FATAL, _) => Ok(ErrhandlerId::FATAL),
             (Self::RETURN, _) => Ok(ErrhandlerId::RETURN),
             (Self::ABORT, _) => Ok(ErrhandlerId::ABORT),
-            (_, Some(index)) if index > ErrhandlerId::ABORT.0 => Ok(ErrhandlerId(index)),
+            (_, Some(index)) if index > ErrhandlerId::DEFAULT.0 => Ok(ErrhandlerId(index)),
             _ => Err(self.refuse()),
         }
     }
@@ -246,7 +246,7 @@ handlers! {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Errhandler_free(handler: Out<Errhandler>) -> c_int {
-    on_job("MPI_Errhandler_free", |job| {
+    crate::environment::anytime("MPI_Errhandler_free", |job| {
         job.errhandler_free(handler.get()?.id()?)?;
         handler.put(Errhandler::NULL)
     })

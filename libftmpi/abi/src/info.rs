@@ -1,8 +1,8 @@
-//! Info objects.
+//! Info objects, which may be used before MPI begins and after it has ended (MPI-4.1, 11.4.1).
 
-use crate::calls::{Job, enter, on_job};
+use crate::calls::{Job, enter};
 use crate::constants::MPI_MAX_INFO_KEY;
-use crate::environment::joined;
+use crate::environment::anytime;
 use crate::handle::Info;
 use crate::memory::{Out, OutText, OutTextOf, Text};
 use ftmpi_core::error::Result;
@@ -36,7 +36,7 @@ impl Info {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_create(info: Out<Info>) -> c_int {
-    joined("MPI_Info_create", |job| info.put(Info::of(job.infos.insert(core::Info::new())?)))
+    anytime("MPI_Info_create", |job| info.put(Info::of(job.infos.insert(core::Info::new())?)))
 }
 
 #[entry(guard = enter)]
@@ -45,7 +45,7 @@ pub extern "C" fn MPI_Info_create_env(
     _argv: *mut *mut c_char,
     info: Out<Info>,
 ) -> c_int {
-    joined("MPI_Info_create_env", |job| {
+    anytime("MPI_Info_create_env", |job| {
         let copy = job.infos.get(InfoId::ENV)?.clone();
         info.put(Info::of(job.infos.insert(copy)?))
     })
@@ -53,7 +53,7 @@ pub extern "C" fn MPI_Info_create_env(
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
-    joined("MPI_Info_dup", |job| {
+    anytime("MPI_Info_dup", |job| {
         let copy = info.look(job)?.clone();
         newinfo.put(Info::of(job.infos.insert(copy)?))
     })
@@ -61,7 +61,7 @@ pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
-    joined("MPI_Info_free", |job| {
+    anytime("MPI_Info_free", |job| {
         job.infos.free(info.get()?.id()?)?;
         info.put(Info::NULL)
     })
@@ -69,7 +69,7 @@ pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
-    joined("MPI_Info_set", |job| {
+    anytime("MPI_Info_set", |job| {
         let (key, value) = (key.get("key")?, value.get("value")?);
         job.infos.get_mut(info.id()?)?.set(key.as_bytes(), value.as_bytes())
     })
@@ -77,7 +77,7 @@ pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_delete(info: Info, key: Text) -> c_int {
-    on_job("MPI_Info_delete", |job| {
+    anytime("MPI_Info_delete", |job| {
         job.infos.get_mut(info.id()?)?.delete(key.get("key")?.as_bytes())
     })
 }
@@ -97,7 +97,7 @@ pub extern "C" fn MPI_Info_get(
     place: OutTextOf,
     flag: Out<c_int>,
 ) -> c_int {
-    on_job("MPI_Info_get", |job| {
+    anytime("MPI_Info_get", |job| {
         let found = value(job, info, key)?;
         if let Some(text) = &found {
             // `valuelen` does not count the zero byte.
@@ -115,7 +115,7 @@ pub extern "C" fn MPI_Info_get_string(
     place: OutTextOf,
     flag: Out<c_int>,
 ) -> c_int {
-    on_job("MPI_Info_get_string", |job| {
+    anytime("MPI_Info_get_string", |job| {
         let found = value(job, info, key)?;
         if let Some(text) = &found {
             // `buflen` counts the zero byte; 0 asks for the length only.
@@ -136,7 +136,7 @@ pub extern "C" fn MPI_Info_get_valuelen(
     valuelen: Out<c_int>,
     flag: Out<c_int>,
 ) -> c_int {
-    on_job("MPI_Info_get_valuelen", |job| {
+    anytime("MPI_Info_get_valuelen", |job| {
         let found = value(job, info, key)?;
         if let Some(text) = &found {
             valuelen.put(text.len() as c_int)?;
@@ -147,7 +147,7 @@ pub extern "C" fn MPI_Info_get_valuelen(
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Info_get_nkeys(info: Info, nkeys: Out<c_int>) -> c_int {
-    on_job("MPI_Info_get_nkeys", |job| nkeys.put(info.look(job)?.len() as c_int))
+    anytime("MPI_Info_get_nkeys", |job| nkeys.put(info.look(job)?.len() as c_int))
 }
 
 #[entry(guard = enter)]
@@ -156,7 +156,7 @@ pub extern "C" fn MPI_Info_get_nthkey(
     n: c_int,
     key: OutText<{ MPI_MAX_INFO_KEY + 1 }>,
 ) -> c_int {
-    on_job("MPI_Info_get_nthkey", |job| {
+    anytime("MPI_Info_get_nthkey", |job| {
         let found = info.look(job)?.nth_key(i64::from(n))?;
         key.put(&String::from_utf8_lossy(found))?;
         Ok(())

@@ -16,7 +16,7 @@ macro_rules! sends {
             buf: Buf, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         ) -> c_int {
             on_comm(stringify!($send), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 job.send(SendKind::$kind, decode::at(buf), count.n(), datatype, decode::destination(dest), tag, comm)
             })
         }
@@ -27,7 +27,7 @@ macro_rules! sends {
             request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($isend), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 request.put(job.isend(SendKind::$kind, decode::at(buf), count.n(), datatype, decode::destination(dest), tag, comm)?)
             })
         }
@@ -38,7 +38,7 @@ macro_rules! sends {
             request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($init), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 request.put(job.send_init(SendKind::$kind, decode::at(buf), count.n(), datatype, decode::destination(dest), tag, comm)?)
             })
         }
@@ -72,7 +72,7 @@ macro_rules! receives {
             status: StatusOut,
         ) -> c_int {
             on_comm(stringify!($recv), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 let answer = job.recv(decode::at(buf), count.n(), datatype, decode::source(source), decode::tag(tag), comm);
                 told(job, answer, status)
             })
@@ -84,7 +84,7 @@ macro_rules! receives {
             request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($irecv), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 request.put(job.irecv(decode::at(buf), count.n(), datatype, decode::source(source), decode::tag(tag), comm)?)
             })
         }
@@ -95,7 +95,7 @@ macro_rules! receives {
             request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($init), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 request.put(job.recv_init(decode::at(buf), count.n(), datatype, decode::source(source), decode::tag(tag), comm)?)
             })
         }
@@ -107,7 +107,7 @@ macro_rules! receives {
             comm: Comm, status: StatusOut,
         ) -> c_int {
             on_comm(stringify!($sendrecv), comm, |job, comm| {
-                let (sendtype, recvtype) = (sendtype.id()?, recvtype.id()?);
+                let (sendtype, recvtype) = (sendtype.id_of(sendcount.n())?, recvtype.id_of(recvcount.n())?);
                 let answer = job.sendrecv(
                     decode::at(sendbuf), sendcount.n(), sendtype, decode::destination(dest), sendtag,
                     decode::at(recvbuf), recvcount.n(), recvtype, decode::source(source), decode::tag(recvtag),
@@ -124,7 +124,7 @@ macro_rules! receives {
             comm: Comm, request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($isendrecv), comm, |job, comm| {
-                let (sendtype, recvtype) = (sendtype.id()?, recvtype.id()?);
+                let (sendtype, recvtype) = (sendtype.id_of(sendcount.n())?, recvtype.id_of(recvcount.n())?);
                 request.put(job.isendrecv(
                     decode::at(sendbuf), sendcount.n(), sendtype, decode::destination(dest), sendtag,
                     decode::at(recvbuf), recvcount.n(), recvtype, decode::source(source), decode::tag(recvtag),

@@ -7,7 +7,7 @@
 use crate::calls::{self, Job, enter, job, not_running, raise, raise_to};
 use crate::constants::{MPI_SUCCESS, MPI_THREAD_SERIALIZED};
 use crate::decode::length;
-use crate::environment::{end, join, joined};
+use crate::environment::{anytime, end, join, thread_level_name};
 use crate::errors;
 use crate::handle::{Comm, Errhandler, Group, Info, Session};
 use crate::memory::{Out, OutTextOf, Text};
@@ -97,7 +97,10 @@ pub extern "C" fn MPI_Session_finalize(session: Out<Session>) -> c_int {
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Session_get_info(session: Session, info: Out<Info>) -> c_int {
     on_session("MPI_Session_get_info", session, |job, session| {
-        info.put(Info::of(job.session_get_info(session)?))
+        let hints = job.session_get_info(session)?;
+        // What was granted, whatever was asked for (MPI-4.1, 11.3.1).
+        job.infos.get_mut(hints)?.set(b"thread_level", thread_level_name().as_bytes())?;
+        info.put(Info::of(hints))
     })
 }
 
@@ -232,7 +235,7 @@ pub extern "C" fn MPI_Session_create_errhandler(
     function: *mut c_void,
     handler: Out<Errhandler>,
 ) -> c_int {
-    joined("MPI_Session_create_errhandler", |job| {
+    anytime("MPI_Session_create_errhandler", |job| {
         if function.is_null() {
             bail!(Arg, "the function of an error handler is a null pointer");
         }

@@ -46,6 +46,7 @@ pub extern "C" fn MPI_Cart_create(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Cart_create", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let n = length("ndims", ndims)?;
         let new = job.cart_create(comm, dims.slice(n)?, &booleans(periods, n)?, reorder != 0)?;
         newcomm.put(Comm::of_member(new))
@@ -62,6 +63,7 @@ pub extern "C" fn MPI_Graph_create(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Graph_create", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let (index, edges) = graph(nnodes, index, edges)?;
         newcomm.put(Comm::of_member(job.graph_create(comm, index, edges, reorder != 0)?))
     })
@@ -146,6 +148,7 @@ pub extern "C" fn MPI_Cart_shift(
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Cart_sub(comm: Comm, remain: In<c_int>, newcomm: Out<Comm>) -> c_int {
     on_comm("MPI_Cart_sub", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let n = job.cartdim_get(comm)?;
         newcomm.put(Comm::of_member(job.cart_sub(comm, &booleans(remain, n)?)?))
     })
@@ -269,6 +272,7 @@ pub extern "C" fn MPI_Dist_graph_create_adjacent(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Dist_graph_create_adjacent", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let (n_in, n_out) = (length("indegree", indegree)?, length("outdegree", outdegree)?);
         let new = job.dist_graph_create_adjacent(
             comm,
@@ -295,6 +299,7 @@ pub extern "C" fn MPI_Dist_graph_create(
     newcomm: Out<Comm>,
 ) -> c_int {
     on_comm("MPI_Dist_graph_create", comm, |job, comm| {
+        newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let n = length("n", n)?;
         let degrees = degrees.slice(n)?;
         let mut edges = 0usize;

@@ -182,6 +182,7 @@ fn arguments(array: In<c_int>, ndims: c_int) -> Result<Vec<i64>> {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: Out<Datatype>) -> c_int {
+    let _ = newtype.put(Datatype::NULL); // What is left when a copy function refuses.
     let kept = match crate::attributes::type_copies("MPI_Type_dup", oldtype) {
         Ok(kept) => kept,
         Err(code) => return code,

@@ -322,7 +322,8 @@ fn views_over_any_types_translate_or_refuse() {
             representation: Representation::Native,
             in_file: None,
         };
-        if view.check().is_err() {
+        let reads_only = draw.below(2) == 0;
+        if view.check(reads_only).is_err() {
             continue;
         }
         accepted += 1;
@@ -335,7 +336,7 @@ fn views_over_any_types_translate_or_refuse() {
             let size = draw.next() % (1 << 20);
             let seen = view.seen_before(size);
             // Filetypes that overlap show a byte more than once.
-            if view.filetype.extent() >= view.filetype.true_ub() {
+            if !reads_only && view.filetype.extent() >= view.filetype.true_ub() {
                 assert!(seen <= size, "seed {seed}: more seen than there is");
             }
         }

@@ -81,6 +81,35 @@ pub enum Call {
 }
 
 impl Call {
+    /// Whether the program gave the same memory for its own data and for where these are to go (on an
+    /// intracommunicator). MPI forbids it (MPI-4.1, 6.2 and 2.5.1); what is meant is `MPI_IN_PLACE`.
+    #[must_use]
+    pub fn is_aliased(&self, me: usize) -> bool {
+        let same = |from: &Piece, to: &Piece| from.at == to.at && from.len().min(to.len()) > 0;
+        let here = |root: &Root| matches!(root, Root::Remote(rank) if *rank == me);
+        match self {
+            Call::Gather { send: Some(send), recv, root, .. } if here(root) => {
+                same(send, &recv.piece(me))
+            }
+            Call::Scatter { send, recv: Some(recv), root, .. } if here(root) => {
+                same(&send.piece(me), recv)
+            }
+            Call::Allgather { send: Some(send), recv } => same(send, &recv.piece(me)),
+            Call::Alltoall { send: Some(send), recv } => same(&send.piece(me), &recv.piece(me)),
+            Call::Reduce { send: Some(send), recv, elements, root, .. } if here(root) => {
+                send == recv && elements.count > 0
+            }
+            Call::Allreduce { send: Some(send), recv, elements, .. }
+            | Call::Scan { send: Some(send), recv, elements, .. } => {
+                send == recv && elements.count > 0
+            }
+            Call::ReduceScatter { send: Some(send), recv, counts, .. } => {
+                send == recv && counts.iter().any(|&count| count > 0)
+            }
+            _ => false,
+        }
+    }
+
     /// Writes this rank's part down, on an intracommunicator.
     pub fn write<C: Carrier>(&self, p: &mut Plan<'_, C>) {
         match self {

@@ -36,7 +36,7 @@ pub use call::Call;
 pub use data::{Blocks, Elements, Piece, Spread, TypeRef};
 pub use inter::{Root, Sides};
 pub use neighbor::Neighbors;
-pub use plan::{Plan, tag_of};
+pub use plan::{Plan, persistent_tag_of, tag_of};
 pub use pool::Pool;
 pub(crate) use pool::lend;
 pub use schedule::{Carrier, Schedule, Step};

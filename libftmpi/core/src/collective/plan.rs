@@ -16,10 +16,20 @@ use ftmpi_wire::Rank;
 /// Bits of a tag that number messages within one operation.
 const STEP_BITS: u32 = 12;
 
+/// What tells the collectives of a communicator apart.
+const NUMBER_BITS: u32 = 18;
+
 /// The tag of everything that belongs to the `sequence`-th collective of a communicator.
 #[must_use]
 pub fn tag_of(sequence: u32) -> i32 {
-    ((sequence & 0x7_ffff) << STEP_BITS) as i32
+    ((sequence & ((1 << NUMBER_BITS) - 1)) << STEP_BITS) as i32
+}
+
+/// The tag of every round of the persistent collective that was the `number`-th to be made on a communicator: ranks
+/// make them in the same order, but each starts them in an order of its own (MPI-4.0, 6.13).
+#[must_use]
+pub fn persistent_tag_of(number: u32) -> i32 {
+    tag_of(number) | (1 << (NUMBER_BITS + STEP_BITS))
 }
 
 /// A schedule being written.

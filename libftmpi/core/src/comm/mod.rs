@@ -54,6 +54,8 @@ pub struct Comm {
     pub members: Rc<Members>,
     /// Collectives called so far.
     pub sequence: u32,
+    /// Counts the persistent collectives that were made.
+    pub persistent: u32,
     /// Who is told of errors.
     pub errhandler: ErrhandlerId,
     /// Name given by the program.
@@ -75,6 +77,7 @@ impl Comm {
         Self {
             members: Rc::new(members),
             sequence: 0,
+            persistent: 0,
             errhandler,
             name: Vec::new(),
             info: Info::default(),

@@ -162,7 +162,7 @@ builtins! {
     Uint32T, "MPI_UINT32_T", size 4, extent 4, align 4, Whole(U(4));
     Uint64T, "MPI_UINT64_T", size 8, extent 8, align 8, Whole(U(8));
     CBool, "MPI_C_BOOL", size 1, extent 1, align 1, Truth(1);
-    CFloatComplex, "MPI_C_FLOAT_COMPLEX", size 8, extent 8, align 4, Cplx(Fp(4));
+    CFloatComplex, "MPI_C_COMPLEX", size 8, extent 8, align 4, Cplx(Fp(4));
     CDoubleComplex, "MPI_C_DOUBLE_COMPLEX", size 16, extent 16, align 8, Cplx(Fp(8));
     CLongDoubleComplex, "MPI_C_LONG_DOUBLE_COMPLEX", size 32, extent 32, align 16, Cplx(Extended);
     CFloat16, "MPIX_C_FLOAT16", size 2, extent 2, align 2, Floating(Fp(2));

@@ -142,7 +142,7 @@ proptest! {
             let mut view = View {
                 disp, etype: etype.clone(), filetype: filetype.clone(), representation, in_file: None,
             };
-            if view.represent().is_err() || view.check().is_err() {
+            if view.represent().is_err() || view.check(false).is_err() {
                 continue;
             }
             let _ = view.byte_offset(at);

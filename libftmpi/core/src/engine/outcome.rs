@@ -2,7 +2,8 @@
 //! where, in a replay, it is told the same again.
 
 use super::request::{Request, RequestKind};
-use super::{Completion, Engine, Envelope, Link, MessageId, ReqId, Source, Tag};
+use super::{Completion, Engine, Envelope, Link, MessageId, ReqId, Source, State, Tag};
+use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
@@ -15,6 +16,35 @@ pub enum Decision {
     Negative,
     /// Answer this, waiting for it if need be.
     Positive(u64),
+}
+
+impl State {
+    /// The payload of a send becomes ours, so that the program need not keep it.
+    fn take_over(&mut self, id: ReqId) {
+        let keep = |logged: bool, payload: &mut UserPtr, owned: &mut Option<Vec<u8>>, len: u64| {
+            if !logged && owned.is_none() {
+                let mut bytes = Vec::new();
+                payload.append_to(len as usize, &mut bytes);
+                *payload = UserPtr::own(&bytes);
+                *owned = Some(bytes);
+            }
+        };
+        for (&(to, _), waiting) in &mut self.pending {
+            if waiting.request == Some(id) {
+                let (logged, len) = (self.peers[to.index()].logged, waiting.header.len);
+                keep(logged, &mut waiting.payload, &mut waiting.owned, len);
+                waiting.request = None;
+            }
+        }
+        for peer in &mut self.peers {
+            for out in peer.queue.iter_mut().filter(|out| out.request == Some(id)) {
+                let len = out.frame.header.len;
+                keep(peer.logged, &mut out.frame.payload, &mut out.owned, len);
+                out.request = None;
+            }
+        }
+        self.send_is_out(id);
+    }
 }
 
 impl<L: Link> Engine<L> {
@@ -55,9 +85,14 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// `MPI_Cancel`: a receive that has not matched ends cancelled, everything else goes on.
+    /// `MPI_Cancel`: a receive that has not matched ends cancelled. A send does not, but the program waits for its
+    /// receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be cancelled is local). A synchronous one goes
+    /// on: it would claim a match.
     pub fn cancel(&mut self, id: ReqId) {
-        if matches!(self.state.requests.get(id.0).kind, RequestKind::Send { .. }) {
+        if let RequestKind::Send { unacknowledged, .. } = self.state.requests.get(id.0).kind {
+            if !unacknowledged && !self.is_done(id) {
+                self.state.take_over(id);
+            }
             return;
         }
         let Some(node) = self.decide_cancel(id) else { return };

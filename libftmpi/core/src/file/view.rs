@@ -102,24 +102,43 @@ impl RunVisitor for Collect {
     }
 }
 
+/// Whether no run of a filetype begins before the one that comes before it.
+fn begins_in_order(filetype: &Datatype) -> bool {
+    struct Begins(i64, bool);
+    impl RunVisitor for Begins {
+        fn run(&mut self, disp: i64, _len: usize) {
+            self.1 &= disp >= self.0;
+            self.0 = disp;
+        }
+    }
+    let mut begins = Begins(i64::MIN, true);
+    filetype.for_each_run(1, 0, u64::MAX, &mut begins);
+    begins.1
+}
+
 impl View {
-    /// Checks the arguments of `MPI_File_set_view`.
-    pub fn check(&self) -> Result<()> {
+    /// Checks the arguments of `MPI_File_set_view`. What is only read may be seen twice. A process with a filetype
+    /// without data sees nothing.
+    pub fn check(&self, reads_only: bool) -> Result<()> {
         if self.disp < 0 {
             bail!(Arg, "the displacement of a view is {}, must not be negative", self.disp);
         }
         let (etype, filetype) = (self.etype_in_file(), self.filetype_in_file());
-        if etype.size() == 0 || filetype.size() == 0 {
-            bail!(Arg, "the etype or the filetype of a view has no data");
+        if etype.size() == 0 {
+            bail!(Arg, "the etype of a view has no data");
         }
         if !filetype.size().is_multiple_of(etype.size()) {
             bail!(Arg, "the filetype of a view is not made of whole etypes");
         }
         if filetype.true_lb() < 0 || filetype.extent() < 0 {
-            bail!(Arg, "the filetype of a view has negative displacements");
+            bail!(Io, "the filetype of a view has negative displacements");
         }
-        if !filetype.is_ascending() {
-            bail!(Arg, "the displacements of a filetype must not decrease");
+        if !(filetype.is_ascending() || reads_only && begins_in_order(filetype)) {
+            bail!(
+                Io,
+                "the displacements of a filetype must not decrease, nor may it see a byte twice where the file is \
+                 written"
+            );
         }
         Ok(())
     }
@@ -162,6 +181,9 @@ impl View {
             return Ok(Vec::new());
         }
         let each = filetype.size();
+        if each == 0 {
+            bail!(Io, "{len} bytes of a view without data");
+        }
         let fits = || -> Option<(i64, u64)> {
             let first = from / each;
             let to = from.checked_add(len)?;
@@ -186,6 +208,9 @@ impl View {
     /// Where position `etypes` is in the file.
     pub fn byte_offset(&self, etypes: i64) -> Result<i64> {
         let from = self.bytes_before(etypes)?;
+        if self.filetype_in_file().size() == 0 {
+            return Ok(self.disp);
+        }
         let run = self.runs(from, 1)?;
         Ok(run.first().map_or(0, |run| run.0 as i64))
     }
@@ -195,10 +220,10 @@ impl View {
     pub fn seen_before(&self, size: u64) -> u64 {
         let Some(inside) = size.checked_sub(self.disp as u64) else { return 0 };
         let filetype = self.filetype_in_file();
-        if inside == 0 {
+        let each = filetype.size();
+        if inside == 0 || each == 0 {
             return 0;
         }
-        let each = filetype.size();
         let extent = filetype.extent().max(1) as u64;
         // Whole filetypes that certainly end before; the rest is looked at one by one.
         let reach = filetype.true_ub().max(0) as u64;
@@ -246,7 +271,7 @@ mod tests {
     #[test]
     fn holes_are_skipped() {
         let view = every_third(8);
-        view.check().unwrap();
+        view.check(false).unwrap();
         assert_eq!(view.runs(0, 8).unwrap(), [(8, 4), (20, 4)]);
         assert_eq!(view.runs(6, 4).unwrap(), [(22, 2), (32, 2)]);
         assert_eq!(view.byte_offset(3).unwrap(), 8 + 36);
@@ -264,7 +289,7 @@ mod tests {
         let mut view =
             View { disp: 8, etype: long.clone(), filetype, representation, in_file: None };
         view.represent().unwrap();
-        view.check().unwrap();
+        view.check(false).unwrap();
         assert_eq!(view.runs(0, 8).unwrap(), [(8, 4), (20, 4)]);
         assert_eq!(view.byte_offset(3).unwrap(), 8 + 36);
         assert_eq!(view.bytes_before(3).unwrap(), 12);
@@ -277,13 +302,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        assert!(every_third(-1).check().is_err());
+        assert!(every_third(-1).check(false).is_err());
         assert!(every_third(0).runs(u64::MAX / 2, 100).is_err());
         assert!(every_third(0).bytes_before(-1).is_err());
         let int = Datatype::builtin(Builtin::Int);
         let down = Datatype::indexed(&[1, 1], &[5, 0], int).unwrap();
         let view = View { filetype: down, etype: int.clone(), ..View::default() };
-        assert!(view.check().is_err());
+        assert!(view.check(false).is_err());
         assert!(Representation::predefined("vax").is_none());
         assert!(Representation::predefined("External32").is_some());
     }

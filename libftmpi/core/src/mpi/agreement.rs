@@ -5,7 +5,7 @@
 
 use super::{CommId, Mpi};
 use crate::bail;
-use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, Spread, lend, tag_of};
+use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, Spread, lend};
 use crate::comm::{Contexts, Members};
 use crate::datatype::{Builtin, Datatype};
 use crate::engine::{Link, TaskId};
@@ -37,9 +37,8 @@ pub(super) struct Scope {
 impl<L: Link> Mpi<L> {
     /// All members of `comm`, in its next collective operation.
     pub(super) fn scope(&mut self, comm: CommId) -> Result<Scope> {
-        let comm = self.comm_mut(comm)?;
-        comm.sequence = comm.sequence.wrapping_add(1);
-        Ok(Scope::of(&comm.members, tag_of(comm.sequence)))
+        let tag = self.next_tag(comm)?;
+        Ok(Scope::of(&self.comm(comm)?.members, tag))
     }
 
     /// Runs one call within the own group of the scope.

@@ -5,6 +5,7 @@ use super::{CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::collective::{
     Blocks, Call, Elements, Neighbors, Piece, Plan, Root, Schedule, Sides, Spread, TypeRef,
+    persistent_tag_of, tag_of,
 };
 use crate::comm::Members;
 use crate::datatype::TypeId;
@@ -256,7 +257,8 @@ impl<L: Link> Mpi<L> {
         }
         let members = self.members(comm)?;
         let call = self.resolve(comm, &members, &what)?;
-        let schedule = self.schedule(&call, comm, &members)?;
+        let tag = self.next_tag(comm)?;
+        let schedule = self.schedule(&call, &members, tag);
         self.blamed = comm;
         self.run(schedule)?;
         self.engine.make_log_room();
@@ -267,7 +269,8 @@ impl<L: Link> Mpi<L> {
     pub fn icollective(&mut self, comm: CommId, what: Collective<'_>) -> Result<Request> {
         let members = self.members(comm)?;
         let call = self.resolve(comm, &members, &what)?;
-        let schedule = Box::new(self.schedule(&call, comm, &members)?);
+        let tag = self.next_tag(comm)?;
+        let schedule = Box::new(self.schedule(&call, &members, tag));
         let task = self.engine.start_schedule(schedule)?;
         self.new_request(Slot::once(comm, Active::Schedule(task, members)))
     }
@@ -276,32 +279,38 @@ impl<L: Link> Mpi<L> {
     pub fn collective_init(&mut self, comm: CommId, what: Collective<'_>) -> Result<Request> {
         let members = self.members(comm)?;
         let call = Box::new(self.resolve(comm, &members, &what)?);
-        self.new_request(Slot::persistent(comm, Template::Collective(call, comm, members)))
+        let entry = self.comm_mut(comm)?;
+        entry.persistent = entry.persistent.wrapping_add(1);
+        let tag = persistent_tag_of(entry.persistent);
+        self.new_request(Slot::persistent(comm, Template::Collective(call, tag, members)))
     }
 
     /// `MPI_Reduce_local`
     pub fn reduce_local(
         &mut self,
-        input: UserPtr,
-        inout: UserPtr,
+        input: Buffer,
+        inout: Buffer,
         count: i64,
         datatype: TypeId,
         op: OpId,
     ) -> Result<()> {
+        let (input, inout) = (address(input, "input")?, address(inout, "result")?);
         let (elements, op) = self.operands(count, datatype, op)?;
+        if input == inout && elements.count > 0 {
+            bail!(Buffer, "both operands of a reduction are the same memory");
+        }
         op.apply(input, inout, elements.count, &elements.datatype)
     }
 
-    /// Writes this rank's part of the next collective of `comm` down.
-    pub(super) fn schedule(
-        &mut self,
-        call: &Call,
-        comm: CommId,
-        members: &Members,
-    ) -> Result<Schedule<ReqId>> {
+    /// The tag of the next collective of `comm`.
+    pub(super) fn next_tag(&mut self, comm: CommId) -> Result<i32> {
         let entry = self.comm_mut(comm)?;
         entry.sequence = entry.sequence.wrapping_add(1);
-        let tag = crate::collective::tag_of(entry.sequence);
+        Ok(tag_of(entry.sequence))
+    }
+
+    /// Writes this rank's part of a collective down.
+    pub(super) fn schedule(&mut self, call: &Call, members: &Members, tag: i32) -> Schedule<ReqId> {
         let context = members.collective_context();
         let (engine, pool) = (&mut self.engine, &mut self.pool);
         let crowd = self.crowded.then_some(&*self.hosts);
@@ -314,7 +323,7 @@ impl<L: Link> Mpi<L> {
                 call.write_between(&mut plan, sides);
             }
         }
-        Ok(plan.finish())
+        plan.finish()
     }
 
     /// Runs a schedule to its end; other schedules go on meanwhile.
@@ -711,6 +720,9 @@ impl<L: Link> Mpi<L> {
         };
         if members.remote.is_some() && !call.works_between_groups() {
             bail!(Comm, "this collective (or MPI_IN_PLACE) is not defined on an intercommunicator");
+        }
+        if members.remote.is_none() && call.is_aliased(members.me as usize) {
+            bail!(Buffer, "the send and the receive buffer are the same memory: use MPI_IN_PLACE");
         }
         Ok(call)
     }

@@ -110,22 +110,20 @@ impl<L: Link> Mpi<L> {
         self.establish(parent, members).map(Some)
     }
 
-    /// `MPI_Comm_dup`, without attributes: the front copies those.
+    /// `MPI_Comm_dup`, without attributes: the front copies those. Hints are not copied (MPI-4.0, 7.4.2).
     pub fn comm_dup(&mut self, comm: CommId) -> Result<CommId> {
-        let info = self.comm(comm)?.info.clone();
-        let new = self.duplicate(comm)?;
-        self.comm_mut(new)?.info = info;
-        Ok(new)
+        self.duplicate(comm)
     }
 
     /// `MPI_Comm_dup_with_info`
     pub fn comm_dup_with_info(&mut self, comm: CommId, info: Option<InfoId>) -> Result<CommId> {
-        let info = match info {
-            Some(info) => self.infos.get(info)?.clone(),
-            None => Default::default(),
-        };
+        if let Some(info) = info {
+            self.infos.get(info)?;
+        }
         let new = self.duplicate(comm)?;
-        self.comm_mut(new)?.info = info;
+        if let Some(info) = info {
+            self.comm_set_info(new, info)?;
+        }
         Ok(new)
     }
 
@@ -146,7 +144,7 @@ impl<L: Link> Mpi<L> {
     pub fn comm_idup(&mut self, comm: CommId) -> Result<(CommId, Request)> {
         let parent = self.members(comm)?;
         let old = self.comm_mut(comm)?;
-        let (info, topology, session) = (old.info.clone(), old.topology.clone(), old.session);
+        let (topology, session) = (old.topology.clone(), old.session);
         let scope = self.scope(comm)?;
         let errhandler = self.inherited_errhandler(comm);
         let members = Members {
@@ -156,7 +154,6 @@ impl<L: Link> Mpi<L> {
             remote: parent.remote.clone(),
         };
         let mut new = Comm::new(members, errhandler);
-        new.info = info;
         new.topology = topology;
         new.session = session;
         let new = CommId(self.comms.insert(new)?);

@@ -282,6 +282,7 @@ impl<L: Link> Mpi<L> {
         let Some(rank) = self.target(id, rank)? else { return Ok(()) };
         let window = self.window_mut(id)?;
         let me = window.members.me;
+        window.fenced = false;
         if window.locked_all {
             bail!(RmaSync, "MPI_Win_lock between MPI_Win_lock_all and MPI_Win_unlock_all");
         }
@@ -360,6 +361,10 @@ impl<L: Link> Mpi<L> {
                 waiting.extend(self.send_request(id, rank, Action::Unlock, Mode::Locked, true)?);
             }
         }
+        if waiting.is_empty() {
+            // A program may lock its own part again and again until others have done something there.
+            self.engine.poll_once();
+        }
         let mut answer = Ok(());
         for one in waiting {
             answer = answer.and(self.await_reply(one));
@@ -377,7 +382,7 @@ impl<L: Link> Mpi<L> {
         if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_lock_all while a lock of this process is held");
         }
-        window.locked_all = true;
+        (window.locked_all, window.fenced) = (true, false);
         self.lock_myself(id, false)
     }
 

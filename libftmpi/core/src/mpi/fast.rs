@@ -52,6 +52,12 @@ fn same_size(send: Buffer, count: i64, datatype: TypeId, len: usize) -> Option<O
     }
 }
 
+/// Whether own data lie where block `me` of all does: an error, which the general path tells.
+#[inline(always)]
+fn is_aliased(own: Option<UserPtr>, all: UserPtr, me: usize, block: usize) -> bool {
+    block > 0 && own == Some(all.offset((me * block) as i64))
+}
+
 impl<L: Link> Mpi<L> {
     /// Runs the call if it is one of the short ones.
     #[inline]
@@ -84,6 +90,9 @@ impl<L: Link> Mpi<L> {
                 let op = self.combines(op, datatype)?;
                 if let Buffer::At(from) = send {
                     dense(from, count, datatype)?;
+                    if from == at {
+                        return None;
+                    }
                 }
                 let line = self.line(comm)?;
                 if len == 0 {
@@ -102,6 +111,7 @@ impl<L: Link> Mpi<L> {
                     _ => (UserPtr::BOTTOM, 0),
                 };
                 let (mine, len) = match send {
+                    Buffer::At(at) if at_root && at == result => return None,
                     Buffer::At(at) => dense(at, count, datatype)?,
                     Buffer::InPlace if at_root => dense(result, count, datatype)?,
                     Buffer::InPlace => return None,
@@ -133,6 +143,10 @@ impl<L: Link> Mpi<L> {
                 if block * self.comm_size(comm).ok()? as usize > 4 * SHORT_BYTES {
                     return None;
                 }
+                let me = self.comm(comm).ok()?.members.me as usize;
+                if is_aliased(send, recv, me, block) {
+                    return None;
+                }
                 let line = self.line(comm)?;
                 Some(match block {
                     0 => Ok(()),
@@ -152,6 +166,9 @@ impl<L: Link> Mpi<L> {
                 let n = self.comm_size(comm).ok()? as usize;
                 let direct = n < alltoall::SHORT_RANKS || block > alltoall::SHORT_BYTES;
                 if block > SHORT_BYTES || n > DIRECT_RANKS || !(direct || block == 0) {
+                    return None;
+                }
+                if is_aliased(Some(send), recv, 0, block) {
                     return None;
                 }
                 let line = self.line(comm)?;
@@ -181,6 +198,9 @@ impl<L: Link> Mpi<L> {
                 let blocks = [block(0)?, block(1)?];
                 let me = self.comm(comm).ok()?.members.me as usize;
                 let send = same_size(send, send_count, send_type, blocks[me].1)?;
+                if is_aliased(send, blocks[me].0, 0, blocks[me].1) {
+                    return None;
+                }
                 let line = self.line(comm)?;
                 Some(self.fast_allgatherv(line, send, blocks))
             }
@@ -200,7 +220,11 @@ impl<L: Link> Mpi<L> {
                 let (mine, all, len) = if self.comm(comm).ok()?.members.me == root {
                     let Buffer::At(all) = recv else { return None };
                     let (all, len) = dense(all, recv_count, recv_type)?;
-                    (same_size(send, send_count, send_type, len)?, all, len)
+                    let mine = same_size(send, send_count, send_type, len)?;
+                    if is_aliased(mine, all, root as usize, len) {
+                        return None;
+                    }
+                    (mine, all, len)
                 } else {
                     let Buffer::At(mine) = send else { return None };
                     let (mine, len) = dense(mine, send_count, send_type)?;
@@ -231,7 +255,11 @@ impl<L: Link> Mpi<L> {
                 let (mine, all, len) = if self.comm(comm).ok()?.members.me == root {
                     let Buffer::At(all) = send else { return None };
                     let (all, len) = dense(all, send_count, send_type)?;
-                    (same_size(recv, recv_count, recv_type, len)?, all, len)
+                    let mine = same_size(recv, recv_count, recv_type, len)?;
+                    if is_aliased(mine, all, root as usize, len) {
+                        return None;
+                    }
+                    (mine, all, len)
                 } else {
                     let Buffer::At(mine) = recv else { return None };
                     let (mine, len) = dense(mine, recv_count, recv_type)?;

@@ -115,8 +115,8 @@ impl<L: Link> Mpi<L> {
         Ok((came, due))
     }
 
-    /// Tells everybody whether it went well everywhere.
-    fn agree_on(&mut self, comm: CommId, own: Result<()>) -> Result<()> {
+    /// Tells everybody whether it went well everywhere; `who` is what failed at another process.
+    pub(super) fn agree_on(&mut self, comm: CommId, who: &str, own: Result<()>) -> Result<()> {
         let class = own.as_ref().err().map_or(0, |error| error.class.number());
         let scope = self.scope(comm)?;
         let all = self.collect_within(&scope, &class.to_le_bytes())?;
@@ -125,9 +125,7 @@ impl<L: Link> Mpi<L> {
             if let Some(class) = ErrorClass::from_number(i32::from_le_bytes(*class))
                 && class.number() != 0
             {
-                return Err(class.because(format!(
-                    "process {rank} of the file, which accessed a part of it for the others, failed"
-                )));
+                return Err(class.because(format!("process {rank} of the file{who} failed")));
             }
         }
         Ok(())
@@ -161,7 +159,7 @@ impl<L: Link> Mpi<L> {
                 outcome = self.write_window(id, plan.window(node, round), &came, &due);
             }
         }
-        self.agree_on(comm, outcome)?;
+        self.agree_on(comm, ", which accessed a part of it for the others,", outcome)?;
         Ok(staged.runs.iter().map(|run| run.1 as u64).sum())
     }
 
@@ -255,7 +253,7 @@ impl<L: Link> Mpi<L> {
                 }
             }
         }
-        self.agree_on(comm, outcome)?;
+        self.agree_on(comm, ", which accessed a part of it for the others,", outcome)?;
         Ok(end)
     }
 

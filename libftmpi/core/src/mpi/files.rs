@@ -257,7 +257,31 @@ impl<L: Link> Mpi<L> {
         representation: &str,
         info: Option<InfoId>,
     ) -> Result<()> {
+        let comm = self.file(id)?.comm;
+        let view = self.wanted_view(id, disp, etype, filetype, representation);
+        // The call is collective: nobody waits for one who cannot have this view.
+        let outcome = view.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.agree_on(comm, " could not set its view: MPI_File_set_view there", outcome)?;
+        let view = view?;
+        if let Some(info) = info {
+            self.file_set_info(id, info)?;
+        }
+        let file = self.file_mut(id)?;
+        file.view = view;
+        file.position = 0;
+        self.set_shared(id, 0)
+    }
+
+    fn wanted_view(
+        &mut self,
+        id: FileId,
+        disp: Option<i64>,
+        etype: TypeId,
+        filetype: TypeId,
+        representation: &str,
+    ) -> Result<View> {
         let file = self.file(id)?;
+        let reads_only = !file.mode.write;
         let disp = match disp {
             Some(disp) => disp,
             None if file.mode.sequential => {
@@ -271,14 +295,8 @@ impl<L: Link> Mpi<L> {
         let representation = self.representation(representation)?;
         let mut view = View { disp, etype, filetype, representation, in_file: None };
         view.represent()?;
-        view.check()?;
-        if let Some(info) = info {
-            self.file_set_info(id, info)?;
-        }
-        let file = self.file_mut(id)?;
-        file.view = view;
-        file.position = 0;
-        self.set_shared(id, 0)
+        view.check(reads_only)?;
+        Ok(view)
     }
 
     fn representation(&self, name: &str) -> Result<Representation> {

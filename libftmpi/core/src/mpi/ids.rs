@@ -26,6 +26,15 @@ impl ErrhandlerId {
     pub const RETURN: Self = Self(1);
     /// `MPI_ERRORS_ABORT` of MPI-4.
     pub const ABORT: Self = Self(2);
+    /// The program has set none: `MPI_ERRORS_ARE_FATAL`, but once `MPI_COMM_WORLD` has one, that. So it is in MPICH,
+    /// and programs that set the world's handler after they made communicators rely on it.
+    pub const DEFAULT: Self = Self(3);
+
+    /// What the program is told that it has.
+    #[must_use]
+    pub fn or_fatal(self) -> Self {
+        if self == Self::DEFAULT { Self::FATAL } else { self }
+    }
 }
 
 /// A session.

@@ -144,7 +144,7 @@ impl<L: Link> Mpi<L> {
         let alone = Members { context: 2, local: only, me: 0, remote: None };
         for (members, name) in [(world, "MPI_COMM_WORLD"), (alone, "MPI_COMM_SELF")] {
             contexts.take(members.context);
-            let mut comm = Comm::new(members, ErrhandlerId::FATAL);
+            let mut comm = Comm::new(members, ErrhandlerId::DEFAULT);
             comm.name = name.into();
             // An empty table has room: the numbers are 0 and 1.
             let _ = comms.insert(comm);

@@ -268,8 +268,12 @@ impl<L: Link> Mpi<L> {
         if origin.count == 0 {
             return Ok(());
         }
+        let nothing = target.size() == 0 || datatype.size() == 0;
+        if nothing {
+            return Ok(());
+        }
         check_operands(op, target)?;
-        if matches!(op, Predefined::Replace | Predefined::NoOp) || target.size() == 0 {
+        if matches!(op, Predefined::Replace | Predefined::NoOp) {
             return Ok(());
         }
         match (datatype.base(), target.base()) {

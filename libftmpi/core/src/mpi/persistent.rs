@@ -65,8 +65,8 @@ impl<L: Link> Mpi<L> {
             Template::PartitionedRecv(parts) => {
                 Active::PartitionedRecv(Box::new(self.begin_partitioned_recv(parts)))
             }
-            Template::Collective(call, comm, members) => {
-                let schedule = Box::new(self.schedule(call, *comm, members)?);
+            Template::Collective(call, tag, members) => {
+                let schedule = Box::new(self.schedule(call, members, *tag));
                 Active::Schedule(self.engine.start_schedule(schedule)?, Rc::clone(members))
             }
         })

@@ -77,6 +77,16 @@ impl Handlers {
     }
 }
 
+/// The hints of the standard for communicators (MPI-4.1, 7.4.4).
+const COMM_HINTS: [&[u8]; 6] = [
+    b"mpi_assert_no_any_tag",
+    b"mpi_assert_no_any_source",
+    b"mpi_assert_exact_length",
+    b"mpi_assert_allow_overtaking",
+    b"mpi_assert_strict_persistent_collective_ordering",
+    b"mpi_assert_memory_alloc_kinds",
+];
+
 /// Bytes of a fact in one recorded value.
 const FACT_BYTES: usize = 7;
 
@@ -112,7 +122,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Comm_get_errhandler`; the program frees what it gets.
     pub fn comm_get_errhandler(&mut self, comm: CommId) -> Result<ErrhandlerId> {
-        let id = self.comm(comm)?.errhandler;
+        let id = self.comm(comm)?.errhandler.or_fatal();
         self.handlers.retain(id);
         Ok(id)
     }
@@ -121,13 +131,16 @@ impl<L: Link> Mpi<L> {
     #[must_use]
     pub fn errhandler_of(&self, comm: CommId) -> Errhandler {
         let comm = self.comm(comm).or_else(|_| self.comm(CommId::WORLD));
-        comm.and_then(|comm| self.handlers.get(comm.errhandler)).unwrap_or(Errhandler::Fatal)
+        comm.map_or(Errhandler::Fatal, |comm| self.errhandler(comm.errhandler))
     }
 
     /// What a handler does.
     #[must_use]
     pub fn errhandler(&self, id: ErrhandlerId) -> Errhandler {
-        self.handlers.get(id).unwrap_or(Errhandler::Fatal)
+        let worlds =
+            || self.comm(CommId::WORLD).map_or(ErrhandlerId::FATAL, |comm| comm.errhandler);
+        let id = if id == ErrhandlerId::DEFAULT { worlds() } else { id };
+        self.handlers.get(id.or_fatal()).unwrap_or(Errhandler::Fatal)
     }
 
     /// One more object has this handler.
@@ -139,7 +152,7 @@ impl<L: Link> Mpi<L> {
 
     /// A new communicator takes over the error handler of its parent.
     pub(super) fn inherited_errhandler(&mut self, parent: CommId) -> ErrhandlerId {
-        let id = self.comm(parent).map_or(ErrhandlerId::FATAL, |comm| comm.errhandler);
+        let id = self.comm(parent).map_or(ErrhandlerId::DEFAULT, |comm| comm.errhandler);
         self.handlers.retain(id);
         id
     }
@@ -197,10 +210,14 @@ impl<L: Link> Mpi<L> {
         Ok(&self.comm(comm)?.name)
     }
 
-    /// `MPI_Comm_set_info`: hints are kept, none changes anything.
+    /// `MPI_Comm_set_info`: hints of the standard are kept beside those that were set before (MPI-4.1, 7.4.4), all
+    /// others are ignored. None changes anything.
     pub fn comm_set_info(&mut self, comm: CommId, info: InfoId) -> Result<()> {
-        let info = self.infos.get(info)?.clone();
-        self.comm_mut(comm)?.info = info;
+        let wanted = self.infos.get(info)?.clone();
+        let hints = &mut self.comm_mut(comm)?.info;
+        for (key, value) in wanted.iter().filter(|(key, _)| COMM_HINTS.contains(key)) {
+            hints.set(key, value)?;
+        }
         Ok(())
     }
 

@@ -110,7 +110,7 @@ impl<L: Link> Mpi<L> {
             locks: Locks::default(),
             faults: BTreeMap::new(),
             inbox: VecDeque::new(),
-            errhandler: ErrhandlerId::FATAL,
+            errhandler: ErrhandlerId::DEFAULT,
             name: Vec::new(),
             info,
             attributes: Attributes::new(),
@@ -277,13 +277,14 @@ impl<L: Link> Mpi<L> {
     pub fn win_shared_query(&self, id: WinId, rank: Option<u32>) -> Result<(Part, UserPtr)> {
         let window = self.window(id)?;
         let Some((segment, _)) = window.segment else {
-            bail!(RmaFlavor, "the window is not of MPI_Win_allocate_shared");
+            return self.own_part(id, rank);
         };
         let part = match rank {
             Some(rank) => window.parts.get(rank as usize).copied(),
             None => Some(window.parts.iter().find(|p| p.size > 0).copied().unwrap_or_default()),
         };
         match part {
+            Some(part) if part.size == 0 => Ok((part, UserPtr::BOTTOM)),
             Some(part) => Ok((part, segment.offset(part.begin as i64))),
             None => bail!(
                 Rank,
@@ -291,6 +292,26 @@ impl<L: Link> Mpi<L> {
                 rank.unwrap_or_default() as i32,
                 window.parts.len()
             ),
+        }
+    }
+
+    /// Of a window of separate memories each process can load and store in its own part only; the others' parts are
+    /// empty for it (MPI-4.1, 12.2.3).
+    fn own_part(&self, id: WinId, rank: Option<u32>) -> Result<(Part, UserPtr)> {
+        let window = self.window(id)?;
+        let me = window.members.me;
+        match rank {
+            _ if window.flavor == Flavor::Dynamic => {
+                bail!(RmaFlavor, "the window is of MPI_Win_create_dynamic")
+            }
+            Some(rank) if rank >= window.members.local.len() => bail!(
+                Rank,
+                "rank {} is not in a window of size {}",
+                rank as i32,
+                window.members.local.len()
+            ),
+            Some(rank) if rank != me => Ok((Part::default(), UserPtr::BOTTOM)),
+            _ => Ok((window.parts.get(me as usize).copied().unwrap_or_default(), window.base)),
         }
     }
 
@@ -377,7 +398,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Win_get_errhandler`; the program frees what it gets.
     pub fn win_get_errhandler(&mut self, id: WinId) -> Result<ErrhandlerId> {
-        let handler = self.window(id)?.errhandler;
+        let handler = self.window(id)?.errhandler.or_fatal();
         self.retain_errhandler(handler)?;
         Ok(handler)
     }

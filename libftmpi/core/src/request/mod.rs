@@ -109,8 +109,8 @@ pub enum Template {
         /// Whose ranks the status is in.
         members: Rc<Members>,
     },
-    /// A collective.
-    Collective(Box<Call>, CommId, Rc<Members>),
+    /// A collective, and the tag of its messages.
+    Collective(Box<Call>, i32, Rc<Members>),
     /// The send half of partitioned communication.
     PartitionedSend(Parts),
     /// The receive half of partitioned communication.

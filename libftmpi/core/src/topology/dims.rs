@@ -2,7 +2,7 @@
 //!
 //! "As close to each other as possible" is taken as MPICH takes it: the largest and the smallest
 //! free dimension differ as little as possible; of equally good grids the one with the larger
-//! smallest dimension is taken.
+//! smallest dimension is taken, then with the larger second smallest, and so on.
 
 use crate::bail;
 use crate::error::Result;
@@ -102,7 +102,7 @@ impl Search {
     /// Whether nothing that starts with `first` and ends with at most `last` is better.
     fn is_hopeless(&self, first: u64, last: u64) -> bool {
         let Some(best) = &self.best else { return false };
-        first > last && badness(first, last) >= badness(best[0], best[best.len() - 1])
+        first > last && badness(first, last) > badness(best[0], best[best.len() - 1])
     }
 
     /// Tries all ways to split `value` into `parts` more factors, not above the last one chosen.
@@ -114,10 +114,10 @@ impl Search {
         let limit = self.chosen.last().copied().unwrap_or(u64::MAX);
         if parts == 1 {
             let first = self.chosen.first().copied().unwrap_or(value);
-            let better = self
-                .best
-                .as_ref()
-                .is_none_or(|best| badness(first, value) < badness(best[0], best[best.len() - 1]));
+            let better = self.best.as_ref().is_none_or(|best| {
+                let (old, new) = (badness(best[0], best[best.len() - 1]), badness(first, value));
+                new < old || (new == old && self.chosen.iter().rev().gt(best.iter().rev().skip(1)))
+            });
             if value <= limit && better {
                 let mut found = self.chosen.clone();
                 found.push(value);
@@ -172,6 +172,7 @@ mod tests {
         assert_eq!(grid(1728, 5), [6, 6, 4, 4, 3]);
         assert_eq!(grid(5040, 3), [21, 16, 15]);
         assert_eq!(grid(5040, 6), [7, 5, 4, 4, 3, 3]);
+        assert_eq!(grid(98_784, 5), [14, 14, 9, 8, 7]);
         assert_eq!(grid(2, 70)[..3], [2, 1, 1]);
     }
 

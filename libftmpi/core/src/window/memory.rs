@@ -39,12 +39,17 @@ impl Window {
         Ok(self.base.offset(offset))
     }
 
-    /// Does a region hold these bytes?
+    /// Do regions, one or several without a gap between them (MPI-4.1, 12.2.4), hold these bytes?
     fn is_attached(&self, at: usize, len: usize) -> bool {
-        let region = self.attached.range(..=at).next_back();
-        region.is_some_and(|(&start, &size)| {
-            at.checked_add(len).is_some_and(|end| end <= start + size)
-        })
+        let Some(end) = at.checked_add(len) else { return false };
+        let mut reached = at;
+        while reached < end {
+            match self.attached.range(..=reached).next_back() {
+                Some((&start, &size)) if start + size > reached => reached = start + size,
+                _ => return false,
+            }
+        }
+        true
     }
 }
 

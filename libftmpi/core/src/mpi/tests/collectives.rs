@@ -143,7 +143,7 @@ fn every_call_once() {
         b = [0; 4];
         mpi.collective(WORLD, what).unwrap();
         assert_eq!(b.iter().sum::<i32>(), 10 * lens[i]);
-        mpi.reduce_local(lend(&mut a), lend(&mut b), 0, INT, SUM).unwrap();
+        mpi.reduce_local(Buffer::At(lend(&mut a)), Buffer::At(lend(&mut b)), 0, INT, SUM).unwrap();
     });
 }
 
