@@ -33,6 +33,8 @@ pub enum Kind {
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
 pub const FLAG_SYNC: u8 = 1;
+/// Flag of a piggyback: it goes on in the next one.
+pub const FLAG_MORE: u8 = 2;
 
 /// The envelope. Source and destination are implied by the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

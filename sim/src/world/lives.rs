@@ -244,6 +244,9 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let protocol = crate::mutants::protocol(inner, me, setup.mutant);
     let link = SimLink::new(rank, stop, setup.mutant, setup.choice.has_memories());
     let mut engine = Engine::new(link, me, incarnations, protocol);
+    if setup.seed.is_multiple_of(2) {
+        engine.set_piggyback_part(60);
+    }
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();
     }

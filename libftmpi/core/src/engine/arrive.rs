@@ -9,11 +9,13 @@ use super::{
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::ArrivalVerdict;
-use ftmpi_wire::header::{FLAG_SYNC, Kind};
+use ftmpi_wire::header::{FLAG_MORE, FLAG_SYNC, Kind};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
 
 /// Payload of a control frame at the most: a `Resume` with very many holes is still far below.
 const CONTROL_BYTES_MAX: u64 = 64 << 20;
+/// No piggyback is longer, in all its parts.
+const PIGGYBACK_BYTES_MAX: usize = 4 << 30;
 /// So many messages that did not fit are remembered.
 const TOO_LONG_MAX: usize = 16;
 /// Buffers of unexpected messages that are kept for reuse, and the largest that is.
@@ -251,12 +253,7 @@ impl State {
                 self.protocol.on_frame(from, &payload);
                 self.commands_to_queues();
             }
-            Kind::Piggyback => {
-                let begin = (self.now_ns)();
-                self.protocol.on_piggyback(from, &payload);
-                self.counters.piggyback_merge_ns += (self.now_ns)().saturating_sub(begin);
-                self.commands_to_queues();
-            }
+            Kind::Piggyback => self.piggyback_landed(from, header, &payload),
             _ => {}
         }
         let buffer = &mut self.peers[from.index()].control;
@@ -422,6 +419,30 @@ impl State {
         let orphan = self.protocol.on_arrival(from, ssn) == ArrivalVerdict::Orphan;
         self.counters.orphan_messages += u64::from(orphan);
         orphan
+    }
+
+    /// A piggyback, or a part of one.
+    fn piggyback_landed(&mut self, from: Rank, header: &Header, payload: &[u8]) {
+        let parts = &mut self.peers[from.index()].parts;
+        let more = header.flags & FLAG_MORE != 0;
+        if more || !parts.is_empty() {
+            if parts.len() + payload.len() > PIGGYBACK_BYTES_MAX {
+                self.failure = Some(format!(
+                    "rank {from} sent a piggyback of more than {PIGGYBACK_BYTES_MAX} bytes: its memory or the network \
+                     is damaged"
+                ));
+                return;
+            }
+            parts.extend_from_slice(payload);
+            if more {
+                return;
+            }
+        }
+        let whole = std::mem::take(&mut self.peers[from.index()].parts);
+        let begin = (self.now_ns)();
+        self.protocol.on_piggyback(from, if whole.is_empty() { payload } else { &whole });
+        self.counters.piggyback_merge_ns += (self.now_ns)().saturating_sub(begin);
+        self.commands_to_queues();
     }
 
     fn control_landing(&mut self, from: Rank, header: &Header) -> Landing {

@@ -168,7 +168,11 @@ struct Peer {
     control: Vec<u8>,
     /// What the protocol puts before a message, on its way.
     piggyback: Vec<u8>,
+    /// The part of it that leaves next, and how much left before.
     piggyback_frame: Option<Frame>,
+    piggyback_left: usize,
+    /// Parts of a piggyback that goes on.
+    parts: Vec<u8>,
     channel: waves::ChannelState,
 }
 
@@ -219,6 +223,8 @@ pub struct State {
     memory: LogMemory,
     /// Bytes that the sender logs may hold before images are asked for.
     log_limit: u64,
+    /// Bytes of a piggyback in one frame.
+    piggyback_part: usize,
     /// Number of wildcard receives posted, whose matches are determinants.
     posts: u64,
     /// Number of other receives posted, which may be cancelled.
@@ -276,6 +282,8 @@ pub struct Engine<L: Link> {
     pub link: L,
     state: State,
     idle_polls: u32,
+    /// Values of the clock that were recorded.
+    clock_reads: u32,
     /// In which life all that text depends on was asked to become stable ([`Engine::settle_or_commit`]).
     settle_asked: Option<u64>,
     /// Messages that came the shortest way since everything else was looked at.
@@ -315,6 +323,8 @@ impl<L: Link> Engine<L> {
                 control: Vec::new(),
                 piggyback: Vec::new(),
                 piggyback_frame: None,
+                piggyback_left: 0,
+                parts: Vec::new(),
                 channel: waves::ChannelState::default(),
             })
             .collect();
@@ -328,6 +338,7 @@ impl<L: Link> Engine<L> {
             matcher: Matcher::new(),
             memory: LogMemory::default(),
             log_limit: u64::MAX,
+            piggyback_part: send::PIGGYBACK_PART,
             posts: 0,
             named_posts: 0,
             awaited: BTreeMap::new(),
@@ -366,6 +377,7 @@ impl<L: Link> Engine<L> {
             link,
             state,
             idle_polls: 0,
+            clock_reads: 0,
             settle_asked: None,
             express_run: 0,
             tasks: schedules::Tasks::default(),

@@ -7,6 +7,11 @@ use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
+/// A recorded clock stands still for so many seconds.
+const RECORDED_TICK: f64 = 1e-6;
+/// Recorded values of the clock between two looks around.
+const LOOK_AROUND: u32 = 256;
+
 /// What a call that may answer "nothing" is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -327,17 +332,39 @@ impl<L: Link> Engine<L> {
         let value = if self.state.hooks.clock {
             match self.recorded() {
                 protocol::Decision::Positive(Answer::Clock(bits)) => f64::from_bits(bits),
-                protocol::Decision::Live => {
-                    let value = self.now();
-                    self.state.protocol.on_answer(Answer::Clock(value.to_bits()));
-                    value
-                }
+                protocol::Decision::Negative => self.state.last_clock,
+                protocol::Decision::Live => self.read_clock(),
                 other => self.diverged(&format!("the clock is read where {other:?} was recorded")),
             }
         } else {
             self.now()
         };
         self.state.last_clock = value;
+        value
+    }
+
+    /// Seconds between two values of `MPI_Wtime` that differ.
+    #[must_use]
+    pub fn clock_tick(&self) -> f64 {
+        if self.state.hooks.clock { RECORDED_TICK } else { 1e-9 }
+    }
+
+    /// A value that is recorded. A program that waits looks at the clock millions of times a second: within a tick it
+    /// stands still, which is counted as a fruitless test is and makes no event; and now and then there is a look
+    /// around, for such a program may call nothing else, while the logger's answers and other ranks wait.
+    fn read_clock(&mut self) -> f64 {
+        let value = self.now();
+        if self.state.hooks.outcomes && value - self.state.last_clock < RECORDED_TICK {
+            self.state.protocol.on_negative();
+            return self.state.last_clock;
+        }
+        self.state.protocol.on_answer(Answer::Clock(value.to_bits()));
+        self.clock_reads = self.clock_reads.wrapping_add(1);
+        if self.clock_reads.is_multiple_of(LOOK_AROUND) {
+            // (What it says must not depend on what comes meanwhile.)
+            self.state.last_clock = value;
+            self.poll_once();
+        }
         value
     }
 

@@ -262,6 +262,7 @@ impl State {
         peer.absent_life = true;
         peer.has = Received::default();
         peer.piggyback_frame = None;
+        peer.parts.clear();
         self.forget_measure();
         self.protocol.on_parted(rank);
         let peer = &mut self.peers[rank.index()];

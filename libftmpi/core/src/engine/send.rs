@@ -8,8 +8,11 @@ use super::{
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
 use ftmpi_wire::control::FromRank;
-use ftmpi_wire::header::{FLAG_SYNC, Kind};
+use ftmpi_wire::header::{FLAG_MORE, FLAG_SYNC, Kind};
 use ftmpi_wire::{EventNo, Header, Rank, Ssn};
+
+/// See [`Engine::set_piggyback_part`]: well below what a receiver takes for damage.
+pub(super) const PIGGYBACK_PART: usize = 16 << 20;
 
 impl<L: Link> Engine<L> {
     /// Starts a send. `None`: it is complete already, the payload may be reused.
@@ -164,6 +167,11 @@ impl<L: Link> Engine<L> {
         self.state.log_limit = bytes;
     }
 
+    /// Bytes of a piggyback that one frame carries at the most; the rest follows in others.
+    pub fn set_piggyback_part(&mut self, bytes: usize) {
+        self.state.piggyback_part = bytes.max(1);
+    }
+
     /// Gives the next message to `to` its number now; it is sent later with
     /// [`Engine::isend_reserved`]. For the steps of schedules, whose order in time may differ from
     /// life to life.
@@ -215,6 +223,15 @@ impl<L: Link> Engine<L> {
         }
         Some(id)
     }
+}
+
+/// The next frame of a piggyback of which this is left.
+fn part_of(rest: &[u8], most: usize) -> Frame {
+    let part = &rest[..rest.len().min(most)];
+    let flags = if part.len() < rest.len() { FLAG_MORE } else { 0 };
+    let (kind, ssn, len) = (Kind::Piggyback, Ssn(0), part.len() as u64);
+    let header = Header { kind, flags, context: 0, tag: 0, len, ssn };
+    Frame { header, payload: UserPtr::own(part), sent: 0, begun: false }
 }
 
 impl Peer {
@@ -550,18 +567,18 @@ impl State {
             if peer.piggyback.is_empty() {
                 return true;
             }
-            let len = peer.piggyback.len() as u64;
-            let (kind, ssn) = (Kind::Piggyback, Ssn(0));
-            let header = Header { kind, flags: 0, context: 0, tag: 0, len, ssn };
-            let payload = UserPtr::own(&peer.piggyback);
-            peer.piggyback_frame = Some(Frame { header, payload, sent: 0, begun: false });
+            peer.piggyback_left = 0;
+            peer.piggyback_frame = Some(part_of(&peer.piggyback, self.piggyback_part));
         }
         let peer = &mut self.peers[to.index()];
-        let Some(frame) = &mut peer.piggyback_frame else { return true };
-        if link.push(to, frame) == Push::Full {
-            return false;
+        while let Some(frame) = &mut peer.piggyback_frame {
+            if link.push(to, frame) == Push::Full {
+                return false;
+            }
+            peer.piggyback_left += frame.header.len as usize;
+            let rest = &peer.piggyback[peer.piggyback_left..];
+            peer.piggyback_frame = (!rest.is_empty()).then(|| part_of(rest, self.piggyback_part));
         }
-        peer.piggyback_frame = None;
         true
     }
 

@@ -281,6 +281,7 @@ impl State {
         peer.resume = None;
         peer.channel.greeting = None;
         peer.piggyback_frame = None;
+        peer.parts.clear();
         peer.has = Received::default();
         peer.queue.retain(|out| out.marker.is_none());
         for out in &mut peer.queue {

@@ -311,6 +311,10 @@ impl<L: Link> Mpi<L> {
                 window.members.local.len()
             ),
             Some(rank) if rank != me => Ok((Part::default(), UserPtr::BOTTOM)),
+            // (Of `MPI_PROC_NULL`: the first process with memory.)
+            None if window.parts.iter().position(|p| p.size > 0) != Some(me as usize) => {
+                Ok((Part::default(), UserPtr::BOTTOM))
+            }
             _ => Ok((window.parts.get(me as usize).copied().unwrap_or_default(), window.base)),
         }
     }
