@@ -260,6 +260,7 @@ def check(setting: Setting, lane: int | None) -> None:
         faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 6, None)
         orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
         killed.killed(setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)
+        killed.killed(setting, ["f_languages", "f_one_sided_f08", "mpich_habits"], 2)
         killed.swept(setting, ["files"], 5)
         restart.restart(setting)
         object_store.object_store(setting)

@@ -109,9 +109,14 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     let suspensions = [0, 0, 0, 0, 1, 2][draw(6) as usize];
     let forced = mutant.is_some_and(Mutant::of_suspensions);
     setup.power_loss &= !forced;
-    setup.suspensions = if forced { 1 } else { suspensions };
-    // What a loss of power took from a logger nobody may need afterwards; ranks that store events beside their
-    // logger are on its host, and take it along.
+    // What a loss of power took from a logger nobody may need afterwards, and a suspended job whose last images came
+    // too late needs it.
+    setup.suspensions = match forced {
+        true => 1,
+        false if setup.power_loss => 0,
+        false => suspensions,
+    };
+    // Ranks that store events beside their logger are on its host, and take it along.
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
     // Where nobody else depends on the events of a rank. A second loss, of power, would be nobody's fault.

@@ -65,6 +65,14 @@ impl<L: Link> Engine<L> {
         services.open > 0 && self.state.hooks.outcomes
     }
 
+    /// A window is freed: what was served on it is repeated, and what is served on a later one belongs to a later call.
+    /// (Calls are counted only while there are windows: the call that makes the next one would have this one's number,
+    /// and a replay would wait here for requests that are made when that window is there.)
+    pub(crate) fn window_ends(&mut self) {
+        self.repeat_services();
+        self.state.services.call += 1;
+    }
+
     /// A call of the program ends: in a replay, what was served in it is served now at the latest.
     #[cold]
     pub fn call_ends(&mut self) {

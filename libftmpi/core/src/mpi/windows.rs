@@ -331,7 +331,7 @@ impl<L: Link> Mpi<L> {
         let comm = window.comm;
         // Everybody is through with it.
         self.collective(comm, Collective::Barrier)?;
-        self.engine.repeat_services();
+        self.engine.window_ends();
         if let Some(mut window) = self.engine.windows.remove(id) {
             for call in window.attributes.deletions(&self.keyvals) {
                 window.attributes.remove(&mut self.keyvals, call.keyval);
