@@ -393,8 +393,10 @@ fn pass(f: &Function, i: usize) -> Result<Passed, String> {
             Direction::Out => {
                 x.before = format!("let mut l{i} = {kind}_in(0);");
                 x.argument = format!("unless_null(p{i}, &raw mut l{i} as *mut c_void)");
-                x.after =
-                    format!("if code == 0 && !p{i}.is_null() {{ *p{i} = {kind}_out(l{i}); }}");
+                // (A call that fails may leave a null handle.)
+                x.after = format!(
+                    "if (code == 0 || l{i} != {kind}_in(0)) && !p{i}.is_null() {{ *p{i} = {kind}_out(l{i}); }}"
+                );
             }
             Direction::InOut => {
                 x.before = format!(

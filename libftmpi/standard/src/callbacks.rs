@@ -155,8 +155,13 @@ macro_rules! handlers {
             unsafe {
                 let function: unsafe extern "C" fn(*mut usize, *mut c_int, ...) =
                     core::mem::transmute($family.get(A, B));
-                let (mut handle, mut told) = ($out(*object), error_out(*code));
+                let was = error_out(*code);
+                let (mut handle, mut told) = ($out(*object), was);
                 function(&mut handle, &mut told);
+                // What the handler leaves is what the call returns.
+                if told != was {
+                    *code = error_in(told);
+                }
             }
         }
 
