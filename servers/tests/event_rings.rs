@@ -137,27 +137,37 @@ fn an_image_may_count_on_what_was_stored_before_it() {
     server.end();
 }
 
+/// Also when the logger has seen it, and dies afterwards.
 #[test]
 fn a_damaged_ring_is_no_log() {
-    let dir = tempfile::tempdir().unwrap();
-    let key = JobKey::generate();
-    let server = start(dir.path(), &key);
-    block_on(async {
-        let mut near = Near::open(&server, 0, 0, 1).await;
-        near.store_many(3);
-        assert_eq!(near.ring.put(b"this is no event, but as long as a prefix"), Put::Stored);
-    });
-    server.kill();
-    let server = start(dir.path(), &key);
-    block_on(async {
-        let refused = RankConnection::open(&server, 0, 1).await.err().expect("it is refused");
-        let Problem::Refused(why) = &refused.problem else { panic!("{refused}") };
-        assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
-        // Others are served.
-        assert_eq!(everything_of(&server, 1, 0).await, 0);
-    });
-    let said = server.kill();
-    assert!(said.contains("damaged"), "{said}");
+    for seen in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let key = JobKey::generate();
+        let server = start(dir.path(), &key);
+        let near = block_on(async {
+            let mut near = Near::open(&server, 0, 0, 1).await;
+            near.store_many(3);
+            assert_eq!(near.ring.put(b"this is no event, but as long as a prefix"), Put::Stored);
+            near
+        });
+        // When its connection ends, the logger empties the ring.
+        let near = if seen { None } else { Some(near) };
+        if seen {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        server.kill();
+        drop(near);
+        let server = start(dir.path(), &key);
+        block_on(async {
+            let refused = RankConnection::open(&server, 0, 1).await.err().expect("it is refused");
+            let Problem::Refused(why) = &refused.problem else { panic!("{refused}") };
+            assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
+            // Others are served.
+            assert_eq!(everything_of(&server, 1, 0).await, 0);
+        });
+        let said = server.kill();
+        assert!(said.contains("damaged"), "{said}");
+    }
 }
 
 #[test]

@@ -218,7 +218,8 @@ impl Core {
     pub(super) fn settle_rings(&mut self) {
         for (rank, rings) in &mut self.rings.rings {
             for ring in rings.iter_mut().filter(|ring| ring.reader.is_owing()) {
-                if self.machine.written(*rank) >= ring.last {
+                // (What is damaged stays where it is: a later logger must find it, too.)
+                if ring.broken.is_none() && self.machine.written(*rank) >= ring.last {
                     ring.reader.give_back();
                 } else {
                     ring.reader.take_again();
