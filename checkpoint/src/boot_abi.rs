@@ -6,11 +6,11 @@
 //! different times as long as [`VERSION`] agrees. Everything in the table may be called at any moment, by one
 //! thread at a time, also from the hook: nothing behind it allocates or locks.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -58,6 +58,19 @@ pub struct CaptureRequest {
     pub useless: *const [u64; 2],
     /// How many pairs.
     pub useless_len: usize,
+    /// Called when all other threads stand still, before the process is looked at: what it writes is in the
+    /// image. It runs on a stack of the boot library's, with all signals blocked, and must not take locks
+    /// that another thread may hold (nor allocate). Not 0: no image is taken; `capture` refuses with this
+    /// `errno`.
+    pub stopped: Option<extern "C" fn(context: *mut c_void) -> c_int>,
+    /// Called in this life only, if `stopped` gave 0: the image child is made, or will not be. The other
+    /// threads stand still until it returns.
+    pub made: Option<extern "C" fn(context: *mut c_void)>,
+    /// Called in every life that begins from the image, when all its threads are there and before any but
+    /// the calling one goes on; the same rules as for `stopped` (but on that thread's own stack).
+    pub restored: Option<extern "C" fn(context: *mut c_void)>,
+    /// For all three.
+    pub context: *mut c_void,
 }
 
 /// What `capture` tells.

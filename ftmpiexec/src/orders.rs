@@ -337,6 +337,8 @@ pub enum Report {
         /// Bytes of payload held.
         bytes: u64,
     },
+    /// It shares memory with ranks of its host, under waves of images.
+    SharesMemory,
     /// `MPI_Finalize`.
     Finalizing,
     /// `exit`.

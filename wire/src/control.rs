@@ -163,6 +163,26 @@ pub enum FromRank {
         /// The line.
         text: String,
     },
+    /// I want memory that ranks of this host share; answered by [`ToRank::Segment`]. Whoever asks first
+    /// makes it; it is forgotten when `takers` have it, or when the creator has another life.
+    Segment {
+        /// Which.
+        name: SegmentName,
+        /// Its length.
+        bytes: u64,
+        /// How many ask for it.
+        takers: u32,
+    },
+}
+
+/// Memory that ranks of one host share. The agent adds the life of its creator: after all have returned to an
+/// earlier state the same name means other memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SegmentName {
+    /// Who named it.
+    pub creator: Rank,
+    /// How many it had named before; none: the board of its host.
+    pub serial: Option<u32>,
 }
 
 /// An agent to one of its ranks.
@@ -227,6 +247,13 @@ pub enum ToRank {
     Die {
         /// Exit code.
         code: i32,
+    },
+    /// With a descriptor (sealed against other lengths), unless it cannot be had.
+    Segment {
+        /// Which.
+        name: SegmentName,
+        /// One line, if it cannot be had.
+        why: Option<String>,
     },
 }
 
@@ -364,6 +391,11 @@ pub enum Events {
 #[must_use]
 pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     postcard::to_stdvec(message).expect("control messages have no unencodable part")
+}
+
+/// The same into memory that is there; `None` if it is too short.
+pub fn encode_into<'a, T: Serialize>(message: &T, into: &'a mut [u8]) -> Option<&'a [u8]> {
+    postcard::to_slice(message, into).ok().map(|bytes| &*bytes)
 }
 
 /// Decodes one datagram.

@@ -21,6 +21,7 @@ pub mod program;
 mod rank_messages;
 mod restores;
 mod rows;
+mod segments;
 mod signal;
 pub mod spawn;
 mod watched;
@@ -171,6 +172,7 @@ pub struct Agent {
     /// comes after them.
     last_words: BTreeMap<Rank, Arc<Hold>>,
     broker: Broker,
+    segments: segments::Segments,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
     directory: watch::Sender<Directory>,
@@ -239,6 +241,7 @@ async fn run_agent() -> anyhow::Result<()> {
         forwarded: BTreeMap::new(),
         last_words: BTreeMap::new(),
         broker: Broker::default(),
+        segments: segments::Segments::default(),
         clocks: clocks::Clocks::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),

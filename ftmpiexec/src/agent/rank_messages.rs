@@ -69,6 +69,9 @@ impl Agent {
                 self.report(rank, incarnation, Report::Abort { code, text });
             }
             FromRank::Say { text } => self.say(format!("rank {rank}: {text}")),
+            FromRank::Segment { name, bytes, takers } => {
+                self.share(rank, incarnation, name, bytes, takers);
+            }
         }
     }
 
@@ -85,6 +88,11 @@ impl Agent {
             directory.host_of.iter().filter(|host| job.one_machine || **host == self.host).count()
                 as u32;
         if let Some(life) = self.lives.get(&rank) {
+            if life.start.images.is_empty() && view.protocol.name == "coordinated" {
+                // All begin anew, nothing is repeated: the program may know where it is now, and who can
+                // share memory with whom.
+                view.node_of.clone_from(&view.host_of);
+            }
             view.inject.clone_from(&life.start.inject);
             view.crowded = life.start.crowded;
             view.retained = life
@@ -114,6 +122,7 @@ impl Agent {
             self.kill(rank, libc::SIGKILL);
         }
         self.broker.forget(rank);
+        self.segments.forget(rank, incarnation);
         let message = ToRank::PeerRestarted { rank, incarnation, host };
         for life in self.lives.values().filter(|life| life.rank != rank && life.is_talking()) {
             life.send(&message, Vec::new(), true);

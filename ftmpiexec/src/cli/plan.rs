@@ -16,7 +16,7 @@ use ftmpi_protocols::scheduler::Policy;
 use ftmpi_servers::image_store::address;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ProtocolConfig;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -224,6 +224,9 @@ impl Plan {
         let mut plan =
             Self::build(&cli, machines, saved.programs.clone(), saved.program_of.clone())?;
         plan.job_id.clone_from(&saved.job_id);
+        if saved.shares_memory {
+            plan.placement = together(&plan.machines, &saved.node_of);
+        }
         if !line.gave("report") {
             plan.report = plan.report.map(|file| saved.directory.join(file));
         }
@@ -474,6 +477,23 @@ fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> anyhow::Result
     Ok(round.iter().copied().cycle().take(ranks).collect())
 }
 
+/// Where the ranks go if those of one host share memory: each of the hosts that they had at first becomes
+/// part of one of these, the least loaded one.
+fn together(machines: &[Machine], node_of: &[u32]) -> Vec<u32> {
+    let mut load = vec![0; machines.len()];
+    let mut host_of = BTreeMap::new();
+    for node in node_of {
+        host_of.entry(*node).or_insert_with(|| {
+            let size = node_of.iter().filter(|other| *other == node).count();
+            let able = (0..machines.len()).filter(|host| machines[*host].slots != Some(0));
+            let host = able.min_by_key(|host| load[*host]).unwrap_or(0);
+            load[host] += size;
+            host as u32
+        });
+    }
+    node_of.iter().map(|node| host_of[node]).collect()
+}
+
 fn programs(cli: &Cli, parts: &[Part]) -> anyhow::Result<Vec<Program>> {
     let here = std::env::current_dir().context("the working directory")?;
     parts
@@ -524,5 +544,14 @@ mod tests {
         let machines = machinefile::parse_list("a:2,b:1,c:0").unwrap();
         assert_eq!(place(&machines, 5, None).unwrap(), [0, 0, 1, 0, 0]);
         assert!(place(&machinefile::parse_list("a:0").unwrap(), 1, None).is_err());
+    }
+
+    #[test]
+    fn ranks_that_share_memory_stay_together_on_other_hosts() {
+        let machines = |list| machinefile::parse_list(list).unwrap();
+        assert_eq!(together(&machines("a,b"), &[0, 1, 0, 1]), [0, 1, 0, 1]);
+        assert_eq!(together(&machines("a"), &[0, 1, 0, 1]), [0, 0, 0, 0]);
+        assert_eq!(together(&machines("a,b,c"), &[0, 0, 1, 1]), [0, 0, 1, 1]);
+        assert_eq!(together(&machines("a:0,b,c"), &[0, 0, 0, 1, 2]), [1, 1, 1, 2, 2]);
     }
 }

@@ -38,6 +38,9 @@ pub struct Saved {
     /// ranks were.
     #[serde(default)]
     pub crowded: bool,
+    /// Ranks share memory: those of a host must stay together.
+    #[serde(default)]
+    pub shares_memory: bool,
     /// Soft and hard limit of the stack.
     pub stack_limit: (u64, u64),
     /// The protocol.
@@ -88,6 +91,7 @@ impl Saved {
             node_of: plan.placement.clone(),
             local_rank_of,
             crowded: false,
+            shares_memory: false,
             stack_limit,
             protocol: plan.protocol.clone(),
             machines: plan.machines.clone(),
@@ -187,6 +191,7 @@ mod tests {
             node_of: vec![0, 1, 0],
             local_rank_of: vec![0, 0, 1],
             crowded: true,
+            shares_memory: true,
             stack_limit: (8 << 20, u64::MAX),
             protocol: ProtocolConfig {
                 name: "pessimistic".into(),

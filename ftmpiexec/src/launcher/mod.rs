@@ -509,6 +509,11 @@ impl Launcher {
                 Input::LoggerTrouble { rank, incarnation, why, for_good }
             }
             Report::LoggerBack => Input::LoggerBack { rank, incarnation },
+            Report::SharesMemory => {
+                self.saved_changed |= !self.saved.shares_memory;
+                self.saved.shares_memory = true;
+                Input::SharesMemory
+            }
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },

@@ -15,6 +15,7 @@ pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
         same_death_max: SAME_DEATH_MAX,
         clusters: plan.clusters.clone(),
         replays: registry::replays(&plan.protocol),
+        together: plan.continued.as_ref().is_some_and(|past| past.saved.shares_memory),
         storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {
             interval,

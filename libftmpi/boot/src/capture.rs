@@ -124,11 +124,26 @@ struct Job {
     fd: i32,
     image_no: u64,
     useless: Useless,
+    hooks: Hooks,
     resume: [u64; 2],
     /// 0: only ask whether it could be done.
     take: u32,
     estimate: u64,
     child: i32,
+}
+
+/// What the caller wants to do while all threads stand still (boot_abi).
+#[derive(Clone, Copy)]
+struct Hooks {
+    stopped: Option<extern "C" fn(*mut c_void) -> c_int>,
+    made: Option<extern "C" fn(*mut c_void)>,
+    restored: Option<extern "C" fn(*mut c_void)>,
+    context: *mut c_void,
+}
+
+impl Hooks {
+    const NONE: Self =
+        Self { stopped: None, made: None, restored: None, context: core::ptr::null_mut() };
 }
 
 /// The list of memory whose contents are of no use (boot_abi).
@@ -173,6 +188,12 @@ pub unsafe extern "C" fn capture(
         fd: asked.fd,
         image_no: asked.image_no,
         useless: Useless { pairs: asked.useless, len: asked.useless_len },
+        hooks: Hooks {
+            stopped: asked.stopped,
+            made: asked.made,
+            restored: asked.restored,
+            context: asked.context,
+        },
         resume: [0; 2],
         take: 1,
         estimate: 0,
@@ -186,7 +207,11 @@ pub unsafe extern "C" fn capture(
     let hole = unsafe { Hole::take() };
     let mut outcome = CaptureOutcome { image_no: job.image_no, ..CaptureOutcome::default() };
     if result == 1 {
-        threads::all_are_there(&hole);
+        threads::let_all_go(&hole, || {
+            if let Some(restored) = job.hooks.restored {
+                restored(job.hooks.context);
+            }
+        });
         CHILD.store(0, Ordering::Relaxed);
         outcome.restored = 1;
     } else if result == 0 {
@@ -236,6 +261,7 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         fd: -1,
         image_no: 0,
         useless: Useless::NONE,
+        hooks: Hooks::NONE,
         resume: [0; 2],
         take: 0,
         estimate: 0,
@@ -292,9 +318,19 @@ fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
     }
     let (count, mine) = threads::stop(hole)?;
     let mut copies = Copies::new();
-    let result = look(hole, job, count, mine, &mut copies).and_then(|look| {
-        if job.take == 0 { Ok(()) } else { make_child(hole, job, look, &mut copies) }
-    });
+    let hooks = job.hooks;
+    let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {
+        0 => {
+            let result = look(hole, job, count, mine, &mut copies).and_then(|look| {
+                if job.take == 0 { Ok(()) } else { make_child(hole, job, look, &mut copies) }
+            });
+            if let Some(made) = hooks.made {
+                made(hooks.context);
+            }
+            result
+        }
+        errno => Err(refuse!(hole, errno, "ranks that share memory did not all stop in time")),
+    };
     // What was taken out to be looked at.
     let signals = waiting::known(hole, &hole.parking().signals);
     waiting::send_again(signals, sys::gettid());

@@ -41,7 +41,7 @@ pub struct Parking {
     parked: AtomicU32,
     /// Entries of the two arrays below.
     count: AtomicU32,
-    /// In a restored process: 1 when all threads are there.
+    /// In a restored process: see [`wait_at_gate`].
     gate: AtomicU32,
     /// In a restored process: 1 when the newest thread has left the stack that it was born on.
     born: AtomicU32,
@@ -307,7 +307,7 @@ pub fn park_if_asked(hole: &Hole, tid: i32) -> bool {
         ftmpi_boot_switch(&raw mut thread.resume, stand_still, at as *mut core::ffi::c_void, 0)
     };
     if result == 1 {
-        all_are_there(hole);
+        wait_at_gate(hole);
     }
     true
 }
@@ -327,18 +327,38 @@ extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
     0
 }
 
-/// In a restored process, on the thread's own stack: the main thread opens the gate, the others wait
-/// for it.
-pub fn all_are_there(hole: &Hole) {
-    let parking = hole.parking();
+/// The gate: the main thread, which comes last, says that all are there; the one that took the image lets
+/// all go on.
+const CLOSED: u32 = 0;
+const COMPLETE: u32 = 1;
+const OPEN: u32 = 2;
+
+/// In a restored process, on the thread's own stack: waits until it may go on.
+fn wait_at_gate(hole: &Hole) {
+    let gate = &hole.parking().gate;
     if sys::gettid() == sys::getpid() {
-        parking.gate.store(1, Ordering::SeqCst);
-        futex_wake(&parking.gate);
-        return;
+        gate.store(COMPLETE, Ordering::SeqCst);
+        futex_wake(gate);
     }
-    while parking.gate.load(Ordering::SeqCst) == 0 {
-        futex_wait(&parking.gate, 0, None);
+    loop {
+        match gate.load(Ordering::SeqCst) {
+            OPEN => return,
+            other => futex_wait(gate, other, None),
+        }
     }
+}
+
+/// The same on the thread that took the image: it does something `first`, while all others wait.
+pub fn let_all_go(hole: &Hole, first: impl FnOnce()) {
+    let gate = &hole.parking().gate;
+    if sys::gettid() != sys::getpid() {
+        while gate.load(Ordering::SeqCst) == CLOSED {
+            futex_wait(gate, CLOSED, None);
+        }
+    }
+    first();
+    gate.store(OPEN, Ordering::SeqCst);
+    futex_wake(gate);
 }
 
 /// Writes down what the kernel knows about the calling thread.

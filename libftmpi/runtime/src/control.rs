@@ -104,6 +104,52 @@ impl Control {
     }
 }
 
+/// Asks the agent something and waits for its answer, without memory of its own: for moments at which other
+/// threads stand still wherever they are. Nothing else may be on its way. The length of the answer, and the
+/// descriptor that came along.
+pub fn ask(request: &[u8], answer: &mut [u8]) -> (usize, Option<i32>) {
+    let part = libc::iovec { iov_base: answer.as_mut_ptr().cast(), iov_len: answer.len() };
+    let mut ancillary = Ancillary([0; 64]);
+    // SAFETY: the request lives over the call.
+    let sent = || unsafe {
+        libc::send(fds::CONTROL, request.as_ptr().cast(), request.len(), libc::MSG_NOSIGNAL)
+    };
+    while sent() < 0 {
+        match io::Error::last_os_error().raw_os_error() {
+            Some(libc::EINTR | libc::EAGAIN | libc::ENOBUFS) => {}
+            _ => agent_is_gone(),
+        }
+    }
+    loop {
+        // SAFETY: all-zero is a valid `msghdr`.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_iov = (&raw const part).cast_mut();
+        header.msg_iovlen = 1;
+        header.msg_control = ancillary.0.as_mut_ptr().cast();
+        header.msg_controllen = ancillary.0.len();
+        // SAFETY: everything that the header points to lives over the call.
+        let count = unsafe { libc::recvmsg(fds::CONTROL, &mut header, libc::MSG_CMSG_CLOEXEC) };
+        if count > 0 {
+            let mut passed = None;
+            // SAFETY: as in `passed_descriptors`; at most one descriptor comes with an answer.
+            unsafe {
+                let first = libc::CMSG_FIRSTHDR(&header);
+                if !first.is_null()
+                    && (*first).cmsg_level == libc::SOL_SOCKET
+                    && (*first).cmsg_type == libc::SCM_RIGHTS
+                    && (*first).cmsg_len >= libc::CMSG_LEN(4) as usize
+                {
+                    passed = Some(own(libc::CMSG_DATA(first).cast::<i32>().read_unaligned()));
+                }
+            }
+            return (count as usize, passed);
+        }
+        if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            agent_is_gone();
+        }
+    }
+}
+
 /// The descriptors that came along, moved to where the library keeps its own.
 fn passed_descriptors(header: &libc::msghdr) -> Vec<i32> {
     let mut passed = Vec::new();

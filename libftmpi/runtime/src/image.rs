@@ -1,6 +1,7 @@
 //! Images of this rank, at safe points: the engine is at rest and every own event is stable.
 
 use crate::control::close;
+use crate::shared::{self, Taking};
 use crate::world::World;
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
 use ftmpi_core::engine::{Captured, Link};
@@ -31,13 +32,25 @@ pub(crate) fn capture(
         world.status.stream_position(2, word::STDERR_BUSY, word::STDERR_READ, false),
     ];
     let consumed = world.status.stream_position(0, word::STDIN_BUSY, word::STDIN_FED, true);
+    let shares = world.shared.has_board();
+    if !world.shared.make_room() {
+        close(fd);
+        world.shared.drop_room();
+        world.tell_refused(image, "no memory for a copy of what this rank shares with others");
+        return Captured::Refused;
+    }
     let useless: Vec<_> = useless.filter_map(pages_of).collect();
+    let mut taking = Taking { shared: &mut world.shared, image };
     let request = CaptureRequest {
         fd,
         reserved: 0,
         image_no: image.0,
         useless: useless.as_ptr(),
         useless_len: useless.len(),
+        stopped: shares.then_some(shared::stopped),
+        made: shares.then_some(shared::made),
+        restored: shares.then_some(shared::restored),
+        context: (&raw mut taking).cast(),
     };
     let mut outcome = CaptureOutcome::default();
     // SAFETY: both structures and the list live over the call, what it names is lent to us as memory
@@ -47,6 +60,7 @@ pub(crate) fn capture(
     match result {
         0 => {
             close(fd);
+            world.shared.drop_room();
             world.tell(FromRank::ImageBegun {
                 image,
                 written,
@@ -66,6 +80,7 @@ pub(crate) fn capture(
         }
         _ => {
             close(fd);
+            world.shared.drop_room();
             let mut text = [0u8; 512];
             // SAFETY: the buffer is as long as we say.
             unsafe { (boot.0.why_refused)(text.as_mut_ptr().cast(), text.len()) };

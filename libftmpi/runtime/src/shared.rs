@@ -1,78 +1,466 @@
-//! Memory that the processes of one host share, for `MPI_Win_allocate_shared`.
+//! Memory that ranks of one host share, for `MPI_Win_allocate_shared`.
 //!
-//! A `memfd` of the process that makes it; the others open it below `/proc` while that process waits,
-//! so nothing is left in the file system, whatever dies when. It is part of no image: only protocols
-//! that take none hand it out.
+//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It is mapped
+//! inside the reserved window, at the same place in every life, and is part of no image itself: under
+//! waves each rank copies its own part into private memory while all ranks that share any stand still
+//! (`ftmpi_core::engine::sharers`), and a life that begins from the image asks for new memory and fills
+//! its part of it.
 
 use crate::control::close;
+use crate::world::{World, die, fatal};
+use ftmpi_core::engine::Piece;
+use ftmpi_core::engine::sharers::{Board, Sharers, WORDS, Word};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_wire::control::{self, FromRank, SegmentName, ToRank, fds};
+use ftmpi_wire::{ImageNo, Rank};
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-/// Number of the process that made it, and of its descriptor.
-type Name = [u8; 16];
+const PAGE: usize = 4096;
+/// A rank's row of the board: a cache line of its own.
+const ROW: usize = 64;
+/// The other ranks have come into the library and only have to stop their threads.
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
-fn map(fd: i32, len: usize) -> Option<UserPtr> {
-    // SAFETY: a new mapping of a file that is at least so long; no address is asked for.
-    let at = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            fd,
-            0,
-        )
-    };
-    // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any more.
-    (at != libc::MAP_FAILED).then(|| unsafe { UserPtr::new(at) })
+/// The board of this host.
+#[derive(Debug)]
+struct Table {
+    at: *const AtomicU64,
+    /// Whose row is where.
+    ranks: Vec<Rank>,
 }
 
-/// Makes memory and keeps its descriptor open for the others.
-pub fn make(len: usize) -> Option<(UserPtr, Name)> {
-    // SAFETY: the name is a C string.
-    let fd = unsafe { libc::memfd_create(c"ftmpi-window".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return None;
+impl Table {
+    fn word(&self, rank: Rank, word: Word) -> &AtomicU64 {
+        let row = self.ranks.binary_search(&rank).expect("a rank of this host");
+        // SAFETY: the mapping has a row for each rank and stays as long as the table; all that share it
+        // access it by atomic operations only.
+        unsafe { &*self.at.byte_add(row * ROW).add(word as usize) }
     }
-    // SAFETY: sets the length of our own descriptor's file.
-    let sized = unsafe { libc::ftruncate(fd, len as libc::off_t) } == 0;
-    let Some(at) = sized.then(|| map(fd, len)).flatten() else {
+}
+
+const _: () = assert!(WORDS * 8 <= ROW);
+
+impl Board for Table {
+    fn read(&self, rank: Rank, word: Word) -> u64 {
+        self.word(rank, word).load(Ordering::SeqCst)
+    }
+    fn write(&self, rank: Rank, word: Word, value: u64) {
+        self.word(rank, word).store(value, Ordering::SeqCst);
+    }
+}
+
+/// A piece that this rank shares.
+#[derive(Debug)]
+struct Held {
+    piece: Piece,
+    at: *mut u8,
+    /// To find what of it was ever written.
+    fd: i32,
+    /// Its copy for the image that is being taken, or that this life began from.
+    copy: *mut u8,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    held: Vec<Held>,
+    /// Under waves.
+    sharers: Option<Sharers>,
+    board: Option<Table>,
+}
+
+fn pages(bytes: usize) -> usize {
+    bytes.next_multiple_of(PAGE)
+}
+
+impl Shared {
+    /// Where the part of the window begins that is used from its end.
+    pub(crate) fn lowest(&self) -> Option<usize> {
+        self.taken().map(|(begin, _)| begin).min()
+    }
+
+    fn taken(&self) -> impl Iterator<Item = (usize, usize)> {
+        let board = self.board.iter().map(|table| (table.at.addr(), table.ranks.len() * ROW));
+        let held = self.held.iter().map(|held| (held.at.addr(), held.piece.len));
+        board.chain(held).map(|(at, len)| (at, at + pages(len)))
+    }
+
+    /// The highest place below `end` and not below `begin` for so many bytes.
+    fn room(&self, begin: usize, end: usize, bytes: usize) -> Option<usize> {
+        let mut taken: Vec<_> = self.taken().collect();
+        taken.sort_unstable_by(|a, b| b.cmp(a));
+        let mut top = end;
+        for (low, high) in taken {
+            if top.checked_sub(high).is_some_and(|room| room >= bytes) {
+                break;
+            }
+            top = low;
+        }
+        top.checked_sub(bytes).filter(|at| *at >= begin)
+    }
+
+    /// Does this rank have to stand still with others?
+    pub(crate) fn any(&self) -> bool {
+        self.sharers.as_ref().is_some_and(Sharers::any)
+    }
+
+    /// Does this rank have a board, which each life must map anew?
+    pub(crate) fn has_board(&self) -> bool {
+        self.board.is_some()
+    }
+
+    /// The image is behind this rank.
+    pub(crate) fn pass(&self, image: ImageNo) {
+        if let (Some(sharers), Some(board)) = (&self.sharers, &self.board) {
+            sharers.pass(board, image);
+        }
+    }
+
+    /// This rank stands still. Do all?
+    pub(crate) fn stand(&self, image: ImageNo) -> bool {
+        match (&self.sharers, &self.board) {
+            (Some(sharers), Some(board)) => sharers.stand(board, image),
+            _ => true,
+        }
+    }
+
+    /// Memory for the copies; it takes up no more than what is copied.
+    pub(crate) fn make_room(&mut self) -> bool {
+        for held in &mut self.held {
+            held.copy = anonymous(held.piece.mine.len()).unwrap_or(std::ptr::null_mut());
+        }
+        self.held.iter().all(|held| !held.copy.is_null())
+    }
+
+    /// It is not needed any more.
+    pub(crate) fn drop_room(&mut self) {
+        for held in &mut self.held {
+            let copy = std::mem::replace(&mut held.copy, std::ptr::null_mut());
+            if !copy.is_null() {
+                // SAFETY: the mapping of `make_room`, which nobody else knows.
+                unsafe { libc::munmap(copy.cast(), pages(held.piece.mine.len()).max(PAGE)) };
+            }
+        }
+    }
+}
+
+fn anonymous(len: usize) -> Option<*mut u8> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: new memory; no address is asked for.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), pages(len).max(PAGE), prot, flags, -1, 0) };
+    (at != libc::MAP_FAILED).then_some(at.cast())
+}
+
+impl Held {
+    /// Copies what was ever written of this rank's part.
+    fn copy_out(&self) {
+        let (begin, end) = (self.piece.mine.start, self.piece.mine.end);
+        let mut at = begin;
+        while at < end {
+            // SAFETY: plain system calls on a descriptor of ours.
+            let data = unsafe { libc::lseek(self.fd, at as libc::off_t, libc::SEEK_DATA) };
+            if data < 0 {
+                return;
+            }
+            // SAFETY: as above.
+            let hole = unsafe { libc::lseek(self.fd, data, libc::SEEK_HOLE) };
+            let from = (data as usize).max(at);
+            let to = if hole < 0 { end } else { (hole as usize).min(end) };
+            if from >= to {
+                return;
+            }
+            // SAFETY: within this rank's part of the mapping and within its copy, which is as long. All who
+            // could write to it stand still.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    self.at.add(from),
+                    self.copy.add(from - begin),
+                    to - from,
+                );
+            }
+            at = to;
+        }
+    }
+
+    /// Fills this rank's part of new memory, which is all zeros.
+    fn copy_in(&self) {
+        let len = self.piece.mine.len();
+        for at in (0..len).step_by(PAGE) {
+            let bytes = PAGE.min(len - at);
+            // SAFETY: within the copy, which nobody writes to.
+            let page = unsafe { std::slice::from_raw_parts(self.copy.add(at), bytes) };
+            if page.iter().any(|&byte| byte != 0) {
+                // SAFETY: within this rank's part of the mapping; nobody else touches it before all are back.
+                unsafe {
+                    let to = self.at.add(self.piece.mine.start + at);
+                    std::ptr::copy_nonoverlapping(page.as_ptr(), to, bytes);
+                }
+            }
+        }
+    }
+}
+
+/// What the hooks of `capture` need.
+pub(crate) struct Taking<'a> {
+    pub(crate) shared: &'a mut Shared,
+    pub(crate) image: ImageNo,
+}
+
+/// All other threads of this process stand still: when those of all others do, too, copies the memory.
+pub(crate) extern "C" fn stopped(context: *mut c_void) -> c_int {
+    // SAFETY: `image::capture` passes a `Taking`, which nobody else uses meanwhile.
+    let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
+    let Shared { held, sharers, board } = &mut *taking.shared;
+    let (Some(sharers), Some(board)) = (sharers, board) else { return 0 };
+    if !sharers.any() {
+        return 0;
+    }
+    sharers.stop(board, taking.image);
+    let begin = Instant::now();
+    if !wait_until(Some(begin + STOP_PATIENCE), || sharers.have_stopped(board, taking.image)) {
+        return libc::EAGAIN;
+    }
+    held.iter().for_each(Held::copy_out);
+    0
+}
+
+/// The image child is made: goes on when those of all others are.
+pub(crate) extern "C" fn made(context: *mut c_void) {
+    // SAFETY: as in `stopped`.
+    let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
+    taking.shared.pass(taking.image);
+    if let Shared { sharers: Some(sharers), board: Some(board), .. } = &*taking.shared
+        && sharers.any()
+    {
+        wait_until(None, || sharers.are_through(board, taking.image));
+    }
+}
+
+/// Looks again and again, without the engine. Who has lost its agent ends, as it would elsewhere.
+fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
+    let mut looks = 0u32;
+    while !done() {
+        if limit.is_some_and(|limit| Instant::now() > limit) {
+            return false;
+        }
+        looks += 1;
+        if looks < 64 {
+            crate::sleep::give_way();
+            continue;
+        }
+        let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
+        // SAFETY: one structure, which lives over the call. Also a pause of a millisecond at the most.
+        let hung_up = unsafe { libc::poll(&raw mut agent, 1, 1) } > 0;
+        if hung_up && agent.revents & (libc::POLLHUP | libc::POLLERR) != 0 {
+            die(1);
+        }
+    }
+    true
+}
+
+/// Maps a segment, at this place in the reserved window or anywhere.
+fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
+    let flags = libc::MAP_SHARED | if at.is_some() { libc::MAP_FIXED } else { 0 };
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    let address = std::ptr::without_provenance_mut(at.unwrap_or(0));
+    // SAFETY: a mapping of a file that is at least so long (the agent has sealed it), at a place in the reserved
+    // window that nothing else uses, or at none in particular.
+    let at = unsafe { libc::mmap(address, pages(len), prot, flags, fd, 0) };
+    (at != libc::MAP_FAILED).then_some(at.cast())
+}
+
+/// This life began from the image, and its other threads wait: makes the memory anew at its old places, and
+/// goes on when all who share it have filled their parts. Allocates nothing.
+pub(crate) extern "C" fn restored(context: *mut c_void) {
+    // SAFETY: as in `stopped`; this is the image's copy of it.
+    let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
+    if let Err((rank, why)) = taking.shared.come_back(taking.image) {
+        let text = format!(
+            "memory that this rank shares with rank {rank} and others cannot be had again: {why}"
+        );
+        let mut control = crate::control::Control::inherited();
+        control.send(&FromRank::Abort { code: 1, text }, None);
+        wait_until(None, || matches!(control.receive(true), Some((ToRank::Die { .. }, _))));
+        die(1);
+    }
+}
+
+/// Asks for a segment without memory of its own.
+fn ask_again(name: SegmentName, bytes: usize, takers: usize) -> Result<i32, String> {
+    let (mut request, mut answer) = ([0; 64], [0; 512]);
+    let (bytes, takers) = (pages(bytes) as u64, takers as u32);
+    let request = control::encode_into(&FromRank::Segment { name, bytes, takers }, &mut request)
+        .ok_or("the question is too long")?;
+    let (len, passed) = crate::control::ask(request, &mut answer);
+    match (control::decode::<ToRank>(&answer[..len]), passed) {
+        (Ok(ToRank::Segment { name: other, .. }), Some(fd)) if other == name => Ok(fd),
+        (Ok(ToRank::Segment { why, .. }), _) => Err(why.unwrap_or_default()),
+        (Ok(ToRank::Die { code }), _) => die(code),
+        _ => Err("the agent did not understand".to_owned()),
+    }
+}
+
+impl Shared {
+    fn come_back(&mut self, image: ImageNo) -> Result<(), (Rank, String)> {
+        let Self { held, sharers: Some(sharers), board: Some(board) } = self else { return Ok(()) };
+        let again = |name: SegmentName, at: usize, len: usize, takers: usize| {
+            let fd = ask_again(name, len, takers).map_err(|why| (name.creator, why))?;
+            match map(fd, len, Some(at)) {
+                Some(_) => Ok(fd),
+                None => Err((name.creator, io::Error::last_os_error().to_string())),
+            }
+        };
+        let (creator, count) = (board.ranks[0], board.ranks.len());
+        let name = SegmentName { creator, serial: None };
+        close(again(name, board.at.addr(), count * ROW, count)?);
+        for held in held.iter_mut() {
+            let Piece { creator, serial, len, among, .. } = &held.piece;
+            let name = SegmentName { creator: *creator, serial: Some(*serial) };
+            held.fd = again(name, held.at.addr(), *len, among.len())?;
+            held.copy_in();
+        }
+        if sharers.any() {
+            sharers.come_back(board, image);
+            wait_until(None, || sharers.are_back(board, image));
+        }
+        self.drop_room();
+        Ok(())
+    }
+}
+
+impl World {
+    /// Asks the agent.
+    fn segment(&mut self, name: SegmentName, bytes: u64, takers: usize) -> Result<i32, String> {
+        let (control, news_of) = self.control_and_news();
+        let control = control.ok_or("this process has no agent")?;
+        let takers = takers as u32;
+        control.send(&FromRank::Segment { name, bytes, takers }, None);
+        loop {
+            match control.receive(true) {
+                Some((ToRank::Segment { name: other, why }, passed)) if other == name => {
+                    return match passed.first() {
+                        Some(&fd) => Ok(fd),
+                        None => Err(why.unwrap_or_default()),
+                    };
+                }
+                Some((ToRank::Die { code }, _)) => die(code),
+                Some(news) => news_of.push_back(news),
+                None => {}
+            }
+        }
+    }
+
+    /// Maps it where there is room.
+    fn map_shared(&self, fd: i32, len: usize) -> Option<*mut u8> {
+        let window = self.boot.as_ref().map(crate::boot::Boot::window).filter(|(_, len)| *len > 0);
+        let (begin, end) = window.map_or((0, 0), |(base, len)| (base + self.window_used(), base + len));
+        match self.shared.room(begin, end, pages(len)) {
+            Some(at) => map(fd, len, Some(at)),
+            // An image finds it only in the window; without images any place will do.
+            None if self.shared.sharers.is_some() => None,
+            None => map(fd, len, None),
+        }
+    }
+
+    /// See [`Link::share`](ftmpi_core::engine::Link::share).
+    pub(crate) fn share_piece(&mut self, piece: Piece) -> Option<UserPtr> {
+        let held = self.try_to_share(piece);
+        if held.is_none()
+            && let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared
+        {
+            sharers.leave(board);
+        }
+        let at = held?.cast();
+        // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any more.
+        Some(unsafe { UserPtr::new(at) })
+    }
+
+    fn try_to_share(&mut self, piece: Piece) -> Option<*mut u8> {
+        let name = SegmentName { creator: piece.creator, serial: Some(piece.serial) };
+        let host_of = &self.job.as_ref()?.host_of;
+        let here = host_of.get(self.me.index());
+        if piece.among.iter().any(|rank| host_of.get(rank.index()) != here) {
+            return None;
+        }
+        let bytes = pages(piece.len) as u64;
+        let fd = self.segment(name, bytes, piece.among.len()).ok()?;
+        let Some(at) = self.map_shared(fd, piece.len) else {
+            close(fd);
+            return None;
+        };
+        self.shared.held.push(Held { piece, at, fd, copy: std::ptr::null_mut() });
+        Some(at)
+    }
+
+    /// See [`Link::part_shared`](ftmpi_core::engine::Link::part_shared).
+    pub(crate) fn share_no_more(&mut self, at: UserPtr) {
+        let at: *mut u8 = at.as_ptr().cast();
+        let Some(index) = self.shared.held.iter().position(|held| held.at == at) else { return };
+        let held = self.shared.held.swap_remove(index);
+        let flags =
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: the mapping of `map_shared`, which nobody uses any more; its place stays reserved.
+        unsafe { libc::mmap(at.cast(), pages(held.piece.len), libc::PROT_NONE, flags, -1, 0) };
+        close(held.fd);
+        if let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared {
+            sharers.leave(board);
+        }
+    }
+
+    /// See [`Link::join_sharers`](ftmpi_core::engine::Link::join_sharers).
+    pub(crate) fn join_those_who_share(&mut self, host: &[Rank], past: ImageNo) -> bool {
+        if self.shared.sharers.is_none() {
+            self.shared.sharers = Some(Sharers::new(self.me, host.to_vec()));
+        }
+        if self.shared.board.is_none() {
+            match self.new_board(host.to_vec()) {
+                Ok(board) => self.shared.board = Some(board),
+                Err(why) => fatal("no memory for the ranks of a host to share", &why),
+            }
+        }
+        let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared else {
+            return true;
+        };
+        sharers.join(board, past)
+    }
+
+    fn new_board(&mut self, ranks: Vec<Rank>) -> Result<Table, String> {
+        let name = SegmentName { creator: ranks[0], serial: None };
+        let bytes = ranks.len() * ROW;
+        let fd = self.segment(name, pages(bytes) as u64, ranks.len())?;
+        let at = self.map_shared(fd, bytes);
         close(fd);
-        return None;
-    };
-    let mut name = [0; 16];
-    name[..4].copy_from_slice(&std::process::id().to_le_bytes());
-    name[4..8].copy_from_slice(&fd.to_le_bytes());
-    name[15] = 1;
-    Some((at, name))
-}
-
-fn parts(name: Name) -> (u32, i32) {
-    let word = |at: usize| std::array::from_fn(|i| name[at + i]);
-    (u32::from_le_bytes(word(0)), i32::from_le_bytes(word(4)))
-}
-
-/// Joins the memory that another process made.
-pub fn join(len: usize, name: Name) -> Option<UserPtr> {
-    use std::os::fd::AsRawFd;
-    let (pid, fd) = parts(name);
-    let mut way = std::fs::OpenOptions::new();
-    let file = way.read(true).write(true).open(format!("/proc/{pid}/fd/{fd}")).ok()?;
-    if file.metadata().ok()?.len() < len as u64 {
-        return None;
-    }
-    map(file.as_raw_fd(), len)
-}
-
-/// Everybody has joined: the descriptor is not needed any more.
-pub fn close_name(name: Name) {
-    let (pid, fd) = parts(name);
-    if pid == std::process::id() {
-        close(fd);
+        let at = at.ok_or("the window for it is full")?;
+        Ok(Table { at: at.cast(), ranks })
     }
 }
 
-/// Leaves the memory.
-pub fn part(at: UserPtr, len: usize) {
-    // SAFETY: the mapping of `make` or `join`, which nobody uses any more.
-    unsafe { libc::munmap(at.as_ptr(), len) };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_lie_at_the_end_of_the_window_and_their_room_is_used_again() {
+        let mut shared = Shared::default();
+        let hold = |shared: &mut Shared, len: usize| {
+            let at = shared.room(0x1000, 0x10000, pages(len))?;
+            let piece = Piece { creator: Rank(0), serial: 0, len, mine: 0..0, among: Vec::new() };
+            let at_pointer = std::ptr::without_provenance_mut(at);
+            shared.held.push(Held { piece, at: at_pointer, fd: -1, copy: std::ptr::null_mut() });
+            Some(at)
+        };
+        assert_eq!(hold(&mut shared, 0x2000), Some(0xe000));
+        assert_eq!(hold(&mut shared, 1), Some(0xd000));
+        assert_eq!(hold(&mut shared, 0x1001), Some(0xb000));
+        assert_eq!(shared.lowest(), Some(0xb000));
+        shared.held.remove(0);
+        assert_eq!(hold(&mut shared, 0x1000), Some(0xf000));
+        assert_eq!(hold(&mut shared, 0x1000), Some(0xe000));
+        assert_eq!(hold(&mut shared, 0xb000), None);
+        assert_eq!(hold(&mut shared, 0xa000), Some(0x1000));
+    }
 }

@@ -12,7 +12,7 @@ use crate::logger::Logger;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::status::StatusPage;
 use crate::threads;
-use ftmpi_core::engine::{Counters, Exact, Frame, Link, Push, Sink, Token};
+use ftmpi_core::engine::{Counters, Exact, Frame, Link, Piece, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_transport::tcp::Outcome;
 use ftmpi_transport::{event_ring, shm};
@@ -68,6 +68,7 @@ pub struct World {
     /// Every rank has ended its program.
     pub all_exiting: bool,
     window_used: usize,
+    pub(crate) shared: crate::shared::Shared,
     /// A push since the last rest found a socket full.
     socket_full: bool,
     inject: Vec<(String, u64)>,
@@ -116,6 +117,7 @@ impl World {
             all_finalized: false,
             all_exiting: false,
             window_used: 0,
+            shared: crate::shared::Shared::default(),
             socket_full: false,
             inject: Vec::new(),
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
@@ -207,11 +209,23 @@ impl World {
         }
     }
 
+    /// Bytes of the reserved window that are used from its begin.
+    pub(crate) fn window_used(&self) -> usize {
+        self.window_used
+    }
+
+    /// For a question to the agent: what comes before its answer is news for [`Link::poll`].
+    pub(crate) fn control_and_news(
+        &mut self,
+    ) -> (Option<&mut Control>, &mut VecDeque<(ToRank, Vec<i32>)>) {
+        (self.control.as_mut(), &mut self.news)
+    }
+
     /// A page-aligned piece of the reserved window, or of fresh memory where there is none.
     fn reserve(&mut self, bytes: usize, boot: &Option<Boot>) -> *mut u8 {
         let bytes = bytes.next_multiple_of(4096);
         if let Some((base, len)) = boot.as_ref().map(Boot::window)
-            && self.window_used + bytes <= len
+            && self.window_used + bytes <= self.shared.lowest().map_or(len, |lowest| lowest - base)
         {
             let at = base + self.window_used;
             self.window_used += bytes;
@@ -289,6 +303,8 @@ impl World {
             ToRank::StableClocks { clocks } => sink.log_frame(event_log::Frame::Stable { clocks }),
             ToRank::ImageFailed { image } => sink.image_failed(image),
             ToRank::Welcome(_) => {}
+            // An answer that nobody waits for.
+            ToRank::Segment { .. } => passed.iter().for_each(|&fd| close(fd)),
             ToRank::AllFinalized => self.all_finalized = true,
             ToRank::AllExiting => self.all_exiting = true,
             ToRank::Die { code } => die(code),
@@ -296,6 +312,7 @@ impl World {
     }
 
     pub(crate) fn tell_refused(&mut self, image: ImageNo, why: &str) {
+        self.shared.pass(image);
         if let Some(control) = &mut self.control {
             control.send(&FromRank::ImageRefused { image, why: why.to_owned() }, None);
         }
@@ -678,20 +695,24 @@ impl Link for World {
         crate::life::TELL_ENDS.store(wanted, Ordering::Relaxed);
     }
 
-    fn share(&mut self, len: usize) -> Option<(UserPtr, [u8; 16])> {
-        crate::shared::make(len)
+    fn share(&mut self, piece: Piece) -> Option<UserPtr> {
+        self.share_piece(piece)
     }
 
-    fn join_shared(&mut self, len: usize, name: [u8; 16]) -> Option<UserPtr> {
-        crate::shared::join(len, name)
+    fn part_shared(&mut self, at: UserPtr) {
+        self.share_no_more(at);
     }
 
-    fn shared_by_all(&mut self, name: [u8; 16]) {
-        crate::shared::close_name(name);
+    fn join_sharers(&mut self, host: &[Rank], past: ImageNo) -> bool {
+        self.join_those_who_share(host, past)
     }
 
-    fn part_shared(&mut self, at: UserPtr, len: usize) {
-        crate::shared::part(at, len);
+    fn shares(&self) -> bool {
+        self.shared.any()
+    }
+
+    fn stands(&mut self, image: ImageNo) -> bool {
+        self.shared.stand(image)
     }
 
     fn image_due(&self) -> Option<ImageNo> {

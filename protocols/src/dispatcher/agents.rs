@@ -78,10 +78,12 @@ impl Dispatcher {
                 matches!(self.ranks[rank.index()].stage, Stage::Waiting | Stage::Done(_))
             })
             .collect();
+        // Memory that they share is on one host.
+        let together = self.settings.together.then(|| self.hosts.least_loaded()).flatten();
         for rank in moving {
             // One that has ended moves as well: with its cluster it may have to return.
             let waits = self.ranks[rank.index()].stage == Stage::Waiting;
-            let Some(target) = self.hosts.least_loaded() else {
+            let Some(target) = together.or_else(|| self.hosts.least_loaded()) else {
                 if !waits {
                     continue;
                 }

@@ -120,6 +120,8 @@ pub enum Input {
     },
     /// The sender log of a rank is full: only images of its receivers let it be cut.
     LogFull,
+    /// Ranks share memory: those of a host stay together when they move.
+    SharesMemory,
     /// Somebody asks for an image of every rank now.
     ImagesWanted,
     /// Replay is over.

@@ -62,6 +62,8 @@ pub struct Settings {
     pub clusters: Option<Vec<u32>>,
     /// They repeat what is logged of them then, and logs are cut when waves are complete.
     pub replays: bool,
+    /// Ranks of one host share memory: they move together.
+    pub together: bool,
     /// How long ranks wait for an event logger that does not serve them.
     pub storage_patience: Duration,
     /// When images are taken; `None`: never.
@@ -245,6 +247,7 @@ impl Dispatcher {
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
             }
+            Input::SharesMemory => self.settings.together = true,
             Input::LogFull | Input::ImagesWanted => self.note(Note::Hasten),
             Input::Paused { pause } => self.note(Note::Paused(pause)),
             Input::Received { rank, bytes } => self.note(Note::Received(rank, bytes)),

@@ -111,6 +111,7 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
         restarts_max: u32::MAX,
         same_death_max: u32::MAX,
         clusters: in_waves.then(|| setup.clusters.clone()),
+        together: false,
         replays: setup.choice.has_clusters(),
         storage_patience: Duration::MAX,
         images: Some(scheduler::Settings {

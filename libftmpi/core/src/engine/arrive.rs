@@ -365,7 +365,7 @@ impl Sink for State {
     }
 
     fn image_failed(&mut self, image: ImageNo) {
-        self.protocol.on_image_over(image);
+        self.image_over(image);
         self.commands_to_queues();
     }
 }

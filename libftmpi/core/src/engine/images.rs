@@ -11,6 +11,9 @@ use ftmpi_protocols::protocol::Readiness;
 /// let it go on: usually they are as quick as we are.
 const EDGE_PATIENCE_S: f64 = 0.02;
 
+/// How long ranks that share memory stand still for one another.
+const SHARERS_PATIENCE_S: f64 = 30.0;
+
 impl<L: Link> Engine<L> {
     pub(super) fn settle_while_due(&mut self) {
         while self.link.settle_due() && !self.is_repeating() {
@@ -55,6 +58,7 @@ impl<L: Link> Engine<L> {
         while self.link.image_due().is_some() && !self.is_repeating() {
             if !self.take_due_image() {
                 if !self.state.protocol.stands_still()
+                    && !self.link.shares()
                     && !self.state.waves.settling
                     && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
                 {
@@ -78,6 +82,15 @@ impl<L: Link> Engine<L> {
                 return true;
             }
         }
+        if !self.link.stands(image) {
+            if self.link.clock() - self.image_waits_since() < SHARERS_PATIENCE_S {
+                return false;
+            }
+            self.link.refuse(image, "ranks that share memory did not all stand still for it");
+            self.state.image_over(image);
+            self.work();
+            return true;
+        }
         self.image_taken(image);
         self.state.memory.image_comes();
         let captured = self.link.capture(image, &mut self.state.memory.spare());
@@ -89,8 +102,16 @@ impl<L: Link> Engine<L> {
                 return true;
             }
         }
-        self.state.protocol.on_image_over(image);
+        self.state.image_over(image);
         self.work();
         true
+    }
+
+    /// At the end of a call of a rank that shares memory: others may stand still for this image already, and
+    /// what the program stores from here on must not be in theirs.
+    pub(super) fn stand_if_due(&mut self) {
+        if self.link.shares() && self.link.image_due().is_some() {
+            self.take_image_if_possible();
+        }
     }
 }

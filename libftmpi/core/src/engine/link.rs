@@ -67,6 +67,21 @@ pub enum Captured {
     Restored(Vec<Incarnation>),
 }
 
+/// Memory that ranks of one host share, as one of them knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Who named it.
+    pub creator: Rank,
+    /// How many it had named before.
+    pub serial: u32,
+    /// Bytes of the whole.
+    pub len: usize,
+    /// The part of this rank, which is in its images.
+    pub mine: std::ops::Range<usize>,
+    /// All ranks that share it.
+    pub among: Vec<Rank>,
+}
+
 /// Who hears what the link brings.
 pub trait Sink {
     /// A frame begins.
@@ -178,18 +193,28 @@ pub trait Link {
     /// From now on [`super::Engine::call_ends`] is to be called at the end of every call of the program,
     /// or no more.
     fn tell_ends_of_calls(&mut self, _wanted: bool) {}
-    /// Memory that other processes of this host can join: where it is, and its name.
-    fn share(&mut self, _len: usize) -> Option<(UserPtr, [u8; 16])> {
+    /// Memory that other ranks of this host get under the same name, zero at first. `None`: there is none,
+    /// or they are not on this host; what [`join_sharers`](Self::join_sharers) began is taken back then.
+    fn share(&mut self, _piece: Piece) -> Option<UserPtr> {
         None
     }
-    /// Joins memory that another process of this host shares.
-    fn join_shared(&mut self, _len: usize, _name: [u8; 16]) -> Option<UserPtr> {
-        None
+    /// Leaves it.
+    fn part_shared(&mut self, _at: UserPtr) {}
+    /// Under waves, before memory is shared with any of these: see [`sharers`](super::sharers), whose
+    /// `join` gives the answer. `past` is the last wave that this rank has behind it.
+    fn join_sharers(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
+        true
     }
-    /// Everybody has joined.
-    fn shared_by_all(&mut self, _name: [u8; 16]) {}
-    /// Leaves shared memory.
-    fn part_shared(&mut self, _at: UserPtr, _len: usize) {}
+    /// Does this rank share memory, under waves?
+    fn shares(&self) -> bool {
+        false
+    }
+    /// This rank stands still for an image. Do all that it shares memory with? From then on
+    /// [`capture`](Self::capture) takes it at one moment with theirs; it and [`refuse`](Self::refuse) also
+    /// say that the image is behind this rank.
+    fn stands(&mut self, _image: ImageNo) -> bool {
+        true
+    }
     /// The engine's counters, from time to time.
     fn publish(&mut self, _counters: &super::Counters) {}
 }

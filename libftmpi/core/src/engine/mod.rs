@@ -18,6 +18,7 @@
 //! | `recover` | new lives: `Resume`, log cuts, replay |
 //! | `home` | channel memories: the one stream in, and where a rank stands in it |
 //! | `waves` | coordinated images: markers, what is held and kept, new lives of all ranks |
+//! | `sharers` | ranks that share memory take their images at one moment |
 
 // An envelope has many parts, and a struct of them would only be taken apart again.
 #![allow(clippy::too_many_arguments)]
@@ -35,13 +36,14 @@ mod request;
 mod schedules;
 mod send;
 mod services;
+pub mod sharers;
 mod slots;
 mod typed;
 mod waves;
 
 pub use effects::{Effect, INTENT};
 pub use express::Exact;
-pub use link::{Captured, Frame, Landing, Link, Push, Sink, Token};
+pub use link::{Captured, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
 pub use request::{
     Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,

@@ -51,18 +51,23 @@ impl<L: Link> Engine<L> {
         self.state.hooks.log_payload
     }
 
-    /// Do all ranks return to a wave of images, which have no memory that processes share?
+    /// Do all ranks return to a wave of images?
     #[must_use]
     pub fn has_waves(&self) -> bool {
         self.state.waves.counted
     }
 
     /// A window was made on which others may be served at any time, or (`false`) freed.
-    /// Says whether the ends of calls must be told from now on ([`Engine::call_ends`]).
-    pub fn open_to_others(&mut self, one_more: bool) -> bool {
+    pub fn open_to_others(&mut self, one_more: bool) {
         let services = &mut self.state.services;
         services.open = services.open.saturating_add_signed(if one_more { 1 } else { -1 });
-        services.open > 0 && self.state.hooks.outcomes
+        self.ask_for_ends_of_calls();
+    }
+
+    /// Says whether the ends of calls must be told from now on ([`Engine::call_ends`]).
+    pub fn ask_for_ends_of_calls(&mut self) {
+        let served = self.state.services.open > 0 && self.state.hooks.outcomes;
+        self.link.tell_ends_of_calls(served || self.link.shares());
     }
 
     /// A window is freed: what was served on it is repeated, and what is served on a later one belongs to a later call.
@@ -76,6 +81,7 @@ impl<L: Link> Engine<L> {
     /// A call of the program ends: in a replay, what was served in it is served now at the latest.
     #[cold]
     pub fn call_ends(&mut self) {
+        self.stand_if_due();
         self.repeat_services();
         self.state.services.call += 1;
     }

@@ -55,6 +55,8 @@ pub(super) struct Waves {
     pub(super) settling: bool,
     /// Since when an image is waited for.
     since: Option<f64>,
+    /// The last wave that is behind this rank.
+    past: ImageNo,
 }
 
 impl Waves {
@@ -78,6 +80,17 @@ impl<L: Link> Engine<L> {
         }
         let now = self.link.clock();
         *self.state.waves.since.get_or_insert(now)
+    }
+
+    /// Before it shares memory with others of its host, a rank has all waves behind it for which one of
+    /// them stands still.
+    pub(crate) fn join_sharers(&mut self, host: &[Rank]) {
+        if self.has_waves() {
+            while !self.link.join_sharers(host, self.state.waves.past) {
+                self.block();
+            }
+            self.link.tell_ends_of_calls(true);
+        }
     }
 
     /// The image is being taken: what of the channels' state is in it.
@@ -255,10 +268,16 @@ impl State {
 
     // ---- new lives ----------------------------------------------------------------------------
 
+    /// An image is taken, or will not be.
+    pub(super) fn image_over(&mut self, image: ImageNo) {
+        self.protocol.on_image_over(image);
+        self.waves.past = self.waves.past.max(image);
+    }
+
     /// A life begins from an image of a wave.
     pub(super) fn return_to(&mut self, image: ImageNo) {
         self.protocol.on_return(image);
-        self.waves = Waves::new(true);
+        self.waves = Waves { past: image, ..Waves::new(true) };
         self.short_way = true;
     }
 

@@ -122,6 +122,8 @@ pub struct Mpi<L: Link> {
     checks: bool,
     /// Number of each rank's host, as this life found it.
     hosts: Vec<u32>,
+    /// Segments of shared memory that this rank has named.
+    segments_named: u32,
     /// Some host has more ranks than processors.
     crowded: bool,
     /// That of this rank, as the program was told.
@@ -170,6 +172,7 @@ impl<L: Link> Mpi<L> {
             questions: Vec::new(),
             checks: false,
             hosts,
+            segments_named: 0,
             crowded,
             host: None,
             processor_name: None,

@@ -59,11 +59,11 @@ impl<L: Link> Mpi<L> {
         if self.comm(comm)?.members.remote.is_some() {
             bail!(Comm, "a window cannot be made on an intercommunicator");
         }
-        if self.engine.has_waves() && self.comm_size(comm)? > 1 {
+        if self.engine.has_waves() && self.engine.logs() && self.comm_size(comm)? > 1 {
             bail!(
                 UnsupportedOperation,
-                "one-sided communication does not work under --protocol coordinated and hierarchical \
-                 yet: use pessimistic, causal or none"
+                "one-sided communication does not work under --protocol hierarchical yet: use \
+                 pessimistic, causal, coordinated or none"
             );
         }
         self.duplicate(comm)
@@ -118,8 +118,7 @@ impl<L: Link> Mpi<L> {
         };
         let id = self.engine.windows.insert(window)?;
         if lockable {
-            let told = self.engine.open_to_others(true);
-            self.engine.link.tell_ends_of_calls(told);
+            self.engine.open_to_others(true);
         }
         // Nobody's request comes before everybody has the window.
         self.collective(comm, Collective::Barrier)?;
@@ -187,11 +186,11 @@ impl<L: Link> Mpi<L> {
                  MPI_COMM_TYPE_SHARED first"
             );
         }
-        if self.engine.logs() || self.engine.has_waves() {
+        if self.engine.logs() {
             bail!(
                 RmaShared,
                 "loads and stores in memory that processes share cannot be repeated after a failure: \
-                 use --protocol none, or MPI_Win_allocate"
+                 use --protocol none or coordinated, or MPI_Win_allocate"
             );
         }
         let comm = self.new_window_comm(comm)?;
@@ -203,32 +202,44 @@ impl<L: Link> Mpi<L> {
         Ok((self.establish_window(comm, Flavor::Shared, memory, info)?, base))
     }
 
-    /// A segment for all members: the first one makes it, the others join.
+    /// A segment for all members, under a name that the first one gives it.
     fn share_segment(&mut self, comm: CommId, parts: &[Part]) -> Result<(UserPtr, usize)> {
+        let members = self.members(comm)?;
+        let among: Vec<_> = members.local.iter().collect();
+        let host = self.hosts[self.engine.me().index()];
+        let ranks = (0u32..).zip(&self.hosts).filter(|(_, other)| **other == host);
+        let ranks: Vec<_> = ranks.map(|(rank, _)| ftmpi_wire::Rank(rank)).collect();
+        self.engine.join_sharers(&ranks);
         let bytes = parts.last().map_or(0, |last| last.begin.saturating_add(last.size));
         let len = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
-        let first = self.comm_rank(comm)? == 0;
-        let made = if first { self.engine.link.share(len) } else { None };
-        let mut name = [0; 16];
-        if let Some((_, name_of)) = &made {
-            name = *name_of;
+        let mine = parts.get(members.me as usize).copied().unwrap_or_default();
+        let mine = mine.begin as usize..(mine.begin + mine.size) as usize;
+        let mut serial = [0; 4];
+        if members.me == 0 {
+            serial = self.segments_named.to_le_bytes();
+            self.segments_named += 1;
         }
         let scope = self.scope(comm)?;
-        self.broadcast(&scope, 0, &mut name)?;
-        let at = match (first, made) {
-            (true, Some((at, _))) => Some(at),
-            (false, _) if name != [0; 16] => self.engine.link.join_shared(len, name),
-            _ => None,
-        };
-        // Nobody goes on, and the first one keeps its end open, until everybody has it.
+        self.broadcast(&scope, 0, &mut serial)?;
+        let (creator, serial) = (among[0], u32::from_le_bytes(serial));
+        let piece = crate::engine::Piece { creator, serial, len, mine, among };
+        let at = self.engine.link.share(piece);
+        // Nobody goes on until everybody has it.
         let scope = self.scope(comm)?;
         let answers = self.collect_within(&scope, &[u8::from(at.is_some())])?;
-        if first {
-            self.engine.link.shared_by_all(name);
-        }
         match at {
             Some(at) if answers.iter().all(|&ok| ok == 1) => Ok((at, len)),
-            _ => bail!(NoMem, "{len} bytes of shared memory are not available on this host"),
+            other => {
+                if let Some(at) = other {
+                    self.engine.link.part_shared(at);
+                }
+                self.engine.ask_for_ends_of_calls();
+                bail!(
+                    NoMem,
+                    "{len} bytes of memory that all these processes share are not available (a failure \
+                     may have moved them to different hosts)"
+                )
+            }
         }
     }
 
@@ -338,11 +349,11 @@ impl<L: Link> Mpi<L> {
             }
             self.release_errhandler(window.errhandler);
             if window.lockable {
-                let told = self.engine.open_to_others(false);
-                self.engine.link.tell_ends_of_calls(told);
+                self.engine.open_to_others(false);
             }
-            if let (Some((at, len)), None) = (window.segment, &window.memory) {
-                self.engine.link.part_shared(at, len);
+            if let (Some((at, _)), None) = (window.segment, &window.memory) {
+                self.engine.link.part_shared(at);
+                self.engine.ask_for_ends_of_calls();
             }
         }
         self.comm_free(comm)

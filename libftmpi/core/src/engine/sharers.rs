@@ -1,0 +1,256 @@
+//! Ranks of one host that share memory (`MPI_Win_allocate_shared`) under waves: they take their images at
+//! one moment.
+//!
+//! Messages between two cuts of a wave are counted, held or kept; loads and stores are not. So the images
+//! of all ranks that share memory are taken while *all* of them stand still, threads included, and the
+//! memory is copied meanwhile, each rank its own part. Then the memory belongs to the cut as any private
+//! memory does: what one rank stored before the cut is in the image, what another loaded was stored
+//! before it.
+//!
+//! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for each; every
+//! number only grows within a life of the job (but [`Word::Joined`]). An image goes through four steps
+//! there:
+//!
+//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it will not
+//!    return to the program before its image is taken. While others are awaited it still receives and
+//!    sends, since they may need that to come so far.
+//! 2. *stopped*: its other threads stand still, too. When all have stopped, everybody copies.
+//! 3. *through*: its copy and its image child are made. When all are through, everybody goes on.
+//! 4. *back*, in a life that began from the image: its part of the new memory has been filled. When all are
+//!    back, everybody goes on.
+//!
+//! Who refuses the image says that it is past all steps, so nobody waits for it; the wave does not count
+//! then, whatever the others copied.
+//!
+//! A rank that shares its first memory while a wave is under way joins before its cut, or behind it, but
+//! never in between: each writes before it reads (all accesses are sequentially consistent), so either it
+//! sees that somebody stands for a wave that it has not behind it, and steps back, or that one sees it
+//! and waits.
+//!
+//! The runtime's board is shared memory, the simulator's a vector.
+
+use ftmpi_wire::{ImageNo, Rank};
+
+/// A column of the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// One more than the last wave that the rank had behind it when it joined; 0: it shares no memory.
+    Joined,
+    /// The last wave for which it stood still.
+    Stands,
+    /// The last wave for which its threads had stopped.
+    Stopped,
+    /// The last wave that is behind it.
+    Through,
+    /// One more than the wave that it came back to.
+    Back,
+}
+
+/// Columns.
+pub const WORDS: usize = 5;
+
+/// Numbers that the ranks of a host share, all 0 at first. Accesses are sequentially consistent.
+pub trait Board {
+    /// Reads what a rank wrote last.
+    fn read(&self, rank: Rank, word: Word) -> u64;
+    /// Writes.
+    fn write(&self, rank: Rank, word: Word, value: u64);
+}
+
+/// What a rank knows of those that it shares memory with.
+#[derive(Debug, Clone, Default)]
+pub struct Sharers {
+    me: Rank,
+    /// The ranks of this host, itself included.
+    ranks: Vec<Rank>,
+    /// Pieces of memory that it shares.
+    pieces: u32,
+    /// Who was in the image that is being taken, or that this life began from.
+    company: Vec<Rank>,
+}
+
+impl Sharers {
+    /// Of a rank and those of its host.
+    #[must_use]
+    pub fn new(me: Rank, ranks: Vec<Rank>) -> Self {
+        let company = Vec::with_capacity(ranks.len());
+        Self { me, ranks, pieces: 0, company }
+    }
+
+    /// Whether this rank shares memory.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.pieces > 0
+    }
+
+    /// It is going to share one piece (more); `past` is the last wave that it has behind it. `false`: others
+    /// stand for a wave that this rank must have behind it first.
+    #[must_use]
+    pub fn join(&mut self, board: &dyn Board, past: ImageNo) -> bool {
+        if self.pieces == 0 {
+            board.write(self.me, Word::Joined, past.0 + 1);
+            let beyond = |rank: &&Rank| board.read(**rank, Word::Stands) > past.0;
+            if self.ranks.iter().filter(|rank| **rank != self.me).any(|rank| beyond(&rank)) {
+                board.write(self.me, Word::Joined, 0);
+                return false;
+            }
+        }
+        self.pieces += 1;
+        true
+    }
+
+    /// It shares one piece less.
+    pub fn leave(&mut self, board: &dyn Board) {
+        self.pieces = self.pieces.saturating_sub(1);
+        if self.pieces == 0 {
+            board.write(self.me, Word::Joined, 0);
+        }
+    }
+
+    /// Who has to be in this image.
+    fn members(&self, board: &dyn Board, image: ImageNo) -> impl Iterator<Item = Rank> {
+        let counts = move |rank: &Rank| (1..=image.0).contains(&board.read(*rank, Word::Joined));
+        self.ranks.iter().copied().filter(counts)
+    }
+
+    fn all(&self, board: &dyn Board, image: ImageNo, word: Word) -> bool {
+        self.members(board, image).all(|rank| board.read(rank, word) >= image.0)
+    }
+
+    /// This rank stands for the image. Do all?
+    #[must_use]
+    pub fn stand(&self, board: &dyn Board, image: ImageNo) -> bool {
+        self.pieces == 0 || {
+            board.write(self.me, Word::Stands, image.0);
+            self.all(board, image, Word::Stands)
+        }
+    }
+
+    /// Its threads have stopped as well.
+    pub fn stop(&self, board: &dyn Board, image: ImageNo) {
+        board.write(self.me, Word::Stopped, image.0);
+    }
+
+    /// Have all stopped? Then they are this image's company. Allocates nothing.
+    #[must_use]
+    pub fn have_stopped(&mut self, board: &dyn Board, image: ImageNo) -> bool {
+        if !self.all(board, image, Word::Stopped) {
+            return false;
+        }
+        let mut company = std::mem::take(&mut self.company);
+        company.clear();
+        company.extend(self.members(board, image));
+        self.company = company;
+        true
+    }
+
+    /// Copy and image child of this rank are made, or it takes no image.
+    pub fn pass(&self, board: &dyn Board, image: ImageNo) {
+        for word in [Word::Stands, Word::Stopped, Word::Through] {
+            board.write(self.me, word, image.0);
+        }
+    }
+
+    /// Is everybody of the image's company through?
+    #[must_use]
+    pub fn are_through(&self, board: &dyn Board, image: ImageNo) -> bool {
+        self.company.iter().all(|rank| board.read(*rank, Word::Through) >= image.0)
+    }
+
+    /// With whom this life came back, itself included.
+    #[must_use]
+    pub fn company(&self) -> &[Rank] {
+        &self.company
+    }
+
+    /// A life that began from this image has filled its part of the new memory (the board is new, too).
+    pub fn come_back(&self, board: &dyn Board, image: ImageNo) {
+        for word in [Word::Joined, Word::Back] {
+            board.write(self.me, word, image.0 + 1);
+        }
+    }
+
+    /// Has everybody of the company?
+    #[must_use]
+    pub fn are_back(&self, board: &dyn Board, image: ImageNo) -> bool {
+        self.company.iter().all(|rank| board.read(*rank, Word::Back) == image.0 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    struct Table(RefCell<Vec<[u64; WORDS]>>);
+
+    impl Board for Table {
+        fn read(&self, rank: Rank, word: Word) -> u64 {
+            self.0.borrow()[rank.index()][word as usize]
+        }
+        fn write(&self, rank: Rank, word: Word, value: u64) {
+            self.0.borrow_mut()[rank.index()][word as usize] = value;
+        }
+    }
+
+    fn three() -> (Table, [Sharers; 3]) {
+        let ranks: Vec<_> = (0..3).map(Rank).collect();
+        let sharers = [0, 1, 2].map(|me| Sharers::new(Rank(me), ranks.clone()));
+        (Table(RefCell::new(vec![[0; WORDS]; 3])), sharers)
+    }
+
+    const ONE: ImageNo = ImageNo(1);
+    const NONE: ImageNo = ImageNo(0);
+
+    #[test]
+    fn an_image_waits_for_those_who_share_and_for_nobody_else() {
+        let (board, [mut a, mut b, c]) = three();
+        assert!(a.join(&board, NONE) && b.join(&board, NONE));
+        assert!(c.stand(&board, ONE), "it shares nothing");
+        assert!(!a.stand(&board, ONE));
+        assert!(b.stand(&board, ONE) && a.stand(&board, ONE));
+        a.stop(&board, ONE);
+        assert!(!a.have_stopped(&board, ONE));
+        b.stop(&board, ONE);
+        assert!(a.have_stopped(&board, ONE) && b.have_stopped(&board, ONE));
+        assert_eq!(a.company(), [Rank(0), Rank(1)]);
+        a.pass(&board, ONE);
+        assert!(!a.are_through(&board, ONE));
+        b.pass(&board, ONE);
+        assert!(a.are_through(&board, ONE) && b.are_through(&board, ONE));
+        let (new, _) = three();
+        a.come_back(&new, ONE);
+        assert!(!a.are_back(&new, ONE));
+        b.come_back(&new, ONE);
+        assert!(a.are_back(&new, ONE) && b.are_back(&new, ONE));
+    }
+
+    #[test]
+    fn whoever_comes_late_or_goes_is_not_awaited() {
+        let (board, [mut a, mut b, mut c]) = three();
+        assert!(a.join(&board, NONE));
+        assert!(a.stand(&board, ONE));
+        assert!(!b.join(&board, NONE), "somebody stands for a wave that is before it");
+        assert!(a.stand(&board, ONE), "so it does not take part");
+        assert!(b.join(&board, ONE), "but when that wave is behind it");
+        a.stop(&board, ONE);
+        assert!(a.have_stopped(&board, ONE));
+        assert_eq!(a.company(), [Rank(0)]);
+        a.pass(&board, ONE);
+        assert!(a.are_through(&board, ONE));
+        let two = ImageNo(2);
+        assert!(!a.stand(&board, two), "from the next one on it does");
+        assert!(b.join(&board, ONE), "one who shares already takes part anyhow");
+        b.leave(&board);
+        assert!(!a.stand(&board, two));
+        b.leave(&board);
+        assert!(a.stand(&board, two));
+        assert!(!c.join(&board, ONE));
+        // Who refuses is past it.
+        assert!(b.join(&board, two));
+        let three = ImageNo(3);
+        assert!(!a.stand(&board, three));
+        b.pass(&board, three);
+        assert!(a.stand(&board, three));
+    }
+}
