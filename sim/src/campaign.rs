@@ -117,6 +117,9 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         false => suspensions,
     };
     // Ranks that store events beside their logger are on its host, and take it along.
+    if choice.is_coordinated() && mutant.is_none() && draw(4) == 0 {
+        setup.program = Program::SharedMemory;
+    }
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
     // Where nobody else depends on the events of a rank. A second loss, of power, would be nobody's fault.

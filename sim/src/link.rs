@@ -3,9 +3,12 @@
 
 use crate::fiber::{Pause, Stop};
 use crate::mutants::Mutant;
+use crate::world::shared::CELLS;
 use crate::world::{Item, News, with};
+use ftmpi_core::engine::sharers::{Board, Sharers, Word};
 use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{Kind, Received};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control, event_log};
@@ -27,14 +30,116 @@ pub struct SimLink {
     memories: bool,
     /// For a mutant: the messages that came whole.
     whole: BTreeSet<(Rank, Ssn)>,
+    /// Which state of the job this is: its shared memory has that name.
+    state: Incarnation,
+    /// With whom memory is shared, if it is, and the copy of the own part that belongs to an image.
+    sharers: Option<Sharers>,
+    copy: Vec<u64>,
+}
+
+/// The board of those who share memory in a state of the job.
+struct Table(Incarnation);
+
+impl Board for Table {
+    fn read(&self, rank: Rank, word: Word) -> u64 {
+        with(|world| *world.on_board(self.0, rank, word))
+    }
+    fn write(&self, rank: Rank, word: Word, value: u64) {
+        with(|world| *world.on_board(self.0, rank, word) = value);
+    }
 }
 
 impl SimLink {
-    /// For rank `me`, whose coroutine stops by `stop`.
+    /// For rank `me`, whose coroutine stops by `stop`; `first` is the life of the first rank.
     #[must_use]
-    pub fn new(me: usize, stop: Stop, mutant: Option<Mutant>, memories: bool) -> Self {
+    pub fn new(
+        me: usize,
+        stop: Stop,
+        mutant: Option<Mutant>,
+        memories: bool,
+        first: Incarnation,
+    ) -> Self {
         let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { me, stop, landing, lives, mutant, memories, whole }
+        let (state, sharers, copy) = (first, None, vec![0; CELLS]);
+        Self { me, stop, landing, lives, mutant, memories, whole, state, sharers, copy }
+    }
+
+    /// Reads a number that ranks share.
+    #[must_use]
+    pub fn load(&self, at: usize) -> u64 {
+        with(|world| *world.cell(self.state, at))
+    }
+
+    /// Writes one.
+    pub fn store(&self, at: usize, value: u64) {
+        with(|world| *world.cell(self.state, at) = value);
+    }
+
+    /// Lets others run, who may write there.
+    pub fn wait_for_memory(&mut self) {
+        self.stop.pause(Pause::Relax);
+    }
+
+    /// A piece of memory less is shared.
+    pub fn share_no_more(&mut self) {
+        if let Some(sharers) = &mut self.sharers {
+            sharers.leave(&Table(self.state));
+        }
+    }
+
+    fn pass(&self, image: ImageNo) {
+        if let Some(sharers) = &self.sharers {
+            sharers.pass(&Table(self.state), image);
+        }
+    }
+
+    /// For an image: waits until all stand as still as this one, and copies the own part; false: they do not.
+    fn stop_with_others(&mut self, image: ImageNo) -> bool {
+        let Some(mut sharers) = self.sharers.take_if(|sharers| sharers.any()) else { return true };
+        let table = Table(self.state);
+        sharers.stop(&table, image);
+        let mut patience = 300;
+        while !sharers.have_stopped(&table, image) && patience > 0 {
+            if self.mutant == Some(Mutant::SharersNotAwaited) {
+                break;
+            }
+            patience -= 1;
+            self.stop.pause(Pause::Relax);
+        }
+        for i in 0..CELLS {
+            self.copy[i] = self.load(self.me * CELLS + i);
+        }
+        self.sharers = Some(sharers);
+        patience > 0
+    }
+
+    /// The image is taken: waits until those of all others are.
+    fn go_on_with_others(&mut self, image: ImageNo) {
+        self.pass(image);
+        let Some(sharers) = self.sharers.take() else { return };
+        let alone = self.mutant == Some(Mutant::SharersGoOnAlone);
+        while sharers.any() && !alone && !sharers.are_through(&Table(self.state), image) {
+            self.stop.pause(Pause::Relax);
+        }
+        self.sharers = Some(sharers);
+    }
+
+    /// This life began from the image: fills the own part of new memory, and waits until all others have.
+    fn come_back_with_others(&mut self, image: ImageNo, first: Incarnation) {
+        self.state = first;
+        let Some(sharers) = self.sharers.take() else { return };
+        if sharers.any() {
+            for i in 0..CELLS {
+                self.store(self.me * CELLS + i, self.copy[i]);
+            }
+            let table = Table(self.state);
+            sharers.come_back(&table, image);
+            let alone = self.mutant == Some(Mutant::SharersComeBackAlone);
+            while !alone && !sharers.are_back(&table, image) {
+                self.stop.pause(Pause::Relax);
+            }
+        }
+        self.sharers = Some(sharers);
     }
 
     fn land<S: Sink>(&mut self, sink: &mut S, from: Rank, item: &Item) {
@@ -191,7 +296,10 @@ impl Link for SimLink {
                     sink.log_frame(event_log::Frame::Stable { clocks: clocks.clone() });
                 }
                 News::Committed(image, oldest) => sink.image_committed(*image, *oldest),
-                News::ImageFailed(image) => sink.image_failed(*image),
+                News::ImageFailed(image) => {
+                    self.pass(*image);
+                    sink.image_failed(*image);
+                }
                 // The end of an earlier life's channel, which is closed by now.
                 News::Item(from, life, _)
                     if self.lives.iter().any(|(rank, known)| rank == from && known > life)
@@ -265,8 +373,29 @@ impl Link for SimLink {
         }
     }
 
-    fn refuse(&mut self, _image: ImageNo, _why: &str) {
+    fn refuse(&mut self, image: ImageNo, _why: &str) {
+        self.pass(image);
         with(|world| world.refuse_image(self.me));
+    }
+
+    fn join_sharers(&mut self, host: &[Rank], past: ImageNo) -> bool {
+        let me = Rank(self.me as u32);
+        let sharers = self.sharers.get_or_insert_with(|| Sharers::new(me, host.to_vec()));
+        // (The mutant believes to have every wave behind it.)
+        let between = self.mutant == Some(Mutant::JoinsBetween);
+        let past = if between { ImageNo(past.0 + 1) } else { past };
+        sharers.join(&Table(self.state), past)
+    }
+
+    fn shares(&self) -> bool {
+        self.sharers.as_ref().is_some_and(Sharers::any)
+    }
+
+    fn stands(&mut self, image: ImageNo) -> Readiness {
+        match &self.sharers {
+            Some(sharers) if !sharers.stand(&Table(self.state), image) => Readiness::NotYet,
+            _ => Readiness::Now,
+        }
     }
 
     fn rest(&mut self) {
@@ -308,8 +437,9 @@ impl Link for SimLink {
         with(|world| world.image_due(self.me))
     }
 
-    fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
-        if with(|world| world.refuses_image()) {
+    fn capture(&mut self, image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
+        if with(|world| world.refuses_image()) || !self.stop_with_others(image) {
+            self.pass(image);
             with(|world| world.refuse_image(self.me));
             return Captured::Refused;
         }
@@ -320,8 +450,10 @@ impl Link for SimLink {
             let known = with(|world| world.lives_known_to(self.me));
             let lives = known.as_slice().to_vec();
             crate::arena::outside(|| drop(known));
+            self.come_back_with_others(image, lives[0]);
             Captured::Restored(lives)
         } else {
+            self.go_on_with_others(image);
             self.point("image");
             Captured::Running
         }

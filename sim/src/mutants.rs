@@ -148,6 +148,14 @@ pub enum Mutant {
     LastImagesNotAwaited,
     /// A continued job does not find the last image of each rank.
     LastImagesNotFound,
+    /// A rank that shares memory takes its image when it stands still itself.
+    SharersNotAwaited,
+    /// It goes on as soon as its own image is taken.
+    SharersGoOnAlone,
+    /// In a new life it goes on as soon as its own part of the memory is filled.
+    SharersComeBackAlone,
+    /// One that shares its first memory does not ask whether others take an image already.
+    JoinsBetween,
 }
 
 impl Mutant {
@@ -162,6 +170,17 @@ impl Mutant {
                 | Self::IncompleteWave
                 | Self::OldWaveRemoved
                 | Self::GivenUpLifeBegins
+        ) || self.of_sharers()
+    }
+
+    /// A bug of images of ranks that share memory.
+    fn of_sharers(self) -> bool {
+        matches!(
+            self,
+            Self::SharersNotAwaited
+                | Self::SharersGoOnAlone
+                | Self::SharersComeBackAlone
+                | Self::JoinsBetween
         )
     }
 
@@ -188,7 +207,11 @@ impl Mutant {
     #[must_use]
     pub fn program(self) -> Option<Program> {
         let outside = [Self::IntentNotMade, Self::EffectNotGated, Self::OthersNotCommitted];
-        outside.contains(&self).then_some(Program::Outside)
+        match self {
+            _ if outside.contains(&self) => Some(Program::Outside),
+            _ if self.of_sharers() => Some(Program::SharedMemory),
+            _ => None,
+        }
     }
 
     /// All of them.

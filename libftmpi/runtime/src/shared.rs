@@ -11,6 +11,7 @@ use crate::world::{World, die, fatal};
 use ftmpi_core::engine::Piece;
 use ftmpi_core::engine::sharers::{Board, Sharers, WORDS, Word};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::{self, FromRank, SegmentName, ToRank, fds};
 use ftmpi_wire::{ImageNo, Rank};
 use std::ffi::{c_int, c_void};
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 const PAGE: usize = 4096;
 /// A rank's row of the board: a cache line of its own.
 const ROW: usize = 64;
+/// How long ranks stand still for others who do not come into the library.
+const STAND_PATIENCE: Duration = Duration::from_secs(30);
 /// The other ranks have come into the library and only have to stop their threads.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -70,6 +73,8 @@ pub(crate) struct Shared {
     /// Under waves.
     sharers: Option<Sharers>,
     board: Option<Table>,
+    /// For which image the others are awaited, since when.
+    stands_since: Option<(ImageNo, Instant)>,
 }
 
 fn pages(bytes: usize) -> usize {
@@ -120,10 +125,26 @@ impl Shared {
     }
 
     /// This rank stands still. Do all?
-    pub(crate) fn stand(&self, image: ImageNo) -> bool {
-        match (&self.sharers, &self.board) {
-            (Some(sharers), Some(board)) => sharers.stand(board, image),
-            _ => true,
+    pub(crate) fn stand(&mut self, image: ImageNo) -> Readiness {
+        let (Some(sharers), Some(board)) = (&self.sharers, &self.board) else {
+            return Readiness::Now;
+        };
+        if sharers.stand(board, image) {
+            self.stands_since = None;
+            return Readiness::Now;
+        }
+        match self.stands_since {
+            Some((for_image, since)) if for_image == image => {
+                if since.elapsed() < STAND_PATIENCE {
+                    Readiness::NotYet
+                } else {
+                    Readiness::Never
+                }
+            }
+            _ => {
+                self.stands_since = Some((image, Instant::now()));
+                Readiness::NotYet
+            }
         }
     }
 
@@ -214,7 +235,7 @@ pub(crate) struct Taking<'a> {
 pub(crate) extern "C" fn stopped(context: *mut c_void) -> c_int {
     // SAFETY: `image::capture` passes a `Taking`, which nobody else uses meanwhile.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
-    let Shared { held, sharers, board } = &mut *taking.shared;
+    let Shared { held, sharers, board, .. } = &mut *taking.shared;
     let (Some(sharers), Some(board)) = (sharers, board) else { return 0 };
     if !sharers.any() {
         return 0;
@@ -306,7 +327,9 @@ fn ask_again(name: SegmentName, bytes: usize, takers: usize) -> Result<i32, Stri
 
 impl Shared {
     fn come_back(&mut self, image: ImageNo) -> Result<(), (Rank, String)> {
-        let Self { held, sharers: Some(sharers), board: Some(board) } = self else { return Ok(()) };
+        let Self { held, sharers: Some(sharers), board: Some(board), .. } = self else {
+            return Ok(());
+        };
         let again = |name: SegmentName, at: usize, len: usize, takers: usize| {
             let fd = ask_again(name, len, takers).map_err(|why| (name.creator, why))?;
             match map(fd, len, Some(at)) {
@@ -357,7 +380,8 @@ impl World {
     /// Maps it where there is room.
     fn map_shared(&self, fd: i32, len: usize) -> Option<*mut u8> {
         let window = self.boot.as_ref().map(crate::boot::Boot::window).filter(|(_, len)| *len > 0);
-        let (begin, end) = window.map_or((0, 0), |(base, len)| (base + self.window_used(), base + len));
+        let (begin, end) =
+            window.map_or((0, 0), |(base, len)| (base + self.window_used(), base + len));
         match self.shared.room(begin, end, pages(len)) {
             Some(at) => map(fd, len, Some(at)),
             // An image finds it only in the window; without images any place will do.
@@ -401,8 +425,7 @@ impl World {
         let at: *mut u8 = at.as_ptr().cast();
         let Some(index) = self.shared.held.iter().position(|held| held.at == at) else { return };
         let held = self.shared.held.swap_remove(index);
-        let flags =
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the mapping of `map_shared`, which nobody uses any more; its place stays reserved.
         unsafe { libc::mmap(at.cast(), pages(held.piece.len), libc::PROT_NONE, flags, -1, 0) };
         close(held.fd);

@@ -14,6 +14,7 @@ use crate::status::StatusPage;
 use crate::threads;
 use ftmpi_core::engine::{Counters, Exact, Frame, Link, Piece, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::tcp::Outcome;
 use ftmpi_transport::{event_ring, shm};
 use ftmpi_wire::control::{FromRank, JobView, ToRank};
@@ -301,7 +302,10 @@ impl World {
             ToRank::ImageCommitted { image, oldest } => sink.image_committed(image, oldest),
             ToRank::Settle => self.settle_due = true,
             ToRank::StableClocks { clocks } => sink.log_frame(event_log::Frame::Stable { clocks }),
-            ToRank::ImageFailed { image } => sink.image_failed(image),
+            ToRank::ImageFailed { image } => {
+                self.shared.pass(image);
+                sink.image_failed(image);
+            }
             ToRank::Welcome(_) => {}
             // An answer that nobody waits for.
             ToRank::Segment { .. } => passed.iter().for_each(|&fd| close(fd)),
@@ -711,7 +715,7 @@ impl Link for World {
         self.shared.any()
     }
 
-    fn stands(&mut self, image: ImageNo) -> bool {
+    fn stands(&mut self, image: ImageNo) -> Readiness {
         self.shared.stand(image)
     }
 

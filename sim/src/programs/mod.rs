@@ -14,6 +14,7 @@ mod fixed;
 mod gossip;
 mod outside;
 mod server;
+mod shared;
 
 type E = Engine<SimLink>;
 
@@ -50,10 +51,12 @@ pub enum Program {
     Gossip,
     /// Everybody chooses, and does things to the world outside that no failure takes back.
     Outside,
+    /// All share memory: loads and stores that no protocol sees.
+    SharedMemory,
 }
 
 impl Program {
-    /// All of them.
+    /// All that run under every protocol.
     pub const ALL: [Self; 12] = [
         Self::Ring,
         Self::Exchange,
@@ -72,7 +75,7 @@ impl Program {
     /// Whether the digests are the same in every run.
     #[must_use]
     pub fn is_deterministic(self) -> bool {
-        matches!(self, Self::Ring | Self::Exchange | Self::Relay)
+        matches!(self, Self::Ring | Self::Exchange | Self::Relay | Self::SharedMemory)
     }
 
     /// Runs it.
@@ -90,6 +93,7 @@ impl Program {
             Self::Mixed => server::mixed(e, size),
             Self::Gossip => gossip::gossip(e, size),
             Self::Outside => outside::outside(e, size),
+            Self::SharedMemory => shared::shared_memory(e, size),
         }
     }
 }

@@ -242,7 +242,8 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let me = Rank(rank as u32);
     let inner = setup.choice.make(setup.all_events, me, incarnations, &setup.clusters);
     let protocol = crate::mutants::protocol(inner, me, setup.mutant);
-    let link = SimLink::new(rank, stop, setup.mutant, setup.choice.has_memories());
+    let memories = setup.choice.has_memories();
+    let link = SimLink::new(rank, stop, setup.mutant, memories, incarnations[0]);
     let mut engine = Engine::new(link, me, incarnations, protocol);
     if setup.seed.is_multiple_of(2) {
         engine.set_piggyback_part(60);

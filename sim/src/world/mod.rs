@@ -33,6 +33,7 @@ mod outside;
 mod rings;
 mod seen;
 mod servers;
+pub mod shared;
 mod suspension;
 
 thread_local! {
@@ -320,6 +321,7 @@ pub struct World {
     with_neighbour: bool,
     dispatch: Dispatch,
     outside: outside::Outside,
+    shared: shared::Shared,
     seen: Seen,
     outcome: Outcome,
 }
@@ -384,6 +386,7 @@ impl World {
             crashes_left: setup.crashes,
             with_neighbour: false,
             outside: outside::Outside::default(),
+            shared: shared::Shared::default(),
             seen: Seen::default(),
             outcome: Outcome {
                 digests: Vec::new(),

@@ -11,9 +11,6 @@ use ftmpi_protocols::protocol::Readiness;
 /// let it go on: usually they are as quick as we are.
 const EDGE_PATIENCE_S: f64 = 0.02;
 
-/// How long ranks that share memory stand still for one another.
-const SHARERS_PATIENCE_S: f64 = 30.0;
-
 impl<L: Link> Engine<L> {
     pub(super) fn settle_while_due(&mut self) {
         while self.link.settle_due() && !self.is_repeating() {
@@ -82,14 +79,15 @@ impl<L: Link> Engine<L> {
                 return true;
             }
         }
-        if !self.link.stands(image) {
-            if self.link.clock() - self.image_waits_since() < SHARERS_PATIENCE_S {
-                return false;
+        match self.link.stands(image) {
+            Readiness::Now => {}
+            Readiness::NotYet => return false,
+            Readiness::Never => {
+                self.link.refuse(image, "ranks that share memory did not all stand still for it");
+                self.state.image_over(image);
+                self.work();
+                return true;
             }
-            self.link.refuse(image, "ranks that share memory did not all stand still for it");
-            self.state.image_over(image);
-            self.work();
-            return true;
         }
         self.image_taken(image);
         self.state.memory.image_comes();

@@ -6,6 +6,7 @@
 use super::Exact;
 use crate::engine::request::{MessageId, ReqId};
 use crate::usermem::UserPtr;
+use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, event_log};
 
 /// A frame on its way out. The link keeps its progress in it.
@@ -211,9 +212,9 @@ pub trait Link {
     }
     /// This rank stands still for an image. Do all that it shares memory with? From then on
     /// [`capture`](Self::capture) takes it at one moment with theirs; it and [`refuse`](Self::refuse) also
-    /// say that the image is behind this rank.
-    fn stands(&mut self, _image: ImageNo) -> bool {
-        true
+    /// say that the image is behind this rank. [`Readiness::Never`]: they were awaited for long enough.
+    fn stands(&mut self, _image: ImageNo) -> Readiness {
+        Readiness::Now
     }
     /// The engine's counters, from time to time.
     fn publish(&mut self, _counters: &super::Counters) {}

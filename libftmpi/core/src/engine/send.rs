@@ -508,7 +508,9 @@ impl State {
                 continue;
             }
             let Some(out) = peer.queue.front_mut() else { return true };
-            if peer.way != Way::Ready {
+            // A marker goes ahead of the peer's `Resume`, which may be behind the peer's own marker, held here
+            // until our image is taken; and that one may wait for the peer's, if they share memory.
+            if peer.way != Way::Ready && (peer.way != Way::Fresh || out.marker.is_none()) {
                 return false;
             }
             if out.after > stable && !out.frame.begun {

@@ -121,14 +121,14 @@ impl Sharers {
     #[must_use]
     pub fn stand(&self, board: &dyn Board, image: ImageNo) -> bool {
         self.pieces == 0 || {
-            board.write(self.me, Word::Stands, image.0);
+            self.reach(board, Word::Stands, image);
             self.all(board, image, Word::Stands)
         }
     }
 
     /// Its threads have stopped as well.
     pub fn stop(&self, board: &dyn Board, image: ImageNo) {
-        board.write(self.me, Word::Stopped, image.0);
+        self.reach(board, Word::Stopped, image);
     }
 
     /// Have all stopped? Then they are this image's company. Allocates nothing.
@@ -144,10 +144,18 @@ impl Sharers {
         true
     }
 
-    /// Copy and image child of this rank are made, or it takes no image.
+    /// News of an earlier image change nothing.
+    fn reach(&self, board: &dyn Board, word: Word, image: ImageNo) {
+        if board.read(self.me, word) < image.0 {
+            board.write(self.me, word, image.0);
+        }
+    }
+
+    /// Copy and image child of this rank are made, or it takes no image; also if that was decided elsewhere
+    /// and this rank never heard of its image before.
     pub fn pass(&self, board: &dyn Board, image: ImageNo) {
         for word in [Word::Stands, Word::Stopped, Word::Through] {
-            board.write(self.me, word, image.0);
+            self.reach(board, word, image);
         }
     }
 

@@ -84,7 +84,7 @@ impl<L: Link> Engine<L> {
 
     /// Before it shares memory with others of its host, a rank has all waves behind it for which one of
     /// them stands still.
-    pub(crate) fn join_sharers(&mut self, host: &[Rank]) {
+    pub fn join_sharers(&mut self, host: &[Rank]) {
         if self.has_waves() {
             while !self.link.join_sharers(host, self.state.waves.past) {
                 self.block();

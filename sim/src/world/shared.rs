@@ -1,0 +1,39 @@
+//! Memory that ranks share, and the board of those who do: outside of the ranks' own memory, as the kernel's
+//! is. A state of the job to which all ranks return gets memory of its own.
+
+use super::World;
+use ftmpi_core::engine::sharers::{WORDS, Word};
+use ftmpi_wire::{Incarnation, Rank};
+use std::collections::BTreeMap;
+
+/// Numbers in the part of each rank.
+pub const CELLS: usize = 6;
+
+struct Memory {
+    board: Vec<[u64; WORDS]>,
+    cells: Vec<u64>,
+}
+
+/// The memory of each state, named by the life of the first rank in it.
+#[derive(Default)]
+pub(super) struct Shared(BTreeMap<Incarnation, Memory>);
+
+impl World {
+    fn shared(&mut self, state: Incarnation) -> &mut Memory {
+        let ranks = self.lives.len();
+        self.shared.0.entry(state).or_insert_with(|| Memory {
+            board: vec![[0; WORDS]; ranks],
+            cells: vec![0; ranks * CELLS],
+        })
+    }
+
+    /// A number on the board.
+    pub fn on_board(&mut self, state: Incarnation, rank: Rank, word: Word) -> &mut u64 {
+        &mut self.shared(state).board[rank.index()][word as usize]
+    }
+
+    /// A number that ranks share.
+    pub fn cell(&mut self, state: Incarnation, at: usize) -> &mut u64 {
+        &mut self.shared(state).cells[at]
+    }
+}
