@@ -159,7 +159,9 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "lines",
              "one_sided", "fences", "shared_file"]
-    OTHERS = ["told", "late"]
+    OTHERS = ["told", "late", "shared_memory"]
+    # The same program with other arguments.
+    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float):
@@ -168,6 +170,10 @@ class Jobs:
         self.repeats: dict[str, int] = {}
 
     def make(self, name: str, seed: int) -> tuple[Job | None, str]:
+        if name in self.VARIANTS:
+            base, more = self.VARIANTS[name]
+            job, why = self.make(base, seed)
+            return job and replace(job, name=name, arguments=[*job.arguments, *more]), why
         if name in self.CRASH or name in self.OTHERS:
             source = TESTS / "crash" / f"{name}.c"
         elif name in self.KERNELS:

@@ -201,7 +201,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                 there = pids_in(hosts.names[1], self.program)
                 self.problem = f"they live on at the other side of the cut: {there}" if there else None
 
-    cases: list[tuple[str, str, list[str], object, int]] = [
+    cases: list[tuple] = [
         ("no fault", "collectives", [], None, 0),
         ("random kills", "master_worker", ["kill:every=2s,count=10,seed=5"], None, 2),
         ("random kills", "wavefront", ["kill:every=2s,count=10,seed=6"], None, 2),
@@ -210,8 +210,9 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         ("all ranks killed", "two_receives", ["kill:rank=all,at=4s"], None, 4),
         ("the wire cut for two seconds", "test_loop", [], Cutter, 0),
         ("the wire cut for good", "waitany", [], Splitter, 2),
+        ("the wire cut for good", "shared_memory", [], Splitter, 2, "--protocol", "coordinated"),
     ]
-    for label, program, injections, watcher, least in cases:
+    for label, program, injections, watcher, least, *more in cases:
         test = f"two hosts: {label} under {program}"
         job, why = jobs.make(program, setting.seed)
         if job is None:
@@ -220,7 +221,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         where = setting.fresh("run")
         file = where / "report.json"
         options: list[str | Path] = ["-hosts", ",".join(HOSTS), "-ppn", "2", "--rsh", hosts.ssh(),
-                                     "--ckpt-interval", "1s", "--report", file]
+                                     "--ckpt-interval", "1s", "--report", file, *more]
         for injection in injections:
             options += ["--inject", injection]
         meanwhile = watcher and watcher(job.program)

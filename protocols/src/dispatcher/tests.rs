@@ -441,3 +441,17 @@ fn an_orphan_gets_another_life_and_is_no_failure() {
     assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (0, 0));
     assert_eq!(dispatcher.orphans().len(), 1);
 }
+
+#[test]
+fn ranks_that_share_memory_move_to_one_host() {
+    for together in [false, true] {
+        let mut dispatcher = running(settings(6, 3, "coordinated"));
+        if together {
+            dispatcher.handle(S, Input::SharesMemory);
+        }
+        dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into() });
+        dispatcher.handle(3 * S, Input::AgentFailed { host: 2, why: "no route".into() });
+        let hosts = [4, 5].map(|rank| dispatcher.location(Rank(rank)).0);
+        assert_eq!(hosts, if together { [0, 0] } else { [0, 1] });
+    }
+}
