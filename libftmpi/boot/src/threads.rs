@@ -173,6 +173,10 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
     let failed = |errno| refuse!(hole, errno, "/proc/self/task: {}", sys::error_text(errno));
     // The main thread has the first place, whoever asks.
     enlist(parking, pid, me).map_err(failed)?;
+    if pid != me {
+        table[1] = Thread { tid: me, ..Thread::default() };
+        enlist(parking, me, me).map_err(failed)?;
+    }
     let begun = sys::now_ns();
     // A thread that was listed as standing still may have made another one just before: only when a
     // second look finds all of them so, there is none left.

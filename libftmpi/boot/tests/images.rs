@@ -276,6 +276,15 @@ fn threads_survive() {
     torture(&job, data.path(), generations().max(10), seed());
 }
 
+#[test]
+fn any_thread_may_take_images() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("captor.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
 /// `rank.h` as a library, for other languages.
 fn rank_library(folder: &Path) -> PathBuf {
     let library = compile("rank.c", folder, &["-shared", "-fPIC"]);

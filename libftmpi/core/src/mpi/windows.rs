@@ -59,13 +59,6 @@ impl<L: Link> Mpi<L> {
         if self.comm(comm)?.members.remote.is_some() {
             bail!(Comm, "a window cannot be made on an intercommunicator");
         }
-        if self.engine.has_waves() && self.engine.logs() && self.comm_size(comm)? > 1 {
-            bail!(
-                UnsupportedOperation,
-                "one-sided communication does not work under --protocol hierarchical yet: use \
-                 pessimistic, causal, coordinated or none"
-            );
-        }
         self.duplicate(comm)
     }
 
