@@ -61,6 +61,26 @@ static void *work(void *argument)
                 __atomic_store_n(&problems, 3000 + k, __ATOMIC_RELAXED);
             MPI_Comm_free(&made);
         }
+        if (k % 15 == 14 && n > 1) {
+            /* And intercommunicators between the even and the odd ranks. */
+            MPI_Comm half, inter, all;
+            int far, size;
+            MPI_Comm_split(own[t], me % 2, me, &half);
+            MPI_Intercomm_create(half, 0, own[t], 1 - me % 2, 50 + t % 2, &inter);
+            MPI_Comm_remote_size(inter, &far);
+            mine = t + 1;
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, inter);
+            if (far != (me % 2 ? (n + 1) / 2 : n / 2) || sum != far * (t + 1))
+                __atomic_store_n(&problems, 4000 + k, __ATOMIC_RELAXED);
+            MPI_Intercomm_merge(inter, me % 2, &all);
+            MPI_Comm_size(all, &size);
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, all);
+            if (size != n || sum != n * (t + 1))
+                __atomic_store_n(&problems, 5000 + k, __ATOMIC_RELAXED);
+            MPI_Comm_free(&all);
+            MPI_Comm_free(&inter);
+            MPI_Comm_free(&half);
+        }
         if (k % 4 == 1)
             MPI_Barrier(own[t]);
     }

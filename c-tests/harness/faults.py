@@ -340,6 +340,7 @@ def clusters(setting: Setting) -> None:
         ("test_loop", ["--cluster", "3", "--between", "causal", "--event-logger", "off"],
          [(0, 1000), (3, 2000)], 4),
         ("probe_loop", [*two, "--between", "optimistic", "--events", "all"], [(1, 1200), (2, 2200)], 2),
+        ("one_sided", [*two, "--wave", "nonblocking"], [(1, 1500)], 1),
     ]
     for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
         job, why = jobs.make(name, setting.seed + number)

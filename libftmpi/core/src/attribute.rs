@@ -3,11 +3,11 @@
 //! Copy and delete functions may call MPI again, so nothing here calls them: a [`Call`] says which
 //! function to call with what, the front calls it with no borrow held, then tells what came of it.
 //!
-//! Guarantees: a key that is freed lives on, and may be used through a copy of its handle, until no object holds it
-//! (6.7.2: the program then ends the references, also by deleting attributes under that key); attributes are copied in the
-//! order in which they were set, and deleted in the reverse order, as `MPI_Finalize` must do for
-//! those of `MPI_COMM_SELF`; a value that Fortran set has an address, which stays the same until it is set
-//! again or removed, and what C writes there is the value.
+//! Guarantees: a key that is freed lives on, and may be used through a copy of its handle, until no
+//! object holds it (6.7.2: the program then ends the references, also by deleting attributes under
+//! that key); attributes are copied in the order in which they were set, and deleted in the reverse
+//! order, as `MPI_Finalize` must do for those of `MPI_COMM_SELF`; a value that Fortran set has an
+//! address, which stays the same until it is set again or removed, and what C writes there is the value.
 
 use crate::bail;
 use crate::error::Result;

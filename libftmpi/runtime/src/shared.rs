@@ -64,6 +64,8 @@ struct Held {
     fd: i32,
     /// Its copy for the image that is being taken, or that this life began from.
     copy: *mut u8,
+    /// Where the last one was: at the same place the store finds what has not changed.
+    copy_was: *mut u8,
 }
 
 /// All of them.
@@ -151,7 +153,9 @@ impl Shared {
     /// Memory for the copies; it takes up no more than what is copied.
     pub(crate) fn make_room(&mut self) -> bool {
         for held in &mut self.held {
-            held.copy = anonymous(held.piece.mine.len()).unwrap_or(std::ptr::null_mut());
+            let copy = anonymous(held.piece.mine.len(), held.copy_was);
+            held.copy = copy.unwrap_or(std::ptr::null_mut());
+            held.copy_was = held.copy;
         }
         self.held.iter().all(|held| !held.copy.is_null())
     }
@@ -168,11 +172,12 @@ impl Shared {
     }
 }
 
-fn anonymous(len: usize) -> Option<*mut u8> {
+/// New memory, `there` if that place is free.
+fn anonymous(len: usize, there: *mut u8) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: new memory; no address is asked for.
-    let at = unsafe { libc::mmap(std::ptr::null_mut(), pages(len).max(PAGE), prot, flags, -1, 0) };
+    // SAFETY: new memory; the place is a hint.
+    let at = unsafe { libc::mmap(there.cast(), pages(len).max(PAGE), prot, flags, -1, 0) };
     (at != libc::MAP_FAILED).then_some(at.cast())
 }
 
@@ -416,7 +421,8 @@ impl World {
             close(fd);
             return None;
         };
-        self.shared.held.push(Held { piece, at, fd, copy: std::ptr::null_mut() });
+        let (copy, copy_was) = (std::ptr::null_mut(), std::ptr::null_mut());
+        self.shared.held.push(Held { piece, at, fd, copy, copy_was });
         Some(at)
     }
 
@@ -473,7 +479,8 @@ mod tests {
             let at = shared.room(0x1000, 0x10000, pages(len))?;
             let piece = Piece { creator: Rank(0), serial: 0, len, mine: 0..0, among: Vec::new() };
             let at_pointer = std::ptr::without_provenance_mut(at);
-            shared.held.push(Held { piece, at: at_pointer, fd: -1, copy: std::ptr::null_mut() });
+            let copy = std::ptr::null_mut();
+            shared.held.push(Held { piece, at: at_pointer, fd: -1, copy, copy_was: copy });
             Some(at)
         };
         assert_eq!(hold(&mut shared, 0x2000), Some(0xe000));

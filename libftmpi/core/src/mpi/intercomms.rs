@@ -9,8 +9,14 @@ use crate::error::Result;
 use crate::group::Group;
 use ftmpi_wire::Rank;
 
-/// Bytes of the mask of free contexts.
-const MASK: usize = 8 * Contexts::WORDS;
+/// Between the leaders of two groups.
+struct Bridge {
+    /// Of the own group.
+    leader: u32,
+    /// At the leader: the other one, and where they talk.
+    far: Option<(Rank, u16)>,
+    tag: i32,
+}
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Intercomm_create`. `peer` and `remote_leader` matter at the local leader only.
@@ -41,69 +47,76 @@ impl<L: Link> Mpi<L> {
             None
         };
         let scope = self.scope(local)?;
-        // What this side offers: contexts that are free on all its members, and who they are. Two
-        // threads at the same time would offer the same ones.
-        if std::mem::replace(&mut self.bridging, true) {
-            bail!(
-                Other,
-                "another thread of this process is making an intercommunicator: one at a time"
-            );
-        }
-        let answer = self.bridge(local, &members, &scope, local_leader, bridge, tag);
-        self.bridging = false;
-        answer
-    }
-
-    fn bridge(
-        &mut self,
-        local: CommId,
-        members: &Members,
-        scope: &Scope,
-        local_leader: u32,
-        bridge: Option<(Rank, u16)>,
-        tag: i32,
-    ) -> Result<CommId> {
-        let mut mask = vec![0; Contexts::WORDS];
-        self.contexts.mask(0, &mut mask);
-        self.and_within(scope, &mut mask)?;
+        // Both groups look for a context at the same places, which are not those of another thread's call.
+        let own = u64::from(scope.context) << 32 | u64::from(scope.tag as u32);
         let mut theirs = Vec::new();
         if let Some((world, context)) = bridge {
-            let mut offer: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
-            offer.extend(members.local.iter().flat_map(|rank| rank.0.to_le_bytes()));
-            theirs = self.trade(world, context, private_tag(tag), &offer)?;
+            let mut mine = own.to_le_bytes().to_vec();
+            mine.extend(members.local.iter().flat_map(|rank| rank.0.to_le_bytes()));
+            theirs = self.trade(world, context, private_tag(tag), &mine)?;
         }
         let mut len = (theirs.len() as u64).to_le_bytes();
-        self.broadcast(scope, local_leader, &mut len)?;
+        self.broadcast(&scope, local_leader, &mut len)?;
         theirs.resize(u64::from_le_bytes(len) as usize, 0);
-        self.broadcast(scope, local_leader, &mut theirs)?;
-        if theirs.len() < MASK {
+        self.broadcast(&scope, local_leader, &mut theirs)?;
+        let Some((far_seed, far)) = theirs.split_first_chunk::<8>() else {
             bail!(Intern, "the offer of the other group is cut short");
-        }
-        let (far_mask, far) = theirs.split_at(MASK);
-        for (word, other) in mask.iter_mut().zip(far_mask.as_chunks::<8>().0) {
-            *word &= u64::from_le_bytes(*other);
-        }
-        let Some(context) = Contexts::lowest(0, &mask) else {
-            bail!(Other, "no context id is free on all members: free communicators not used");
         };
+        let seed = own.wrapping_add(u64::from_le_bytes(*far_seed));
         let far: Vec<Rank> =
             far.as_chunks::<4>().0.iter().map(|r| Rank(u32::from_le_bytes(*r))).collect();
         let remote = Group::new(&far)?;
         if members.local.iter().any(|rank| remote.local(rank).is_some()) {
             bail!(Comm, "the two groups of an intercommunicator must be disjoint");
         }
+        let bridge = Bridge { leader: local_leader, far: bridge, tag: private_tag(tag) };
+        let context = self.agree_across(&scope, &bridge, seed)?;
         let (group, me) = (members.local.clone(), members.me);
         self.establish(local, Members { context, local: group, me, remote: Some(remote) })
     }
 
-    /// Bitwise and over the own group.
-    fn and_within(&mut self, scope: &Scope, mask: &mut [u64]) -> Result<()> {
+    /// As [`agree`](Self::agree), for two groups that share no communicator yet.
+    fn agree_across(&mut self, scope: &Scope, bridge: &Bridge, seed: u64) -> Result<u16> {
+        const ATTEMPTS: u32 = 8;
+        for attempt in 0..ATTEMPTS {
+            let sequence = (seed as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
+            let offer = self.contexts.offer((seed >> 32) as u16, sequence);
+            let mut mask = offer.mask;
+            let answer = self.and_across(scope, bridge, &mut mask);
+            self.contexts.withdraw(&offer);
+            answer?;
+            if let Some(context) = offer.first(&mask) {
+                return Ok(context);
+            }
+        }
+        let mut mask = vec![0; Contexts::WORDS];
+        self.contexts.mask(0, &mut mask);
+        self.and_across(scope, bridge, &mut mask)?;
+        match Contexts::lowest(0, &mask) {
+            Some(context) => Ok(context),
+            None => {
+                bail!(Other, "no context id is free on all members: free communicators not used")
+            }
+        }
+    }
+
+    /// Bitwise and over both groups.
+    fn and_across(&mut self, scope: &Scope, bridge: &Bridge, mask: &mut [u64]) -> Result<()> {
         let mine: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
         let all = self.collect_within(scope, &mine)?;
         for one in all.chunks_exact(mine.len()) {
             for (word, other) in mask.iter_mut().zip(one.as_chunks::<8>().0) {
                 *word &= u64::from_le_bytes(*other);
             }
+        }
+        let mut theirs = vec![0; mine.len()];
+        if let Some((world, context)) = bridge.far {
+            let ours: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
+            theirs = self.swap(world, context, bridge.tag, &ours, ours.len())?;
+        }
+        self.broadcast(scope, bridge.leader, &mut theirs)?;
+        for (word, other) in mask.iter_mut().zip(theirs.as_chunks::<8>().0) {
+            *word &= u64::from_le_bytes(*other);
         }
         Ok(())
     }
@@ -115,7 +128,7 @@ impl<L: Link> Mpi<L> {
         let mut len = [0; 8];
         len.copy_from_slice(&theirs);
         let len = u64::from_le_bytes(len) as usize;
-        if len > MASK + 4 * self.engine.size() as usize {
+        if len > 8 + 4 * self.engine.size() as usize {
             bail!(Intern, "the offer of the other group has {len} bytes");
         }
         self.swap(with, context, tag, mine, len)

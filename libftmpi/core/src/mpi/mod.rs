@@ -109,8 +109,6 @@ pub struct Mpi<L: Link> {
     files: Files,
     comms: Slab<Comm>,
     contexts: Contexts,
-    /// A thread is making an intercommunicator.
-    bridging: bool,
     requests: Slab<Slot>,
     messages: Slab<(MessageId, CommId, Rc<Members>)>,
     pool: Pool,
@@ -161,7 +159,6 @@ impl<L: Link> Mpi<L> {
             files: Files::default(),
             comms,
             contexts,
-            bridging: false,
             requests: Slab::new(),
             messages: Slab::new(),
             pool: Pool::default(),
