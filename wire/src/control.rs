@@ -173,6 +173,11 @@ pub enum FromRank {
         /// How many ask for it.
         takers: u32,
     },
+    /// Nobody will ask for this memory any more.
+    SegmentOver {
+        /// Which.
+        name: SegmentName,
+    },
 }
 
 /// Memory that ranks of one host share. The agent adds the life of its creator: after all have returned to an

@@ -72,6 +72,7 @@ impl Agent {
             FromRank::Segment { name, bytes, takers } => {
                 self.share(rank, incarnation, name, bytes, takers);
             }
+            FromRank::SegmentOver { name } => self.shared_no_more(name),
         }
     }
 

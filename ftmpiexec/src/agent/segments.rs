@@ -2,7 +2,8 @@
 //!
 //! Guarantees: all ranks that ask under one name get the same memory, and nobody else does; who returned to
 //! an earlier state never meets memory of the later one (all of them have new lives then, and the creator's is
-//! part of the key); nothing is left in the file system, and nothing stays in memory when those who have it are gone.
+//! part of the key); nothing is left in the file system, and nothing is held any more when the first of those
+//! who have it leaves it.
 
 use super::Agent;
 use super::page::sealed_memfd;
@@ -38,6 +39,12 @@ impl Segments {
         self.0.retain(|(name, life), _| name.creator != creator || *life >= before);
     }
 
+    /// Somebody who has it leaves it: nobody asks any more, also if one never did, which had left it when the
+    /// image was taken from which it came back.
+    pub fn over(&mut self, key: Key) {
+        self.0.remove(&key);
+    }
+
     fn take(&mut self, key: Key, bytes: u64, takers: u32) -> io::Result<OwnedFd> {
         if !self.0.contains_key(&key) {
             if self.0.len() >= OPEN_MAX {
@@ -60,6 +67,14 @@ impl Segments {
 }
 
 impl Agent {
+    /// A rank leaves memory that it shared.
+    pub(super) fn shared_no_more(&mut self, name: SegmentName) {
+        let life = self.directory.borrow().incarnations.get(name.creator.index()).copied();
+        if let Some(life) = life {
+            self.segments.over((name, life));
+        }
+    }
+
     /// A rank asks for memory that it shares with others.
     pub(super) fn share(
         &mut self,
@@ -120,6 +135,8 @@ mod tests {
         segments.take(name(2), 4096, 3).unwrap();
         segments.forget(Rank(3), Incarnation(2));
         assert_eq!(segments.0.keys().copied().collect::<Vec<_>>(), [name(2)]);
+        segments.over(name(2));
+        assert!(segments.0.is_empty());
     }
 
     #[test]

@@ -294,6 +294,11 @@ impl Launcher {
                     self.to_all(&ToAgent::Announce { rank, incarnation, host });
                 }
                 Command::Start { rank, incarnation, host, images, or_beginning } => {
+                    if images.is_empty() && self.plan.protocol.name == "coordinated" {
+                        // The agent tells the program so (`view_for`).
+                        let node = &mut self.saved.node_of[rank.index()];
+                        self.saved_changed |= std::mem::replace(node, host) != host;
+                    }
                     let start = Start {
                         rank,
                         incarnation,

@@ -7,7 +7,7 @@
 //! its part of it.
 
 use crate::control::close;
-use crate::world::{World, die, fatal};
+use crate::world::{World, die};
 use ftmpi_core::engine::Piece;
 use ftmpi_core::engine::sharers::{Board, Sharers, WORDS, Word};
 use ftmpi_core::usermem::UserPtr;
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
+/// No address space has more.
+const LEN_MAX: usize = 1 << 47;
 /// A rank's row of the board: a cache line of its own.
 const ROW: usize = 64;
 /// How long ranks stand still for others who do not come into the library.
@@ -60,6 +62,8 @@ impl Board for Table {
 struct Held {
     piece: Piece,
     at: *mut u8,
+    /// That is in the reserved window.
+    inside: bool,
     /// To find what of it was ever written.
     fd: i32,
     /// Its copy for the image that is being taken, or that this life began from.
@@ -75,6 +79,8 @@ pub(crate) struct Shared {
     /// Under waves.
     sharers: Option<Sharers>,
     board: Option<Table>,
+    /// There is none, perhaps because a failure has moved the ranks of a host to several.
+    no_board: bool,
     /// For which image the others are awaited, since when.
     stands_since: Option<(ImageNo, Instant)>,
 }
@@ -91,12 +97,16 @@ impl Shared {
 
     fn taken(&self) -> impl Iterator<Item = (usize, usize)> {
         let board = self.board.iter().map(|table| (table.at.addr(), table.ranks.len() * ROW));
-        let held = self.held.iter().map(|held| (held.at.addr(), held.piece.len));
+        let inside = self.held.iter().filter(|held| held.inside);
+        let held = inside.map(|held| (held.at.addr(), held.piece.len));
         board.chain(held).map(|(at, len)| (at, at + pages(len)))
     }
 
     /// The highest place below `end` and not below `begin` for so many bytes.
     fn room(&self, begin: usize, end: usize, bytes: usize) -> Option<usize> {
+        if begin >= end {
+            return None;
+        }
         let mut taken: Vec<_> = self.taken().collect();
         taken.sort_unstable_by(|a, b| b.cmp(a));
         let mut top = end;
@@ -182,6 +192,10 @@ fn anonymous(len: usize, there: *mut u8) -> Option<*mut u8> {
 }
 
 impl Held {
+    fn name(&self) -> SegmentName {
+        SegmentName { creator: self.piece.creator, serial: Some(self.piece.serial) }
+    }
+
     /// Copies what was ever written of this rank's part.
     fn copy_out(&self) {
         let (begin, end) = (self.piece.mine.start, self.piece.mine.end);
@@ -304,51 +318,68 @@ fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
 pub(crate) extern "C" fn restored(context: *mut c_void) {
     // SAFETY: as in `stopped`; this is the image's copy of it.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
-    if let Err((rank, why)) = taking.shared.come_back(taking.image) {
-        let text = format!(
-            "memory that this rank shares with rank {rank} and others cannot be had again: {why}"
-        );
-        let mut control = crate::control::Control::inherited();
-        control.send(&FromRank::Abort { code: 1, text }, None);
-        wait_until(None, || matches!(control.receive(true), Some((ToRank::Die { .. }, _))));
-        die(1);
+    if let Err((rank, errno)) = taking.shared.come_back(taking.image) {
+        give_up(rank, errno);
     }
 }
 
-/// Asks for a segment without memory of its own.
-fn ask_again(name: SegmentName, bytes: usize, takers: usize) -> Result<i32, String> {
+/// Ends the job, and waits for the end; another thread may hold the allocator's lock.
+fn give_up(rank: Rank, errno: i32) -> ! {
+    use std::io::Write;
+    let mut line = [0u8; 256];
+    let mut rest = &mut line[..];
+    let why = match errno {
+        NOT_HERE => "that one is on another host now, or its host has no memory left",
+        _ => "its place in the address space is not free",
+    };
+    let _ = writeln!(
+        rest,
+        "ftmpi: memory that this rank shares with rank {rank} cannot be had again (error {errno}): {why}"
+    );
+    let left = rest.len();
+    let abort = FromRank::Abort { code: 1, text: String::new() };
+    let mut request = [0; 64];
+    let request = control::encode_into(&abort, &mut request).unwrap_or_default();
+    // SAFETY: both pieces of memory live over the calls.
+    unsafe {
+        libc::write(2, line.as_ptr().cast(), line.len() - left);
+        libc::send(fds::CONTROL, request.as_ptr().cast(), request.len(), libc::MSG_NOSIGNAL);
+    }
+    // The agent ends us; that it does not is no reason to hang.
+    wait_until(Some(Instant::now() + STAND_PATIENCE), || false);
+    die(1)
+}
+
+/// The agent gives no descriptor.
+const NOT_HERE: i32 = 0;
+
+/// Asks for a segment, and maps it, without memory of its own; the error of the mapping, or [`NOT_HERE`].
+fn map_again(name: SegmentName, at: usize, len: usize, takers: usize) -> Result<i32, (Rank, i32)> {
     let (mut request, mut answer) = ([0; 64], [0; 512]);
-    let (bytes, takers) = (pages(bytes) as u64, takers as u32);
-    let request = control::encode_into(&FromRank::Segment { name, bytes, takers }, &mut request)
-        .ok_or("the question is too long")?;
-    let (len, passed) = crate::control::ask(request, &mut answer);
-    match (control::decode::<ToRank>(&answer[..len]), passed) {
-        (Ok(ToRank::Segment { name: other, .. }), Some(fd)) if other == name => Ok(fd),
-        (Ok(ToRank::Segment { why, .. }), _) => Err(why.unwrap_or_default()),
-        (Ok(ToRank::Die { code }), _) => die(code),
-        _ => Err("the agent did not understand".to_owned()),
+    let (bytes, takers) = (pages(len) as u64, takers as u32);
+    let segment = FromRank::Segment { name, bytes, takers };
+    let request = control::encode_into(&segment, &mut request).unwrap_or_default();
+    // (The text of a refusal would need memory.)
+    let (_, Some(fd)) = crate::control::ask(request, &mut answer) else {
+        return Err((name.creator, NOT_HERE));
+    };
+    match map(fd, len, Some(at)) {
+        Some(_) => Ok(fd),
+        None => Err((name.creator, io::Error::last_os_error().raw_os_error().unwrap_or(-1))),
     }
 }
 
 impl Shared {
-    fn come_back(&mut self, image: ImageNo) -> Result<(), (Rank, String)> {
+    fn come_back(&mut self, image: ImageNo) -> Result<(), (Rank, i32)> {
         let Self { held, sharers: Some(sharers), board: Some(board), .. } = self else {
             return Ok(());
         };
-        let again = |name: SegmentName, at: usize, len: usize, takers: usize| {
-            let fd = ask_again(name, len, takers).map_err(|why| (name.creator, why))?;
-            match map(fd, len, Some(at)) {
-                Some(_) => Ok(fd),
-                None => Err((name.creator, io::Error::last_os_error().to_string())),
-            }
-        };
         let (creator, count) = (board.ranks[0], board.ranks.len());
         let name = SegmentName { creator, serial: None };
-        close(again(name, board.at.addr(), count * ROW, count)?);
+        close(map_again(name, board.at.addr(), count * ROW, count)?);
         for held in held.iter_mut() {
-            let Piece { creator, serial, len, among, .. } = &held.piece;
-            let name = SegmentName { creator: *creator, serial: Some(*serial) };
-            held.fd = again(name, held.at.addr(), *len, among.len())?;
+            held.fd =
+                map_again(held.name(), held.at.addr(), held.piece.len, held.piece.among.len())?;
             held.copy_in();
         }
         if sharers.any() {
@@ -383,15 +414,16 @@ impl World {
     }
 
     /// Maps it where there is room.
-    fn map_shared(&self, fd: i32, len: usize) -> Option<*mut u8> {
+    /// Whether that is inside of the reserved window.
+    fn map_shared(&self, fd: i32, len: usize) -> Option<(*mut u8, bool)> {
         let window = self.boot.as_ref().map(crate::boot::Boot::window).filter(|(_, len)| *len > 0);
         let (begin, end) =
             window.map_or((0, 0), |(base, len)| (base + self.window_used(), base + len));
         match self.shared.room(begin, end, pages(len)) {
-            Some(at) => map(fd, len, Some(at)),
+            Some(at) => map(fd, len, Some(at)).map(|at| (at, true)),
             // An image finds it only in the window; without images any place will do.
             None if self.shared.sharers.is_some() => None,
-            None => map(fd, len, None),
+            None => map(fd, len, None).map(|at| (at, false)),
         }
     }
 
@@ -412,17 +444,21 @@ impl World {
         let name = SegmentName { creator: piece.creator, serial: Some(piece.serial) };
         let host_of = &self.job.as_ref()?.host_of;
         let here = host_of.get(self.me.index());
-        if piece.among.iter().any(|rank| host_of.get(rank.index()) != here) {
+        if self.shared.no_board {
+            return None;
+        }
+        let elsewhere = |rank: &Rank| host_of.get(rank.index()) != here;
+        if piece.len > LEN_MAX || piece.among.iter().any(elsewhere) {
             return None;
         }
         let bytes = pages(piece.len) as u64;
         let fd = self.segment(name, bytes, piece.among.len()).ok()?;
-        let Some(at) = self.map_shared(fd, piece.len) else {
+        let Some((at, inside)) = self.map_shared(fd, piece.len) else {
             close(fd);
             return None;
         };
         let (copy, copy_was) = (std::ptr::null_mut(), std::ptr::null_mut());
-        self.shared.held.push(Held { piece, at, fd, copy, copy_was });
+        self.shared.held.push(Held { piece, at, inside, fd, copy, copy_was });
         Some(at)
     }
 
@@ -431,9 +467,19 @@ impl World {
         let at: *mut u8 = at.as_ptr().cast();
         let Some(index) = self.shared.held.iter().position(|held| held.at == at) else { return };
         let held = self.shared.held.swap_remove(index);
+        let len = pages(held.piece.len);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the mapping of `map_shared`, which nobody uses any more; its place stays reserved.
-        unsafe { libc::mmap(at.cast(), pages(held.piece.len), libc::PROT_NONE, flags, -1, 0) };
+        // SAFETY: the mapping of `map_shared`, which nobody uses any more; a place in the window stays reserved.
+        unsafe {
+            if held.inside {
+                libc::mmap(at.cast(), len, libc::PROT_NONE, flags, -1, 0);
+            } else {
+                libc::munmap(at.cast(), len);
+            }
+        }
+        if let Some(control) = &mut self.control {
+            control.send(&FromRank::SegmentOver { name: held.name() }, None);
+        }
         close(held.fd);
         if let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared {
             sharers.leave(board);
@@ -445,12 +491,12 @@ impl World {
         if self.shared.sharers.is_none() {
             self.shared.sharers = Some(Sharers::new(self.me, host.to_vec()));
         }
-        if self.shared.board.is_none() {
-            match self.new_board(host.to_vec()) {
-                Ok(board) => self.shared.board = Some(board),
-                Err(why) => fatal("no memory for the ranks of a host to share", &why),
-            }
+        if self.shared.board.is_none() && !self.shared.no_board {
+            self.shared.board = self.new_board(host.to_vec()).ok();
+            // (Asked again, the agent might take it for another rank's question.)
+            self.shared.no_board = self.shared.board.is_none();
         }
+        // Without a board there will be no memory, which all members hear.
         let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared else {
             return true;
         };
@@ -463,7 +509,7 @@ impl World {
         let fd = self.segment(name, pages(bytes) as u64, ranks.len())?;
         let at = self.map_shared(fd, bytes);
         close(fd);
-        let at = at.ok_or("the window for it is full")?;
+        let (at, _) = at.ok_or("the window for it is full")?;
         Ok(Table { at: at.cast(), ranks })
     }
 }
@@ -480,7 +526,9 @@ mod tests {
             let piece = Piece { creator: Rank(0), serial: 0, len, mine: 0..0, among: Vec::new() };
             let at_pointer = std::ptr::without_provenance_mut(at);
             let copy = std::ptr::null_mut();
-            shared.held.push(Held { piece, at: at_pointer, fd: -1, copy, copy_was: copy });
+            let inside = true;
+            let held = Held { piece, at: at_pointer, inside, fd: -1, copy, copy_was: copy };
+            shared.held.push(held);
             Some(at)
         };
         assert_eq!(hold(&mut shared, 0x2000), Some(0xe000));
@@ -490,7 +538,13 @@ mod tests {
         shared.held.remove(0);
         assert_eq!(hold(&mut shared, 0x1000), Some(0xf000));
         assert_eq!(hold(&mut shared, 0x1000), Some(0xe000));
+        assert_eq!(shared.room(0, 0, 0x1000), None, "there is no window");
         assert_eq!(hold(&mut shared, 0xb000), None);
         assert_eq!(hold(&mut shared, 0xa000), Some(0x1000));
+        // What is elsewhere is not in the way.
+        for held in &mut shared.held {
+            held.inside = false;
+        }
+        assert_eq!((shared.lowest(), shared.room(0x1000, 0x10000, 0x1000)), (None, Some(0xf000)));
     }
 }

@@ -161,6 +161,10 @@ impl<L: Link> Mpi<L> {
         comm: CommId,
     ) -> Result<(WinId, UserPtr)> {
         let members = self.members(comm)?;
+        if let Some(info) = info {
+            // Wrong ones are told of before there is any memory.
+            self.infos.get(info)?;
+        }
         if members.local.len() == 1 && members.remote.is_none() {
             let comm = self.new_window_comm(comm)?;
             let parts = self.window_parts(comm, size, unit)?;
@@ -206,7 +210,7 @@ impl<L: Link> Mpi<L> {
         let bytes = parts.last().map_or(0, |last| last.begin.saturating_add(last.size));
         let len = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
         let mine = parts.get(members.me as usize).copied().unwrap_or_default();
-        let mine = mine.begin as usize..(mine.begin + mine.size) as usize;
+        let mine = mine.begin as usize..mine.begin.saturating_add(mine.size) as usize;
         let mut serial = [0; 4];
         if members.me == 0 {
             serial = self.segments_named.to_le_bytes();
