@@ -16,8 +16,9 @@ from .core import Outcome, Setting, problem_of, run
 
 DYNAMIC = {"test_spawn", "test_dynproc", "test_util_pool"}
 # The wheel was compiled with a header in which MPI_INTEGER16 is MPI_DATATYPE_NULL: for it the library has no
-# such type, though the library says that it has.
-EXCEPT = ["testGetFortranInfo"]
+# such type, though the library says that it has. And one rank begins mpi4py's own agreement, an
+# MPI_Iallreduce, before a barrier, the others after it: an order that MPI-4.1, 6.14 forbids.
+EXCEPT = ["testGetFortranInfo", "testIAgree"]
 # (Without windows: shared ones are refused where payloads are logged.)
 SHORT = ["test_p2p_obj", "test_op", "test_pack", "test_comm", "test_error", "test_request", "test_info", "test_group",
          "test_status"]

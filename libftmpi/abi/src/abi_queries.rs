@@ -3,7 +3,7 @@
 //! Guarantees: the answers are those of a library with the interface of MPICH and of gfortran's
 //! representation of `LOGICAL`; setting another one is refused.
 
-use crate::calls::{anywhere, enter, on_job};
+use crate::calls::{anywhere, enter, enter_first, on_job};
 use crate::environment::joined;
 use crate::handle::Info;
 use crate::memory::{BufMut, Out};
@@ -32,7 +32,7 @@ fn described(job: &mut crate::calls::Job, entries: &[(&str, &str)], out: Out<Inf
     out.put(Info::of(job.infos.insert(info)?))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Abi_get_info(info: Out<Info>) -> c_int {
     joined("MPI_Abi_get_info", |job| {
         let sizes = [("mpi_aint_size", "8"), ("mpi_count_size", "8"), ("mpi_offset_size", "8")];
@@ -67,12 +67,12 @@ const FORTRAN: [(&str, &str); 23] = [
     ("mpi_double_complex_supported", "true"),
 ];
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Abi_get_fortran_info(info: Out<Info>) -> c_int {
     joined("MPI_Abi_get_fortran_info", |job| described(job, &FORTRAN, info))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Abi_set_fortran_info(_info: Info) -> c_int {
     joined("MPI_Abi_set_fortran_info", |_| {
         bail!(Abi, "the Fortran types are fixed: this library has its own Fortran interface")

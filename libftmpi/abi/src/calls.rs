@@ -75,6 +75,15 @@ pub fn enter() -> Inside {
     Inside(())
 }
 
+/// The guard of a call that the standard allows before `MPI_Init`, from several threads at once
+/// (MPI-4.1, 11.4.1): one of them starts MPI, the others wait for it.
+pub fn enter_first() -> Inside {
+    if !is_running() && !has_ended() {
+        ftmpi_runtime::let_threads_in();
+    }
+    enter()
+}
+
 impl Drop for Inside {
     #[inline(always)]
     fn drop(&mut self) {

@@ -55,6 +55,7 @@ fn start(call: &'static str, required: c_int) -> c_int {
             bail!(Arg, "{required} is no thread level");
         }
         join(required)?;
+        MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
         calls::set_world_running();
         ftmpi_runtime::finalize_at_exit(false);
         Ok(())
@@ -109,7 +110,7 @@ pub fn end() {
 
 /// For calls that are allowed before `MPI_Init` and `MPI_Session_init`.
 pub fn joined(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<()>) -> c_int {
-    match join(MPI_THREAD_SERIALIZED) {
+    match join(MPI_THREAD_MULTIPLE) {
         Ok(()) => on_job(call, body),
         Err(_) => not_running(call),
     }
@@ -162,6 +163,11 @@ pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
 #[entry]
 pub extern "C" fn MPI_Query_thread(provided: Out<c_int>) -> c_int {
     anywhere("MPI_Query_thread", || provided.put(LEVEL.load(Ordering::Relaxed)))
+}
+
+/// Whether threads may call at the same time.
+pub fn lets_threads_in() -> bool {
+    LEVEL.load(Ordering::Relaxed) == MPI_THREAD_MULTIPLE
 }
 
 /// How the standard calls the level of thread support that was granted.

@@ -6,7 +6,7 @@
 //! replay.
 
 use crate::attributes;
-use crate::calls::{anywhere, enter, on_comm, on_job};
+use crate::calls::{anywhere, enter, enter_first, on_comm, on_job};
 use crate::constants::{MPI_ERR_LASTCODE, MPI_MAX_ERROR_STRING};
 use crate::handle::{Comm, Errhandler};
 use crate::memory::{Out, OutText, Text};
@@ -244,7 +244,7 @@ handlers! {
     fn MPI_Errhandler_set, fn MPI_Errhandler_get;
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Errhandler_free(handler: Out<Errhandler>) -> c_int {
     crate::environment::anytime("MPI_Errhandler_free", |job| {
         job.errhandler_free(handler.get()?.id()?)?;

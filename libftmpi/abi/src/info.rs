@@ -1,6 +1,6 @@
 //! Info objects, which may be used before MPI begins and after it has ended (MPI-4.1, 11.4.1).
 
-use crate::calls::{Job, enter};
+use crate::calls::{Job, enter_first};
 use crate::constants::MPI_MAX_INFO_KEY;
 use crate::environment::anytime;
 use crate::handle::Info;
@@ -34,12 +34,12 @@ impl Info {
     }
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_create(info: Out<Info>) -> c_int {
     anytime("MPI_Info_create", |job| info.put(Info::of(job.infos.insert(core::Info::new())?)))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_create_env(
     _argc: c_int,
     _argv: *mut *mut c_char,
@@ -51,7 +51,7 @@ pub extern "C" fn MPI_Info_create_env(
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
     anytime("MPI_Info_dup", |job| {
         let copy = info.look(job)?.clone();
@@ -59,7 +59,7 @@ pub extern "C" fn MPI_Info_dup(info: Info, newinfo: Out<Info>) -> c_int {
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
     anytime("MPI_Info_free", |job| {
         job.infos.free(info.get()?.id()?)?;
@@ -67,7 +67,7 @@ pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
     anytime("MPI_Info_set", |job| {
         let (key, value) = (key.get("key")?, value.get("value")?);
@@ -75,7 +75,7 @@ pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_delete(info: Info, key: Text) -> c_int {
     anytime("MPI_Info_delete", |job| {
         job.infos.get_mut(info.id()?)?.delete(key.get("key")?.as_bytes())
@@ -89,7 +89,7 @@ fn value(job: &Job, info: Info, key: Text) -> Result<Option<String>> {
     Ok(found.map(|value| String::from_utf8_lossy(value).into_owned()))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_get(
     info: Info,
     key: Text,
@@ -107,7 +107,7 @@ pub extern "C" fn MPI_Info_get(
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_get_string(
     info: Info,
     key: Text,
@@ -129,7 +129,7 @@ pub extern "C" fn MPI_Info_get_string(
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_get_valuelen(
     info: Info,
     key: Text,
@@ -145,12 +145,12 @@ pub extern "C" fn MPI_Info_get_valuelen(
     })
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_get_nkeys(info: Info, nkeys: Out<c_int>) -> c_int {
     anytime("MPI_Info_get_nkeys", |job| nkeys.put(info.look(job)?.len() as c_int))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_get_nthkey(
     info: Info,
     n: c_int,

@@ -4,8 +4,8 @@
 //! were finalized, as long as `MPI_Finalize` was not called. A process leaves the job with
 //! `MPI_Finalize` or with its last session after it; one that never called `MPI_Init`, when it ends.
 
-use crate::calls::{self, Job, enter, job, not_running, raise, raise_to};
-use crate::constants::{MPI_SUCCESS, MPI_THREAD_SERIALIZED};
+use crate::calls::{self, Job, enter, enter_first, job, not_running, raise, raise_to};
+use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE};
 use crate::decode::length;
 use crate::environment::{anytime, end, join, thread_level_name};
 use crate::errors;
@@ -50,14 +50,14 @@ fn given(job: &Job, errhandler: Errhandler) -> mpi::Errhandler {
     errhandler.id().map_or(mpi::Errhandler::Fatal, |id| job.errhandler(id))
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Session_init(
     info: Info,
     errhandler: Errhandler,
     session: Out<Session>,
 ) -> c_int {
     const CALL: &str = "MPI_Session_init";
-    if let Err(error) = join(MPI_THREAD_SERIALIZED) {
+    if let Err(error) = join(MPI_THREAD_MULTIPLE) {
         return raise(CALL, Comm::WORLD, &error);
     }
     let Some(job) = job() else { return not_running(CALL) };
@@ -230,7 +230,7 @@ pub extern "C" fn MPI_Intercomm_create_from_groups(
     }
 }
 
-#[entry(guard = enter)]
+#[entry(guard = enter_first)]
 pub extern "C" fn MPI_Session_create_errhandler(
     function: *mut c_void,
     handler: Out<Errhandler>,

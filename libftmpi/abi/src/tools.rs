@@ -5,8 +5,9 @@
 //! what a program reads of a counter is recorded like every answer that depends on timing, so that a
 //! replay reads the same.
 
-use crate::calls::{enter, job};
-use crate::constants::{MPI_SUCCESS, MPI_THREAD_SERIALIZED};
+use crate::calls::{enter, enter_first, job};
+use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED};
+use crate::environment;
 use crate::handle::Datatype;
 use crate::memory::{BufMut, Out, OutArray, OutTextOf, Text};
 use ftmpi_core::datatype::Builtin;
@@ -200,19 +201,27 @@ fn named<T>(table: &[T], name: Text, of: fn(&T) -> &str) -> Result<c_int, E> {
     found.map(|index| index as c_int).ok_or(E::TInvalidName)
 }
 
+/// Counters are read under the lock of the job, so a tool with several threads needs a job that has one:
+/// it is joined here, as by a session, if MPI has not started yet. Under a protocol that repeats what
+/// was read after a failure the job lets one thread in at a time, and so does this interface.
 #[entry]
-pub extern "C" fn MPI_T_init_thread(_required: c_int, provided: Out<c_int>) -> c_int {
+pub extern "C" fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
     USERS.fetch_add(1, Ordering::Relaxed);
-    provided.put_if_wanted(MPI_THREAD_SERIALIZED);
+    let several = required >= MPI_THREAD_MULTIPLE && {
+        let _inside = enter_first();
+        environment::join(MPI_THREAD_MULTIPLE).is_ok_and(|()| environment::lets_threads_in())
+    };
+    provided.put_if_wanted(if several { MPI_THREAD_MULTIPLE } else { MPI_THREAD_SERIALIZED });
     MPI_SUCCESS
 }
 
 #[entry]
 pub extern "C" fn MPI_T_finalize() -> c_int {
-    tool(|| {
-        USERS.fetch_sub(1, Ordering::Relaxed);
-        Ok(())
-    })
+    let one_less = |users: u32| users.checked_sub(1);
+    match USERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+        Ok(_) => MPI_SUCCESS,
+        Err(_) => E::TNotInitialized.number(),
+    }
 }
 
 #[entry]

@@ -4,6 +4,7 @@
 //! and a text that names what was wrong. The numbers are those of the common MPICH ABI; a front for
 //! another ABI maps the enum, not the numbers.
 
+use crate::file::disk::Refusal;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -150,7 +151,7 @@ impl ErrorClass {
     /// An error of this class that says `text`.
     #[must_use]
     pub fn because(self, text: impl Into<Cow<'static, str>>) -> MpiError {
-        MpiError { class: self, text: text.into() }
+        MpiError::new(self, text)
     }
 }
 
@@ -168,18 +169,20 @@ pub struct MpiError {
     pub class: ErrorClass,
     /// What happened, to whom, and what to do.
     pub text: Cow<'static, str>,
+    /// What the file system refused, if it was the file system.
+    pub refusal: Option<Refusal>,
 }
 
 impl MpiError {
     /// An error of `class` that says `text`.
     pub fn new(class: ErrorClass, text: impl Into<Cow<'static, str>>) -> Self {
-        Self { class, text: text.into() }
+        Self { class, text: text.into(), refusal: None }
     }
 }
 
 impl From<ErrorClass> for MpiError {
     fn from(class: ErrorClass) -> Self {
-        Self { class, text: Cow::Borrowed(class.text()) }
+        Self::new(class, class.text())
     }
 }
 

@@ -3,7 +3,7 @@
 //! Descriptors are ordinary ones: an image knows them by path and opens them again.
 
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
-use ftmpi_core::file::disk::{Disk, Handle, IDENTITIES, Open};
+use ftmpi_core::file::disk::{Disk, Doing, Handle, IDENTITIES, Open, Refusal};
 use ftmpi_core::usermem::UserPtr;
 use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
@@ -33,8 +33,12 @@ fn class(error: &Error) -> ErrorClass {
     }
 }
 
-fn refused(what: &str, path: &str, error: &Error) -> MpiError {
-    class(error).because(format!("'{path}' cannot be {what}: {error}"))
+fn refused(doing: Doing, path: &str, error: &Error) -> MpiError {
+    match error.raw_os_error().map(u16::try_from) {
+        Some(Ok(code)) => Refusal { doing, code }.of(class(error), path),
+        // The path has a zero byte.
+        _ => class(error).because(format!("'{path}': {error}")),
+    }
 }
 
 /// A digest of device, number and time of birth of a file: numbers are used again, soon after a file is
@@ -111,7 +115,7 @@ impl Disk for Posix {
         } else {
             options.create(how.create);
         }
-        let file = options.open(path).map_err(|error| refused("opened", path, &error))?;
+        let file = options.open(path).map_err(|error| refused(Doing::Opened, path, &error))?;
         if file.metadata().is_ok_and(|about| about.is_dir()) {
             return Err(ErrorClass::BadFile.because(format!("'{path}' is a directory")));
         }
@@ -137,7 +141,7 @@ impl Disk for Posix {
 
     fn name(&mut self, file: Handle, path: &str) -> Result<()> {
         let (_, open) = self.get(file)?;
-        let refuse = |error: &Error| refused("opened", path, error);
+        let refuse = |error: &Error| refused(Doing::Opened, path, error);
         let from = CString::new(format!("/proc/self/fd/{}", open.as_raw_fd()));
         let to = CString::new(path);
         let (Ok(from), Ok(to)) = (from, to) else {
@@ -156,7 +160,7 @@ impl Disk for Posix {
     }
 
     fn delete(&mut self, path: &str) -> Result<()> {
-        std::fs::remove_file(path).map_err(|error| refused("deleted", path, &error))
+        std::fs::remove_file(path).map_err(|error| refused(Doing::Deleted, path, &error))
     }
 
     fn read(&mut self, file: Handle, at: u64, into: UserPtr, len: usize) -> Result<usize> {
@@ -171,7 +175,7 @@ impl Disk for Posix {
             match came {
                 Ok(0) => break,
                 Ok(came) => done += came,
-                Err(error) => return Err(refused("read", path, &error)),
+                Err(error) => return Err(refused(Doing::Read, path, &error)),
             }
         }
         Ok(done)
@@ -187,7 +191,7 @@ impl Disk for Posix {
             let went = again(|| unsafe { libc::pwrite(file.as_raw_fd(), place, len - done, to) });
             match went {
                 Ok(went) => done += went,
-                Err(error) => return Err(refused("written", path, &error)),
+                Err(error) => return Err(refused(Doing::Written, path, &error)),
             }
         }
         Ok(())
@@ -195,13 +199,13 @@ impl Disk for Posix {
 
     fn size(&mut self, file: Handle) -> Result<u64> {
         let (path, file) = self.get(file)?;
-        let about = file.metadata().map_err(|error| refused("examined", path, &error))?;
+        let about = file.metadata().map_err(|error| refused(Doing::Examined, path, &error))?;
         Ok(about.len())
     }
 
     fn set_size(&mut self, file: Handle, bytes: u64) -> Result<()> {
         let (path, file) = self.get(file)?;
-        file.set_len(bytes).map_err(|error| refused("resized", path, &error))
+        file.set_len(bytes).map_err(|error| refused(Doing::Resized, path, &error))
     }
 
     fn preallocate(&mut self, file: Handle, bytes: u64) -> Result<()> {
@@ -211,13 +215,13 @@ impl Disk for Posix {
         match code {
             0 => Ok(()),
             libc::EINVAL if bytes == 0 => Ok(()),
-            code => Err(refused("extended", path, &Error::from_raw_os_error(code))),
+            code => Err(refused(Doing::Extended, path, &Error::from_raw_os_error(code))),
         }
     }
 
     fn sync(&mut self, file: Handle) -> Result<()> {
         let (path, file) = self.get(file)?;
-        file.sync_all().map_err(|error| refused("synchronised", path, &error))
+        file.sync_all().map_err(|error| refused(Doing::Synchronised, path, &error))
     }
 
     fn lock(&mut self, file: Handle, from: u64, to: u64, shared: bool) -> Result<()> {
@@ -229,7 +233,7 @@ impl Disk for Posix {
         let done = again(|| unsafe {
             libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) as isize
         });
-        done.map(|_| ()).map_err(|error| refused("locked", path, &error))
+        done.map(|_| ()).map_err(|error| refused(Doing::Locked, path, &error))
     }
 
     fn unlock(&mut self, file: Handle, from: u64, to: u64) {

@@ -34,6 +34,11 @@ pub fn enter() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
+/// From now on several threads may call at once, also before MPI has started.
+pub fn let_threads_in() {
+    threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+}
+
 /// End of a call.
 #[inline]
 pub fn leave() {
@@ -155,6 +160,15 @@ pub fn get() -> &'static mut Job {
 /// # Errors
 /// It was called before.
 pub fn init(wanted: Threads) -> Result<Threads> {
+    // A life that repeats waits here for its peers. Another thread that also began with a call that
+    // may come first must not start MPI a second time meanwhile.
+    threads::keep(true);
+    let granted = start(wanted);
+    threads::keep(false);
+    granted
+}
+
+fn start(wanted: Threads) -> Result<Threads> {
     // SAFETY: see `Slot`.
     let slot = unsafe { &mut *JOB.0.get() };
     if slot.is_some() {

@@ -40,6 +40,9 @@ fn me() -> usize {
 
 /// From now on calls take the lock; the calling thread has it, if it is inside a call.
 pub fn switch_on(inside: bool) {
+    if on() {
+        return;
+    }
     if inside {
         LOCK.store(1, Ordering::SeqCst);
         OWNER.store(me(), Ordering::SeqCst);

@@ -9,7 +9,7 @@
 //! of the others a digest is, and if the file has changed, the replay ends with a clear error instead of
 //! computing with other data.
 
-use super::file_effects::Read;
+use super::file_effects::{Of, Read};
 use super::{Mpi, Request, Status};
 use crate::bail;
 use crate::datatype::{Datatype, TypeId};
@@ -333,7 +333,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn write_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
-        self.done(|disk| {
+        self.done(Of::Open(id), |disk| {
             let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
             alone(disk, file, runs, atomic, false, |disk| write_runs(disk, file, runs, at))
         })
@@ -377,7 +377,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn read_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
-        let read = self.read_recorded(at, |disk| {
+        let read = self.read_recorded(id, at, |disk| {
             let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
             alone(disk, file, runs, atomic, true, |disk| read_runs(disk, file, runs, at))
         })?;

@@ -26,11 +26,15 @@ use super::Mpi;
 use crate::bail;
 use crate::engine::{Decision, Effect, Link};
 use crate::error::{ErrorClass, MpiError, Result};
-use crate::file::disk::{Disk, Handle, IDENTITIES, Open};
+use crate::file::FileId;
+use crate::file::disk::{Disk, Handle, IDENTITIES, Open, Refusal};
 use crate::usermem::UserPtr;
 
 /// Set in a recorded outcome that is the class of an error.
 pub(super) const FAILED: u64 = 1 << 63;
+
+/// Where the [`Refusal`] is in such an outcome, above the class.
+const REFUSAL: u32 = 16;
 
 /// Marks of a path that is to be made where a file cannot be told from another.
 const FREE: u64 = 1;
@@ -68,19 +72,26 @@ fn recorded(answer: Result<u64>, error: &mut Option<MpiError>) -> u64 {
         Ok(number) => number & (IDENTITIES - 1),
         Err(happened) => {
             let class = happened.class.number() as u64;
+            let refusal = happened.refusal.map_or(0, Refusal::bits);
             *error = Some(happened);
-            FAILED | class
+            FAILED | refusal << REFUSAL | class
         }
     }
 }
 
-fn told(answer: u64, error: Option<MpiError>) -> Result<u64> {
+fn told(answer: u64, error: Option<MpiError>, path: &str) -> Result<u64> {
     if answer & FAILED == 0 {
         return Ok(answer);
     }
     Err(error.unwrap_or_else(|| {
-        let class = ErrorClass::from_number((answer & 0xffff) as i32).unwrap_or(ErrorClass::Io);
-        class.because("the file system refused it (before this process was restarted)")
+        let class = (answer & ((1 << REFUSAL) - 1)) as i32;
+        let class = ErrorClass::from_number(class).unwrap_or(ErrorClass::Io);
+        match Refusal::from_bits(answer >> REFUSAL & ((1 << Refusal::BITS) - 1)) {
+            Some(refusal) => refusal.of(class, path),
+            None => {
+                class.because(format!("'{path}' was refused before this process was restarted"))
+            }
+        }
     }))
 }
 
@@ -89,6 +100,13 @@ fn disk_of<L: Link>(link: &mut L) -> Result<&mut dyn Disk> {
         Some(disk) => Ok(disk),
         None => bail!(UnsupportedOperation, "there is no file system here"),
     }
+}
+
+/// Which file, for the text of an error.
+#[derive(Clone, Copy)]
+pub(super) enum Of<'a> {
+    Path(&'a str),
+    Open(FileId),
 }
 
 struct Deletion<'a> {
@@ -177,6 +195,13 @@ impl<L: Link> Mpi<L> {
         disk_of(&mut self.engine.link)
     }
 
+    fn told(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
+        match of {
+            Of::Path(path) => told(answer, error, path),
+            Of::Open(id) => told(answer, error, self.file(id).map_or("", |file| &file.path)),
+        }
+    }
+
     fn other_course(&mut self) -> ! {
         self.engine.link.give_up(
             "a replay came to a file where its first life tested something: the program depends on what \
@@ -186,15 +211,19 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Looks at the file system; a replay is told what was seen.
-    pub(super) fn seen(&mut self, what: impl FnOnce(&mut dyn Disk) -> Result<u64>) -> Result<u64> {
+    pub(super) fn seen(
+        &mut self,
+        of: Of<'_>,
+        what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
+    ) -> Result<u64> {
         match self.engine.decide() {
-            Decision::Positive(answer) => told(answer, None),
+            Decision::Positive(answer) => self.told(answer, None, of),
             Decision::Negative => self.other_course(),
             Decision::Live => {
                 let mut error = None;
                 let answer = recorded(self.disk().and_then(what), &mut error);
                 self.engine.answered(answer);
-                told(answer, error)
+                self.told(answer, error, of)
             }
         }
     }
@@ -202,6 +231,7 @@ impl<L: Link> Mpi<L> {
     /// Reads to `at`, and records what was read if it is not much.
     pub(super) fn read_recorded(
         &mut self,
+        file: FileId,
         at: UserPtr,
         what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
     ) -> Result<Read> {
@@ -212,7 +242,7 @@ impl<L: Link> Mpi<L> {
                     data.extend_from_slice(&answer.to_le_bytes()[..EACH]);
                 }
                 Decision::Positive(answer) => {
-                    let done = told(answer, None)?;
+                    let done = self.told(answer, None, Of::Open(file))?;
                     // A life that died on the way may have left others before.
                     let bytes = (done as usize).next_multiple_of(EACH);
                     let whole = done > 0 && data.len() >= bytes;
@@ -239,7 +269,7 @@ impl<L: Link> Mpi<L> {
             }
         }
         self.engine.answered(answer);
-        Ok(Read { done: told(answer, error)?, here: true, whole })
+        Ok(Read { done: self.told(answer, error, Of::Open(file))?, here: true, whole })
     }
 
     fn may_record(&mut self, bytes: u64) -> bool {
@@ -256,12 +286,13 @@ impl<L: Link> Mpi<L> {
     /// Does something that may be repeated; a replay is told the answer.
     pub(super) fn done(
         &mut self,
+        of: Of<'_>,
         mut what: impl FnMut(&mut dyn Disk) -> Result<u64>,
     ) -> Result<u64> {
         let mut error = None;
         let act = |link: &mut L| recorded(disk_of(link).and_then(&mut what), &mut error);
         match self.engine.effect_repeatable(act) {
-            Some(answer) => told(answer, error),
+            Some(answer) => self.told(answer, error, of),
             None => self.other_course(),
         }
     }
@@ -270,7 +301,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn deleted(&mut self, path: &str) -> Result<()> {
         let mut effect = Deletion { path, error: None };
         match self.engine.effect_once(&mut effect) {
-            Some(answer) => told(answer, effect.error).map(|_| ()),
+            Some(answer) => told(answer, effect.error, path).map(|_| ()),
             None => self.other_course(),
         }
     }
@@ -284,7 +315,7 @@ impl<L: Link> Mpi<L> {
                 disk.close(unnamed);
             }
             match answer {
-                Some(answer) => told(answer, effect.error)?,
+                Some(answer) => told(answer, effect.error, path)?,
                 None => self.other_course(),
             };
             effect.made
@@ -295,9 +326,9 @@ impl<L: Link> Mpi<L> {
                 Ok(0)
             };
             if how.create {
-                self.done(open)?
+                self.done(Of::Path(path), open)?
             } else {
-                self.seen(open)?
+                self.seen(Of::Path(path), open)?
             };
             handle
         };

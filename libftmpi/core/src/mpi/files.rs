@@ -3,7 +3,7 @@
 //! What is asked of the file system goes through `file_effects`, so that it happens once in all lives of a
 //! rank. Data that a replay reads are compared with what the first life read (`file_access`).
 
-use super::file_effects::FAILED;
+use super::file_effects::{FAILED, Of};
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::bail;
 use crate::datatype::TypeId;
@@ -190,7 +190,7 @@ impl<L: Link> Mpi<L> {
         self.collective(comm, Collective::Barrier)?;
         let mut own = Ok(0);
         if first {
-            own = self.done(|disk| match handle {
+            own = self.done(Of::Open(id), |disk| match handle {
                 Some(handle) => what(disk, handle),
                 None => bail!(NoSuchFile, "the file has been deleted"),
             });
@@ -229,7 +229,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_File_get_size`
     pub fn file_get_size(&mut self, id: FileId) -> Result<u64> {
         let handle = self.file(id)?.handle;
-        self.seen(|disk| match handle {
+        self.seen(Of::Open(id), |disk| match handle {
             Some(handle) => disk.size(handle),
             None => bail!(NoSuchFile, "the file has been deleted"),
         })
