@@ -11,6 +11,7 @@ mod crowd;
 mod faults;
 mod input;
 mod past;
+mod reports;
 mod scheduling;
 mod servers;
 mod settings;
@@ -23,7 +24,7 @@ use crate::inject::{FaultClock, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
-use crate::orders::{Executed, FromAgent, Job, ProcessId, Report, Start, Telling, ToAgent};
+use crate::orders::{Executed, FromAgent, Job, ProcessId, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
@@ -411,188 +412,6 @@ impl Launcher {
                 }
                 self.pump_input();
             }
-        }
-    }
-
-    fn agent_says(&mut self, host: u32, message: FromAgent) {
-        match message {
-            FromAgent::Ready { port, process, processors } => {
-                self.agents[host as usize].processors = processors;
-                self.agent_ready(host, port, process);
-            }
-            FromAgent::Heartbeat => {
-                self.agents[host as usize].missed = 0;
-                self.to_agent(host, ToAgent::Heard);
-            }
-            FromAgent::Say(line) => self.printer.say(line),
-            FromAgent::Output { rank, stream, offset, bytes } => {
-                self.output(host, rank, stream, offset, bytes);
-            }
-            FromAgent::Rank { rank, incarnation, report } => {
-                if rank.index() < self.plan.placement.len() {
-                    self.rank_reports(host, rank, incarnation, report);
-                }
-            }
-        }
-    }
-
-    fn output(&mut self, host: u32, rank: Rank, stream: u8, offset: u64, mut bytes: Vec<u8>) {
-        let window = bytes.len() as u32;
-        let Some(printed) =
-            self.printed.get_mut(rank.index()).and_then(|streams| streams.get_mut(stream as usize))
-        else {
-            return;
-        };
-        let skip = printed.saturating_sub(offset).min(bytes.len() as u64);
-        bytes.drain(..skip as usize);
-        *printed = (*printed).max(offset + u64::from(window));
-        let launch = self.agents[host as usize].launch;
-        let events = self.events.clone();
-        let end = offset + u64::from(window);
-        self.printer.rank(rank.0, stream, bytes, move |read, held| {
-            let upto = Printed { rank, stream, bytes: end.saturating_sub(held as u64) };
-            let _ = events.send(Event::Printed { host, launch, bytes: window, read, upto });
-        });
-    }
-
-    fn rank_reports(&mut self, host: u32, rank: Rank, incarnation: Incarnation, report: Report) {
-        let now = self.now();
-        let input = match report {
-            Report::Spawned { process, consumed } => {
-                self.agents[host as usize].processes.insert(rank, process);
-                if let Some(progress) = &mut self.progress {
-                    progress.runs(rank, host, process);
-                }
-                self.recorder.spawned(rank, incarnation, process.pid, now);
-                if self.plan.verbose {
-                    let name = &self.plan.machines[host as usize].name;
-                    let pid = process.pid;
-                    self.printer
-                        .say(format!("rank {rank}, life {incarnation}: process {pid} on {name}"));
-                }
-                if rank == Rank(0) {
-                    self.input.begin_life(incarnation, consumed);
-                    self.pump_input();
-                }
-                Input::Spawned { rank, incarnation }
-            }
-            Report::CannotStart { code, why } => {
-                Input::CannotStart { rank, incarnation, code, why }
-            }
-            Report::ImageUnusable { image, why } => {
-                Input::ImageUnusable { rank, incarnation, image, why }
-            }
-            Report::Hello { pid, resumed, no_image, executed } => {
-                if let Some(executed) = executed {
-                    self.saved.executed.retain(|(other, _)| *other != rank);
-                    self.saved.executed.push((rank, (*executed).clone()));
-                    self.saved_changed = true;
-                    self.executed.insert(rank, *executed);
-                }
-                self.recorder.hello(rank, incarnation, pid, now);
-                if let Some(why) = no_image.as_ref().filter(|_| self.plan.ckpt_interval.is_some()) {
-                    self.say_no_image(rank, why);
-                }
-                let can_image = no_image.is_none();
-                Input::Hello { rank, incarnation, resumed, can_image }
-            }
-            Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
-            Report::ChannelLost { peer, peer_incarnation } => {
-                Input::ChannelLost { rank, incarnation, peer, peer_incarnation }
-            }
-            Report::Orphan { why } => Input::Orphan { rank, incarnation, why },
-            Report::LogFull { bytes } => {
-                if self.plan.verbose {
-                    let megabytes = bytes as f64 / 1e6;
-                    self.printer.say(format!(
-                        "the sender log of rank {rank} holds {megabytes:.0} MB: images now"
-                    ));
-                }
-                Input::LogFull
-            }
-            Report::LoggerTrouble { why, for_good } => {
-                Input::LoggerTrouble { rank, incarnation, why, for_good }
-            }
-            Report::LoggerBack => Input::LoggerBack { rank, incarnation },
-            Report::SharesMemory => {
-                self.saved_changed |= !self.saved.shares_memory;
-                self.saved.shares_memory = true;
-                Input::SharesMemory
-            }
-            Report::Finalizing => Input::Finalizing { rank, incarnation },
-            Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
-            Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },
-            Report::ImageTaken { pause_ns, .. } => {
-                self.recorder.image_taken(pause_ns);
-                Input::Paused { pause: Duration::from_nanos(pause_ns) }
-            }
-            Report::ImageCommitted { image, oldest, took_ns } => {
-                self.recorder.image_committed(image.bytes, took_ns);
-                if self.plan.verbose {
-                    self.printer.say(format!(
-                        "image {} of rank {rank}: {:.1} MB durable after {:.2} s",
-                        image.image,
-                        image.bytes as f64 / 1e6,
-                        took_ns as f64 / 1e9
-                    ));
-                }
-                self.answer_who_asks(Some((rank, Ok((image.image, image.bytes)))));
-                Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
-            }
-            Report::ImageFailed { image, why } => {
-                self.recorder.image_failed();
-                self.answer_who_asks(Some((rank, Err(&why))));
-                Input::ImageFailed { rank, incarnation, image, why }
-            }
-            Report::Counters(counters) => {
-                self.recorder.counters(rank, incarnation, *counters);
-                Input::Received { rank, bytes: counters.bytes_received }
-            }
-            Report::InputTaken(bytes) => {
-                if rank == Rank(0) {
-                    self.input.taken(incarnation, bytes);
-                    self.pump_input();
-                }
-                return;
-            }
-            Report::Ended { ending, seen_ns } => {
-                self.agents[host as usize].processes.remove(&rank);
-                self.look_whether_a_point_fired(rank, incarnation, ending.into());
-                self.recorder.ended(rank, incarnation, now, Duration::from_nanos(seen_ns));
-                let progress = self.recorder.progress(rank);
-                Input::Ended { rank, incarnation, ending: ending.into(), progress }
-            }
-        };
-        self.tell_dispatcher(input);
-        self.look_whether_all_run();
-    }
-
-    /// Timed faults count from the moment when every rank's process runs.
-    fn look_whether_all_run(&mut self) {
-        if self.running_since.is_none() && self.recorder.all_have_started() {
-            self.running_since = Some(Instant::now());
-        }
-    }
-
-    /// Usually all ranks have the same reason: each reason is told once.
-    fn say_no_image(&mut self, rank: Rank, why: &str) {
-        if self.no_image_told.insert(why.to_owned()) {
-            self.printer.say(format!(
-                "rank {rank}: no image can be taken of it ({why}); after a failure it is replayed \
-                 from its last image or its start (told once)"
-            ));
-        }
-    }
-
-    fn pump_input(&mut self) {
-        let (host, incarnation) = self.dispatcher.location(Rank(0));
-        match self.input.next_pieces(incarnation) {
-            Ok(pieces) => {
-                for bytes in pieces {
-                    self.to_agent(host, ToAgent::Input { rank: Rank(0), incarnation, bytes });
-                }
-            }
-            Err(e) => self.printer.say(format!("standard input cannot be read again: {e}")),
         }
     }
 

@@ -10,7 +10,9 @@
 //! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
 
 mod agents;
+mod failures;
 mod hosts;
+mod images;
 mod logger;
 mod messages;
 mod orphans;
@@ -311,69 +313,6 @@ impl Dispatcher {
         }
     }
 
-    // ---- images -------------------------------------------------------------------------------
-
-    fn image_committed(
-        &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
-        image: ImageFacts,
-        oldest: ImageNo,
-    ) {
-        if self.living(rank, incarnation).is_none() {
-            return;
-        }
-        if self.in_waves() {
-            return self.wave_image_committed(rank, image);
-        }
-        self.image_ended(rank);
-        self.note(Note::Committed(rank));
-        let state = &mut self.ranks[rank.index()];
-        let oldest = state.images.committed(image, oldest);
-        state.same_deaths = 0;
-        self.image_trouble.take_if(|told| *told == rank);
-        self.commands.push_back(Command::ImageCommitted {
-            rank,
-            incarnation,
-            image: image.image,
-            oldest,
-        });
-    }
-
-    fn image_unusable(&mut self, rank: Rank, incarnation: Incarnation, image: ImageNo, why: &str) {
-        let in_waves = self.in_waves();
-        let Some(state) = self.living(rank, incarnation) else { return };
-        if in_waves {
-            return self.wave_unusable(rank, image, why);
-        }
-        state.images.condemn(image);
-        self.commands.push_back(Command::Say(format!(
-            "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
-        )));
-    }
-
-    fn image_ended(&mut self, rank: Rank) {
-        self.note(Note::Ended(rank));
-    }
-
-    fn note(&mut self, note: Note) {
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.note(self.now, note);
-        }
-    }
-
-    /// A full disk would be told by every rank at every interval: told once, until the rank that
-    /// told it has an image again.
-    fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
-        if self.image_trouble.is_none() {
-            self.image_trouble = Some(rank);
-            self.commands.push_back(Command::Say(format!(
-                "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told \
-                 once)"
-            )));
-        }
-    }
-
     fn tick(&mut self) {
         if let Some((_, code, text)) =
             self.complaint.take_if(|(since, _, _)| self.now >= *since + ECHO_TIME)
@@ -397,26 +336,7 @@ impl Dispatcher {
         self.look_for_images();
     }
 
-    /// Begins what is due.
-    fn look_for_images(&mut self) {
-        if self.in_waves() {
-            return self.look_for_waves();
-        }
-        let owes: Vec<bool> = (0..self.ranks.len() as u32)
-            .map(|rank| self.suspension.is_none() || self.owes_last_image(Rank(rank)))
-            .collect();
-        let Some(scheduler) = &mut self.scheduler else { return };
-        let ranks = &self.ranks;
-        let ready = |rank: Rank| ranks[rank.index()].can_take_image() && owes[rank.index()];
-        for rank in scheduler.take_due(self.now, ready) {
-            let state = &mut self.ranks[rank.index()];
-            let image = state.images.issue();
-            let incarnation = state.incarnation;
-            self.commands.push_back(Command::TakeImage { rank, incarnation, image, keep: None });
-        }
-    }
-
-    // ---- the life of a rank -------------------------------------------------------------------
+    // ---- the life of a rank --------------------------------------------------------------------
 
     fn start(&mut self, rank: Rank) {
         let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
@@ -593,92 +513,7 @@ impl Dispatcher {
         }
     }
 
-    // ---- failures -----------------------------------------------------------------------------
-
-    fn failed(&mut self, rank: Rank, ending: Ending, progress: u64) {
-        let host = self.host_name(rank).to_owned();
-        let cause = match ending {
-            Ending::Signal(_) => format!("killed by {ending}"),
-            _ => ending.to_string(),
-        };
-        let code = match ending {
-            Ending::Signal(signal) => 128 + signal,
-            Ending::Code(code) => code,
-            Ending::ControlLost => 1,
-        };
-        if !self.settings.fault_tolerant {
-            let text = format!(
-                "rank {rank} on {host}: {cause}; the protocol {} cannot bring it back (use \
-                 --protocol pessimistic)",
-                self.settings.protocol
-            );
-            return self.give_up(code, text);
-        }
-        let state = &mut self.ranks[rank.index()];
-        let same = state.last_death == Some(ending) && progress <= state.last_progress;
-        state.same_deaths = if same { state.same_deaths + 1 } else { 1 };
-        state.last_death = Some(ending);
-        state.last_progress = progress;
-        // A crash of the program itself comes back for ever; SIGKILL comes from outside.
-        let own_fault = !matches!(ending, Ending::Signal(9 | 15 | 1 | 2 | 3));
-        if own_fault && state.same_deaths >= self.settings.same_death_max {
-            let text = format!(
-                "rank {rank} on {host}: {cause} {} times at the same place: a fault of the \
-                 program, which no restart can heal",
-                state.same_deaths
-            );
-            return self.give_up(code, text);
-        }
-        self.restart(rank, &cause, code);
-    }
-
-    /// Gives the rank a new life: at once where its host's agent is up, else when it is.
-    fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
-        let host_name = self.host_name(rank).to_owned();
-        self.note(Note::Failed);
-        if let Some(cluster) = self.cluster_of(rank) {
-            let cause = format!("rank {rank} on {host_name}: {cause}");
-            return self.roll_back(cluster, &[rank], &cause, code);
-        }
-        self.restarts += 1;
-        if self.restarts > self.settings.restarts_max {
-            let text = format!(
-                "rank {rank} on {host_name}: {cause}, after {} restarts, the limit of this job \
-                 (--max-restarts)",
-                self.settings.restarts_max
-            );
-            return self.give_up(code, text);
-        }
-        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
-            self.image_ended(rank);
-        }
-        self.waits_no_more(rank);
-        let state = &mut self.ranks[rank.index()];
-        state.new_life();
-        let incarnation = state.incarnation;
-        self.failures.push(Failure::now(rank, incarnation, self.now, cause));
-        let from = match self.ranks[rank.index()].images.newest() {
-            Some(image) => format!("image {image}"),
-            None => "its beginning".to_owned(),
-        };
-        self.commands.push_back(Command::Say(format!(
-            "rank {rank} on {host_name}: {cause}; restarting it from {from}"
-        )));
-        if self.hosts.is_up(self.ranks[rank.index()].host) {
-            self.announce_and_start(rank);
-        }
-    }
-
-    fn announce_and_start(&mut self, rank: Rank) {
-        let state = &self.ranks[rank.index()];
-        let (incarnation, host) = (state.incarnation, state.host);
-        if incarnation > Incarnation(0) {
-            self.commands.push_back(Command::Announce { rank, incarnation, host });
-        }
-        self.start(rank);
-    }
-
-    // ---- small things -------------------------------------------------------------------------
+    // ---- small things --------------------------------------------------------------------------
 
     fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
         self.ranks.get_mut(rank.index()).filter(|state| {

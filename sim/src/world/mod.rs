@@ -1,21 +1,17 @@
 //! The simulated world: a heap of events, channels, failures, images, the logger.
 
 use crate::arena::{Arena, outside};
-use crate::choice::Choice;
 use crate::fiber::{Fiber, Pause};
 use crate::invariants::dependencies::Truth;
 use crate::invariants::{no_orphan_left, recovery_ends};
-use crate::loggers::{Loggers, Told};
+use crate::loggers::Loggers;
 use crate::memory::Memories;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
-use crate::programs::Program;
-use agents::Beginning;
 use dispatch::Dispatch;
-use ftmpi_protocols::dispatcher::{Command, Ending, Input};
-use ftmpi_protocols::event_log::{ConnId, Promise};
-use ftmpi_protocols::scheduler::beside::{Order, Word};
-use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, event_log};
+use ftmpi_protocols::dispatcher::{Ending, Input};
+use ftmpi_protocols::event_log::ConnId;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use seen::{Seen, Traffic};
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -26,6 +22,7 @@ mod agents;
 mod channels;
 mod chaos;
 mod dispatch;
+mod event;
 mod hosts;
 mod lives;
 mod memories;
@@ -33,8 +30,13 @@ mod outside;
 mod rings;
 mod seen;
 mod servers;
+mod setup;
 pub mod shared;
 mod suspension;
+
+use event::Event;
+pub use event::{Item, News};
+pub use setup::{Outcome, Setup};
 
 thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
@@ -57,197 +59,6 @@ pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
     // SAFETY: set for the length of `World::run`, which does not touch itself while a rank runs;
     // one thread, and `f` does not call back into a rank.
     outside(|| f(unsafe { &mut *world }))
-}
-
-/// What is to be simulated.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// Which protocol.
-    pub choice: Choice,
-    /// The cluster of each rank, where images are taken in waves.
-    pub clusters: Vec<u32>,
-    /// Everything random comes from this.
-    pub seed: u64,
-    /// Number of ranks.
-    pub ranks: usize,
-    /// What they run.
-    pub program: Program,
-    /// Every reception is logged.
-    pub all_events: bool,
-    /// Every crash is one of all ranks at once.
-    pub together: bool,
-    /// How many crashes there will be.
-    pub crashes: u32,
-    /// Ranks store events beside their logger ([`rings`]).
-    pub near: bool,
-    /// The logger takes its time.
-    pub slow_logger: bool,
-    /// How often the logger dies and starts again from its files.
-    pub logger_deaths: u32,
-    /// At a quiet moment the logger's computer loses power.
-    pub power_loss: bool,
-    /// How often the whole job loses power: all ranks and all loggers at once.
-    pub outages: u32,
-    /// Loggers acknowledge what is durable, not what is written.
-    pub promise: Promise,
-    /// How many channel memories there are, where the protocol has them, and how often one dies.
-    pub memories: (usize, u32),
-    /// How often a channel breaks whose ends live on.
-    pub breaks: u32,
-    /// How many hosts there are, how often an agent dies with the ranks of its host, and how often the
-    /// scheduler does.
-    pub hosts: usize,
-    #[allow(missing_docs)]
-    pub agent_deaths: u32,
-    #[allow(missing_docs)]
-    pub scheduler_deaths: u32,
-    /// How often the disk damages the end of a log.
-    pub damages: u32,
-    /// How often a host breaks for good.
-    pub host_deaths: u32,
-    /// How often the user suspends the job, which is then continued.
-    pub suspensions: u32,
-    /// A deliberate bug.
-    pub mutant: Option<Mutant>,
-    /// Print what happens.
-    pub trace: bool,
-}
-
-impl Setup {
-    /// The host of a rank at the start: they are dealt out.
-    #[must_use]
-    pub fn host_of(&self, rank: usize) -> usize {
-        rank % self.hosts
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// What each program returned.
-    pub digests: Vec<u64>,
-    /// Crashes that took place.
-    pub crashes: u32,
-    /// Images that were committed.
-    pub images: u64,
-    /// Waves that were complete.
-    pub waves: u64,
-    /// Lives that began from an image.
-    pub restored: u32,
-    /// Lives that were rolled back.
-    pub orphans: u64,
-    /// Determinants that were replayed.
-    pub replayed: u64,
-    /// Events of the simulation.
-    pub events: u64,
-    /// The job was given up, as it had to be: a log was damaged that a rank needed.
-    pub refused: bool,
-}
-
-/// Something that comes over a channel.
-#[derive(Debug)]
-pub enum Item {
-    /// A frame.
-    #[allow(missing_docs)]
-    Frame { header: Header, payload: Vec<u8>, truth: Rc<Truth> },
-    /// A frame of whose payload half is there.
-    #[allow(missing_docs)]
-    First { header: Header, payload: Vec<u8>, truth: Rc<Truth> },
-    /// The other half.
-    #[allow(missing_docs)]
-    Rest { payload: Vec<u8>, truth: Rc<Truth> },
-}
-
-/// Something that a rank's next poll finds.
-#[derive(Debug)]
-pub enum News {
-    /// A channel.
-    Channel(Rank, Incarnation, u64),
-    /// The channel to this life of a peer broke, and both live.
-    Lost(Rank, Incarnation),
-    /// A peer's new life.
-    Restarted(Rank, Incarnation),
-    /// A connection to the logger.
-    LoggerUp(ConnId),
-    /// It is gone.
-    LoggerLost,
-    /// A frame of the logger.
-    Log(ConnId, event_log::Frame),
-    /// What its host was told by the loggers of others.
-    Clocks(Vec<(Rank, EventNo)>),
-    /// An image is stable.
-    Committed(ImageNo, ImageNo),
-    /// An image was lost or will not be taken.
-    ImageFailed(ImageNo),
-    /// From a channel.
-    Item(Rank, Incarnation, Item),
-}
-
-#[derive(Debug)]
-enum Event {
-    /// For this life of a rank.
-    News(usize, Incarnation, News),
-    /// Something on the channel between these lives.
-    Arrive {
-        from: (usize, Incarnation),
-        to: (usize, Incarnation),
-        way: u64,
-        item: Item,
-    },
-    Open {
-        a: (usize, Incarnation),
-        b: (usize, Incarnation),
-    },
-    Wake(usize, Incarnation),
-    Crash,
-    Commit(usize, Incarnation, ImageNo),
-    /// The logger looks into the ring of this rank.
-    LooksIntoRing(usize),
-    /// A frame reaches the logger.
-    AtLogger(usize, ConnId, event_log::Frame),
-    LoggerOpens(usize, Incarnation),
-    LoggerWrites,
-    LoggerSyncs(usize),
-    /// Loggers tell each other, or the hosts.
-    Told(Told),
-    LoggerDies,
-    LogDamaged,
-    /// A frame reaches a channel memory, or a rank from it.
-    AtMemory(ConnId, Header, Vec<u8>),
-    FromMemory(ConnId, Item),
-    MemoriesWrite,
-    MemoryDies,
-    MemoryHearsEnd(ConnId),
-    PowerLoss,
-    /// Everything loses power.
-    Outage,
-    ChannelBreaks,
-    /// The launcher hears something.
-    Tells(u64, Box<Input>),
-    /// A command reaches an agent.
-    AtHost {
-        host: usize,
-        agent: u64,
-        command: Box<Command>,
-        round: u64,
-    },
-    AgentUp(u64, usize),
-    Relaunch(u64),
-    /// The user wants to go on later.
-    Suspend,
-    AgentDies,
-    HostBreaks,
-    HostMended(u64, usize),
-    /// A life begins, or has found that its image is damaged.
-    Begin(Beginning),
-    Tried(ImageNo, Beginning),
-    /// The scheduler, and what it says and hears: which of them.
-    SchedulerUp(u64),
-    SchedulerLost(u64),
-    SchedulerDies,
-    AtScheduler(u64, Box<Word>),
-    Ordered(u64, Order),
-    Tick,
 }
 
 /// The lives at the ends of a channel, the smaller one first.

@@ -8,6 +8,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `matching` | the two queues |
+//! | `post` | receives of the program |
+//! | `progress` | looking, waiting, carrying out |
 //! | `send` | outgoing: log, gate, queue, rendezvous |
 //! | `arrive` | incoming: duplicates, matching, landing |
 //! | `express` | the shortest way in |
@@ -31,6 +33,8 @@ mod images;
 pub mod link;
 mod matching;
 mod outcome;
+mod post;
+mod progress;
 mod recover;
 mod request;
 mod schedules;
@@ -54,7 +58,7 @@ pub(crate) use services::Turn;
 use crate::usermem::UserPtr;
 use crate::window::Windows;
 use ftmpi_protocols::log_memory::LogMemory;
-use ftmpi_protocols::protocol::{Command, Hooks, Marker, NAMED, Pin, Protocol};
+use ftmpi_protocols::protocol::{Command, Hooks, Marker, Protocol};
 use ftmpi_protocols::received::Received;
 use ftmpi_protocols::sender_log::SenderLog;
 use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, Ssn};
@@ -428,206 +432,6 @@ impl<L: Link> Engine<L> {
     pub fn needs_logger(&self) -> bool {
         self.state.hooks.logger
     }
-
-    /// Posts a receive.
-    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
-        let request = self.state.post(into, from, context, tag);
-        if self.state.has_work() {
-            self.work();
-        }
-        request
-    }
-
-    /// Receives a message that a matched probe took.
-    pub fn imrecv(&mut self, message: MessageId, into: RecvData) -> ReqId {
-        let request = self.state.new_recv(into, Source::Any);
-        self.state.deliver(request, message);
-        self.work();
-        request
-    }
-
-    /// One look at everything that may have come; `true` if something happened.
-    pub fn progress(&mut self) -> bool {
-        self.progress_from(None)
-    }
-
-    #[inline]
-    fn progress_from(&mut self, first: Option<Rank>) -> bool {
-        let mut came = self.look_around(first);
-        if self.tasks.any() {
-            self.advance_schedules();
-        }
-        if !self.windows.is_empty() {
-            came |= self.serve();
-        }
-        came
-    }
-
-    /// One look that runs no function of the program (an operation in a schedule would be one).
-    #[inline]
-    fn look_around(&mut self, first: Option<Rank>) -> bool {
-        let came = self.link.poll(&mut self.state, first);
-        if self.state.has_work() {
-            self.work();
-        }
-        came
-    }
-
-    /// One step of waiting: progress, or rest if nothing came.
-    #[inline]
-    pub fn block(&mut self) {
-        self.block_on(None);
-    }
-
-    #[inline]
-    fn block_on(&mut self, first: Option<Rank>) {
-        if self.progress_from(first) {
-            self.idle_polls = 0;
-        } else {
-            // What usually comes comes at once; all the rest can wait a few looks.
-            self.idle_polls += 1;
-            if self.idle_polls > self.link.looks() {
-                self.idle();
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn idle(&mut self) {
-        self.state.protocol.flush();
-        self.work();
-        self.take_due_image();
-        self.settle_if_due();
-        if std::mem::take(&mut self.state.left) {
-            // A full channel took what was stuck: that may be all that the program waits for, and then
-            // nobody would wake us.
-            return;
-        }
-        let counters = self.counters();
-        self.link.publish(&counters);
-        self.link.rest();
-    }
-
-    /// Whether the protocol repeats a rank's course from what it logged.
-    #[must_use]
-    pub fn repeats(&self) -> bool {
-        let hooks = &self.state.hooks;
-        hooks.log_payload || hooks.wildcard_matches || hooks.all_matches || hooks.outcomes
-    }
-
-    /// At the edge of the library: looks at what cannot wait for the next call.
-    pub fn attend(&mut self) {
-        // The program may be between two calls, where a replay could not come to the same point.
-        self.quiet = self.state.hooks.outcomes;
-        self.progress();
-        // A rank that is being recovered asks everybody; the program may not come here again for
-        // long.
-        const PATIENCE_NS: u64 = 100_000_000;
-        let begin = L::now_ns();
-        while self.state.protocol.is_awaited()
-            && self.state.fetch.is_none()
-            && L::now_ns().saturating_sub(begin) < PATIENCE_NS
-            && begin > 0
-        {
-            self.progress();
-            self.link.rest();
-        }
-        self.take_image_if_possible();
-        self.settle_while_due();
-        self.quiet = false;
-    }
-
-    /// Sends everything that waits to leave.
-    pub fn drain(&mut self) {
-        while !self.state.busy.is_empty() || self.state.has_work() {
-            self.block();
-        }
-    }
-
-    /// The program neither sends nor receives any more (and everything that it sent has left): a
-    /// peer that goes first is no loss.
-    pub fn leave(&mut self) {
-        self.state.leaving = true;
-    }
-
-    /// Called where the program polls: after many fruitless looks, gives way.
-    fn polled(&mut self, came: bool) {
-        self.idle_polls = if came { 0 } else { self.idle_polls + 1 };
-        if self.idle_polls >= 64 {
-            self.idle_polls = 0;
-            self.state.protocol.flush();
-            self.work();
-            self.take_image_if_possible();
-            self.settle_if_due();
-            // Recorded answers come at once; after the last of them somebody may have to send.
-            if !self.state.protocol.replaying() {
-                self.link.relax();
-            }
-        }
-    }
-
-    /// Carries out what has been decided: commands of the protocol, queues, wanted channels.
-    #[inline(never)]
-    pub(crate) fn work(&mut self) {
-        let state = &mut self.state;
-        loop {
-            while let Some(command) = state.protocol.next_command() {
-                state.obey(command);
-            }
-            // Not before the begin of a life is over: what matches now is to be recorded at once.
-            if state.fetch.is_none() && std::mem::take(&mut state.free_held_due) {
-                state.free_held();
-            }
-            if let Some(why) = state.failure.take() {
-                self.link.give_up(why);
-            }
-            if let Some(why) = state.orphan.take() {
-                self.link.roll_back(why);
-            }
-            while let Some(peer) = state.waves.lost.pop() {
-                let incarnation = state.peers[peer.index()].incarnation;
-                self.link.tell(ftmpi_wire::control::FromRank::ChannelLost { peer, incarnation });
-            }
-            while let Some(peer) = state.rebuild.pop() {
-                let limit = self.link.eager_limit(peer);
-                if state.peers[peer.index()].mate {
-                    state.reconcile(peer, limit);
-                } else {
-                    state.rebuild_queue(peer, limit);
-                }
-            }
-            while let Some(peer) = state.wanted.pop() {
-                let p = &mut state.peers[peer.index()];
-                if p.way == Way::Absent && (peer != state.me || state.hooks.memory) {
-                    p.way = Way::Asked;
-                    self.link.open(peer, p.incarnation);
-                }
-            }
-            if state.logger == Logger::Wanted {
-                state.logger = Logger::Asked;
-                self.link.tell(ftmpi_wire::control::FromRank::OpenEventLog);
-            }
-            state.hand_to_logger(&mut self.link);
-            let mut busy = std::mem::take(&mut state.busy);
-            busy.retain(|&peer| !state.pump(&mut self.link, peer));
-            // What the pumping itself made busy comes behind what is still stuck.
-            let fresh = std::mem::replace(&mut state.busy, busy);
-            for peer in fresh {
-                state.mark_busy(peer);
-            }
-            if !state.replay_reported && !state.is_behind() {
-                state.replay_reported = true;
-                let replayed = state.counters.replayed;
-                self.link.tell(ftmpi_wire::control::FromRank::CaughtUp { replayed });
-            }
-            match state.protocol.next_command() {
-                Some(command) => state.obey(command),
-                None if state.wanted.is_empty() => break,
-                None => {}
-            }
-        }
-    }
 }
 
 impl State {
@@ -723,75 +527,6 @@ impl State {
         self.to_logger.push_back(frame);
         if self.logger == Logger::Absent {
             self.logger = Logger::Wanted;
-        }
-    }
-
-    /// The number of a receive, by which a replay knows it, and what it may match.
-    #[inline]
-    fn number_post(&mut self, from: Source) -> (u64, Pin) {
-        if self.hooks.wildcard_matches && from == Source::Any {
-            self.posts += 1;
-            (self.posts, self.protocol.pin(self.posts))
-        } else if self.hooks.outcomes {
-            self.named_posts += 1;
-            let post = NAMED | self.named_posts;
-            (post, self.protocol.pin(post))
-        } else {
-            (0, Pin::Free)
-        }
-    }
-
-    fn post(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
-        let (post, pin) = self.number_post(from);
-        self.post_numbered(into, from, context, tag, post, pin)
-    }
-
-    fn post_numbered(
-        &mut self,
-        into: RecvData,
-        from: Source,
-        context: u16,
-        tag: Tag,
-        post: u64,
-        pin: Pin,
-    ) -> ReqId {
-        let request = self.new_recv(into, from);
-        match self.matcher.find(context, from, tag, pin) {
-            Some(message) => {
-                self.matcher.unlink(message);
-                self.note_match(from, post, message);
-                self.deliver(request, message);
-            }
-            None => {
-                let node = self.matcher.post(request, context, from, tag, post, pin);
-                if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request.0).kind
-                {
-                    *posted = Some(node);
-                }
-            }
-        }
-        request
-    }
-
-    fn note_match(&mut self, from: Source, post: u64, message: MessageId) {
-        let (source, ssn) = {
-            let m = self.matcher.message(message);
-            (m.source, m.ssn)
-        };
-        self.record_match(from, post, source, ssn);
-    }
-
-    #[inline]
-    fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
-        if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
-            let post = if post & NAMED == 0 { post } else { 0 };
-            if let Some(fetch) = &mut self.fetch {
-                // Whether this one is recorded already is not known yet.
-                fetch.early.push((post, source, ssn));
-                return;
-            }
-            self.protocol.on_match(post, source, ssn);
-            self.commands_to_queues();
         }
     }
 

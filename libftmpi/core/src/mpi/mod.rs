@@ -26,6 +26,8 @@ mod agreement;
 mod arguments;
 mod buffered;
 mod checks;
+mod collective_arguments;
+mod collective_calls;
 mod collectives;
 mod communicators;
 mod completion;
@@ -54,7 +56,7 @@ mod windows;
 
 pub use arguments::{Buffer, Counts, Peer, SendKind};
 pub use buffered::BufferOwner;
-pub use collectives::Collective;
+pub use collective_calls::Collective;
 pub use communicators::SplitType;
 pub use completion::TestAny;
 pub use epochs::Assert;

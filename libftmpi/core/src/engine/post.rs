@@ -1,0 +1,98 @@
+//! Receives that the program posts: their numbers, and what they match.
+//!
+//! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it to the
+//! one that it took in the life before; each match that the protocol wants to know is told once.
+
+use super::{Engine, Link, MessageId, RecvData, ReqId, RequestKind, Source, State, Tag};
+use ftmpi_protocols::protocol::{NAMED, Pin};
+use ftmpi_wire::{Rank, Ssn};
+
+impl<L: Link> Engine<L> {
+    /// Posts a receive.
+    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        let request = self.state.post(into, from, context, tag);
+        if self.state.has_work() {
+            self.work();
+        }
+        request
+    }
+
+    /// Receives a message that a matched probe took.
+    pub fn imrecv(&mut self, message: MessageId, into: RecvData) -> ReqId {
+        let request = self.state.new_recv(into, Source::Any);
+        self.state.deliver(request, message);
+        self.work();
+        request
+    }
+}
+
+impl State {
+    /// The number of a receive, by which a replay knows it, and what it may match.
+    #[inline]
+    pub(super) fn number_post(&mut self, from: Source) -> (u64, Pin) {
+        if self.hooks.wildcard_matches && from == Source::Any {
+            self.posts += 1;
+            (self.posts, self.protocol.pin(self.posts))
+        } else if self.hooks.outcomes {
+            self.named_posts += 1;
+            let post = NAMED | self.named_posts;
+            (post, self.protocol.pin(post))
+        } else {
+            (0, Pin::Free)
+        }
+    }
+
+    pub(super) fn post(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        let (post, pin) = self.number_post(from);
+        self.post_numbered(into, from, context, tag, post, pin)
+    }
+
+    pub(super) fn post_numbered(
+        &mut self,
+        into: RecvData,
+        from: Source,
+        context: u16,
+        tag: Tag,
+        post: u64,
+        pin: Pin,
+    ) -> ReqId {
+        let request = self.new_recv(into, from);
+        match self.matcher.find(context, from, tag, pin) {
+            Some(message) => {
+                self.matcher.unlink(message);
+                self.note_match(from, post, message);
+                self.deliver(request, message);
+            }
+            None => {
+                let node = self.matcher.post(request, context, from, tag, post, pin);
+                if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request.0).kind
+                {
+                    *posted = Some(node);
+                }
+            }
+        }
+        request
+    }
+
+    pub(super) fn note_match(&mut self, from: Source, post: u64, message: MessageId) {
+        let (source, ssn) = {
+            let m = self.matcher.message(message);
+            (m.source, m.ssn)
+        };
+        self.record_match(from, post, source, ssn);
+    }
+
+    #[inline]
+    pub(super) fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
+        if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
+            let post = if post & NAMED == 0 { post } else { 0 };
+            if let Some(fetch) = &mut self.fetch {
+                // Whether this one is recorded already is not known yet.
+                fetch.early.push((post, source, ssn));
+                return;
+            }
+            self.protocol.on_match(post, source, ssn);
+            self.commands_to_queues();
+        }
+    }
+}

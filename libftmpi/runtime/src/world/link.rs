@@ -1,0 +1,354 @@
+//! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
+
+use super::ways::Channel;
+use super::{EAGER_SHM, EAGER_TCP, URGENT, World, come_to};
+use crate::control::close;
+use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
+use crate::threads;
+use ftmpi_core::engine::{Counters, Exact, Frame, Link, Piece, Push, Sink};
+use ftmpi_core::usermem::UserPtr;
+use ftmpi_protocols::protocol::Readiness;
+use ftmpi_transport::shm;
+use ftmpi_transport::tcp::Outcome;
+use ftmpi_wire::control::FromRank;
+use ftmpi_wire::status::word;
+use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
+use std::sync::atomic::Ordering;
+
+impl Link for World {
+    #[inline]
+    fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
+        let Some(index) = self.send_on[to.index()] else { return Push::Full };
+        let payload: *const u8 = frame.payload.as_ptr().cast();
+        match &mut self.ways[index].channel {
+            Channel::Shm { channel, doorbell } => {
+                // SAFETY: the engine keeps the payload where it is until the frame is done.
+                let done = unsafe {
+                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
+                };
+                if channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                if done { Push::Done } else { Push::Full }
+            }
+            Channel::Tcp(channel) => {
+                // SAFETY: as above.
+                let outcome = unsafe {
+                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
+                };
+                self.socket_full |= outcome != Outcome::Done;
+                // A lost connection shows at the next poll.
+                if outcome == Outcome::Done { Push::Done } else { Push::Full }
+            }
+        }
+    }
+
+    #[inline]
+    fn eager_limit(&self, to: Rank) -> usize {
+        match self.send_on[to.index()].map(|index| &self.ways[index].channel) {
+            // A memory takes everything at once.
+            Some(Channel::Tcp(_)) if self.memories => usize::MAX,
+            Some(Channel::Tcp(_)) => EAGER_TCP,
+            Some(Channel::Shm { .. }) => EAGER_SHM,
+            None if self.memories => usize::MAX,
+            None => EAGER_SHM,
+        }
+    }
+
+    fn open(&mut self, peer: Rank, incarnation: Incarnation) {
+        if self.send_on[peer.index()].is_some() {
+            // It came unasked meanwhile; `channel_up` has been told.
+            return;
+        }
+        let round = match self.rounds[peer.index()] {
+            (life, round) if life == incarnation => round,
+            _ => 0,
+        };
+        self.asked.push(peer);
+        self.tell(FromRank::Open { peer, incarnation, round });
+    }
+
+    #[inline]
+    fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool {
+        if let Some(rank) = first
+            && let Some(index) = self.send_on[rank.index()]
+            && self.poll_way(sink, index)
+        {
+            if let Some(sleeper) = &mut self.sleeper {
+                sleeper.busy();
+            }
+            return true;
+        }
+        let mut came = false;
+        let mut index = self.ways.len();
+        while index > 0 {
+            index -= 1;
+            if index < self.ways.len() {
+                came |= self.poll_way(sink, index);
+            }
+        }
+        self.until_control -= 1;
+        if self.until_control == 0 || URGENT.load(Ordering::Relaxed) || !self.asked.is_empty() {
+            self.hear();
+        }
+        while let Some((message, passed)) = self.news.pop_front() {
+            self.obey(sink, message, passed);
+            came = true;
+        }
+        if let Some(logger) = &mut self.logger
+            && logger.is_due()
+        {
+            let (mut acknowledged, mut near) = (false, None);
+            let result = logger.poll(|frame| {
+                acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
+                match frame {
+                    event_log::Frame::Near { .. } => near = Some(frame),
+                    frame => sink.log_frame(frame),
+                }
+            });
+
+            match result {
+                Ok(any) => came |= any,
+                Err(_) => {
+                    let fd = logger.fd();
+                    self.logger = None;
+                    self.unwatch(fd);
+                    sink.logger_lost();
+                    came = true;
+                }
+            }
+            if let Some(event_log::Frame::Near { process, descriptor, cookie }) = near {
+                self.join_event_ring(process, descriptor, cookie);
+            }
+            if acknowledged {
+                self.point("log-acknowledged");
+            }
+        }
+        if came && let Some(sleeper) = &mut self.sleeper {
+            sleeper.busy();
+        }
+        came
+    }
+
+    #[inline]
+    fn take_exact(
+        &mut self,
+        from: Rank,
+        context: u16,
+        tag: Option<i32>,
+        into: UserPtr,
+        capacity: usize,
+        fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        let Some(index) = self.send_on[from.index()] else { return Exact::Other };
+        let Channel::Shm { channel, doorbell } = &mut self.ways[index].channel else {
+            return Exact::Other;
+        };
+        if !self.inject.is_empty() {
+            return Exact::Other;
+        }
+        // SAFETY: the engine passes the buffer of a receive that the program is waiting in.
+        match unsafe { channel.take_exact(context, tag, into.as_ptr().cast(), capacity, fresh) } {
+            shm::Exact::Nothing => Exact::Nothing,
+            shm::Exact::Other => Exact::Other,
+            shm::Exact::Took(header) => {
+                if channel.take_told() && channel.must_ring() {
+                    sleep::ring(*doorbell);
+                }
+                if let Some(sleeper) = &mut self.sleeper {
+                    sleeper.busy();
+                }
+                Exact::Took(header)
+            }
+        }
+    }
+
+    fn log(&mut self, frame: &event_log::Frame) -> bool {
+        let stored = match &mut self.logger {
+            Some(logger) => logger.send(frame),
+            None => return false,
+        };
+        self.point("log-sent");
+        if stored {
+            self.point("log-acknowledged");
+        }
+        stored
+    }
+
+    fn tell(&mut self, message: FromRank) {
+        if let Some(control) = &mut self.control {
+            control.send(&message, None);
+        }
+    }
+
+    #[inline]
+    fn looks(&self) -> u32 {
+        self.sleeper.as_ref().map_or(LOOKS_ROOMY, Sleeper::looks)
+    }
+
+    fn rest(&mut self) {
+        let Some(sleeper) = &mut self.sleeper else { return };
+        if threads::on() && threads::may_let_go() {
+            return self.rest_among_others();
+        }
+        if !sleeper.tired() {
+            return;
+        }
+        self.set_sleeping(true);
+        self.sleeper.as_ref().expect("just seen").fence();
+        if !self.is_ready() {
+            let sleeper = self.sleeper.as_mut().expect("just seen");
+            // Nothing tells that a full socket has room again: look for it. The other limit bounds
+            // what a ring of the doorbell that is missed would cost.
+            sleeper.sleep(if self.socket_full { 1 } else { 10 });
+        }
+        self.socket_full = false;
+        self.set_sleeping(false);
+        self.look_around();
+    }
+
+    fn relax(&mut self) {
+        if threads::on() && threads::may_let_go() {
+            // As in `rest_among_others`.
+            let world = std::hint::black_box(std::ptr::from_mut(self));
+            threads::let_in();
+            std::hint::black_box(world);
+        }
+        sleep::give_way();
+    }
+
+    fn clock(&mut self) -> f64 {
+        // SAFETY: all-zero is valid, and the kernel fills it.
+        let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+        // SAFETY: `now` lives over the call.
+        unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
+        let epoch = self.job.as_ref().map_or(self.begin, |job| job.epoch as i64);
+        (now.tv_sec - epoch) as f64 + now.tv_nsec as f64 * 1e-9
+    }
+
+    fn now_ns() -> u64 {
+        // SAFETY: all-zero is valid, and the kernel fills it.
+        let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+        // SAFETY: `now` lives over the call.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+
+    fn point(&mut self, name: &'static str) {
+        if !self.inject.is_empty() {
+            come_to(&mut self.inject, name);
+        }
+    }
+
+    fn abandon<S: Sink>(&mut self, sink: &mut S) {
+        for (peer, header, token) in std::mem::take(&mut self.broken_off) {
+            sink.aborted(peer, &header, token);
+        }
+        while !self.ways.is_empty() {
+            self.end(sink, self.ways.len() - 1, false);
+        }
+        self.logger = None;
+    }
+
+    fn give_up(&mut self, why: String) -> ! {
+        crate::life::abort_with(self, 1, why)
+    }
+
+    fn roll_back(&mut self, why: String) -> ! {
+        self.tell(FromRank::Orphan { why });
+        crate::life::wait_for_the_end(self)
+    }
+
+    fn refuse(&mut self, image: ImageNo, why: &str) {
+        if let Some((_, fd)) = self.image_due.take() {
+            close(fd);
+            self.tell_refused(image, why);
+        }
+    }
+
+    fn remind(&mut self) {
+        URGENT.store(true, Ordering::Relaxed);
+    }
+
+    fn publish(&mut self, c: &Counters) {
+        let page = self.status;
+        page.set(word::MESSAGES_SENT, c.messages_sent);
+        page.set(word::BYTES_SENT, c.bytes_sent);
+        page.set(word::MESSAGES_RECEIVED, c.messages_received);
+        page.set(word::BYTES_RECEIVED, c.bytes_received);
+        page.set(word::DETERMINANTS, c.determinants);
+        page.set(word::LOG_BYTES, c.log_bytes);
+        page.set(word::LOG_BYTES_PEAK, c.log_bytes_peak);
+        page.set(word::GATE_WAIT_NS, c.gate_wait_ns);
+        page.set(word::GATE_WAITS, c.gate_waits);
+        page.set(word::DUPLICATES, c.duplicates);
+        page.set(word::RESENT, c.resent);
+        page.set(word::REPLAYED, c.replayed);
+        page.set(word::PIGGYBACK_BYTES, c.piggyback_bytes);
+        page.set(word::PIGGYBACK_EVENTS, c.piggyback_events);
+        page.set(word::PIGGYBACK_BUILD_NS, c.piggyback_build_ns);
+        page.set(word::PIGGYBACK_MERGE_NS, c.piggyback_merge_ns);
+        page.set(word::HELD_EVENTS, c.held_events);
+        page.set(word::LOGGER_ROUND_TRIPS, c.logger_round_trips);
+        page.set(word::LOGGER_ROUND_TRIP_NS, c.logger_round_trip_ns);
+        page.set(word::RECOVERED_FROM_LOGGER, c.recovered_from_logger);
+        page.set(word::RECOVERED_FROM_PEERS, c.recovered_from_peers);
+        page.set(word::RECOVERY_NS, c.recovery_ns);
+        page.set(word::CHANNEL_STATE_BYTES, c.channel_state_bytes);
+        page.set(word::WAVE_WAIT_NS, c.wave_wait_ns);
+        page.set(word::HELD_FRAMES, c.held_frames);
+        page.set(word::PUTS_MEASURED, c.puts_measured);
+        page.set(word::PUT_NS, c.put_ns);
+        page.set(word::ORPHAN_MESSAGES, c.orphan_messages);
+        page.set(word::STORED_NEAR, c.stored_near);
+    }
+
+    fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {
+        Some(&mut self.disk)
+    }
+
+    fn tell_ends_of_calls(&mut self, wanted: bool) {
+        crate::life::TELL_ENDS.store(wanted, Ordering::Relaxed);
+    }
+
+    fn share(&mut self, piece: Piece) -> Option<UserPtr> {
+        self.share_piece(piece)
+    }
+
+    fn part_shared(&mut self, at: UserPtr) {
+        self.share_no_more(at);
+    }
+
+    fn join_sharers(&mut self, host: &[Rank], past: ImageNo) -> bool {
+        self.join_those_who_share(host, past)
+    }
+
+    fn shares(&self) -> bool {
+        self.shared.any()
+    }
+
+    fn stands(&mut self, image: ImageNo) -> Readiness {
+        self.shared.stand(image)
+    }
+
+    fn image_due(&self) -> Option<ImageNo> {
+        self.image_due.map(|(image, _)| image)
+    }
+
+    fn settle_due(&self) -> bool {
+        self.settle_due
+    }
+
+    fn settled(&mut self) {
+        self.settle_due = false;
+        self.tell(FromRank::Settled);
+    }
+
+    fn capture(
+        &mut self,
+        image: ImageNo,
+        useless: &mut dyn Iterator<Item = &[u8]>,
+    ) -> ftmpi_core::engine::Captured {
+        crate::image::capture(self, image, useless)
+    }
+}

@@ -1,0 +1,96 @@
+//! Images of single ranks: when they are due, and what became of them. (`rollback` has the waves.)
+//!
+//! Guarantees: an image that cannot be restored is never chosen again; a trouble that all images share (a
+//! full disk) is told once.
+
+use super::Dispatcher;
+use super::messages::{Command, ImageFacts};
+use crate::scheduler::beside::Note;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+
+impl Dispatcher {
+    pub(super) fn image_committed(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageFacts,
+        oldest: ImageNo,
+    ) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        if self.in_waves() {
+            return self.wave_image_committed(rank, image);
+        }
+        self.image_ended(rank);
+        self.note(Note::Committed(rank));
+        let state = &mut self.ranks[rank.index()];
+        let oldest = state.images.committed(image, oldest);
+        state.same_deaths = 0;
+        self.image_trouble.take_if(|told| *told == rank);
+        self.commands.push_back(Command::ImageCommitted {
+            rank,
+            incarnation,
+            image: image.image,
+            oldest,
+        });
+    }
+
+    pub(super) fn image_unusable(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+        why: &str,
+    ) {
+        let in_waves = self.in_waves();
+        let Some(state) = self.living(rank, incarnation) else { return };
+        if in_waves {
+            return self.wave_unusable(rank, image, why);
+        }
+        state.images.condemn(image);
+        self.commands.push_back(Command::Say(format!(
+            "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
+        )));
+    }
+
+    pub(super) fn image_ended(&mut self, rank: Rank) {
+        self.note(Note::Ended(rank));
+    }
+
+    pub(super) fn note(&mut self, note: Note) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.note(self.now, note);
+        }
+    }
+
+    /// A full disk would be told by every rank at every interval: told once, until the rank that
+    /// told it has an image again.
+    pub(super) fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
+        if self.image_trouble.is_none() {
+            self.image_trouble = Some(rank);
+            self.commands.push_back(Command::Say(format!(
+                "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told \
+                 once)"
+            )));
+        }
+    }
+    /// Begins what is due.
+    pub(super) fn look_for_images(&mut self) {
+        if self.in_waves() {
+            return self.look_for_waves();
+        }
+        let owes: Vec<bool> = (0..self.ranks.len() as u32)
+            .map(|rank| self.suspension.is_none() || self.owes_last_image(Rank(rank)))
+            .collect();
+        let Some(scheduler) = &mut self.scheduler else { return };
+        let ranks = &self.ranks;
+        let ready = |rank: Rank| ranks[rank.index()].can_take_image() && owes[rank.index()];
+        for rank in scheduler.take_due(self.now, ready) {
+            let state = &mut self.ranks[rank.index()];
+            let image = state.images.issue();
+            let incarnation = state.incarnation;
+            self.commands.push_back(Command::TakeImage { rank, incarnation, image, keep: None });
+        }
+    }
+}
