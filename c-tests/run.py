@@ -256,7 +256,7 @@ def check(setting: Setting, lane: int | None) -> None:
     if lane != 1:
         faults.kills(setting, 6, [], False, 7, None)
         faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
-        faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "fences"], False, 4, None, True)
+        faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "scratch_files"], False, 4, None, True)
         faults.clusters(setting)
         faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 6, None)
         orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)

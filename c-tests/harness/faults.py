@@ -159,7 +159,7 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "lines",
              "one_sided", "fences", "shared_file"]
-    OTHERS = ["told", "late", "shared_memory"]
+    OTHERS = ["told", "late", "shared_memory", "scratch_files"]
     # The same program with other arguments.
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
@@ -319,6 +319,9 @@ def kills(
             )
 
         problem, note = long_enough(job, file, least, execute)
+        left = sorted(path.name for path in where.glob(".*.ftmpi-*"))
+        if problem is None and left:
+            problem = f"left behind: {', '.join(left)[:200]}"
         setting.results.check(test, problem, note)
 
 

@@ -211,6 +211,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         ("the wire cut for two seconds", "test_loop", [], Cutter, 0),
         ("the wire cut for good", "waitany", [], Splitter, 2),
         ("the wire cut for good", "shared_memory", [], Splitter, 2, "--protocol", "coordinated"),
+        ("the wire cut for good", "scratch_files", [], Splitter, 2, "--protocol", "coordinated"),
     ]
     for label, program, injections, watcher, least, *more in cases:
         test = f"two hosts: {label} under {program}"

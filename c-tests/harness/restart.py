@@ -296,7 +296,7 @@ def restart(setting: Setting, full: bool = False) -> None:
     two = ["-hosts", "one,two", "--launcher", "fork"]
     death(setting, jobs, "collectives", ["everything"], *two, later=["-hosts", "other"])
     death(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
-    death(setting, jobs, "traffic", ["everything", "SIGTERM"], "--protocol", "coordinated")
+    death(setting, jobs, "scratch_files", ["everything", "SIGTERM"], "--protocol", "coordinated")
     death(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
     three = ["--event-loggers", "3"]
     death(setting, jobs, "waitany", ["one by one", "everything"], "--protocol", "causal", "--events",

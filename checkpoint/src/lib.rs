@@ -5,6 +5,7 @@
 //! | [`container`] | what travels and is stored: checksummed, compressed chunks around any byte stream | agent, checkpoint server |
 //! | [`stream`] | the raw image, as the boot library writes and reads it | boot library, agent (is it whole?), tests |
 //! | [`boot_abi`] | the table of C functions that the boot library exports | runtime, boot library |
+//! | `undo` | journals by which files return with the ranks that wrote them | runtime, agent |
 //! | [`launch`] | how a rank must be started so that its image fits again | agent |
 //!
 //! An image goes: rank's copy-on-write child → raw stream → agent ([`container::Encoder`]) →
@@ -17,3 +18,5 @@ pub mod boot_abi;
 pub mod container;
 pub mod launch;
 pub mod stream;
+#[cfg(feature = "undo")]
+pub mod undo;

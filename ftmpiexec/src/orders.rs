@@ -148,6 +148,8 @@ pub enum ToAgent {
     Heard,
     /// Die at once without any care (fault injection).
     KillYourself,
+    /// Nobody returns any more: the journals of these files go.
+    ForgetFiles(Vec<String>),
     /// Kill everything, report nothing more, end.
     Stop,
 }
@@ -200,6 +202,8 @@ pub struct Start {
     pub executed: Option<Executed>,
     /// What [`JobView::crowded`] is to say.
     pub crowded: bool,
+    /// Files that are to return with it.
+    pub files: Vec<String>,
 }
 
 /// How a process was executed.
@@ -339,6 +343,13 @@ pub enum Report {
     },
     /// It shares memory with ranks of its host, under waves of images.
     SharesMemory,
+    /// It is about to change this file, which must return with the ranks; or why it cannot.
+    Guards {
+        /// Its path.
+        path: String,
+        /// One line.
+        problem: Option<String>,
+    },
     /// `MPI_Finalize`.
     Finalizing,
     /// `exit`.

@@ -158,6 +158,14 @@ pub enum FromRank {
         /// One line.
         why: String,
     },
+    /// I am about to change this file of the program: when ranks return to a wave it must return too.
+    /// Or why it cannot.
+    Guards {
+        /// Its whole path.
+        path: String,
+        /// One line.
+        problem: Option<String>,
+    },
     /// A line for the user (a warning of the library).
     Say {
         /// The line.
@@ -315,6 +323,9 @@ pub struct JobView {
     /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
     /// double resolves nanoseconds.
     pub epoch: u64,
+    /// Files of the program return to a wave with its ranks; this tells their journals from those of
+    /// other jobs. 0: they do not.
+    pub files: u64,
     /// Some host had more ranks than processors when the job first started; the same for all ranks in
     /// all lives, wherever they run then: collectives choose their algorithms by it, and a replay must
     /// repeat the same messages.

@@ -143,10 +143,17 @@ impl Agent {
             self.bury(old);
         }
         self.starting.remove(&start.rank);
-        if start.incarnation == Incarnation(0)
-            || self.directory.borrow().checkpoint_servers.is_empty()
-        {
+        let files = self.files(&start.files);
+        if start.incarnation == Incarnation(0) {
             return self.spawn(start, None);
+        }
+        if self.directory.borrow().checkpoint_servers.is_empty() {
+            if start.files.is_empty() {
+                return self.spawn(start, None);
+            }
+            self.starting.insert(start.rank, start.incarnation);
+            tokio::spawn(restores::begin_anew(start, files, self.events.clone()));
+            return;
         }
         let local = self.local.clone();
         let name = self.job.as_ref().map_or("", |job| job.view.protocol.name.as_str());
@@ -166,7 +173,7 @@ impl Agent {
             in_waves: matches!(name, "coordinated" | "hierarchical"),
         };
         self.starting.insert(start.rank, start.incarnation);
-        tokio::spawn(restores::fetch(start, source, local, self.events.clone()));
+        tokio::spawn(restores::fetch(start, source, local, files, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {

@@ -9,6 +9,7 @@ mod broker;
 mod clocks;
 mod control;
 mod executed;
+mod files;
 mod held;
 mod images;
 mod lease;
@@ -449,6 +450,7 @@ impl Agent {
             }
             ToAgent::Heard => self.lease.renew(Instant::now()),
             ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
+            ToAgent::ForgetFiles(files) => self.forget_files(&files),
             ToAgent::Stop => {}
         }
     }

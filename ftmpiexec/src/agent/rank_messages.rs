@@ -68,6 +68,9 @@ impl Agent {
             FromRank::Abort { code, text } => {
                 self.report(rank, incarnation, Report::Abort { code, text });
             }
+            FromRank::Guards { path, problem } => {
+                self.report(rank, incarnation, Report::Guards { path, problem });
+            }
             FromRank::Say { text } => self.say(format!("rank {rank}: {text}")),
             FromRank::Segment { name, bytes, takers } => {
                 self.share(rank, incarnation, name, bytes, takers);

@@ -5,6 +5,7 @@
 //! decompression runs beside the agent's loop, with bounded memory; a server that is being restarted is waited
 //! for.
 
+use super::files::Files;
 use super::images::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
 use super::local::Local;
 use super::{Directory, Event};
@@ -65,11 +66,25 @@ pub async fn fetch(
     start: Start,
     source: Source,
     local: Option<Arc<Local>>,
+    files: Files,
     events: mpsc::UnboundedSender<Event>,
 ) {
     let mut unusable = Vec::new();
-    let outcome = find(&start, &source, local, &mut unusable).await;
+    let mut outcome = find(&start, &source, local, &mut unusable).await;
+    if let Ok(found) = &outcome {
+        let wave = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
+        if let Err(why) = files.take_back(wave).await {
+            outcome = Err(why);
+        }
+    }
     let _ = events.send(Event::RestoreReady(Box::new(Restore { start, unusable, outcome })));
+}
+
+/// Where there are no images: only files are to return.
+pub async fn begin_anew(start: Start, files: Files, events: mpsc::UnboundedSender<Event>) {
+    let outcome = files.take_back(ImageNo(0)).await.map(|()| None);
+    let restore = Restore { start, unusable: Vec::new(), outcome };
+    let _ = events.send(Event::RestoreReady(Box::new(restore)));
 }
 
 async fn find(

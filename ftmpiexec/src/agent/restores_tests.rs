@@ -70,6 +70,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         inject: Vec::new(),
         executed: None,
         crowded: false,
+        files: Vec::new(),
     }
 }
 

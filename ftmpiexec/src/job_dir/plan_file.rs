@@ -41,6 +41,9 @@ pub struct Saved {
     /// Ranks share memory: those of a host must stay together.
     #[serde(default)]
     pub shares_memory: bool,
+    /// Files that return to a wave with the ranks.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// Soft and hard limit of the stack.
     pub stack_limit: (u64, u64),
     /// The protocol.
@@ -92,6 +95,7 @@ impl Saved {
             local_rank_of,
             crowded: false,
             shares_memory: false,
+            files: Vec::new(),
             stack_limit,
             protocol: plan.protocol.clone(),
             machines: plan.machines.clone(),
@@ -192,6 +196,7 @@ mod tests {
             local_rank_of: vec![0, 0, 1],
             crowded: true,
             shares_memory: true,
+            files: vec!["/somewhere/file".into()],
             stack_limit: (8 << 20, u64::MAX),
             protocol: ProtocolConfig {
                 name: "pessimistic".into(),

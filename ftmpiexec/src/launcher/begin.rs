@@ -76,6 +76,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
             images: plan.ckpt_interval.is_some(),
             log_limit: plan.log_limit,
             log_reserve: plan.log_reserve,
+            files: number_for_files(plan),
             epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         },
         programs: plan.programs.clone(),
@@ -88,6 +89,16 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         stack_limit,
     })
+}
+
+/// What tells this job's journals of files from those of others, in all its runs; 0 where files do not
+/// return with the ranks.
+fn number_for_files(plan: &Plan) -> u64 {
+    if plan.protocol.name != "coordinated" {
+        return 0;
+    }
+    let digits = plan.job_id.get(..16).unwrap_or("1");
+    u64::from_str_radix(digits, 16).unwrap_or(1).max(1)
 }
 
 /// A name that no other job has.

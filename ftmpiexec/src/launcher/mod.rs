@@ -310,6 +310,7 @@ impl Launcher {
                         inject: self.points_for(rank),
                         executed: self.executed.get(&rank).cloned(),
                         crowded: self.crowded(),
+                        files: self.saved.files.clone(),
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
@@ -477,6 +478,9 @@ impl Launcher {
     ) -> anyhow::Result<i32> {
         let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
         let wall = self.now();
+        if !keep && !self.saved.files.is_empty() {
+            self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
+        }
         self.to_all(&ToAgent::Stop);
         for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
             // It would call in vain: nobody listens any more.

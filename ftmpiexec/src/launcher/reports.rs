@@ -128,6 +128,18 @@ impl Launcher {
                 self.saved.shares_memory = true;
                 Input::SharesMemory
             }
+            Report::Guards { path, problem } => {
+                if let Some(why) = problem {
+                    self.printer.say(format!(
+                        "rank {rank}: '{path}' will not return to a wave with the ranks after a failure \
+                         ({why})"
+                    ));
+                } else if !self.saved.files.contains(&path) {
+                    self.saved.files.push(path);
+                    self.saved_changed = true;
+                }
+                return;
+            }
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },

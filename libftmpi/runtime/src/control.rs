@@ -3,6 +3,7 @@
 //! The agent's death shows as the end of the socket; a rank without its agent cannot be reached or
 //! restarted, so it ends at once (the dispatcher restarts it with its host).
 
+use crate::world::fatal;
 use ftmpi_wire::control::{self, FromRank, ToRank, fds};
 use std::io;
 
@@ -14,6 +15,8 @@ const PASSED_MAX: usize = 4;
 pub struct Control {
     fd: i32,
     buffer: Vec<u8>,
+    /// The agent has spoken our language.
+    understood: bool,
 }
 
 #[repr(C, align(8))]
@@ -23,7 +26,7 @@ impl Control {
     /// Over the descriptor that the agent left open.
     #[must_use]
     pub fn inherited() -> Self {
-        Self { fd: fds::CONTROL, buffer: vec![0; control::DATAGRAM_BYTES_MAX] }
+        Self { fd: fds::CONTROL, buffer: vec![0; control::DATAGRAM_BYTES_MAX], understood: false }
     }
 
     /// To sleep on.
@@ -95,11 +98,19 @@ impl Control {
                 agent_is_gone();
             }
             let passed = passed_descriptors(&header);
-            if let Ok(message) = control::decode(&self.buffer[..count as usize]) {
-                return Some((message, passed));
+            match control::decode(&self.buffer[..count as usize]) {
+                Ok(message) => {
+                    self.understood = true;
+                    return Some((message, passed));
+                }
+                // A message of another version: not for us; but all depends on the first one.
+                Err(_) if self.understood => passed.into_iter().for_each(close),
+                Err(error) => fatal(
+                    "ftmpiexec says something that this libmpi does not understand: are both of the same \
+                     version?",
+                    &error,
+                ),
             }
-            // A message of another version: not for us.
-            passed.into_iter().for_each(close);
         }
     }
 }

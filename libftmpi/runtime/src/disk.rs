@@ -33,7 +33,7 @@ fn class(error: &Error) -> ErrorClass {
     }
 }
 
-fn refused(doing: Doing, path: &str, error: &Error) -> MpiError {
+pub(crate) fn refused(doing: Doing, path: &str, error: &Error) -> MpiError {
     match error.raw_os_error().map(u16::try_from) {
         Some(Ok(code)) => Refusal { doing, code }.of(class(error), path),
         // The path has a zero byte.
@@ -72,6 +72,11 @@ impl Posix {
             None => self.files.push(entry),
         }
         Handle(index as u32)
+    }
+
+    /// An open file.
+    pub(crate) fn file(&self, file: Handle) -> Option<&File> {
+        self.get(file).ok().map(|(_, file)| file)
     }
 
     fn get(&self, file: Handle) -> Result<&(String, File)> {

@@ -68,6 +68,9 @@ pub(crate) fn capture(
                 pause_ns: outcome.pause_ns,
                 estimate: outcome.estimate_bytes,
             });
+            if let Some(guard) = &mut world.guard {
+                guard.image(image);
+            }
             world.point("image");
             Captured::Running
         }

@@ -9,6 +9,7 @@
 //! | [`sleep`] | spin and sleep |
 //! | [`image`], [`boot`] | images, by the boot library |
 //! | [`disk`] | the program's files |
+//! | [`guarded`] | the same where they return to a wave with the ranks |
 //! | [`shared`] | memory of `MPI_Win_allocate_shared` |
 //! | [`status`] | the page shared with the agent |
 //!
@@ -18,6 +19,7 @@
 pub mod boot;
 pub mod control;
 mod disk;
+mod guarded;
 mod image;
 pub mod life;
 pub mod logger;

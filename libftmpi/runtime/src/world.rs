@@ -9,11 +9,13 @@ mod ways;
 use self::ways::{Channel, Way};
 use crate::boot::Boot;
 use crate::control::{Control, close};
+use crate::guarded::Guard;
 use crate::logger::Logger;
 use crate::sleep::Sleeper;
 use crate::status::StatusPage;
 use crate::threads;
-use ftmpi_core::engine::{Sink, Token};
+use ftmpi_checkpoint::undo::Author;
+use ftmpi_core::engine::{Link, Sink, Token};
 use ftmpi_transport::event_ring;
 use ftmpi_wire::control::{FromRank, JobView, ToRank};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
@@ -72,7 +74,8 @@ pub struct World {
     inject: Vec<(String, u64)>,
     /// What the clock of a process of its own counts from, in seconds since 1970.
     begin: i64,
-    disk: crate::disk::Posix,
+    pub(crate) disk: crate::disk::Posix,
+    pub(crate) guard: Option<Box<crate::guarded::Guard>>,
 }
 
 /// A named point: dies here if that was asked for.
@@ -120,6 +123,7 @@ impl World {
             inject: Vec::new(),
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
             disk: crate::disk::Posix::default(),
+            guard: None,
         }
     }
 
@@ -182,7 +186,21 @@ impl World {
         self.rounds = job.incarnations.iter().map(|&life| (life, 0)).collect();
         self.memories = job.protocol.uses_memory();
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
+        let author = Author {
+            rank: self.me.0,
+            incarnation: self.incarnation.0,
+            wave: resumed.map_or(0, |image| image.0),
+        };
+        self.guard = Guard::of(&job, author, self.guard.take());
         self.job = Some(job);
+    }
+
+    /// The latest life of a rank that we know.
+    pub(crate) fn life_of(&self, rank: usize) -> Option<Incarnation> {
+        if rank == self.me.index() {
+            return Some(self.incarnation);
+        }
+        self.rounds.get(rank).map(|(life, _)| *life)
     }
 
     /// The logger is on this computer and offers a ring: another one that cannot be opened here, or is
@@ -296,7 +314,13 @@ impl World {
                     self.tell_refused(old, "another image was asked for before it began");
                 }
             }
-            ToRank::ImageCommitted { image, oldest } => sink.image_committed(image, oldest),
+            ToRank::ImageCommitted { image, oldest } => {
+                if let Some(Err(e)) = self.guard.as_mut().map(|guard| guard.committed(oldest)) {
+                    let text = format!("journals of files keep more than they need: {e}");
+                    self.tell(FromRank::Say { text });
+                }
+                sink.image_committed(image, oldest);
+            }
             ToRank::Settle => self.settle_due = true,
             ToRank::StableClocks { clocks } => sink.log_frame(event_log::Frame::Stable { clocks }),
             ToRank::ImageFailed { image } => {

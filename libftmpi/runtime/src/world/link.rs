@@ -304,7 +304,7 @@ impl Link for World {
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {
-        Some(&mut self.disk)
+        Some(self)
     }
 
     fn tell_ends_of_calls(&mut self, wanted: bool) {

@@ -52,6 +52,7 @@ fn job() -> Box<JobView> {
         epoch: 0,
         log_limit: 0,
         log_reserve: 0,
+        files: 0,
     })
 }
 

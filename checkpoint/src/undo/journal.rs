@@ -1,0 +1,493 @@
+//! The journal of one file, and what one process keeps in mind of the journals that it writes.
+
+use super::record::{
+    self, Author, BEGIN_AT, BYTES_MAX, Deed, END_AT, FORMAT, HEAD, RECORD, Record, UNDONE,
+};
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Beyond the path of a file: its name, as far as it can be said.
+fn name_of(path: &Path) -> io::Result<&str> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the name of the file is no text"))
+}
+
+/// The journal of a file, beside it.
+///
+/// # Errors
+/// The name of the file is no text.
+pub fn journal_of(path: &Path) -> io::Result<PathBuf> {
+    Ok(path.with_file_name(format!(".{}.ftmpi-undo", name_of(path)?)))
+}
+
+/// An open journal, locked against all other processes.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    data: PathBuf,
+    begin: u64,
+    end: u64,
+    /// How the names of deleted files begin.
+    hidden: String,
+}
+
+impl Journal {
+    /// Opens and locks the journal of a file; `None` if there is none and none is to be made. One that
+    /// another job has left is not ours: it is begun anew, and the files that it deleted are gone.
+    ///
+    /// # Errors
+    /// Of the file system, or it is damaged.
+    pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
+        let path = journal_of(data)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        loop {
+            let file = match options.open(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound && !create => return Ok(None),
+                file => file?,
+            };
+            file.lock()?;
+            // Somebody may have removed it while we waited.
+            if file.metadata()?.nlink() == 0 {
+                continue;
+            }
+            let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
+            let mut journal = Self { file, data: data.to_owned(), begin: HEAD, end: HEAD, hidden };
+            let mut head = [0u8; HEAD as usize];
+            let ours = journal.file.read_exact_at(&mut head, 0).is_ok() && head[..8] == FORMAT;
+            let long = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| head[at as usize + i]));
+            if ours {
+                (journal.begin, journal.end) = (long(BEGIN_AT), long(END_AT));
+                let length = journal.file.metadata()?.len();
+                if journal.begin < HEAD || journal.begin > journal.end || journal.end > length {
+                    return Err(io::Error::new(ErrorKind::InvalidData, "the journal is damaged"));
+                }
+                if long(8) == job {
+                    return Ok(Some(journal));
+                }
+                journal.forget_all()?;
+            }
+            if !create {
+                return Ok(None);
+            }
+            (journal.begin, journal.end) = (HEAD, HEAD);
+            head[..8].copy_from_slice(&FORMAT);
+            head[8..16].copy_from_slice(&job.to_le_bytes());
+            head[16..24].copy_from_slice(&HEAD.to_le_bytes());
+            head[24..].copy_from_slice(&HEAD.to_le_bytes());
+            journal.file.write_all_at(&head, 0)?;
+            return Ok(Some(journal));
+        }
+    }
+
+    /// Writes a deed down, before it is done.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn append(&mut self, author: Author, deed: &Deed) -> io::Result<()> {
+        let record = record::encode(author, deed);
+        self.file.write_all_at(&record, self.end)?;
+        self.set(END_AT, self.end + record.len() as u64)
+    }
+
+    /// The name that the file is to have when it is deleted now.
+    #[must_use]
+    pub fn name_for_deleted(&self, author: Author) -> String {
+        format!("{}{}-{}-{}", self.hidden, author.rank, author.incarnation, self.end)
+    }
+
+    fn set(&mut self, what: u64, value: u64) -> io::Result<()> {
+        self.file.write_all_at(&value.to_le_bytes(), what)?;
+        *(if what == BEGIN_AT { &mut self.begin } else { &mut self.end }) = value;
+        Ok(())
+    }
+
+    fn read(&self, at: u64) -> io::Result<(Record, u64)> {
+        let mut head = [0u8; RECORD];
+        self.file.read_exact_at(&mut head, at)?;
+        let mut bytes = vec![0; record::length(&head)?];
+        self.file.read_exact_at(&mut bytes, at + RECORD as u64)?;
+        let next = at + (RECORD + bytes.len()) as u64;
+        Ok((record::decode(&head, bytes, &self.hidden)?, next))
+    }
+
+    /// Forgets the deeds at its beginning that no return can undo any more: `oldest` is the oldest wave
+    /// to which ranks may return. Gives whether nothing is left.
+    ///
+    /// # Errors
+    /// Of the file system, or it is damaged.
+    pub fn forget_before(&mut self, oldest: u64) -> io::Result<bool> {
+        let begin = self.begin;
+        while self.begin < self.end {
+            let (record, next) = self.read(self.begin)?;
+            if !record.undone && record.author.wave >= oldest {
+                break;
+            }
+            self.set(BEGIN_AT, next)?;
+            self.drop_hidden(&record)?;
+        }
+        if self.begin > begin && self.begin < self.end {
+            // SAFETY: about a descriptor of our own. Where it is not possible the space stays in use.
+            #[allow(unsafe_code)]
+            unsafe {
+                libc::fallocate(
+                    self.file.as_raw_fd(),
+                    libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+                    HEAD as libc::off_t,
+                    (self.begin - HEAD) as libc::off_t,
+                )
+            };
+        }
+        Ok(self.begin == self.end)
+    }
+
+    fn drop_hidden(&self, record: &Record) -> io::Result<()> {
+        match &record.deed {
+            Deed::Deleted { hidden } if !record.undone => {
+                match fs::remove_file(self.data.with_file_name(hidden)) {
+                    Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn forget_all(&mut self) -> io::Result<()> {
+        self.forget_before(u64::MAX).map(|_| ())
+    }
+
+    /// Removes the journal, whose deeds are all forgotten.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn remove(self) -> io::Result<()> {
+        fs::remove_file(journal_of(&self.data)?)
+    }
+
+    /// Undoes what lives that are over did after a wave.
+    fn take_back(&mut self, wave: u64, is_over: &dyn Fn(u32, u32) -> bool) -> io::Result<u64> {
+        let mut places = Vec::new();
+        let mut at = self.begin;
+        while at < self.end {
+            let (record, next) = self.read(at)?;
+            if !record.undone {
+                places.push(at);
+            }
+            at = next;
+        }
+        // Up to where writes that stand have made the file grow since.
+        let (mut undone, mut stands) = (0, 0);
+        for at in places.into_iter().rev() {
+            let (record, _) = self.read(at)?;
+            let Author { rank, incarnation, wave: when } = record.author;
+            if when < wave || !is_over(rank, incarnation) {
+                match record.deed {
+                    Deed::Extended { to, .. } => stands = stands.max(to),
+                    Deed::Overwritten { .. } => {}
+                    _ => stands = 0,
+                }
+                continue;
+            }
+            self.undo(&record.deed, stands)?;
+            if matches!(record.deed, Deed::Created | Deed::Deleted { .. } | Deed::Shrunk { .. }) {
+                stands = 0;
+            }
+            self.file.write_all_at(&[UNDONE], at)?;
+            undone += 1;
+        }
+        Ok(undone)
+    }
+
+    fn undo(&self, deed: &Deed, stands: u64) -> io::Result<()> {
+        let absent_is_fine = |outcome: io::Result<()>| match outcome {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            outcome => outcome,
+        };
+        let data = || OpenOptions::new().write(true).open(&self.data);
+        absent_is_fine(match deed {
+            Deed::Overwritten { at, old } => data().and_then(|file| file.write_all_at(old, *at)),
+            Deed::Extended { from, .. } => data().and_then(|file| {
+                let length = (*from).max(stands);
+                if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+            }),
+            Deed::Shrunk { from } => data().and_then(|file| file.set_len(*from)),
+            Deed::Created => fs::remove_file(&self.data),
+            Deed::Deleted { hidden } => fs::rename(self.data.with_file_name(hidden), &self.data),
+        })
+    }
+}
+
+/// Takes a file back to a wave: undoes what was done to it after that by lives that are over
+/// (`is_over(rank, incarnation)`). Gives how many deeds that were.
+///
+/// # Errors
+/// Of the file system, or its journal is damaged; then the file is somewhere between then and now.
+pub fn take_back(
+    data: &Path,
+    job: u64,
+    wave: u64,
+    is_over: &dyn Fn(u32, u32) -> bool,
+) -> io::Result<u64> {
+    match Journal::open(data, job, false)? {
+        Some(mut journal) => journal.take_back(wave, is_over),
+        None => Ok(0),
+    }
+}
+
+/// The job is over: what it has deleted is gone, and its journal too.
+///
+/// # Errors
+/// Of the file system, or the journal is damaged.
+pub fn forget(data: &Path, job: u64) -> io::Result<()> {
+    let Some(mut journal) = Journal::open(data, job, false)? else { return Ok(()) };
+    journal.forget_all()?;
+    journal.remove()
+}
+
+/// Pieces of a file, sorted and apart.
+#[derive(Debug, Default, Clone)]
+struct Pieces(Vec<(u64, u64)>);
+
+impl Pieces {
+    /// The parts of a piece that are not there yet.
+    fn missing(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let (mut at, mut missing) = (from, Vec::new());
+        for &(begin, end) in &self.0 {
+            if end <= at {
+                continue;
+            }
+            if begin >= to {
+                break;
+            }
+            if begin > at {
+                missing.push((at, begin));
+            }
+            at = at.max(end);
+        }
+        if at < to {
+            missing.push((at, to));
+        }
+        missing
+    }
+
+    fn add(&mut self, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        let first = self.0.partition_point(|&(_, end)| end < from);
+        let last = self.0.partition_point(|&(begin, _)| begin <= to);
+        let (mut begin, mut end) = (from, to);
+        for &(other, until) in &self.0[first..last] {
+            begin = begin.min(other);
+            end = end.max(until);
+        }
+        self.0.splice(first..last, [(begin, end)]);
+    }
+}
+
+/// What a process has written down of one file since its last image.
+#[derive(Debug, Default, Clone)]
+struct Noted {
+    author: Option<Author>,
+    /// What is safe already, at its begin.
+    pieces: Pieces,
+}
+
+/// Why a file was not deleted.
+#[derive(Debug)]
+pub enum Deletion {
+    /// The file system does not want to.
+    Refused(io::Error),
+    /// It could not be written down.
+    NoJournal(io::Error),
+}
+
+/// The journals that a process writes.
+#[derive(Debug)]
+pub struct Journals {
+    job: u64,
+    author: Author,
+    oldest: u64,
+    files: HashMap<PathBuf, Noted>,
+}
+
+impl Journals {
+    /// Of this life, which began from `author.wave`.
+    #[must_use]
+    pub fn new(job: u64, author: Author) -> Self {
+        Self { job, author, oldest: 0, files: HashMap::new() }
+    }
+
+    /// The process goes on in another life.
+    pub fn begin_life(&mut self, author: Author) {
+        self.author = author;
+    }
+
+    /// An image was taken: deeds are of the time after it.
+    pub fn image(&mut self, image: u64) {
+        self.author.wave = image;
+    }
+
+    /// Ranks return no further than this wave any more: what was before it is forgotten.
+    ///
+    /// # Errors
+    /// Of the file system, or a journal is damaged.
+    pub fn committed(&mut self, oldest: u64) -> io::Result<()> {
+        if oldest <= self.oldest {
+            return Ok(());
+        }
+        self.oldest = oldest;
+        let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
+        for path in paths {
+            let Some(mut journal) = Journal::open(&path, self.job, false)? else {
+                self.files.remove(&path);
+                continue;
+            };
+            if journal.forget_before(oldest)? {
+                journal.remove()?;
+                self.files.remove(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is something about a file in mind.
+    #[must_use]
+    pub fn know(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    fn noted(&mut self, path: &Path) -> &mut Noted {
+        let noted = self.files.entry(path.to_owned()).or_default();
+        if noted.author != Some(self.author) {
+            *noted = Noted { author: Some(self.author), pieces: Pieces::default() };
+        }
+        noted
+    }
+
+    /// `len` bytes are about to be written at `at` (to the end of the file and beyond, perhaps).
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn writes(&mut self, path: &Path, file: &File, at: u64, len: u64) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        let until = at.saturating_add(len);
+        let missing = noted.pieces.missing(at, until);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
+        let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        for (from, to) in missing {
+            save(&mut journal, author, path, from, to.min(size))?;
+        }
+        if until > size {
+            journal.append(author, &Deed::Extended { from: size, to: until })?;
+        }
+        noted.pieces.add(at, until);
+        Ok(())
+    }
+
+    /// It was opened: perhaps it is not the one that had this path before.
+    pub fn opened(&mut self, path: &Path) {
+        if let Some(noted) = self.files.get_mut(path) {
+            noted.pieces = Pieces::default();
+        }
+    }
+
+    /// It is about to get this length.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn resizes(&mut self, path: &Path, file: &File, length: u64) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
+        let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        if length > size {
+            journal.append(author, &Deed::Extended { from: size, to: length })?;
+        } else if length < size {
+            save(&mut journal, author, path, length, size)?;
+            journal.append(author, &Deed::Shrunk { from: size })?;
+            // It may grow again.
+            noted.pieces = Pieces::default();
+        }
+        Ok(())
+    }
+
+    /// It is about to be made, and is not there yet.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn creates(&mut self, path: &Path) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        self.noted(path);
+        if let Some(mut journal) = Journal::open(path, job, true)? {
+            journal.append(author, &Deed::Created)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes it: gives it another name.
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn delete(&mut self, path: &Path) -> Result<(), Deletion> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        noted.pieces = Pieces::default();
+        let journal = Journal::open(path, job, true).map_err(Deletion::NoJournal)?;
+        let Some(mut journal) = journal else { return Ok(()) };
+        let hidden = journal.name_for_deleted(author);
+        let deed = Deed::Deleted { hidden: hidden.clone() };
+        journal.append(author, &deed).map_err(Deletion::NoJournal)?;
+        fs::rename(path, path.with_file_name(hidden)).map_err(Deletion::Refused)?;
+        Ok(())
+    }
+}
+
+/// The length of an open file; `None` if its path is that of another one by now, or of none: then nobody
+/// will see it again.
+fn size_of(path: &Path, file: &File) -> io::Result<Option<u64>> {
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) if (named.dev(), named.ino()) == (open.dev(), open.ino()) => Ok(Some(open.len())),
+        Ok(_) => Ok(None),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Writes down what a piece of a file holds.
+fn save(journal: &mut Journal, author: Author, path: &Path, from: u64, to: u64) -> io::Result<()> {
+    if from >= to {
+        return Ok(());
+    }
+    let file = File::open(path)?;
+    let mut at = from;
+    while at < to {
+        let mut old = vec![0; (to - at).min(BYTES_MAX as u64) as usize];
+        let mut read = 0;
+        while read < old.len() {
+            match file.read_at(&mut old[read..], at + read as u64) {
+                Ok(0) => break,
+                Ok(some) => read += some,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if read == 0 {
+            break;
+        }
+        old.truncate(read);
+        journal.append(author, &Deed::Overwritten { at, old })?;
+        at += read as u64;
+    }
+    Ok(())
+}

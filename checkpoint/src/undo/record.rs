@@ -1,0 +1,146 @@
+//! What a journal consists of: a head, then records.
+
+use std::io;
+
+/// Bytes of a file that one record holds at the most.
+pub const BYTES_MAX: usize = 1 << 20;
+
+/// Length of the head of a journal: name of the format, job, where records begin, where they end.
+pub(super) const HEAD: u64 = 32;
+pub(super) const FORMAT: [u8; 8] = *b"FTMPIUN1";
+/// Places in it.
+pub(super) const BEGIN_AT: u64 = 16;
+pub(super) const END_AT: u64 = 24;
+
+/// Length of the head of a record.
+pub(super) const RECORD: usize = 48;
+/// First byte of a record: the deed stands, or has been undone.
+pub(super) const STANDS: u8 = 0;
+pub(super) const UNDONE: u8 = 1;
+
+/// Who did it: in which life, and after which image of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Author {
+    pub rank: u32,
+    pub incarnation: u32,
+    pub wave: u64,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// These bytes were there before something else was written.
+    Overwritten {
+        /// Where.
+        at: u64,
+        /// What.
+        old: Vec<u8>,
+    },
+    /// It grew, by a write that ends at `to`.
+    Extended {
+        /// Its length before.
+        from: u64,
+        /// The end of what was written.
+        to: u64,
+    },
+    /// It was cut. (What was behind is in records before this one.)
+    Shrunk {
+        /// Its length before.
+        from: u64,
+    },
+    /// It was made.
+    Created,
+    /// It was deleted: it has this name now, in the same directory.
+    Deleted {
+        /// The name.
+        hidden: String,
+    },
+}
+
+impl Deed {
+    /// Kind, two numbers, bytes.
+    fn parts(&self) -> (u8, u64, u64, &[u8]) {
+        match self {
+            Deed::Overwritten { at, old } => (1, *at, 0, old),
+            Deed::Extended { from, to } => (2, *from, *to, &[]),
+            Deed::Shrunk { from } => (3, *from, 0, &[]),
+            Deed::Created => (4, 0, 0, &[]),
+            Deed::Deleted { hidden } => (5, 0, 0, hidden.as_bytes()),
+        }
+    }
+}
+
+/// A record as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Record {
+    pub author: Author,
+    pub deed: Deed,
+    pub undone: bool,
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the journal of the file is damaged: {what}"),
+    )
+}
+
+pub(super) fn encode(author: Author, deed: &Deed) -> Vec<u8> {
+    let (kind, a, b, bytes) = deed.parts();
+    let mut record = Vec::with_capacity(RECORD + bytes.len());
+    record.extend_from_slice(&[STANDS, kind, 0, 0]);
+    record.extend_from_slice(&author.rank.to_le_bytes());
+    record.extend_from_slice(&author.incarnation.to_le_bytes());
+    record.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    record.extend_from_slice(&author.wave.to_le_bytes());
+    record.extend_from_slice(&a.to_le_bytes());
+    record.extend_from_slice(&b.to_le_bytes());
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&record[1..]), bytes);
+    record.extend_from_slice(&sum.to_le_bytes());
+    record.extend_from_slice(&[0; 4]);
+    record.extend_from_slice(bytes);
+    record
+}
+
+fn word(head: &[u8; RECORD], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| head[at + i]))
+}
+
+fn long(head: &[u8; RECORD], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| head[at + i]))
+}
+
+/// How many bytes follow the head of a record.
+pub(super) fn length(head: &[u8; RECORD]) -> io::Result<usize> {
+    let length = word(head, 12) as usize;
+    if length > BYTES_MAX { Err(damaged("a record is too long")) } else { Ok(length) }
+}
+
+/// From the head of a record and what follows it. `hidden`: how the names of deleted files begin.
+pub(super) fn decode(head: &[u8; RECORD], bytes: Vec<u8>, hidden: &str) -> io::Result<Record> {
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&head[1..40]), &bytes);
+    if sum != word(head, 40) {
+        return Err(damaged("a checksum is wrong"));
+    }
+    let (a, b) = (long(head, 24), long(head, 32));
+    let in_file = |place: u64| i64::try_from(place).is_ok();
+    let deed = match head[1] {
+        1 if in_file(a.saturating_add(bytes.len() as u64)) => {
+            Deed::Overwritten { at: a, old: bytes }
+        }
+        2 if in_file(a) && in_file(b) => Deed::Extended { from: a, to: b },
+        3 if in_file(a) => Deed::Shrunk { from: a },
+        4 => Deed::Created,
+        5 => {
+            let name = String::from_utf8(bytes).map_err(|_| damaged("a name is no text"))?;
+            if !name.starts_with(hidden) || name.contains('/') || name.contains('\0') {
+                return Err(damaged("a name is none of ours"));
+            }
+            Deed::Deleted { hidden: name }
+        }
+        _ => return Err(damaged("a record of no known kind")),
+    };
+    let author = Author { rank: word(head, 4), incarnation: word(head, 8), wave: long(head, 16) };
+    Ok(Record { author, deed, undone: head[0] == UNDONE })
+}

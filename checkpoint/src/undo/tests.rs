@@ -1,0 +1,242 @@
+//! Journals against a model: whatever was done, a file is as it was at the wave.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+const JOB: u64 = 77;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ftmpi-undo-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// What a program can see.
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap());
+        let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
+        let seen = entries.filter(|entry| !name(entry).starts_with('.'));
+        seen.map(|entry| (name(&entry), fs::read(entry.path()).unwrap())).collect()
+    }
+
+    fn hidden(&self) -> usize {
+        let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap());
+        entries.filter(|e| e.file_name().to_str().unwrap().starts_with('.')).count()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Write {
+        rank: usize,
+        file: usize,
+        at: u64,
+        len: usize,
+        byte: u8,
+    },
+    Resize {
+        rank: usize,
+        file: usize,
+        length: u64,
+    },
+    Delete {
+        rank: usize,
+        file: usize,
+    },
+    /// All ranks take an image.
+    Wave,
+    /// The newest wave is committed, the one before it is kept, or not.
+    Commit {
+        keep: bool,
+    },
+    /// Somebody dies: all return, to the newest committed wave or the one before it.
+    Return {
+        older: bool,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let rank = 0..3usize;
+    let file = 0..2usize;
+    prop_oneof![
+        8 => (rank.clone(), file.clone(), 0..60u64, 1..40usize, any::<u8>())
+            .prop_map(|(rank, file, at, len, byte)| Step::Write { rank, file, at, len, byte }),
+        2 => (rank.clone(), file.clone(), 0..80u64)
+            .prop_map(|(rank, file, length)| Step::Resize { rank, file, length }),
+        2 => (rank, file).prop_map(|(rank, file)| Step::Delete { rank, file }),
+        2 => Just(Step::Wave),
+        2 => any::<bool>().prop_map(|keep| Step::Commit { keep }),
+        1 => any::<bool>().prop_map(|older| Step::Return { older }),
+    ]
+}
+
+fn write(journals: &mut Journals, path: &Path, at: u64, bytes: &[u8]) {
+    if !path.exists() {
+        journals.creates(path).unwrap();
+    }
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap();
+    journals.opened(path);
+    journals.writes(path, &file, at, bytes.len() as u64).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+fn lives(incarnation: u32, wave: u64) -> Vec<Journals> {
+    (0..3).map(|rank| Journals::new(JOB, Author { rank, incarnation, wave })).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn files_return_with_their_ranks(steps in proptest::collection::vec(step(), 1..60)) {
+        let folder = Folder::new();
+        let path = |file: usize| folder.0.join(format!("data{file}"));
+        fs::write(path(0), b"there before the job began").unwrap();
+        let (mut incarnation, mut wave, mut committed) = (0, 0u64, vec![0u64]);
+        let mut taken = 0;
+        let mut seen = BTreeMap::from([(0, folder.files())]);
+        let mut ranks = lives(0, 0);
+        for step in steps {
+            match step {
+                Step::Write { rank, file, at, len, byte } => {
+                    write(&mut ranks[rank], &path(file), at, &vec![byte; len]);
+                }
+                Step::Resize { rank, file, length } => {
+                    let Ok(open) = OpenOptions::new().write(true).open(path(file)) else { continue };
+                    ranks[rank].opened(&path(file));
+                    ranks[rank].resizes(&path(file), &open, length).unwrap();
+                    open.set_len(length).unwrap();
+                }
+                Step::Delete { rank, file } if path(file).exists() => {
+                    ranks[rank].delete(&path(file)).unwrap();
+                }
+                Step::Delete { .. } => {}
+                Step::Wave => {
+                    wave += 1;
+                    taken = wave;
+                    seen.insert(wave, folder.files());
+                    ranks.iter_mut().for_each(|rank| rank.image(wave));
+                }
+                Step::Commit { keep } => {
+                    if *committed.last().unwrap() < taken {
+                        committed.push(taken);
+                    }
+                    let kept = if keep { 2 } else { 1 };
+                    let oldest = committed[committed.len().saturating_sub(kept)];
+                    committed.retain(|&wave| wave >= oldest);
+                    for rank in &mut ranks {
+                        rank.committed(oldest).unwrap();
+                    }
+                }
+                Step::Return { older } => {
+                    if older && committed.len() > 1 {
+                        committed.pop();
+                    }
+                    let to = *committed.last().unwrap();
+                    incarnation += 1;
+                    taken = to;
+                    // Every agent does so; the first finds something.
+                    for _ in 0..2 {
+                        for file in 0..2 {
+                            take_back(&path(file), JOB, to, &|_, life| life < incarnation).unwrap();
+                        }
+                    }
+                    prop_assert_eq!(&folder.files(), &seen[&to]);
+                    ranks = lives(incarnation, to);
+                }
+            }
+        }
+        let now = folder.files();
+        for file in 0..2 {
+            forget(&path(file), JOB).unwrap();
+        }
+        prop_assert_eq!(folder.files(), now);
+        prop_assert_eq!(folder.hidden(), 0);
+    }
+}
+
+#[test]
+fn what_was_written_before_the_cut_stays_when_a_later_deed_of_an_earlier_image_is_undone() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    // Rank 0 has taken its image of wave 1, rank 1 has not yet.
+    let mut early = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 1 });
+    let mut late = Journals::new(JOB, Author { rank: 1, incarnation: 0, wave: 0 });
+    write(&mut early, &path, 4, b"xxxx");
+    write(&mut late, &path, 10, b"kept");
+    late.committed(1).unwrap();
+    take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!((&bytes[..4], &bytes[10..]), (&b"0123"[..], &b"kept"[..]));
+}
+
+#[test]
+fn deeds_of_lives_that_go_on_stay() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let mut old = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
+    write(&mut old, &path, 0, b"a");
+    let is_over = |_: u32, life: u32| life == 0;
+    assert_eq!(take_back(&path, JOB, 0, &is_over).unwrap(), 1);
+    let mut new = Journals::new(JOB, Author { rank: 0, incarnation: 1, wave: 0 });
+    write(&mut new, &path, 1, b"b");
+    assert_eq!(take_back(&path, JOB, 0, &is_over).unwrap(), 0);
+    assert_eq!(fs::read(&path).unwrap(), b"0b23");
+}
+
+#[test]
+fn the_journal_of_another_job_is_not_ours() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let author = Author { rank: 0, incarnation: 0, wave: 0 };
+    let mut theirs = Journals::new(JOB, author);
+    write(&mut theirs, &path, 0, b"a");
+    assert_eq!(take_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 0);
+    let mut ours = Journals::new(JOB + 1, author);
+    write(&mut ours, &path, 1, b"b");
+    assert_eq!(take_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(fs::read(&path).unwrap(), b"a123");
+}
+
+#[test]
+fn a_record_that_was_half_written_is_none_and_a_damaged_one_is_an_error() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
+    write(&mut journals, &path, 0, b"a");
+    let journal = journal_of(&path).unwrap();
+    let whole = fs::read(&journal).unwrap();
+    let half = [whole.clone(), vec![7; 20]].concat();
+    fs::write(&journal, &half).unwrap();
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(fs::read(&path).unwrap(), b"0123");
+    for place in 8..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x40;
+        fs::write(&journal, &damaged).unwrap();
+        fs::write(&path, b"a123").unwrap();
+        // Nothing else than the truth, or an error (or, in the number of the job, somebody else's).
+        let outcome = take_back(&path, JOB, 0, &|_, _| true);
+        let now = fs::read(&path).unwrap();
+        assert!(now == b"0123" || now == b"a123", "{place}: {outcome:?} {now:?}");
+    }
+}

@@ -1,0 +1,237 @@
+//! The program's files under a protocol that takes all ranks back to a wave: what a deed destroys is
+//! written down before it is done (`ftmpi_checkpoint::undo`), so that the files return with the ranks.
+//!
+//! Guarantees: a file whose journal cannot be kept is named to the user, and used all the same; files that
+//! are no regular ones (terminals, pipes, devices) are left alone; other protocols pay one look at a
+//! pointer.
+
+use crate::disk::{Posix, refused};
+use crate::world::World;
+use ftmpi_checkpoint::undo::{self, Author, Journals};
+use ftmpi_core::engine::Link;
+use ftmpi_core::error::{ErrorClass, Result};
+use ftmpi_core::file::disk::{Disk, Doing, Handle, Open};
+use ftmpi_core::usermem::UserPtr;
+use ftmpi_wire::ImageNo;
+use ftmpi_wire::control::{FromRank, JobView};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The journals of this rank, and which files they are of.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    journals: Journals,
+    job: u64,
+    /// Where this life began.
+    wave: u64,
+    /// The whole paths of open files.
+    open: HashMap<u32, PathBuf>,
+}
+
+impl Guard {
+    /// For a life that begins from an image, or from the beginning; `before`: what the life whose image
+    /// it was had.
+    pub(crate) fn of(
+        job: &JobView,
+        author: Author,
+        before: Option<Box<Guard>>,
+    ) -> Option<Box<Guard>> {
+        if job.files == 0 {
+            return None;
+        }
+        let (mut journals, open) = match before {
+            Some(before) => (before.journals, before.open),
+            None => (Journals::new(job.files, author), HashMap::new()),
+        };
+        journals.begin_life(author);
+        Some(Box::new(Guard { journals, job: job.files, wave: author.wave, open }))
+    }
+
+    /// An image of this rank was taken.
+    pub(crate) fn image(&mut self, image: ImageNo) {
+        self.journals.image(image.0);
+    }
+
+    /// Nobody returns further than this.
+    pub(crate) fn committed(&mut self, oldest: ImageNo) -> io::Result<()> {
+        self.journals.committed(oldest.0)
+    }
+}
+
+/// The path that the kernel would use, if the file is or could be a regular one.
+fn whole(path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    match path.canonicalize() {
+        Ok(found) => found.is_file().then_some(found),
+        Err(_) => {
+            let parent = path.parent()?;
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Some(parent.canonicalize().ok()?.join(path.file_name()?))
+        }
+    }
+}
+
+impl World {
+    /// Writes a deed down. Before the first one the launcher is told of the file.
+    fn note(&mut self, path: &Path, note: impl FnOnce(&mut Journals, &Posix) -> io::Result<()>) {
+        let name = || path.to_string_lossy().into_owned();
+        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path)) {
+            self.tell(FromRank::Guards { path: name(), problem: None });
+        }
+        let Some(guard) = &mut self.guard else { return };
+        if let Err(e) = note(&mut guard.journals, &self.disk) {
+            // Once: from now on the file is not ours to guard.
+            guard.open.retain(|_, open| open != path);
+            let problem = Some(format!("its journal cannot be kept: {e}"));
+            self.tell(FromRank::Guards { path: name(), problem });
+        }
+    }
+
+    /// A file that was changed after the wave and of which nobody was told (its rank's host died with
+    /// the message) returns when it is opened.
+    fn take_back(&mut self, path: &Path) -> Result<()> {
+        let Some(guard) = self.guard.as_ref().filter(|_| self.incarnation.0 > 0) else {
+            return Ok(());
+        };
+        let is_over =
+            |rank: u32, life: u32| self.life_of(rank as usize).is_some_and(|now| life < now.0);
+        undo::take_back(path, guard.job, guard.wave, &is_over).map(|_| ()).map_err(|e| {
+            ErrorClass::Io.because(format!(
+                "'{}' cannot be taken back to what it was at wave {}: {e}",
+                path.display(),
+                guard.wave
+            ))
+        })
+    }
+
+    fn path_of(&self, file: Handle) -> Option<PathBuf> {
+        self.guard.as_ref()?.open.get(&file.0).cloned()
+    }
+
+    fn is_open(&mut self, file: Handle, path: Option<PathBuf>) {
+        let (Some(guard), Some(path)) = (&mut self.guard, path) else { return };
+        if path.is_file() {
+            guard.journals.opened(&path);
+            guard.open.insert(file.0, path);
+        }
+    }
+}
+
+impl Disk for World {
+    fn open(&mut self, path: &str, how: Open) -> Result<Handle> {
+        if self.guard.is_none() {
+            return self.disk.open(path, how);
+        }
+        let whole = whole(path);
+        if let Some(whole) = &whole {
+            self.take_back(whole)?;
+            if how.create && !whole.exists() {
+                self.note(whole, |journals, _| journals.creates(whole));
+            }
+        }
+        let file = self.disk.open(path, how)?;
+        self.is_open(file, whole);
+        Ok(file)
+    }
+
+    fn close(&mut self, file: Handle) {
+        if let Some(guard) = &mut self.guard {
+            guard.open.remove(&file.0);
+        }
+        self.disk.close(file);
+    }
+
+    fn identity(&mut self, path: &str) -> u64 {
+        self.disk.identity(path)
+    }
+
+    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)> {
+        self.disk.unnamed(path, how)
+    }
+
+    fn name(&mut self, file: Handle, path: &str) -> Result<()> {
+        let whole = self.guard.as_ref().and_then(|_| whole(path));
+        if let Some(whole) = whole.as_ref().filter(|whole| !whole.exists()) {
+            self.take_back(whole)?;
+            self.note(whole, |journals, _| journals.creates(whole));
+        }
+        self.disk.name(file, path)?;
+        self.is_open(file, whole);
+        Ok(())
+    }
+
+    fn delete(&mut self, path: &str) -> Result<()> {
+        let plain = std::fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
+        let Some(whole) = self.guard.as_ref().filter(|_| plain).and_then(|_| whole(path)) else {
+            return self.disk.delete(path);
+        };
+        self.take_back(&whole)?;
+        let mut failed = None;
+        self.note(&whole, |journals, _| match journals.delete(&whole) {
+            Err(undo::Deletion::Refused(e)) => {
+                failed = Some(e);
+                Ok(())
+            }
+            Err(undo::Deletion::NoJournal(e)) => Err(e),
+            Ok(()) => Ok(()),
+        });
+        match failed {
+            Some(e) => Err(refused(Doing::Deleted, path, &e)),
+            // Without a journal it goes for good.
+            None if std::fs::symlink_metadata(path).is_ok() => self.disk.delete(path),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&mut self, file: Handle, at: u64, into: UserPtr, len: usize) -> Result<usize> {
+        self.disk.read(file, at, into, len)
+    }
+
+    fn write(&mut self, file: Handle, at: u64, from: UserPtr, len: usize) -> Result<()> {
+        if let Some(path) = self.path_of(file) {
+            self.note(&path, |journals, disk| match disk.file(file) {
+                Some(open) => journals.writes(&path, open, at, len as u64),
+                None => Ok(()),
+            });
+        }
+        self.disk.write(file, at, from, len)
+    }
+
+    fn size(&mut self, file: Handle) -> Result<u64> {
+        self.disk.size(file)
+    }
+
+    fn set_size(&mut self, file: Handle, bytes: u64) -> Result<()> {
+        if let Some(path) = self.path_of(file) {
+            self.note(&path, |journals, disk| match disk.file(file) {
+                Some(open) => journals.resizes(&path, open, bytes),
+                None => Ok(()),
+            });
+        }
+        self.disk.set_size(file, bytes)
+    }
+
+    fn preallocate(&mut self, file: Handle, bytes: u64) -> Result<()> {
+        let grows = self.disk.size(file).is_ok_and(|size| size < bytes);
+        if let Some(path) = self.path_of(file).filter(|_| grows) {
+            self.note(&path, |journals, disk| match disk.file(file) {
+                Some(open) => journals.resizes(&path, open, bytes),
+                None => Ok(()),
+            });
+        }
+        self.disk.preallocate(file, bytes)
+    }
+
+    fn sync(&mut self, file: Handle) -> Result<()> {
+        self.disk.sync(file)
+    }
+
+    fn lock(&mut self, file: Handle, from: u64, to: u64, shared: bool) -> Result<()> {
+        self.disk.lock(file, from, to, shared)
+    }
+
+    fn unlock(&mut self, file: Handle, from: u64, to: u64) {
+        self.disk.unlock(file, from, to);
+    }
+}
