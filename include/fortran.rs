@@ -77,8 +77,33 @@ enum Passing {
     Address,
     /// As a contiguous copy, brought back if the call writes: the call is over when it returns.
     Copy,
+    /// As a contiguous copy that stays until the request is complete.
+    Staged,
     /// As a datatype with the gaps: the call goes on after it returned.
     Typed,
+}
+
+/// Whether it is a collective of a communicator, non-blocking or persistent.
+fn is_collective(plain: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "barrier",
+        "bcast",
+        "gather",
+        "scatter",
+        "allgather",
+        "alltoall",
+        "reduce",
+        "allreduce",
+        "reduce_scatter",
+        "reduce_scatter_block",
+        "scan",
+        "exscan",
+    ];
+    let name = plain.trim_start_matches("MPI_").to_lowercase();
+    let name = name.strip_suffix("_init").or_else(|| name.strip_prefix('i')).unwrap_or(&name);
+    let name = name.strip_prefix("neighbor_").unwrap_or(name);
+    let base = name.strip_suffix(['v', 'w']).unwrap_or(name);
+    NAMES.contains(&name) || NAMES.contains(&base)
 }
 
 fn passing(f: &Function) -> Passing {
@@ -98,7 +123,14 @@ fn passing(f: &Function) -> Passing {
     }
     let request =
         |p: &Param| p.kind == Kind::Handle("MPI_Request") && p.direction == Direction::Out;
-    let split = plain.ends_with("_begin") || plain.ends_with("_end");
+    if plain.ends_with("_end") {
+        // Its buffer was named, with count and type, when it began.
+        return Passing::Address;
+    }
+    if f.params.iter().any(request) && is_collective(plain) {
+        return Passing::Staged;
+    }
+    let split = plain.ends_with("_begin");
     if f.params.iter().any(request) || ONE_SIDED.contains(&plain) || split {
         return Passing::Typed;
     }
@@ -128,6 +160,9 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
     let (mut parameters, mut before, mut arguments) = (String::new(), String::new(), Vec::new());
     let (mut lengths, mut after) = (String::new(), String::new());
     let how = passing(f);
+    let place = |kind: &'static str| f.params.iter().position(|p| p.kind == Kind::Handle(kind));
+    let comm = place("MPI_Comm").map_or("core::ptr::null()".into(), |i| format!("p{i}.cast()"));
+    let mut staged: Vec<String> = Vec::new();
     let mut renamed: Vec<(String, String)> = Vec::new();
     for (i, p) in f.params.iter().enumerate() {
         let n = format!("p{i}");
@@ -156,12 +191,18 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
                 let _ = writeln!(after, "drop(b{i});");
                 arguments.push(format!("b{i}.at()"));
             }
+            Passing::Staged => {
+                let _ = writeln!(before, "let mut b{i} = Copied::take({n}, {writes});");
+                staged.push(format!("b{i}"));
+                arguments.push(format!("b{i}.at()"));
+            }
             Passing::Typed if typed => {
                 let wide = next(1) == Some(&Kind::Large);
                 let form = if wide { "large" } else { "small" };
                 let _ = writeln!(
                     before,
-                    "let mut b{i} = Typed::{form}({n}, p{}.cast(), p{}.cast());",
+                    "let Some(mut b{i}) = Typed::{form}({n}, p{}.cast(), p{}.cast()) else {{ return \
+                     descriptor::refused({comm}, ierror) }};",
                     i + 1,
                     i + 2
                 );
@@ -171,7 +212,11 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
                 renamed.push((format!("p{}.cast()", i + 2), format!("b{i}.datatype()")));
             }
             Passing::Typed => {
-                let _ = writeln!(before, "let b{i} = descriptor::contiguous({n});");
+                let _ = writeln!(
+                    before,
+                    "let Some(b{i}) = descriptor::contiguous({n}) else {{ return \
+                     descriptor::refused({comm}, ierror) }};"
+                );
                 arguments.push(format!("b{i}"));
             }
         }
@@ -184,7 +229,18 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
     if f.returns.is_some() {
         return Err("returns a value".into());
     }
-    arguments.push("ierror".into());
+    if staged.is_empty() {
+        arguments.push("ierror".into());
+    } else {
+        let Some(request) = place("MPI_Request") else { return Err("has no request".into()) };
+        before.push_str("let mut code = 0;\n");
+        arguments.push("&raw mut code".into());
+        let _ = writeln!(
+            after,
+            "descriptor::stage(vec![{}], p{request}.cast(), code);\ncrate::marshal::set(ierror, code);",
+            staged.join(", ")
+        );
+    }
     arguments.extend(
         f.params
             .iter()

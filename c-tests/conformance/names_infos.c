@@ -18,6 +18,12 @@ static void infos(int argc, char **argv)
     MPI_Info_set(info, "first", "1");
     MPI_Info_set(info, "second", "two");
     MPI_Info_set(info, "third", "three");
+    /* A value may be empty. */
+    MPI_Info_set(info, "nothing", "");
+    MPI_Info_get(info, "nothing", 63, value, &flag);
+    EQUAL(flag, 1);
+    EQUAL(strlen(value), 0);
+    MPI_Info_delete(info, "nothing");
     MPI_Info_dup(info, &copy);
     MPI_Info_delete(info, "second");
     MPI_Info_get_nkeys(info, &n);

@@ -70,6 +70,7 @@ def command_lines(setting: Setting) -> None:
         ("a word for the number", ["-n", "four", "/bin/true"], ("four", "number", "invalid")),
         ("too many ranks", ["-n", "99999999", "/bin/true"], ("rank", "99999999")),
         ("an unknown option", ["--nonsense", "-n", "2", "/bin/true"], ("nonsense",)),
+        ("an unknown option with one dash", ["-n", "2", "-nonsense", "/bin/true"], ("no option -nonsense",)),
         ("an unknown protocol", ["--protocol", "psychic", "-n", "2", "/bin/true"], ("psychic",)),
         ("a library that is not there",
          ["--protocol", "plugin:/no/such.so", "-n", "2", "/bin/true"], ("/no/such.so",)),

@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import imb, mpi4py_suite
+from . import build, imb, mpi4py_suite
 from .core import TESTS, Setting, problem_of, run, which
 
 MODES = [["--protocol", "none"], ["--protocol", "pessimistic"]]
@@ -47,8 +47,21 @@ def programs(setting: Setting, peers: Path) -> None:
             setting.results.skip(program, f"not installed (Debian package {package})")
         else:
             test(setting)
+    parts(setting)
     cmake(setting)
     pkg_config(setting)
+
+
+def parts(setting: Setting) -> None:
+    """A command with `:` is one job, and each process knows of which part it is."""
+    program, made = build.build(setting, TESTS / "programs" / "parts.c")
+    if program is None:
+        setting.results.bad("parts of a command", made.last_words())
+        return
+    outcome = run([*setting.mpiexec(1), program, ":", "-n", "2", program, "a", ":", "-n", "1", program],
+                  timeout=setting.timeout, cwd=setting.fresh("run"))
+    setting.results.check("parts of a command", problem_of(outcome, says="1 102 102 201"),
+                          f"{outcome.seconds:.1f} s")
 
 
 def mpi4py(setting: Setting, name: str, folder: Path | None, why: str) -> None:

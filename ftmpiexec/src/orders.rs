@@ -204,6 +204,8 @@ pub struct Start {
     pub crowded: bool,
     /// Files that are to return with it.
     pub files: Vec<String>,
+    /// They can, to this wave and later ones: what was before is forgotten.
+    pub files_since: ImageNo,
 }
 
 /// How a process was executed.

@@ -4,6 +4,7 @@
 //! they were then. Every agent looks at all of them; where they are shared, the first one does the work.
 
 use super::Agent;
+use crate::orders::Start;
 use ftmpi_checkpoint::undo;
 use ftmpi_wire::{ImageNo, Incarnation};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ pub struct Files {
     pub job: u64,
     /// Their paths.
     pub paths: Vec<String>,
+    /// What was done to them before this wave is forgotten.
+    pub since: ImageNo,
     /// The latest life of each rank.
     pub lives: Vec<Incarnation>,
 }
@@ -28,8 +31,16 @@ impl Files {
         if self.job == 0 || self.paths.is_empty() {
             return Ok(());
         }
+        if wave < self.since {
+            let path = &self.paths[0];
+            return Err(format!(
+                "no wave is left that can be read, and the files that the program changed ('{path}') can \
+                 return to wave {} only; remove them and start anew",
+                self.since
+            ));
+        }
         let work = move || {
-            let Self { job, paths, lives } = self;
+            let Self { job, paths, lives, .. } = self;
             let is_over = |rank: u32, incarnation: u32| {
                 lives.get(rank as usize).is_some_and(|life| incarnation < life.0)
             };
@@ -48,10 +59,10 @@ impl Files {
 
 impl Agent {
     /// All that concerns a life that begins now.
-    pub(super) fn files(&self, paths: &[String]) -> Files {
+    pub(super) fn files(&self, start: &Start) -> Files {
         let job = self.job.as_ref().map_or(0, |job| job.view.files);
         let lives = self.directory.borrow().incarnations.clone();
-        Files { job, paths: paths.to_vec(), lives }
+        Files { job, paths: start.files.clone(), since: start.files_since, lives }
     }
 
     /// Nobody returns any more.

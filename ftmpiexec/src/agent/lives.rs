@@ -143,7 +143,7 @@ impl Agent {
             self.bury(old);
         }
         self.starting.remove(&start.rank);
-        let files = self.files(&start.files);
+        let files = self.files(&start);
         if start.incarnation == Incarnation(0) {
             return self.spawn(start, None);
         }

@@ -30,6 +30,9 @@ pub enum ProgramError {
     /// There is none.
     #[error("there is no program {0} (looked in {1})")]
     Missing(String, String),
+    /// It looks like an option.
+    #[error("there is no option {0}; see ftmpiexec --help")]
+    Option(String),
     /// It is not executable.
     #[error("{0} is not an executable file; chmod +x it, or name the program itself")]
     NotExecutable(String),
@@ -63,7 +66,11 @@ impl ProgramError {
     /// The exit code that shells use for it.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
-        if matches!(self, Self::Missing(..)) { 127 } else { 126 }
+        match self {
+            Self::Option(_) => 2,
+            Self::Missing(..) => 127,
+            _ => 126,
+        }
     }
 }
 
@@ -96,6 +103,9 @@ pub fn find(name: &str, directory: &Path, path: &str) -> Result<PathBuf, Program
     if here.is_file() {
         let hint = format!("PATH; there is one in the working directory: ./{name}");
         return Err(ProgramError::Missing(name.into(), hint));
+    }
+    if name.starts_with('-') {
+        return Err(ProgramError::Option(name.into()));
     }
     Err(ProgramError::Missing(name.into(), "PATH".into()))
 }

@@ -71,6 +71,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         executed: None,
         crowded: false,
         files: Vec::new(),
+        files_since: ImageNo(0),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::orders::{Executed, Program};
 use anyhow::Context;
 use ftmpi_servers::checked;
 use ftmpi_servers::files::Files;
-use ftmpi_wire::Rank;
 use ftmpi_wire::control::ProtocolConfig;
+use ftmpi_wire::{ImageNo, Rank};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,9 @@ pub struct Saved {
     /// Files that return to a wave with the ranks.
     #[serde(default)]
     pub files: Vec<String>,
+    /// The oldest wave to which they can.
+    #[serde(default)]
+    pub files_since: ImageNo,
     /// Soft and hard limit of the stack.
     pub stack_limit: (u64, u64),
     /// The protocol.
@@ -96,6 +99,7 @@ impl Saved {
             crowded: false,
             shares_memory: false,
             files: Vec::new(),
+            files_since: ImageNo(0),
             stack_limit,
             protocol: plan.protocol.clone(),
             machines: plan.machines.clone(),
@@ -197,6 +201,7 @@ mod tests {
             crowded: true,
             shares_memory: true,
             files: vec!["/somewhere/file".into()],
+            files_since: ImageNo(4),
             stack_limit: (8 << 20, u64::MAX),
             protocol: ProtocolConfig {
                 name: "pessimistic".into(),

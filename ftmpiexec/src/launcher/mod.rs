@@ -107,6 +107,9 @@ struct Launcher {
     /// What [`ftmpi_wire::control::JobView::crowded`] says, once it is decided.
     crowded: Option<bool>,
     saved_changed: bool,
+    /// Files in [`Saved::files`], and whether there are new ones: a program may make very many.
+    files: HashSet<String>,
+    files_changed: bool,
     progress: Option<Progress>,
     past_asked: bool,
     past_known: bool,
@@ -222,9 +225,11 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         listen,
         job_dir,
         image_key,
+        files: saved.files.iter().cloned().collect(),
         saved,
         crowded,
         saved_changed: false,
+        files_changed: false,
         progress,
         past_asked: false,
         past_known: false,
@@ -311,6 +316,7 @@ impl Launcher {
                         executed: self.executed.get(&rank).cloned(),
                         crowded: self.crowded(),
                         files: self.saved.files.clone(),
+                        files_since: self.saved.files_since,
                     };
                     self.to_agent(host, ToAgent::Start(start));
                 }
@@ -336,6 +342,10 @@ impl Launcher {
                     }
                 }
                 Command::ImageCommitted { rank, incarnation, image, oldest } => {
+                    if self.job.view.files != 0 && oldest > self.saved.files_since {
+                        self.saved.files_since = oldest;
+                        self.files_changed = true;
+                    }
                     self.tell(rank, incarnation, Telling::ImageCommitted { image, oldest });
                 }
                 Command::ImageFailed { rank, incarnation, image } => {
@@ -433,6 +443,7 @@ impl Launcher {
 
     fn every_second(&mut self) {
         self.look_at_the_time_limit();
+        self.saved_changed |= std::mem::take(&mut self.files_changed);
         for host in 0..self.agents.len() as u32 {
             let agent = &mut self.agents[host as usize];
             if !agent.is_up() {

@@ -134,9 +134,9 @@ impl Launcher {
                         "rank {rank}: '{path}' will not return to a wave with the ranks after a failure \
                          ({why})"
                     ));
-                } else if !self.saved.files.contains(&path) {
+                } else if self.files.insert(path.clone()) {
                     self.saved.files.push(path);
-                    self.saved_changed = true;
+                    self.files_changed = true;
                 }
                 return;
             }

@@ -304,9 +304,10 @@ pub fn last_used_code_changed() {
     PERMANENT[5].store(errors::last_used_code(), Ordering::Relaxed);
 }
 
-/// Told once, by `MPI_Init`.
-pub fn set_universe_size(size: u32) {
+/// Told once, when MPI starts: the size of the job, and which part of a `:`-separated command this rank is of.
+pub fn set_job(size: u32, part: u32) {
     PERMANENT[4].store(size as i32, Ordering::Relaxed);
+    PERMANENT[6].store(part as i32, Ordering::Relaxed);
 }
 
 fn permanent(key: Keyval) -> Option<*mut c_void> {

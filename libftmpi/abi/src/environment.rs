@@ -90,7 +90,8 @@ pub fn join(required: c_int) -> Result<()> {
     MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
     calls::set_running();
     let job = ftmpi_runtime::get();
-    attributes::set_universe_size(job.engine.size());
+    let part = job.engine.link.job.as_ref().map_or(0, |job| job.app_number);
+    attributes::set_job(job.engine.size(), part);
     // The same in every life: the environment is the job's.
     job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
     ftmpi_runtime::finalize_at_exit(true);

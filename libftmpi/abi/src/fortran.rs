@@ -2,10 +2,12 @@
 //! functions of the standard.
 
 use crate::attributes::from_fortran::{self, KindNumber};
-use crate::calls::enter;
+use crate::calls::{enter, job};
 use crate::handle::Keyval;
 use crate::memory::Out;
 use crate::status::MpiStatus;
+use ftmpi_core::mpi::Request;
+use ftmpi_core::request::Staging;
 use std::ffi::{c_int, c_void};
 
 /// A variable that Fortran start-up code writes once and C code reads, or whose address is a sentinel.
@@ -79,6 +81,47 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
 pub extern "C" fn ftmpi_fortran_keyval(kind: KindNumber, keyval: Keyval, is_address: c_int) {
     let _guard = enter();
     from_fortran::keyval(kind, keyval, is_address);
+}
+
+/// What becomes of memory that stands for array sections of the program.
+type Stage = unsafe extern "C" fn(state: *mut c_void, what: c_int);
+
+struct Sections {
+    state: *mut c_void,
+    act: Stage,
+}
+
+impl Sections {
+    fn act(&self, what: c_int) {
+        // SAFETY: our Fortran library gave both, and has its function for the length of the process.
+        unsafe { (self.act)(self.state, what) }
+    }
+}
+
+impl Staging for Sections {
+    fn begin(&mut self) {
+        self.act(0);
+    }
+
+    fn end(&mut self) {
+        self.act(1);
+    }
+}
+
+impl Drop for Sections {
+    fn drop(&mut self) {
+        self.act(2);
+    }
+}
+
+/// Array sections with gaps take part in this collective by copies: `act(state, 0)` copies in when it begins
+/// again, `act(state, 1)` out when it is complete, `act(state, 2)` gives the memory back.
+#[unsafe(no_mangle)]
+pub extern "C" fn ftmpi_fortran_stage(request: u32, state: *mut c_void, act: Stage) {
+    let _guard = enter();
+    if let Some(job) = job() {
+        job.stage_request(Request(request), Box::new(Sections { state, act }));
+    }
 }
 
 /// The program has set this attribute in Fortran.

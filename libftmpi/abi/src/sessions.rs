@@ -58,7 +58,11 @@ pub extern "C" fn MPI_Session_init(
 ) -> c_int {
     const CALL: &str = "MPI_Session_init";
     if let Err(error) = join(MPI_THREAD_MULTIPLE) {
-        return raise(CALL, Comm::WORLD, &error);
+        if !calls::has_ended() {
+            return raise(CALL, Comm::WORLD, &error);
+        }
+        let handler = given(ftmpi_runtime::get(), errhandler);
+        return raise_to(CALL, handler, Session::NULL.0, "a session", &error);
     }
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {

@@ -33,8 +33,8 @@ impl Info {
     /// `MPI_Info_set`
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(key)?;
-        if value.is_empty() || value.len() > MAX_VALUE {
-            bail!(InfoValue, "a value has {} bytes, must have 1 to {MAX_VALUE}", value.len());
+        if value.len() > MAX_VALUE {
+            bail!(InfoValue, "a value has {} bytes, may have {MAX_VALUE}", value.len());
         }
         match self.0.iter_mut().find(|pair| pair.0 == key) {
             Some(pair) => pair.1 = value.to_vec(),

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: a contiguous array, a scalar or a special address costs no more than looking at the
 //! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy where
-//! the call is over when it returns, by a datatype where it is not.
+//! the call is over when it returns, or is a collective, whose request brings the copy back; by a datatype in
+//! other calls that go on. What neither can do is refused before anything is done.
 
 use core::ffi::{c_int, c_void};
 
@@ -94,27 +95,36 @@ pub unsafe fn address(p: *mut c_void) -> *mut c_void {
     }
 }
 
-/// The address of an array that must be contiguous: the call takes no datatype for it, or several.
+/// The address of an array that must be contiguous: the call takes no datatype for it, or several. `None`:
+/// it is not, and the user was told.
 ///
 /// # Safety
 /// `p` is a descriptor that gfortran passed.
-pub unsafe fn contiguous(p: *mut c_void) -> *mut c_void {
+pub unsafe fn contiguous(p: *mut c_void) -> Option<*mut c_void> {
     // SAFETY: the caller's promise.
     match unsafe { look(p) } {
-        Choice::At(at) => at,
-        Choice::Gaps(section) => {
-            refuse(
-                "an array section with gaps cannot be used in this non-blocking call: copy it to a contiguous array",
+        Choice::At(at) => Some(at),
+        Choice::Gaps(_) => {
+            eprintln!(
+                "ftmpi: an array section with gaps cannot be used in this non-blocking call: copy it to a \
+                 contiguous array"
             );
-            section.base
+            None
         }
     }
 }
 
-fn refuse(why: &str) {
-    eprintln!("ftmpi: {why}");
-    // SAFETY: asks for the program's error handler.
-    unsafe { mpi::Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_BUFFER) };
+/// The end of a call with a section that cannot be used: nothing is done.
+///
+/// # Safety
+/// `comm` is null or refers to a handle of a communicator, `ierror` is null or refers to an integer.
+pub unsafe fn refused(comm: *const c_int, ierror: *mut c_int) {
+    // SAFETY: the caller's promise; asks for the program's error handler.
+    unsafe {
+        let comm = if comm.is_null() { MPI_COMM_WORLD } else { *comm };
+        mpi::Comm_call_errhandler(comm, MPI_ERR_BUFFER);
+    }
+    crate::marshal::set(ierror, MPI_ERR_BUFFER);
 }
 
 impl Section {
@@ -144,7 +154,7 @@ impl Section {
     }
 }
 
-/// A choice buffer of a call that is over when it returns.
+/// A choice buffer of a call that is over when it returns (or, [staged](stage), of a collective that goes on).
 pub struct Copied {
     at: *mut c_void,
     copy: Option<(Section, Vec<u8>, bool)>,
@@ -175,10 +185,8 @@ impl Copied {
     pub fn at(&mut self) -> *mut c_void {
         self.at
     }
-}
 
-impl Drop for Copied {
-    fn drop(&mut self) {
+    fn bring_out(&self) {
         if let Some((section, bytes, true)) = &self.copy {
             let mut from = bytes.as_ptr();
             section.for_each(|at| {
@@ -188,6 +196,87 @@ impl Drop for Copied {
             });
         }
     }
+
+    fn bring_in(&mut self) {
+        if let Some((section, bytes, _)) = &mut self.copy {
+            let mut to = bytes.as_mut_ptr();
+            section.for_each(|at| {
+                // SAFETY: an element of the program's array, and the same one of the copy.
+                unsafe { core::ptr::copy_nonoverlapping(at, to, section.element) };
+                to = to.wrapping_add(section.element);
+            });
+        }
+    }
+
+    /// What the call stored stays in the copy.
+    fn forget(&mut self) {
+        if let Some((_, _, writes)) = &mut self.copy {
+            *writes = false;
+        }
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        self.bring_out();
+    }
+}
+
+/// The buffers of a collective that goes on after its call returned.
+struct Staged {
+    buffers: Vec<Copied>,
+    /// What was received is with the program.
+    out: bool,
+}
+
+// Private to our two libraries (`libftmpi/abi/src/fortran.rs`).
+unsafe extern "C" {
+    fn ftmpi_fortran_stage(
+        request: c_int,
+        state: *mut c_void,
+        act: unsafe extern "C" fn(*mut c_void, c_int),
+    );
+}
+
+/// # Safety
+/// `state` is a [`Staged`] of ours; after `what` 2 it is not used again.
+unsafe extern "C" fn act(state: *mut c_void, what: c_int) {
+    let staged = state.cast::<Staged>();
+    // SAFETY: the caller's promise; libmpi calls one at a time.
+    unsafe {
+        match what {
+            0 => {
+                (*staged).out = false;
+                (*staged).buffers.iter_mut().for_each(Copied::bring_in);
+            }
+            1 if !(*staged).out => {
+                (*staged).out = true;
+                (*staged).buffers.iter().for_each(Copied::bring_out);
+            }
+            1 => {}
+            _ => {
+                let mut staged = Box::from_raw(staged);
+                staged.buffers.iter_mut().for_each(Copied::forget);
+            }
+        }
+    }
+}
+
+/// The copies of a collective that was begun (or, with an error, was not) stay until it is over.
+///
+/// # Safety
+/// `request` refers to a handle.
+pub unsafe fn stage(mut buffers: Vec<Copied>, request: *const c_int, code: c_int) {
+    buffers.retain(|buffer| buffer.copy.is_some());
+    if buffers.is_empty() {
+        return;
+    }
+    if code != 0 {
+        return buffers.iter_mut().for_each(Copied::forget);
+    }
+    let state = Box::into_raw(Box::new(Staged { buffers, out: false }));
+    // SAFETY: the request was just made; `act` frees the state.
+    unsafe { ftmpi_fortran_stage(*request, state.cast(), act) };
 }
 
 /// A choice buffer of a call that goes on after it returned, with its count and datatype.
@@ -203,20 +292,26 @@ pub struct Typed {
 impl Typed {
     /// # Safety
     /// `p` is a descriptor that gfortran passed; the others are references to integers.
-    pub unsafe fn small(p: *mut c_void, count: *const c_int, datatype: *const c_int) -> Self {
+    pub unsafe fn small(
+        p: *mut c_void,
+        count: *const c_int,
+        datatype: *const c_int,
+    ) -> Option<Self> {
         // SAFETY: the caller's promise.
         unsafe { Self::new(look(p), i64::from(*count), *datatype) }
     }
 
     /// # Safety
     /// As for [`Typed::small`].
-    pub unsafe fn large(p: *mut c_void, count: *const i64, datatype: *const c_int) -> Self {
+    pub unsafe fn large(p: *mut c_void, count: *const i64, datatype: *const c_int) -> Option<Self> {
         // SAFETY: the caller's promise.
         unsafe { Self::new(look(p), *count, *datatype) }
     }
 
-    fn new(choice: Choice, count: i64, datatype: c_int) -> Self {
-        let plain = |at| Self { at, small: count as c_int, large: count, datatype, made: false };
+    /// `None`: such a section cannot be used, and the user was told.
+    fn new(choice: Choice, count: i64, datatype: c_int) -> Option<Self> {
+        let plain =
+            |at| Some(Self { at, small: count as c_int, large: count, datatype, made: false });
         let section = match choice {
             Choice::At(at) => return plain(at),
             Choice::Gaps(section) => section,
@@ -234,10 +329,11 @@ impl Typed {
         let element = section.element as i64;
         let bytes = size.saturating_mul(count);
         if lower != 0 || extent as i64 != size || bytes % element != 0 || element % size != 0 {
-            refuse(
-                "an array section with gaps needs a datatype without holes that fills its elements",
+            eprintln!(
+                "ftmpi: an array section with gaps needs a datatype without holes that fills its elements in \
+                 this non-blocking call"
             );
-            return plain(section.base);
+            return None;
         }
         // So many elements of the section, each as many values of the datatype.
         let (wanted, each) = (bytes / element, element / size);
@@ -266,7 +362,7 @@ impl Typed {
             }
             mpi::Type_commit(&raw mut made);
         }
-        Self { at: section.base, small: 1, large: 1, datatype: made, made: true }
+        Some(Self { at: section.base, small: 1, large: 1, datatype: made, made: true })
     }
 
     /// For the call.

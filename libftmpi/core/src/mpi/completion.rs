@@ -9,7 +9,7 @@ use super::{CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
-use crate::request::{Active, Look, Slot};
+use crate::request::{Active, Look, Slot, Staging};
 
 use super::generalized::Asked;
 
@@ -124,7 +124,8 @@ impl<L: Link> Mpi<L> {
         let Some(slot) = self.requests.get_mut(index) else { return Status::EMPTY };
         self.blamed = slot.comm;
         let active = slot.active.take();
-        if slot.template.is_none() {
+        let (this, over) = (*request, slot.template.is_none());
+        if over {
             self.requests.remove(index);
             *request = Request::NULL;
         }
@@ -140,7 +141,13 @@ impl<L: Link> Mpi<L> {
             }
             Some(Active::PartitionedSend(send)) => self.finish_partitioned_send(*send),
             Some(Active::PartitionedRecv(recv)) => self.finish_partitioned_recv(*recv),
-            Some(Active::Known(status)) => status,
+            Some(Active::Known(status)) => {
+                // A status that was asked for before.
+                if !self.staged.is_empty() {
+                    self.staged_is_done(this, over);
+                }
+                status
+            }
             Some(Active::Send(id)) => Status::sent(&self.engine.finish(id)),
             Some(Active::Recv(id, members)) => Status::received(&self.engine.finish(id), &members),
             Some(Active::Exchange { send, recv, members, copy }) => {
@@ -160,6 +167,9 @@ impl<L: Link> Mpi<L> {
             Some(Active::Schedule(id, _)) => {
                 let schedule = self.engine.take_schedule(id);
                 let error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
+                if !self.staged.is_empty() {
+                    self.staged_is_done(this, over);
+                }
                 Status { error, ..Status::EMPTY }
             }
         }
@@ -504,6 +514,27 @@ impl<L: Link> Mpi<L> {
         Ok(Some(chosen.len()))
     }
 
+    /// The program's memory of this collective is elsewhere.
+    pub fn stage_request(&mut self, request: Request, staging: Box<dyn Staging>) {
+        self.staged.push((request, staging));
+    }
+
+    pub(super) fn staged_begins(&mut self, request: Request) {
+        for (_, staging) in self.staged.iter_mut().filter(|(of, _)| *of == request) {
+            staging.begin();
+        }
+    }
+
+    #[cold]
+    pub(super) fn staged_is_done(&mut self, request: Request, over: bool) {
+        for (_, staging) in self.staged.iter_mut().filter(|(of, _)| *of == request) {
+            staging.end();
+        }
+        if over {
+            self.staged.retain(|(of, _)| *of != request);
+        }
+    }
+
     /// `MPI_Request_free`: what is under way goes on.
     pub fn request_free(&mut self, request: &mut Request) -> Result<()> {
         if *request == Request::NULL {
@@ -530,6 +561,13 @@ impl<L: Link> Mpi<L> {
                 generalized.released = true;
                 *request = Request::NULL;
                 return Ok(());
+            }
+            if let Some(place) = self.staged.iter().position(|(of, _)| of == request) {
+                let (_, staging) = self.staged.swap_remove(place);
+                if slot.active.is_some() {
+                    // What goes on without a request still reads and writes there.
+                    std::mem::forget(staging);
+                }
             }
             match slot.active.take() {
                 Some(Active::Exchange { send: Some(send), recv, copy: Some(copy), .. }) => {

@@ -119,6 +119,9 @@ impl<L: Link> Mpi<L> {
         let kept = Slot { comm, active: slot.active.take(), template: None };
         let moved = self.requests.insert(kept)?;
         let status = self.collect(&mut Request::at(moved));
+        if !self.staged.is_empty() {
+            self.staged_is_done(request, false);
+        }
         if let Some(slot) = self.requests.get_mut(index) {
             slot.active = Some(Active::Known(status));
         }

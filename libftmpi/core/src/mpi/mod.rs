@@ -83,7 +83,7 @@ use crate::file::Files;
 use crate::group::{Group, GroupTable};
 use crate::info::InfoTable;
 use crate::op::OpTable;
-use crate::request::Slot;
+use crate::request::{Slot, Staging};
 use crate::slab::Slab;
 use buffered::BsendBuffers;
 use partitioned::Partitions;
@@ -112,6 +112,8 @@ pub struct Mpi<L: Link> {
     comms: Slab<Comm>,
     contexts: Contexts,
     requests: Slab<Slot>,
+    /// Of collectives under way and persistent ones.
+    staged: Vec<(Request, Box<dyn Staging>)>,
     messages: Slab<(MessageId, CommId, Rc<Members>)>,
     pool: Pool,
     handlers: Handlers,
@@ -162,6 +164,7 @@ impl<L: Link> Mpi<L> {
             comms,
             contexts,
             requests: Slab::new(),
+            staged: Vec::new(),
             messages: Slab::new(),
             pool: Pool::default(),
             handlers: Handlers::default(),

@@ -23,6 +23,9 @@ impl<L: Link> Mpi<L> {
         }
         let comm = slot.comm;
         self.blamed = comm;
+        if !self.staged.is_empty() {
+            self.staged_begins(request);
+        }
         let active = self.begin(&template, comm)?;
         let receives = matches!(active, Active::PartitionedRecv(_));
         if let Some(index) = request.index()

@@ -117,6 +117,14 @@ pub enum Template {
     PartitionedRecv(Parts),
 }
 
+/// Memory that stands for the program's during a collective: array sections of Fortran.
+pub trait Staging {
+    /// It is to begin (again): what is sent comes from the program.
+    fn begin(&mut self);
+    /// It is over: what was received goes to the program, once.
+    fn end(&mut self);
+}
+
 /// A request of the program.
 pub struct Slot {
     /// The communicator, for errors.
