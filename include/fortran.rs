@@ -161,7 +161,9 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
     let (mut lengths, mut after) = (String::new(), String::new());
     let how = passing(f);
     let place = |kind: &'static str| f.params.iter().position(|p| p.kind == Kind::Handle(kind));
-    let comm = place("MPI_Comm").map_or("core::ptr::null()".into(), |i| format!("p{i}.cast()"));
+    let of_file = f.params.iter().any(|p| p.kind == Kind::File);
+    let other = if of_file { "core::ptr::null()" } else { "&raw const descriptor::WORLD" };
+    let comm = place("MPI_Comm").map_or(other.into(), |i| format!("p{i}.cast()"));
     let mut staged: Vec<String> = Vec::new();
     let mut renamed: Vec<(String, String)> = Vec::new();
     for (i, p) in f.params.iter().enumerate() {
@@ -192,7 +194,7 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
                 arguments.push(format!("b{i}.at()"));
             }
             Passing::Staged => {
-                let _ = writeln!(before, "let mut b{i} = Copied::take({n}, {writes});");
+                let _ = writeln!(before, "let mut b{i} = Copied::take_staged({n}, {writes});");
                 staged.push(format!("b{i}"));
                 arguments.push(format!("b{i}.at()"));
             }

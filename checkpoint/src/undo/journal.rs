@@ -1,7 +1,8 @@
 //! The journal of one file, and what one process keeps in mind of the journals that it writes.
 
 use super::record::{
-    self, Author, BEGIN_AT, BYTES_MAX, Deed, END_AT, FORMAT, HEAD, RECORD, Record, UNDONE,
+    self, Author, BEGIN_AT, BYTES_MAX, Deed, END_AT, FORMAT, HEAD, PROMISED_AT, RECORD, Record,
+    UNDONE,
 };
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -31,57 +32,91 @@ pub struct Journal {
     data: PathBuf,
     begin: u64,
     end: u64,
+    /// The length that the file will have when what was written down is done: writes of others may be
+    /// under way, or not be seen here yet.
+    promised: u64,
     /// How the names of deleted files begin.
     hidden: String,
 }
 
+/// Opens and locks a file that only this user can have written.
+fn open_locked(path: &Path, create: bool) -> io::Result<File> {
+    // SAFETY: asks for a number.
+    #[allow(unsafe_code)]
+    let me = unsafe { libc::geteuid() };
+    let mut options = OpenOptions::new();
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    options.read(true).write(true).create(create).mode(0o600).custom_flags(flags);
+    loop {
+        let file = options.open(path)?;
+        while let Err(e) = file.lock() {
+            if e.kind() != ErrorKind::Interrupted {
+                return Err(e);
+            }
+        }
+        let about = file.metadata()?;
+        // Somebody may have removed it while we waited.
+        if about.nlink() == 0 {
+            continue;
+        }
+        if !about.is_file() || about.uid() != me || about.nlink() != 1 {
+            return Err(io::Error::new(ErrorKind::PermissionDenied, "its name is not ours alone"));
+        }
+        return Ok(file);
+    }
+}
+
 impl Journal {
-    /// Opens and locks the journal of a file; `None` if there is none and none is to be made. One that
-    /// another job has left is not ours: it is begun anew, and the files that it deleted are gone.
+    /// Opens and locks the journal of a file; `None` if there is none of this job and none is to be made. One
+    /// that another job has left is begun anew.
     ///
     /// # Errors
-    /// Of the file system, or it is damaged.
+    /// It cannot be made, or is damaged.
     pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
         let path = journal_of(data)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        loop {
-            let file = match options.open(&path) {
-                Err(e) if e.kind() == ErrorKind::NotFound && !create => return Ok(None),
-                file => file?,
-            };
-            file.lock()?;
-            // Somebody may have removed it while we waited.
-            if file.metadata()?.nlink() == 0 {
-                continue;
-            }
-            let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
-            let mut journal = Self { file, data: data.to_owned(), begin: HEAD, end: HEAD, hidden };
-            let mut head = [0u8; HEAD as usize];
-            let ours = journal.file.read_exact_at(&mut head, 0).is_ok() && head[..8] == FORMAT;
-            let long = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| head[at as usize + i]));
-            if ours {
-                (journal.begin, journal.end) = (long(BEGIN_AT), long(END_AT));
-                let length = journal.file.metadata()?.len();
-                if journal.begin < HEAD || journal.begin > journal.end || journal.end > length {
-                    return Err(io::Error::new(ErrorKind::InvalidData, "the journal is damaged"));
-                }
-                if long(8) == job {
-                    return Ok(Some(journal));
-                }
-                journal.forget_all()?;
-            }
-            if !create {
-                return Ok(None);
-            }
-            (journal.begin, journal.end) = (HEAD, HEAD);
-            head[..8].copy_from_slice(&FORMAT);
-            head[8..16].copy_from_slice(&job.to_le_bytes());
-            head[16..24].copy_from_slice(&HEAD.to_le_bytes());
-            head[24..].copy_from_slice(&HEAD.to_le_bytes());
-            journal.file.write_all_at(&head, 0)?;
-            return Ok(Some(journal));
+        let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
+        let file = match open_locked(&path, create) {
+            Ok(file) => file,
+            // What cannot be opened and locked nobody has written.
+            Err(_) if !create => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let mut head = [0u8; HEAD as usize];
+        let begun = file.read_exact_at(&mut head, 0).is_ok() && head[..8] == FORMAT;
+        let long = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| head[at as usize + i]));
+        let length = file.metadata()?.len();
+        if !begun
+            && length > 0
+            && !(length < HEAD && FORMAT.starts_with(&head[..8.min(length as usize)]))
+        {
+            // Somebody else's file: never touched.
+            let taken =
+                || io::Error::new(ErrorKind::AlreadyExists, "its name is taken by another file");
+            return if create { Err(taken()) } else { Ok(None) };
         }
+        let (begin, end) = if begun { (long(BEGIN_AT), long(END_AT)) } else { (HEAD, HEAD) };
+        let promised = if begun { long(PROMISED_AT) } else { 0 };
+        let mut journal = Self { file, data: data.to_owned(), begin, end, promised, hidden };
+        let sound = HEAD <= begin && begin <= end && (!begun || end <= length);
+        if begun && long(8) == job {
+            let damaged = || io::Error::new(ErrorKind::InvalidData, "its journal is damaged");
+            return if sound { Ok(Some(journal)) } else { Err(damaged()) };
+        }
+        if !create {
+            return Ok(None);
+        }
+        if begun && sound {
+            // What it deleted is gone; if it cannot be read, it stays under the other name.
+            let _ = journal.forget_all();
+        }
+        (journal.begin, journal.end, journal.promised) = (HEAD, HEAD, 0);
+        head = [0; HEAD as usize];
+        head[..8].copy_from_slice(&FORMAT);
+        head[8..16].copy_from_slice(&job.to_le_bytes());
+        head[16..24].copy_from_slice(&HEAD.to_le_bytes());
+        head[24..32].copy_from_slice(&HEAD.to_le_bytes());
+        journal.file.write_all_at(&head, 0)?;
+        Ok(Some(journal))
     }
 
     /// Writes a deed down, before it is done.
@@ -102,7 +137,21 @@ impl Journal {
 
     fn set(&mut self, what: u64, value: u64) -> io::Result<()> {
         self.file.write_all_at(&value.to_le_bytes(), what)?;
-        *(if what == BEGIN_AT { &mut self.begin } else { &mut self.end }) = value;
+        *match what {
+            BEGIN_AT => &mut self.begin,
+            END_AT => &mut self.end,
+            _ => &mut self.promised,
+        } = value;
+        Ok(())
+    }
+
+    /// The file, which has `size` bytes now, is about to reach to `to`.
+    fn extends(&mut self, author: Author, size: u64, to: u64) -> io::Result<()> {
+        let from = self.promised.max(size);
+        if to > from {
+            self.set(PROMISED_AT, to)?;
+            self.append(author, &Deed::Extended { from, to })?;
+        }
         Ok(())
     }
 
@@ -127,8 +176,8 @@ impl Journal {
             if !record.undone && record.author.wave >= oldest {
                 break;
             }
-            self.set(BEGIN_AT, next)?;
             self.drop_hidden(&record)?;
+            self.set(BEGIN_AT, next)?;
         }
         if self.begin > begin && self.begin < self.end {
             // SAFETY: about a descriptor of our own. Where it is not possible the space stays in use.
@@ -200,6 +249,9 @@ impl Journal {
             self.file.write_all_at(&[UNDONE], at)?;
             undone += 1;
         }
+        if undone > 0 {
+            self.set(PROMISED_AT, 0)?;
+        }
         Ok(undone)
     }
 
@@ -208,7 +260,8 @@ impl Journal {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
             outcome => outcome,
         };
-        let data = || OpenOptions::new().write(true).open(&self.data);
+        let data =
+            || OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(&self.data);
         absent_is_fine(match deed {
             Deed::Overwritten { at, old } => data().and_then(|file| file.write_all_at(old, *at)),
             Deed::Extended { from, .. } => data().and_then(|file| {
@@ -343,17 +396,22 @@ impl Journals {
         }
         self.oldest = oldest;
         let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
+        let mut outcome = Ok(());
         for path in paths {
-            let Some(mut journal) = Journal::open(&path, self.job, false)? else {
-                self.files.remove(&path);
-                continue;
+            let gone = || -> io::Result<bool> {
+                let Some(mut journal) = Journal::open(&path, self.job, false)? else {
+                    return Ok(true);
+                };
+                let empty = journal.forget_before(oldest)?;
+                if empty { journal.remove().map(|()| true) } else { Ok(false) }
             };
-            if journal.forget_before(oldest)? {
-                journal.remove()?;
-                self.files.remove(&path);
+            match gone() {
+                Ok(true) => drop(self.files.remove(&path)),
+                Ok(false) => {}
+                Err(e) => outcome = outcome.and(Err(e)),
             }
         }
-        Ok(())
+        outcome
     }
 
     /// Whether there is something about a file in mind.
@@ -382,23 +440,27 @@ impl Journals {
         if missing.is_empty() {
             return Ok(());
         }
-        let Some(size) = size_of(path, file)? else { return Ok(()) };
         let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
         for (from, to) in missing {
             save(&mut journal, author, path, from, to.min(size))?;
+            // Between the end of the file and what others are about to reach nothing was.
+            let (mut at, end) = (from.max(size), to.min(journal.promised));
+            while at < end {
+                let old = vec![0; (end - at).min(BYTES_MAX as u64) as usize];
+                let next = at + old.len() as u64;
+                journal.append(author, &Deed::Overwritten { at, old })?;
+                at = next;
+            }
         }
-        if until > size {
-            journal.append(author, &Deed::Extended { from: size, to: until })?;
-        }
+        journal.extends(author, size, until)?;
         noted.pieces.add(at, until);
         Ok(())
     }
 
-    /// It was opened: perhaps it is not the one that had this path before.
+    /// It was opened for writing: perhaps it is not the one that had this path before.
     pub fn opened(&mut self, path: &Path) {
-        if let Some(noted) = self.files.get_mut(path) {
-            noted.pieces = Pieces::default();
-        }
+        self.noted(path).pieces = Pieces::default();
     }
 
     /// It is about to get this length.
@@ -408,13 +470,14 @@ impl Journals {
     pub fn resizes(&mut self, path: &Path, file: &File, length: u64) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
         let noted = self.noted(path);
-        let Some(size) = size_of(path, file)? else { return Ok(()) };
         let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
         if length > size {
-            journal.append(author, &Deed::Extended { from: size, to: length })?;
+            journal.extends(author, size, length)?;
         } else if length < size {
             save(&mut journal, author, path, length, size)?;
             journal.append(author, &Deed::Shrunk { from: size })?;
+            journal.set(PROMISED_AT, length)?;
             // It may grow again.
             noted.pieces = Pieces::default();
         }
@@ -430,15 +493,17 @@ impl Journals {
         self.noted(path);
         if let Some(mut journal) = Journal::open(path, job, true)? {
             journal.append(author, &Deed::Created)?;
+            journal.set(PROMISED_AT, 0)?;
         }
         Ok(())
     }
 
-    /// Deletes it: gives it another name.
+    /// Deletes it: gives it another name; or, where this process has it `open` and goes on with it, a copy.
+    /// (An image holds the contents of an open file only if it has no name.)
     ///
     /// # Errors
     /// It is still there.
-    pub fn delete(&mut self, path: &Path) -> Result<(), Deletion> {
+    pub fn delete(&mut self, path: &Path, open: bool) -> Result<(), Deletion> {
         let (job, author) = (self.job, self.author);
         let noted = self.noted(path);
         noted.pieces = Pieces::default();
@@ -447,8 +512,14 @@ impl Journals {
         let hidden = journal.name_for_deleted(author);
         let deed = Deed::Deleted { hidden: hidden.clone() };
         journal.append(author, &deed).map_err(Deletion::NoJournal)?;
-        fs::rename(path, path.with_file_name(hidden)).map_err(Deletion::Refused)?;
-        Ok(())
+        journal.set(PROMISED_AT, 0).map_err(Deletion::NoJournal)?;
+        let hidden = path.with_file_name(hidden);
+        if open {
+            fs::copy(path, &hidden).map_err(Deletion::NoJournal)?;
+            fs::remove_file(path).map_err(Deletion::Refused)
+        } else {
+            fs::rename(path, hidden).map_err(Deletion::Refused)
+        }
     }
 }
 

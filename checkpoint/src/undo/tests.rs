@@ -123,7 +123,7 @@ proptest! {
                     open.set_len(length).unwrap();
                 }
                 Step::Delete { rank, file } if path(file).exists() => {
-                    ranks[rank].delete(&path(file)).unwrap();
+                    ranks[rank].delete(&path(file), file == 1).unwrap();
                 }
                 Step::Delete { .. } => {}
                 Step::Wave => {
@@ -184,6 +184,43 @@ fn what_was_written_before_the_cut_stays_when_a_later_deed_of_an_earlier_image_i
     take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
     let bytes = fs::read(&path).unwrap();
     assert_eq!((&bytes[..4], &bytes[10..]), (&b"0123"[..], &b"kept"[..]));
+}
+
+#[test]
+fn a_write_that_is_under_way_elsewhere_keeps_its_length() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let open = OpenOptions::new().write(true).open(&path).unwrap();
+    let mut late = Journals::new(JOB, Author { rank: 1, incarnation: 0, wave: 0 });
+    let mut early = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 1 });
+    // Rank 1 has said what it will write, and is at the first half of it when rank 0 writes behind.
+    late.writes(&path, &open, 4, 8).unwrap();
+    open.write_all_at(b"half", 4).unwrap();
+    early.writes(&path, &open, 12, 4).unwrap();
+    open.write_all_at(b"past", 12).unwrap();
+    open.write_all_at(b"rest", 8).unwrap();
+    late.committed(1).unwrap();
+    take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"0123halfrest");
+}
+
+#[test]
+fn a_name_that_is_not_ours_is_left_alone() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
+    let open = OpenOptions::new().write(true).open(&path).unwrap();
+    fs::write(journal_of(&path).unwrap(), b"a diary").unwrap();
+    assert!(journals.writes(&path, &open, 0, 1).is_err());
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
+    assert_eq!(fs::read(journal_of(&path).unwrap()).unwrap(), b"a diary");
+    fs::remove_file(journal_of(&path).unwrap()).unwrap();
+    std::os::unix::fs::symlink(&path, journal_of(&path).unwrap()).unwrap();
+    assert!(journals.writes(&path, &open, 0, 1).is_err());
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
+    assert_eq!(fs::read(&path).unwrap(), b"0123");
 }
 
 #[test]

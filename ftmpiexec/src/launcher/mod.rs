@@ -34,7 +34,7 @@ use begin::{check_programs, job, output_files};
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
 use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use input::StandardInput;
 use servers::Servers;
 use signals::Signals;
@@ -110,6 +110,8 @@ struct Launcher {
     /// Files in [`Saved::files`], and whether there are new ones: a program may make very many.
     files: HashSet<String>,
     files_changed: bool,
+    /// The first wave that was committed in this run.
+    first_wave: Option<ImageNo>,
     progress: Option<Progress>,
     past_asked: bool,
     past_known: bool,
@@ -230,6 +232,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         crowded,
         saved_changed: false,
         files_changed: false,
+        first_wave: None,
         progress,
         past_asked: false,
         past_known: false,
@@ -342,7 +345,9 @@ impl Launcher {
                     }
                 }
                 Command::ImageCommitted { rank, incarnation, image, oldest } => {
-                    if self.job.view.files != 0 && oldest > self.saved.files_since {
+                    // With one wave alone ranks may still return to the beginning.
+                    let alone = *self.first_wave.get_or_insert(image) == oldest && image == oldest;
+                    if self.job.view.files != 0 && !alone && oldest > self.saved.files_since {
                         self.saved.files_since = oldest;
                         self.files_changed = true;
                     }

@@ -9,6 +9,9 @@ use ftmpi_protocols::dispatcher::Input;
 use ftmpi_wire::{Incarnation, Rank};
 use std::time::{Duration, Instant};
 
+/// So many files are kept in mind. Beyond them a file returns when a new life opens it.
+const FILES_MAX: usize = 10_000;
+
 impl Launcher {
     pub(super) fn agent_says(&mut self, host: u32, message: FromAgent) {
         match message {
@@ -130,11 +133,15 @@ impl Launcher {
             }
             Report::Guards { path, problem } => {
                 if let Some(why) = problem {
+                    if self.files.remove(&path) {
+                        self.saved.files.retain(|file| *file != path);
+                        self.files_changed = true;
+                    }
                     self.printer.say(format!(
                         "rank {rank}: '{path}' will not return to a wave with the ranks after a failure \
                          ({why})"
                     ));
-                } else if self.files.insert(path.clone()) {
+                } else if self.files.len() < FILES_MAX && self.files.insert(path.clone()) {
                     self.saved.files.push(path);
                     self.files_changed = true;
                 }

@@ -1,7 +1,8 @@
 //! Starting and ending MPI, clocks, memory, and what may be asked at any time.
 
 use crate::calls::{
-    self, anywhere, enter, is_finalized, is_initialized, job, not_running, on_comm, on_job, raise,
+    self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, on_comm,
+    on_job, raise,
 };
 use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_FUNNELED,
@@ -31,13 +32,16 @@ pub extern "C" fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> c
     start("MPI_Init", MPI_THREAD_SINGLE)
 }
 
-#[entry(guard = enter)]
+#[entry]
 pub extern "C" fn MPI_Init_thread(
     _argc: *mut c_int,
     _argv: *mut *mut *mut c_char,
     required: c_int,
     provided: Out<c_int>,
 ) -> c_int {
+    // Another thread may be in a call that is allowed before this one.
+    let several = required >= MPI_THREAD_SERIALIZED;
+    let _inside = if several { enter_first() } else { enter() };
     let code = start("MPI_Init_thread", required);
     provided.put_if_wanted(LEVEL.load(Ordering::Relaxed));
     code

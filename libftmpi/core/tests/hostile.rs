@@ -375,7 +375,7 @@ fn info_objects_do_what_a_list_of_pairs_does() {
                 (0..[0, 1, 7, 1024, 1025][draw.below(5)]).map(|_| draw.next() as u8).collect();
             match draw.below(3) {
                 0 => {
-                    let fits = (1..=255).contains(&key.len()) && (1..=1024).contains(&value.len());
+                    let fits = (1..=255).contains(&key.len()) && value.len() <= 1024;
                     assert_eq!(info.set(&key, &value).is_ok(), fits, "seed {seed}");
                     if fits {
                         match model.iter_mut().find(|pair| pair.0 == key) {

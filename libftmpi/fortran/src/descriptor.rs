@@ -10,7 +10,8 @@ use core::ffi::{c_int, c_void};
 use crate::c::mpi;
 use crate::special::buffer_f08;
 
-const MPI_COMM_WORLD: c_int = 0x4400_0000;
+/// `MPI_COMM_WORLD`, for calls on a window.
+pub static WORLD: c_int = 0x4400_0000;
 const MPI_BYTE: c_int = 0x4c00_010d;
 const MPI_ERR_BUFFER: c_int = 1;
 /// More than Fortran allows.
@@ -117,12 +118,12 @@ pub unsafe fn contiguous(p: *mut c_void) -> Option<*mut c_void> {
 /// The end of a call with a section that cannot be used: nothing is done.
 ///
 /// # Safety
-/// `comm` is null or refers to a handle of a communicator, `ierror` is null or refers to an integer.
+/// `comm` is null (a call on a file, whose errors return) or refers to a handle of a communicator, `ierror`
+/// is null or refers to an integer.
 pub unsafe fn refused(comm: *const c_int, ierror: *mut c_int) {
-    // SAFETY: the caller's promise; asks for the program's error handler.
-    unsafe {
-        let comm = if comm.is_null() { MPI_COMM_WORLD } else { *comm };
-        mpi::Comm_call_errhandler(comm, MPI_ERR_BUFFER);
+    if !comm.is_null() {
+        // SAFETY: the caller's promise; asks for the program's error handler.
+        unsafe { mpi::Comm_call_errhandler(*comm, MPI_ERR_BUFFER) };
     }
     crate::marshal::set(ierror, MPI_ERR_BUFFER);
 }
@@ -158,6 +159,8 @@ impl Section {
 pub struct Copied {
     at: *mut c_void,
     copy: Option<(Section, Vec<u8>, bool)>,
+    /// What was there when a collective began that goes on: what it does not change is the program's.
+    before: Vec<u8>,
 }
 
 impl Copied {
@@ -168,7 +171,7 @@ impl Copied {
     pub unsafe fn take(p: *mut c_void, writes: bool) -> Self {
         // SAFETY: the caller's promise.
         match unsafe { look(p) } {
-            Choice::At(at) => Self { at, copy: None },
+            Choice::At(at) => Self { at, copy: None, before: Vec::new() },
             Choice::Gaps(section) => {
                 let mut bytes = Vec::with_capacity(section.elements() * section.element);
                 section.for_each(|at| {
@@ -176,9 +179,23 @@ impl Copied {
                     let one = unsafe { core::slice::from_raw_parts(at, section.element) };
                     bytes.extend_from_slice(one);
                 });
-                Self { at: bytes.as_mut_ptr().cast(), copy: Some((section, bytes, writes)) }
+                let at = bytes.as_mut_ptr().cast();
+                Self { at, copy: Some((section, bytes, writes)), before: Vec::new() }
             }
         }
+    }
+
+    /// The same for a collective that goes on when its call returns.
+    ///
+    /// # Safety
+    /// As for [`Copied::take`]; the memory stays until the request is complete.
+    pub unsafe fn take_staged(p: *mut c_void, writes: bool) -> Self {
+        // SAFETY: the caller's promise.
+        let mut copied = unsafe { Self::take(p, writes) };
+        if let Some((_, bytes, true)) = &copied.copy {
+            copied.before.clone_from(bytes);
+        }
+        copied
     }
 
     /// For the call.
@@ -188,11 +205,16 @@ impl Copied {
 
     fn bring_out(&self) {
         if let Some((section, bytes, true)) = &self.copy {
-            let mut from = bytes.as_ptr();
+            let each = section.element.max(1);
+            let mut elements = bytes.chunks_exact(each);
+            let mut before = self.before.chunks_exact(each);
             section.for_each(|at| {
+                let Some(element) = elements.next() else { return };
+                if before.next() == Some(element) {
+                    return;
+                }
                 // SAFETY: an element of the program's array, and the same one of the copy.
-                unsafe { core::ptr::copy_nonoverlapping(from, at, section.element) };
-                from = from.wrapping_add(section.element);
+                unsafe { core::ptr::copy_nonoverlapping(element.as_ptr(), at, section.element) };
             });
         }
     }
@@ -205,6 +227,9 @@ impl Copied {
                 unsafe { core::ptr::copy_nonoverlapping(at, to, section.element) };
                 to = to.wrapping_add(section.element);
             });
+            if !self.before.is_empty() {
+                self.before.clone_from(bytes);
+            }
         }
     }
 

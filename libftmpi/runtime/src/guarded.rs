@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     wave: u64,
     /// The whole paths of open files.
     open: HashMap<u32, PathBuf>,
+    /// The first wave that was committed: with it alone ranks may still return to the beginning.
+    first: Option<ImageNo>,
 }
 
 impl Guard {
@@ -40,12 +42,14 @@ impl Guard {
         if job.files == 0 {
             return None;
         }
-        let (mut journals, open) = match before {
-            Some(before) => (before.journals, before.open),
-            None => (Journals::new(job.files, author), HashMap::new()),
-        };
-        journals.begin_life(author);
-        Some(Box::new(Guard { journals, job: job.files, wave: author.wave, open }))
+        let mut guard = before.unwrap_or_else(|| {
+            let journals = Journals::new(job.files, author);
+            let open = HashMap::new();
+            Box::new(Guard { journals, job: job.files, wave: 0, open, first: None })
+        });
+        guard.journals.begin_life(author);
+        guard.wave = author.wave;
+        Some(guard)
     }
 
     /// An image of this rank was taken.
@@ -53,8 +57,12 @@ impl Guard {
         self.journals.image(image.0);
     }
 
-    /// Nobody returns further than this.
-    pub(crate) fn committed(&mut self, oldest: ImageNo) -> io::Result<()> {
+    /// A wave was committed, and nobody returns further than to `oldest`; but to the beginning as long as
+    /// there is one wave.
+    pub(crate) fn committed(&mut self, image: ImageNo, oldest: ImageNo) -> io::Result<()> {
+        if *self.first.get_or_insert(image) == oldest && image == oldest {
+            return Ok(());
+        }
         self.journals.committed(oldest.0)
     }
 }
@@ -64,6 +72,8 @@ fn whole(path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     match path.canonicalize() {
         Ok(found) => found.is_file().then_some(found),
+        // A link to what is not there yet.
+        Err(_) if path.symlink_metadata().is_ok() => None,
         Err(_) => {
             let parent = path.parent()?;
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -75,16 +85,33 @@ fn whole(path: &str) -> Option<PathBuf> {
 impl World {
     /// Writes a deed down. Before the first one the launcher is told of the file.
     fn note(&mut self, path: &Path, note: impl FnOnce(&mut Journals, &Posix) -> io::Result<()>) {
-        let name = || path.to_string_lossy().into_owned();
-        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path)) {
-            self.tell(FromRank::Guards { path: name(), problem: None });
-        }
+        self.tell_of(path);
         let Some(guard) = &mut self.guard else { return };
         if let Err(e) = note(&mut guard.journals, &self.disk) {
             // Once: from now on the file is not ours to guard.
             guard.open.retain(|_, open| open != path);
             let problem = Some(format!("its journal cannot be kept: {e}"));
-            self.tell(FromRank::Guards { path: name(), problem });
+            let path = path.to_string_lossy().into_owned();
+            self.tell(FromRank::Guards { path, problem });
+        }
+    }
+
+    /// Before the first deed the launcher is told of the file.
+    fn tell_of(&mut self, path: &Path) {
+        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path)) {
+            let path = path.to_string_lossy().into_owned();
+            self.tell(FromRank::Guards { path, problem: None });
+        }
+    }
+
+    /// A life has begun: files that were open in its image return, if nobody was told of them.
+    pub(crate) fn files_return(&mut self) {
+        let open: Vec<PathBuf> =
+            self.guard.iter().flat_map(|guard| guard.open.values().cloned()).collect();
+        for path in open {
+            if let Err(e) = self.take_back(&path) {
+                crate::world::fatal("a file cannot return with this rank", &e);
+            }
         }
     }
 
@@ -109,12 +136,17 @@ impl World {
         self.guard.as_ref()?.open.get(&file.0).cloned()
     }
 
-    fn is_open(&mut self, file: Handle, path: Option<PathBuf>) {
-        let (Some(guard), Some(path)) = (&mut self.guard, path) else { return };
-        if path.is_file() {
-            guard.journals.opened(&path);
-            guard.open.insert(file.0, path);
+    fn is_open(&mut self, file: Handle, path: Option<PathBuf>, writes: bool) {
+        let Some(path) = path.filter(|path| path.is_file()) else { return };
+        if writes {
+            // Now, so that it is told before any image in which the file is open.
+            self.tell_of(&path);
         }
+        let Some(guard) = &mut self.guard else { return };
+        if writes {
+            guard.journals.opened(&path);
+        }
+        guard.open.insert(file.0, path);
     }
 }
 
@@ -131,7 +163,7 @@ impl Disk for World {
             }
         }
         let file = self.disk.open(path, how)?;
-        self.is_open(file, whole);
+        self.is_open(file, whole, how.write);
         Ok(file)
     }
 
@@ -152,12 +184,14 @@ impl Disk for World {
 
     fn name(&mut self, file: Handle, path: &str) -> Result<()> {
         let whole = self.guard.as_ref().and_then(|_| whole(path));
-        if let Some(whole) = whole.as_ref().filter(|whole| !whole.exists()) {
+        if let Some(whole) = &whole {
             self.take_back(whole)?;
+        }
+        if let Some(whole) = whole.as_ref().filter(|whole| !whole.exists()) {
             self.note(whole, |journals, _| journals.creates(whole));
         }
         self.disk.name(file, path)?;
-        self.is_open(file, whole);
+        self.is_open(file, whole, true);
         Ok(())
     }
 
@@ -167,19 +201,22 @@ impl Disk for World {
             return self.disk.delete(path);
         };
         self.take_back(&whole)?;
-        let mut failed = None;
-        self.note(&whole, |journals, _| match journals.delete(&whole) {
+        let open = self.guard.iter().any(|guard| guard.open.values().any(|one| *one == whole));
+        let (mut failed, mut for_good) = (None, false);
+        self.note(&whole, |journals, _| match journals.delete(&whole, open) {
             Err(undo::Deletion::Refused(e)) => {
                 failed = Some(e);
                 Ok(())
             }
-            Err(undo::Deletion::NoJournal(e)) => Err(e),
+            Err(undo::Deletion::NoJournal(e)) => {
+                for_good = true;
+                Err(e)
+            }
             Ok(()) => Ok(()),
         });
         match failed {
             Some(e) => Err(refused(Doing::Deleted, path, &e)),
-            // Without a journal it goes for good.
-            None if std::fs::symlink_metadata(path).is_ok() => self.disk.delete(path),
+            None if for_good => self.disk.delete(path),
             None => Ok(()),
         }
     }

@@ -34,9 +34,10 @@ pub fn enter() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// From now on several threads may call at once, also before MPI has started.
+/// From now on several threads may call at once, also before MPI has started. (Whoever is inside by now
+/// has called `MPI_Init` for a level at which no other thread calls.)
 pub fn let_threads_in() {
-    threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+    threads::switch_on(false);
 }
 
 /// End of a call.

@@ -193,6 +193,9 @@ impl World {
         };
         self.guard = Guard::of(&job, author, self.guard.take());
         self.job = Some(job);
+        if resumed.is_some() {
+            self.files_return();
+        }
     }
 
     /// The latest life of a rank that we know.
@@ -315,7 +318,9 @@ impl World {
                 }
             }
             ToRank::ImageCommitted { image, oldest } => {
-                if let Some(Err(e)) = self.guard.as_mut().map(|guard| guard.committed(oldest)) {
+                if let Some(Err(e)) =
+                    self.guard.as_mut().map(|guard| guard.committed(image, oldest))
+                {
                     let text = format!("journals of files keep more than they need: {e}");
                     self.tell(FromRank::Say { text });
                 }
