@@ -254,7 +254,7 @@ struct Staged {
     out: bool,
 }
 
-// Private to our two libraries (`libftmpi/abi/src/fortran.rs`).
+// SAFETY: private to our two libraries; the signature is that of `libftmpi/abi/src/fortran.rs`.
 unsafe extern "C" {
     fn ftmpi_fortran_stage(
         request: c_int,
