@@ -1,5 +1,7 @@
 //! The command line: as users of Hydra know it, and what is ours.
 
+mod config_file;
+mod environment;
 #[cfg(test)]
 mod hostile_tests;
 mod locality;
@@ -88,6 +90,17 @@ pub struct Cli {
     /// A variable for all ranks
     #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"])]
     pub genv: Vec<String>,
+    /// Of this command's own environment, ranks get only these variables (separated by commas), with what
+    /// a login gives (PATH, HOME, USER, LOGNAME, SHELL, LANG, TZ) and what -genv and -env say
+    #[arg(long, value_name = "NAMES", overrides_with_all = ["genvlist", "genvnone", "genvall"])]
+    pub genvlist: Option<String>,
+    /// The same with no variable
+    #[arg(long, overrides_with_all = ["genvlist", "genvnone", "genvall"])]
+    pub genvnone: bool,
+    /// The parts of the command, a line each with its options, program and arguments, instead of
+    /// `:`; quotes as in a shell, comments after #
+    #[arg(long, value_name = "FILE")]
+    pub configfile: Option<PathBuf>,
     /// Put the rank's number before each line of its output
     #[arg(short = 'l', long, alias = "l")]
     pub prepend_rank: bool,
@@ -265,9 +278,10 @@ pub struct Cli {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Accepted for Hydra's sake; without effect
-    #[arg(long, hide = true)]
+    /// All of it (default)
+    #[arg(long, hide = true, overrides_with_all = ["genvlist", "genvnone", "genvall"])]
     pub genvall: bool,
+    /// Accepted for Hydra's sake; without effect
     #[arg(long, hide = true, value_name = "HOW")]
     pub bind_to: Option<String>,
     #[arg(long, hide = true, value_name = "HOW")]
@@ -279,18 +293,24 @@ pub struct Cli {
 /// What each `:`-separated part may say.
 #[derive(Debug, Args, Clone)]
 pub struct Part {
-    /// Number of ranks
-    #[arg(short = 'n', long = "np", value_name = "N", default_value_t = 1)]
-    pub ranks: u32,
+    /// Number of ranks [default: 1; as many as there are slots, if hosts are named]
+    #[arg(short = 'n', long = "np", value_name = "N")]
+    pub ranks: Option<u32>,
     /// A variable for the ranks of this part
     #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"])]
     pub env: Vec<String>,
+    /// As -genvlist, for the ranks of this part
+    #[arg(long, value_name = "NAMES", overrides_with_all = ["envlist", "envnone", "envall"])]
+    pub envlist: Option<String>,
+    /// As -genvnone, for the ranks of this part
+    #[arg(long, overrides_with_all = ["envlist", "envnone", "envall"])]
+    pub envnone: bool,
+    /// All variables for the ranks of this part, whatever -genvlist and -genvnone say
+    #[arg(long, overrides_with_all = ["envlist", "envnone", "envall"])]
+    pub envall: bool,
     /// Working directory
     #[arg(long, value_name = "DIR", alias = "wd")]
     pub wdir: Option<PathBuf>,
-    /// Accepted for Hydra's sake; without effect
-    #[arg(long, hide = true)]
-    pub envall: bool,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
@@ -466,9 +486,22 @@ pub fn parse(arguments: Vec<String>) -> CommandLine {
 /// # Errors
 /// Help that was asked for, or what is wrong.
 pub fn read(arguments: Vec<String>) -> Result<CommandLine, clap::Error> {
-    let mut groups = normalize::split_parts(arguments).into_iter();
-    let first = normalize::options::<Cli>(groups.next().unwrap_or_default());
-    let matches = Cli::command().try_get_matches_from(&first)?;
+    let mut groups = normalize::split_parts(arguments);
+    let mut first = normalize::options::<Cli>(std::mem::take(&mut groups[0]));
+    let mut rest = groups.split_off(1);
+    let mut matches = Cli::command().try_get_matches_from(&first)?;
+    if let Some(file) = matches.get_one::<PathBuf>("configfile") {
+        let command = Cli::from_arg_matches(&matches)?.part.command;
+        let parts = config_file::parts(file, !command.is_empty() || !rest.is_empty())
+            .map_err(|what| Cli::command().error(clap::error::ErrorKind::ValueValidation, what))?;
+        let mut lines = parts.into_iter();
+        // What is said once may be said in front of the file and in its first line.
+        config_file::forget(&mut first);
+        first.extend(lines.next().unwrap_or_default());
+        first = normalize::options::<Cli>(first);
+        rest = lines.collect();
+        matches = Cli::command().try_get_matches_from(&first)?;
+    }
     let cli = Cli::from_arg_matches(&matches)?;
     let given = matches
         .ids()
@@ -479,7 +512,7 @@ pub fn read(arguments: Vec<String>) -> Result<CommandLine, clap::Error> {
     let program = cli.part.command.len();
     let options = first.get(1..first.len() - program).unwrap_or_default().to_vec();
     let mut parts = vec![cli.part.clone()];
-    for group in groups {
+    for group in rest {
         let arguments = std::iter::once("ftmpiexec".to_owned()).chain(group).collect();
         parts.push(LaterPart::try_parse_from(normalize::options::<LaterPart>(arguments))?.part);
     }
@@ -559,14 +592,14 @@ mod tests {
         assert_eq!(cli.genv, ["A", "1"]);
         assert!(cli.prepend_rank);
         assert_eq!(parts.len(), 2);
-        assert_eq!(parts[0].ranks, 2);
+        assert_eq!(parts[0].ranks, Some(2));
         assert_eq!(parts[0].env, ["B", "2"]);
         assert_eq!(parts[0].command, ["./prog", "-n", "7", "--x"]);
-        assert_eq!(parts[1].ranks, 3);
+        assert_eq!(parts[1].ranks, Some(3));
         assert_eq!(parts[1].command, ["./other", "-l"]);
         let (cli, parts) = parse_line("ftmpiexec -n 4 --protocol none ./p");
         assert_eq!(cli.protocol, "none");
-        assert_eq!((parts[0].ranks, parts[0].command.len()), (4, 1));
+        assert_eq!((parts[0].ranks, parts[0].command.len()), (Some(4), 1));
         let (cli, _) = parse_line("ftmpiexec -l -n 2 -machinefile hosts hostname");
         assert!(cli.prepend_rank);
         assert_eq!(cli.machinefile, Some("hosts".into()));
@@ -580,5 +613,34 @@ mod tests {
         assert!(parse_time("3 parsecs").is_err());
         assert!(parse_time("99999999999999999999h").unwrap_err().contains("hundred years"));
         assert!(parse_time("").is_err());
+    }
+
+    #[test]
+    fn a_file_names_the_parts() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "-n 2 -l ./a 'b c'\n# more\n-n 1 -env X 1 ./d\n").unwrap();
+        let path = file.path().to_str().unwrap();
+        let line = command_line(&format!("ftmpiexec -genv A 1 -configfile {path}"));
+        assert_eq!((line.cli.genv.len(), line.cli.prepend_rank), (2, true));
+        let parts: Vec<_> = line.parts.iter().map(|part| (part.ranks, &part.command)).collect();
+        assert_eq!(parts[0], (Some(2), &vec!["./a".to_owned(), "b c".to_owned()]));
+        assert_eq!(parts[1], (Some(1), &vec!["./d".to_owned()]));
+        assert_eq!(line.options, ["--genv", "A", "1", "-n", "2", "-l"], "as without the file");
+        for wrong in ["-configfile FILE ./x", "-configfile FILE : ./x", "-configfile /no/such"] {
+            let line = format!("ftmpiexec {}", wrong.replace("FILE", path));
+            assert!(read(line.split_whitespace().map(str::to_owned).collect()).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn without_a_number_there_are_as_many_ranks_as_slots() {
+        let ranks = |line: &str| {
+            let line = command_line(line);
+            Plan::of(&line).unwrap().program_of.len()
+        };
+        assert_eq!(ranks("ftmpiexec ./p"), 1);
+        assert_eq!(ranks("ftmpiexec -hosts a:2,b ./p"), 3);
+        assert_eq!(ranks("ftmpiexec -hosts a:2,b -ppn 4 ./p"), 8);
+        assert_eq!(ranks("ftmpiexec -hosts a:2,b -n 1 ./p"), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! The command line, checked and complete: what the launcher works from.
 
+use super::environment;
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
@@ -155,14 +156,16 @@ impl Plan {
             None => machinefile::parse_list("localhost").map_err(|e| anyhow::anyhow!("{e}"))?,
         };
         let programs = programs(cli, parts)?;
-        let ranks = parts.iter().map(|part| u64::from(part.ranks)).sum::<u64>();
+        let slots = slots(cli, &machines);
+        let ranks_of = |part: &Part| part.ranks.map_or(slots, u64::from);
+        let ranks = parts.iter().map(ranks_of).fold(0, u64::saturating_add);
         if ranks > RANKS_MAX as u64 {
             bail!("{ranks} ranks are more than this version starts ({RANKS_MAX})");
         }
         let program_of = parts
             .iter()
             .enumerate()
-            .flat_map(|(number, part)| (0..part.ranks).map(move |_| number as u32))
+            .flat_map(|(number, part)| (0..ranks_of(part)).map(move |_| number as u32))
             .collect();
         Ok(Self { options, ..Self::build(cli, machines, programs, program_of)? })
     }
@@ -179,12 +182,16 @@ impl Plan {
         let mut saved = Saved::read(&directory)?;
         Progress::must_not_have_ended(&directory)?;
         let ranks = saved.program_of.len();
-        if line.gave("ranks") && line.cli.part.ranks as usize != ranks {
+        if line.cli.part.ranks.is_some_and(|given| given as usize != ranks) {
             bail!("--restart: the job has {ranks} ranks, which cannot be changed (-n)");
         }
         for fixed in [
             "env",
+            "envlist",
+            "envnone",
             "genv",
+            "genvlist",
+            "genvnone",
             "wdir",
             "protocol",
             "cluster",
@@ -452,6 +459,19 @@ fn merge(machines: Vec<Machine>) -> Vec<Machine> {
     merged
 }
 
+/// How many ranks there are if the command line does not say: as under Hydra as many as the hosts that it
+/// names have slots.
+fn slots(cli: &Cli, machines: &[Machine]) -> u64 {
+    if cli.hosts.is_none() && cli.machinefile.is_none() {
+        return 1;
+    }
+    let slots = machines.iter().map(|machine| match (machine.slots, cli.ppn) {
+        (Some(0), _) => 0,
+        (slots, ppn) => u64::from(ppn.or(slots).unwrap_or(1)),
+    });
+    slots.sum::<u64>().max(1)
+}
+
 /// As Hydra: fill each host's slots, then the next host; begin again when all are full.
 fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> anyhow::Result<Vec<u32>> {
     if ppn == Some(0) {
@@ -503,21 +523,10 @@ fn programs(cli: &Cli, parts: &[Part]) -> anyhow::Result<Vec<Program>> {
                 bail!("which program? (ftmpiexec -n 4 ./prog; more: ftmpiexec --help)");
             }
             let directory = here.join(part.wdir.clone().unwrap_or_default());
-            let mut environment: Vec<(String, String)> = std::env::vars_os()
-                .filter_map(|(key, value)| {
-                    Some((key.into_string().ok()?, value.into_string().ok()?))
-                })
-                .filter(|(key, _)| !key.starts_with("FTMPI_RANK") && key != "FTMPI_KEY")
-                .collect();
-            for pair in cli.genv.chunks_exact(2).chain(part.env.chunks_exact(2)) {
-                if pair[0].is_empty() || pair[0].contains('=') {
-                    bail!("`{}` is no name of a variable", pair[0]);
-                }
-                environment.retain(|(key, _)| *key != pair[0]);
-                environment.push((pair[0].clone(), pair[1].clone()));
-            }
-            // The same order in every life: the stack's contents must not move.
-            environment.sort();
+            let here = std::env::vars_os().filter_map(|(key, value)| {
+                Some((key.into_string().ok()?, value.into_string().ok()?))
+            });
+            let environment = environment::of_part(cli, part, here)?;
             let directory = directory
                 .to_str()
                 .with_context(|| format!("{} is not UTF-8", directory.display()))?

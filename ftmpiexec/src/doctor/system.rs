@@ -150,7 +150,7 @@ fn descriptors() -> Finding {
 fn processors(cli: &Cli) -> Finding {
     const WHAT: &str = "processors";
     let there = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let ranks = cli.part.ranks as usize;
+    let ranks = cli.part.ranks.unwrap_or(1) as usize;
     if ranks > there {
         Finding::limited(
             WHAT,
