@@ -5,6 +5,8 @@
  *   floor tcp   ping-pong over a loopback TCP socket, non-blocking, TCP_NODELAY
  *   floor shm   ping-pong of 64-byte records through shared memory
  *   floor near  the same, as short as can be: how near the processors are just now
+ *   floor log   one process: copies of a payload, one behind the other, into memory that was used before, as a
+ *               sender log has to make them
  *
  * Prints one line `BYTES MICROSECONDS` (one way) for each size.
  */
@@ -140,6 +142,30 @@ static void shm(uint64_t rounds)
     waitpid(child, NULL, 0);
 }
 
+static void log_copies(void)
+{
+    enum { LOG = 256 << 20, MOST = 4 << 20 };
+    char *log = mmap(NULL, LOG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *payload = malloc(MOST);
+    if (log == MAP_FAILED || !payload)
+        die("memory");
+    madvise(log, LOG, MADV_HUGEPAGE);
+    memset(log, 1, LOG);
+    memset(payload, 2, MOST);
+    size_t at = 0;
+    for (size_t n = 8; n <= MOST; n *= 2) {
+        int rounds = n <= 4096 ? 20000 : (int)((64 << 20) / n);
+        double begin = now();
+        for (int i = 0; i < rounds; i++) {
+            if (at + n > LOG)
+                at = 0;
+            memcpy(log + at, payload, n);
+            at += n;
+        }
+        printf("%zu %.4f\n", n, (now() - begin) / rounds * 1e6);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "tcp"))
@@ -148,8 +174,10 @@ int main(int argc, char **argv)
         shm(400000);
     else if (argc == 2 && !strcmp(argv[1], "near"))
         shm(20000);
+    else if (argc == 2 && !strcmp(argv[1], "log"))
+        log_copies();
     else {
-        fprintf(stderr, "usage: floor tcp|shm|near\n");
+        fprintf(stderr, "usage: floor tcp|shm|near|log\n");
         return 2;
     }
     return 0;
