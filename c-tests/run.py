@@ -40,8 +40,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, campaign, checks, committed, conformance, coverage, cuts, faults, imb, killed, mixed, mpi4py_suite,
-    netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
+    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, faults, imb, killed, mixed,
+    mpi4py_suite, netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -184,7 +184,7 @@ def main() -> int:
             case "all-ranks":
                 faults.all_ranks(setting)
             case "damage":
-                faults.damage(setting)
+                damage.damage(setting)
             case "restart":
                 restart.restart(setting)
             case "committed":
@@ -249,7 +249,7 @@ def check(setting: Setting, lane: int | None) -> None:
         faults.points(setting)
         faults.servers(setting)
         faults.all_ranks(setting)
-        faults.damage(setting)
+        damage.damage(setting)
         committed.committed(setting)
         cuts.cuts(setting)
         bad_input.bad_input(setting)

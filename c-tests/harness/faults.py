@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import build, npb, reports
-from .core import ROOT, TESTS, Outcome, Setting, descendants, kill, problem_of, run
+from .core import ROOT, TESTS, Outcome, Setting, descendants, problem_of, run
 
 RANKS = 4
 KERNEL_SAYS = "VERIFICATION SUCCESSFUL"
@@ -572,96 +572,3 @@ def all_ranks(setting: Setting) -> None:
     if not setting.protocol:
         simple(setting, "all ranks killed at once in waves", "master_worker",
                ["kill:rank=all,at=3s"], RANKS, NONBLOCKING)
-
-
-class Damager:
-    """When there are at least two images of a rank, damages the newest file (or what it rests on) and
-    kills its rank."""
-
-    def __init__(self, folder: Path, program: Path, how: str):
-        self.folder, self.program, self.how = folder, program, how
-        self.begin = time.monotonic()
-        self.damaged = ""
-
-    def newest(self) -> dict[str, Path] | None:
-        """The newest image file of every rank, once every rank has two; the name begins with the
-        rank."""
-        by_rank: dict[str, list[Path]] = {}
-        for file in self.folder.rglob("*.image"):
-            by_rank.setdefault(file.name.split("-")[0], []).append(file)
-        if len(by_rank) < RANKS or any(len(files) < 2 for files in by_rank.values()):
-            return None
-        if self.how == "all":
-            return {file.name: file for files in by_rank.values() for file in files}
-        newest = {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
-        return self.below(newest) if self.how == "below" else newest
-
-    def below(self, newest: dict[str, Path]) -> dict[str, Path] | None:
-        """What the newest images rest on: the whole image of their row. Rows take turns, and the
-        image before the newest is in the other."""
-        found = {}
-        for rank, file in newest.items():
-            number = int(file.name.split("-")[1][1:])
-            row = [base for base in self.folder.rglob(f"{rank}-*.ground")
-                   if int(base.name.split("-")[1][1:]) % 2 == number % 2]
-            if not row:
-                return None
-            found[rank] = max(row, key=lambda f: f.stat().st_size)
-        return found
-
-    def __call__(self, process) -> None:
-        if self.damaged or time.monotonic() - self.begin < 4:
-            return
-        pids = program_pids(process.pid, self.program)
-        chosen = self.newest()
-        if chosen is None or len(pids) < RANKS:
-            return
-        try:
-            # All of them, so that whichever rank is killed needs its older image.
-            for file in chosen.values():
-                size = file.stat().st_size
-                with file.open("r+b") as image:
-                    if self.how in ("below", "all"):
-                        image.seek(size // 3)
-                        image.write(bytes(size // 3))
-                    elif self.how == "bit":
-                        image.seek(size // 2)
-                        byte = image.read(1)
-                        image.seek(size // 2)
-                        image.write(bytes([byte[0] ^ 0x10]))
-                    else:
-                        image.truncate(size * 2 // 3)
-        except FileNotFoundError:
-            return  # a newer one has just taken its place: try again
-        self.damaged = ", ".join(f.name for f in chosen.values())
-        kill(pids[:1])
-
-
-def damage(setting: Setting) -> None:
-    """The newest images are damaged, then a rank dies: the older image must serve. With copies on the
-    host all images of the server may be."""
-    if not setting.ready():
-        return
-    for how in ("bit", "below", "all") + (("truncated",) if setting.full else ()):
-        test = f"newest image damaged ({how})" if how != "all" else "the server's images damaged"
-        copies = ["--images", "local+remote"] if how == "all" else []
-        job, why = Jobs(setting, 9).make("master_worker", setting.seed)
-        if job is None:
-            setting.results.bad(test, why)
-            continue
-        where = setting.fresh("run")
-        file, folder = where / "report.json", where / "job"
-        damager = Damager(folder, job.program, how)
-        outcome = run(
-            [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file,
-                              *copies, *setting.protocol_options()),
-             job.program, *job.arguments],
-            timeout=setting.timeout,
-            cwd=where,
-            meanwhile=damager,
-        )
-        if not damager.damaged:
-            setting.results.bad(test, f"not every rank had two images to damage; {outcome.last_words()}")
-            continue
-        problem, note = judge(outcome, file, job.says, 1)
-        setting.results.check(test, problem, note)

@@ -1,9 +1,14 @@
 //! Event loggers, checkpoint servers, the checkpoint scheduler: processes of their own, started before the ranks, started
 //! again on the same address and directory when they die.
 
+mod placed;
+mod process;
+
+use self::placed::{again, of_kind};
+use self::process::run_server;
 use super::agents::shell_word;
 use super::{Event, Launcher};
-use crate::cli::{Machine, Plan, ServerDuty, Starter};
+use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
@@ -12,12 +17,10 @@ use ftmpi_protocols::registry;
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::Purpose;
-use rustix::process::Pid;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -490,147 +493,6 @@ impl Servers {
 
     fn kind(&self, index: usize) -> ServerKind {
         self.servers[index].kind
-    }
-}
-
-fn server(
-    kind: ServerKind,
-    number: usize,
-    place: Option<String>,
-    plan: &Plan,
-    job_dir: &JobDir,
-) -> Server {
-    Server {
-        kind,
-        number,
-        host: place.clone().filter(|name| plan.is_remote(name)),
-        place,
-        directory: job_dir.path().join(format!("{}-{number}", kind.name())),
-        address: None,
-        up: false,
-        launch: 0,
-        started: Instant::now(),
-        begun: Instant::now(),
-        failures: 0,
-        kill: None,
-        runs: None,
-        serves: Vec::new(),
-    }
-}
-
-/// A server of the earlier run.
-fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Server {
-    let place = known.host.clone();
-    Server {
-        serves: known.serves.clone(),
-        ..server(known.kind, known.number, place, plan, job_dir)
-    }
-}
-
-fn of_kind(
-    kind: ServerKind,
-    plan: &Plan,
-    job_dir: &JobDir,
-    size: usize,
-) -> anyhow::Result<Vec<Server>> {
-    let duty = |machine: &Machine| match kind {
-        // A line of the machine file that names an event logger places a memory as well.
-        ServerKind::EventLogger | ServerKind::ChannelMemory => machine.event_logger.clone(),
-        ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
-        // Only the launcher speaks with it.
-        ServerKind::CheckpointScheduler => None,
-    };
-    let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
-    let mut servers: Vec<(Server, ServerDuty)> = plan
-        .machines
-        .iter()
-        .filter_map(|machine| Some((machine, duty(machine)?)))
-        .enumerate()
-        .map(|(number, (machine, duty))| (new(Some(machine.name.clone()), number), duty))
-        .collect();
-    let claimed = |rank: Rank| servers.iter().position(|(_, duty)| duty.claims(rank));
-    let claims: Vec<Option<usize>> = (0..size as u32).map(|rank| claimed(Rank(rank))).collect();
-    let mut rest: Vec<usize> =
-        (0..servers.len()).filter(|index| servers[*index].1 == ServerDuty::Rest).collect();
-    if rest.is_empty() && claims.iter().any(Option::is_none) {
-        let wanted = match kind {
-            ServerKind::ChannelMemory => plan.channel_memories,
-            ServerKind::EventLogger => plan.event_loggers,
-            ServerKind::CheckpointServer | ServerKind::CheckpointScheduler => 1,
-        };
-        for _ in 0..wanted {
-            rest.push(servers.len());
-            servers.push((new(None, servers.len()), ServerDuty::Rest));
-        }
-    }
-    for (rank, claim) in claims.iter().enumerate() {
-        let index = claim.unwrap_or_else(|| rest[rank % rest.len()]);
-        servers[index].0.serves.push(Rank(rank as u32));
-    }
-    Ok(servers.into_iter().map(|(server, _)| server).filter(|s| !s.serves.is_empty()).collect())
-}
-
-/// Runs a server to its end; why it ended.
-async fn run_server(
-    mut command: Command,
-    key_line: Option<String>,
-    killed: oneshot::Receiver<Manner>,
-    index: usize,
-    launch: u64,
-    events: &mpsc::UnboundedSender<Event>,
-) -> String {
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(e) => return e.to_string(),
-    };
-    let mut stdin = child.stdin.take();
-    if let (Some(stdin), Some(line)) = (stdin.as_mut(), key_line) {
-        let _ = stdin.write_all(line.as_bytes()).await;
-    }
-    if let Some(stdout) = child.stdout.take() {
-        let events = events.clone();
-        tokio::spawn(async move {
-            let mut lines = BufReader::new(stdout).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                if let Some(address) =
-                    line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
-                {
-                    let _ = events.send(Event::ServerUp { index, launch, address });
-                }
-            }
-        });
-    }
-    let stderr = child.stderr.take();
-    let last_line = tokio::spawn(async move {
-        let mut last = String::new();
-        if let Some(stderr) = stderr {
-            let mut lines = BufReader::new(stderr).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                if !line.trim().is_empty() {
-                    last = line.chars().take(400).collect();
-                }
-            }
-        }
-        last
-    });
-    let status = tokio::select! {
-        status = child.wait() => status,
-        manner = killed => {
-            if manner == Ok(Manner::Ask)
-                && let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32))
-            {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-                let _ = tokio::time::timeout(ASK_LIMIT, child.wait()).await;
-            }
-            let _ = child.start_kill();
-            child.wait().await
-        }
-    };
-    drop(stdin);
-    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
-    match tokio::time::timeout(Duration::from_millis(500), last_line).await {
-        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
-        _ => ended,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Three acts. The program runs its steps. A protocol with waves is asked for one. One rank loses
 //! its life, and its next one finds out what it is to repeat.
 
+use super::measured::Measured;
 use super::model::Model;
 use super::nodes::{Leaving, Node, Op};
 use crate::choice::Choice;
@@ -14,58 +15,6 @@ use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::{Determinant, EventNo, Header, ImageNo, Incarnation, Rank, Ssn};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-
-/// What was counted. A step, a message and a rank are averages.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Measured {
-    /// Time of a step, in seconds.
-    pub step_s: f64,
-    /// The same against no protocol.
-    pub slowdown: f64,
-    /// Bytes before a message.
-    pub piggyback_bytes: f64,
-    /// What a message waited for determinants, in microseconds.
-    pub gate_us: f64,
-    /// Determinants of a rank in a step that reach a logger.
-    pub events_per_step: f64,
-    /// Bytes that the logger tells a rank in a step.
-    pub told_per_step: f64,
-    /// Events of others that a rank holds at the end.
-    pub held_events: f64,
-    /// Payload that a rank logs in a step.
-    pub logged_per_step: f64,
-    /// From the order of a wave until all may take their images, in milliseconds.
-    pub wave_ms: f64,
-    /// Until a new life knows what to repeat, in milliseconds.
-    pub events_ms: f64,
-    /// Bytes that this moved.
-    pub events_bytes: f64,
-    /// Events that the new life is told, and that the old one had told the protocol.
-    pub recovered: f64,
-    /// Those.
-    pub made: f64,
-}
-
-impl Measured {
-    /// Both, number by number.
-    pub(super) fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
-        Self {
-            step_s: f(self.step_s, other.step_s),
-            slowdown: f(self.slowdown, other.slowdown),
-            piggyback_bytes: f(self.piggyback_bytes, other.piggyback_bytes),
-            gate_us: f(self.gate_us, other.gate_us),
-            events_per_step: f(self.events_per_step, other.events_per_step),
-            told_per_step: f(self.told_per_step, other.told_per_step),
-            held_events: f(self.held_events, other.held_events),
-            logged_per_step: f(self.logged_per_step, other.logged_per_step),
-            wave_ms: f(self.wave_ms, other.wave_ms),
-            events_ms: f(self.events_ms, other.events_ms),
-            events_bytes: f(self.events_bytes, other.events_bytes),
-            recovered: f(self.recovered, other.recovered),
-            made: f(self.made, other.made),
-        }
-    }
-}
 
 /// The image of the wave that is asked for.
 const IMAGE: ImageNo = ImageNo(1);

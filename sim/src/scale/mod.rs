@@ -15,6 +15,7 @@
 //! what is held grows with the steps), no contention but that of each rank's link and of the loggers.
 
 pub mod exchange;
+mod measured;
 pub mod model;
 mod nodes;
 pub mod report;
@@ -22,7 +23,7 @@ pub mod report;
 mod tests;
 
 use crate::choice::Choice;
-use exchange::Measured;
+use measured::Measured;
 use model::Model;
 
 /// Where a row comes from.

@@ -31,6 +31,7 @@ mod express;
 mod home;
 mod images;
 pub mod link;
+mod log_room;
 mod matching;
 mod outcome;
 mod post;

@@ -5,6 +5,7 @@
 //! timing (waits for given requests, tests of requests that are complete for certain) record
 //! nothing.
 
+use super::choice::Choice;
 use super::{CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::engine::{Decision, Link};
@@ -22,37 +23,6 @@ pub enum TestAny {
     Nothing,
     /// This one is complete. A status with an error is for [`Mpi::verdict`], after the index was told.
     Done(usize, Status),
-}
-
-/// How the indices that `MPI_Waitsome` tells the program go into one recorded value. One, because a
-/// record must not end between a number of indices and the indices.
-#[derive(Debug, Clone, Copy)]
-struct Choice {
-    /// Bits of an index.
-    bits: u32,
-    /// Indices in one value.
-    most: usize,
-}
-
-impl Choice {
-    /// For a list of `n` requests.
-    fn of(n: usize) -> Self {
-        let bits = n.next_power_of_two().trailing_zeros().clamp(8, 60);
-        Self { bits, most: (60 / bits) as usize }
-    }
-
-    fn pack(self, chosen: &[usize]) -> u64 {
-        let places = chosen.iter().enumerate();
-        places.fold(chosen.len() as u64, |value, (place, &index)| {
-            value | (index as u64) << (4 + place as u32 * self.bits)
-        })
-    }
-
-    fn unpack(self, value: u64) -> Vec<usize> {
-        let count = (value & 15).min(self.most as u64) as u32;
-        let mask = (1u64 << self.bits) - 1;
-        (0..count).map(|place| (value >> (4 + place * self.bits) & mask) as usize).collect()
-    }
 }
 
 impl<L: Link> Mpi<L> {
@@ -624,23 +594,6 @@ impl<L: Link> Mpi<L> {
                 bail!(Request, "partitioned communication cannot be cancelled")
             }
             _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn choices_come_back() {
-        for n in [1, 2, 255, 256, 257, 70_000, 1 << 26] {
-            let choice = Choice::of(n);
-            assert!(choice.most >= 1);
-            for count in 1..=choice.most {
-                let chosen: Vec<usize> = (0..count).map(|k| n - 1 - k.min(n - 1)).collect();
-                assert_eq!(choice.unpack(choice.pack(&chosen)), chosen);
-            }
         }
     }
 }

@@ -26,6 +26,7 @@ mod agreement;
 mod arguments;
 mod buffered;
 mod checks;
+mod choice;
 mod collective_arguments;
 mod collective_calls;
 mod collectives;

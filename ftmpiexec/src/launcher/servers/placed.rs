@@ -1,0 +1,87 @@
+//! Which servers a job has, where they are, and which ranks each serves: as the machine file and the
+//! options say, or as the earlier run had them.
+
+use super::Server;
+use crate::cli::{Machine, Plan, ServerDuty};
+use crate::inject::ServerKind;
+use crate::job_dir::JobDir;
+use crate::job_dir::plan_file::SavedServer;
+use ftmpi_wire::Rank;
+use std::time::Instant;
+
+pub(super) fn server(
+    kind: ServerKind,
+    number: usize,
+    place: Option<String>,
+    plan: &Plan,
+    job_dir: &JobDir,
+) -> Server {
+    Server {
+        kind,
+        number,
+        host: place.clone().filter(|name| plan.is_remote(name)),
+        place,
+        directory: job_dir.path().join(format!("{}-{number}", kind.name())),
+        address: None,
+        up: false,
+        launch: 0,
+        started: Instant::now(),
+        begun: Instant::now(),
+        failures: 0,
+        kill: None,
+        runs: None,
+        serves: Vec::new(),
+    }
+}
+
+/// A server of the earlier run.
+pub(super) fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Server {
+    let place = known.host.clone();
+    Server {
+        serves: known.serves.clone(),
+        ..server(known.kind, known.number, place, plan, job_dir)
+    }
+}
+
+pub(super) fn of_kind(
+    kind: ServerKind,
+    plan: &Plan,
+    job_dir: &JobDir,
+    size: usize,
+) -> anyhow::Result<Vec<Server>> {
+    let duty = |machine: &Machine| match kind {
+        // A line of the machine file that names an event logger places a memory as well.
+        ServerKind::EventLogger | ServerKind::ChannelMemory => machine.event_logger.clone(),
+        ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
+        // Only the launcher speaks with it.
+        ServerKind::CheckpointScheduler => None,
+    };
+    let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
+    let mut servers: Vec<(Server, ServerDuty)> = plan
+        .machines
+        .iter()
+        .filter_map(|machine| Some((machine, duty(machine)?)))
+        .enumerate()
+        .map(|(number, (machine, duty))| (new(Some(machine.name.clone()), number), duty))
+        .collect();
+    let claimed = |rank: Rank| servers.iter().position(|(_, duty)| duty.claims(rank));
+    let claims: Vec<Option<usize>> = (0..size as u32).map(|rank| claimed(Rank(rank))).collect();
+    let mut rest: Vec<usize> =
+        (0..servers.len()).filter(|index| servers[*index].1 == ServerDuty::Rest).collect();
+    if rest.is_empty() && claims.iter().any(Option::is_none) {
+        let wanted = match kind {
+            ServerKind::ChannelMemory => plan.channel_memories,
+            ServerKind::EventLogger => plan.event_loggers,
+            ServerKind::CheckpointServer | ServerKind::CheckpointScheduler => 1,
+        };
+        for _ in 0..wanted {
+            rest.push(servers.len());
+            servers.push((new(None, servers.len()), ServerDuty::Rest));
+        }
+    }
+    for (rank, claim) in claims.iter().enumerate() {
+        let index = claim.unwrap_or_else(|| rest[rank % rest.len()]);
+        servers[index].0.serves.push(Rank(rank as u32));
+    }
+    Ok(servers.into_iter().map(|(server, _)| server).filter(|s| !s.serves.is_empty()).collect())
+}

@@ -1,0 +1,353 @@
+//! A protocol with a bug: what goes in and out of the right one is changed on the way.
+
+use super::Mutant;
+use crate::invariants::dependencies::Frame;
+use ftmpi_core::engine::INTENT;
+use ftmpi_protocols::protocol::{
+    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
+    Readiness, SendVerdict, Service,
+};
+use ftmpi_protocols::shipper::{Cursor, VOID};
+use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The protocol under test, with a bug if one is wanted.
+#[must_use]
+pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> Box<dyn Protocol> {
+    match mutant {
+        None => inner,
+        Some(mutant) => {
+            let (sent, lives) = (BTreeMap::new(), Vec::new());
+            Box::new(Mutated {
+                inner,
+                me,
+                mutant,
+                matched: None,
+                sent,
+                logged: 0,
+                lives,
+                late: VecDeque::new(),
+                step: false,
+                intended: false,
+            })
+        }
+    }
+}
+
+struct Mutated {
+    inner: Box<dyn Protocol>,
+    me: Rank,
+    /// The lives of all ranks when the present one began.
+    lives: Vec<Incarnation>,
+    mutant: Mutant,
+    /// The last match, if nothing happened since.
+    matched: Option<(Rank, Ssn)>,
+    /// The greatest number of a message to each rank.
+    sent: BTreeMap<Rank, Ssn>,
+    /// Batches for the logger so far.
+    logged: u64,
+    /// Markers that wait for a step of the program, and whether there was one.
+    late: VecDeque<Command>,
+    step: bool,
+    /// An intent was the last answer.
+    intended: bool,
+}
+
+impl Mutated {
+    /// A log as a life reads it that does not find out rightly how far it may repeat it.
+    fn misread(&self, recorded: &mut [Determinant]) {
+        let (life, me) = (Incarnation(0), self.me);
+        match self.mutant {
+            Mutant::RolledBackTooShort => {
+                for record in recorded {
+                    if let Determinant::Depends { place, .. } = record {
+                        *place = EventNo(0);
+                    }
+                }
+            }
+            Mutant::RolledBackTooFar => {
+                let mut ranks = (0..).map(Rank).zip(&self.lives);
+                let died = ranks.find(|&(rank, &life)| rank != me && life > Incarnation(0));
+                if let (Some((rank, _)), Some(last)) = (died, recorded.last_mut()) {
+                    *last = Determinant::Depends { rank, life, place: EventNo(1 << 39) };
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Protocol for Mutated {
+    fn hooks(&self) -> Hooks {
+        let mut hooks = self.inner.hooks();
+        hooks.log_payload &= self.mutant != Mutant::PayloadNotLogged;
+        hooks
+    }
+    fn logs_payload(&self, peer: Rank) -> bool {
+        self.mutant != Mutant::BetweenNotLogged && self.inner.logs_payload(peer)
+    }
+    fn shares_waves(&self, peer: Rank) -> bool {
+        self.inner.shares_waves(peer)
+    }
+    fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
+        self.step = true;
+        let verdict = self.inner.on_send(to, ssn);
+        // What leaves right after a match, to its sender and with its number, acknowledges it, if
+        // the number is not the next one of a message.
+        let sent = self.sent.entry(to).or_insert(Ssn(0));
+        let acknowledges = self.matched.take() == Some((to, ssn)) && ssn <= *sent;
+        *sent = ssn.max(*sent);
+        match self.mutant {
+            Mutant::SendNotGated => SendVerdict::Go,
+            Mutant::SyncAckNotGated | Mutant::ClearToSendNotGated if acknowledges => {
+                SendVerdict::Go
+            }
+            _ => verdict,
+        }
+    }
+    fn pin(&mut self, post: u64) -> Pin {
+        match (self.inner.pin(post), self.mutant) {
+            (_, Mutant::ReplayInArrivalOrder) => Pin::Free,
+            (Pin::Held, Mutant::NothingHeld) => Pin::Free,
+            (Pin::Held, Mutant::CancelledMatches) if post & NAMED != 0 => Pin::Free,
+            (pin, _) => pin,
+        }
+    }
+    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        self.matched = Some((source, ssn));
+        let mate = self.inner.shares_waves(source);
+        let made = match self.mutant {
+            Mutant::DeterminantNotMade => false,
+            Mutant::DeterminantInsideNotMade => !mate,
+            _ => true,
+        };
+        if made {
+            self.inner.on_match(post, source, ssn);
+        }
+    }
+    fn decide(&mut self) -> Decision {
+        self.inner.decide()
+    }
+    fn on_negative(&mut self) {
+        if self.mutant != Mutant::FailsLost {
+            self.inner.on_negative();
+        }
+    }
+    fn on_answer(&mut self, answer: Answer) {
+        self.intended = matches!(answer, Answer::Value(value) if value >> 62 == INTENT >> 62);
+        let made = match self.mutant {
+            Mutant::OutcomeNotMade => false,
+            Mutant::IntentNotMade => !self.intended,
+            _ => true,
+        };
+        if made {
+            self.inner.on_answer(answer);
+        }
+    }
+    fn replaying(&self) -> bool {
+        self.inner.replaying()
+    }
+    fn repeating(&self) -> bool {
+        self.mutant != Mutant::ImageDuringReplay && self.inner.repeating()
+    }
+    fn gate(&self) -> EventNo {
+        self.inner.gate()
+    }
+    fn last_event(&self) -> EventNo {
+        let last = self.inner.last_event();
+        let gated = self.mutant != Mutant::EffectNotGated || !self.intended;
+        if self.mutant == Mutant::ImageBeforeStable || !gated {
+            last.min(self.inner.stable())
+        } else {
+            last
+        }
+    }
+    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
+        self.inner.on_stable(written, durable);
+    }
+    fn stable(&self) -> EventNo {
+        self.inner.stable()
+    }
+    fn flush(&mut self) {
+        self.inner.flush();
+    }
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
+    fn commit(&mut self) {
+        if self.mutant == Mutant::OthersNotCommitted {
+            return self.inner.settle();
+        }
+        self.inner.commit();
+    }
+    fn on_logger_back(&mut self) {
+        if self.mutant != Mutant::LoggerLossForgotten {
+            self.inner.on_logger_back();
+        }
+    }
+    fn on_restart(&mut self, last: EventNo, mut recorded: Vec<Determinant>) {
+        self.misread(&mut recorded);
+        self.inner.on_restart(last, recorded);
+    }
+    fn on_oldest_image(&mut self, events: EventNo) {
+        let early = u64::from(self.mutant == Mutant::SettledTooFar);
+        self.inner.on_oldest_image(EventNo(events.0 + early));
+    }
+    fn has_piggyback(&self, to: Rank) -> bool {
+        self.inner.has_piggyback(to)
+    }
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        self.inner.piggyback(to, out);
+        if self.mutant == Mutant::PiggybackForgotten && !out.is_empty() {
+            self.logged += 1;
+            if self.logged.is_multiple_of(4) {
+                out.clear();
+            }
+        }
+    }
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        self.inner.on_piggyback(from, piggyback);
+    }
+    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
+        match self.inner.on_arrival(from, ssn) {
+            ArrivalVerdict::Orphan if self.mutant == Mutant::OrphanMessageTaken => {
+                crate::world::with(|world| {
+                    world.accepted(self.me.index(), from, Frame::Numbered(ssn))
+                });
+                ArrivalVerdict::Accept
+            }
+            verdict => verdict,
+        }
+    }
+    fn refuses(&self, from: Rank) -> bool {
+        self.mutant != Mutant::OrphanMessageTaken && self.inner.refuses(from)
+    }
+    fn recorded(&self) -> u64 {
+        self.inner.recorded()
+    }
+    fn gathering(&self) -> bool {
+        self.mutant != Mutant::PeersNotAsked && self.inner.gathering()
+    }
+    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
+        let far = u64::from(self.mutant == Mutant::StableTooFar);
+        let clocks: Vec<_> = clocks.iter().map(|&(r, n)| (r, EventNo(n.0 + far))).collect();
+        self.inner.on_stable_clocks(&clocks);
+    }
+    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+        self.lives = lives.to_vec();
+        self.inner.on_new_life(last, lives);
+    }
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.inner.on_peer_restart(peer, incarnation);
+    }
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        if self.mutant == Mutant::LossNotTold {
+            self.inner.resume(peer, &mut Vec::new());
+            return out.push(0);
+        }
+        self.inner.resume(peer, out);
+    }
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        if self.mutant == Mutant::KnowledgeNotReset {
+            // As if it still knew all that is known here.
+            let mut all = Vec::new();
+            self.inner.resume(peer, &mut all);
+            all[0] = 1;
+            return self.inner.on_joined(peer, &all);
+        }
+        self.inner.on_joined(peer, said);
+    }
+    fn on_parted(&mut self, peer: Rank) {
+        self.inner.on_parted(peer);
+    }
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.inner.on_frame(from, payload);
+    }
+    fn is_awaited(&self) -> bool {
+        self.inner.is_awaited()
+    }
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+    fn determinants(&self) -> u64 {
+        self.inner.determinants()
+    }
+    fn next_service(&self) -> Service {
+        self.inner.next_service()
+    }
+    fn service_repeated(&mut self) {
+        self.inner.service_repeated();
+    }
+    fn on_image_due(&mut self, image: ImageNo) {
+        self.inner.on_image_due(image);
+    }
+    fn image_ready(
+        &self,
+        image: ImageNo,
+        peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        match (self.inner.image_ready(image, peers), self.mutant) {
+            (Readiness::NotYet, Mutant::MarkersNotAwaited) => Readiness::Now,
+            (readiness, _) => readiness,
+        }
+    }
+    fn stands_still(&self) -> bool {
+        self.inner.stands_still()
+    }
+    fn on_image_over(&mut self, image: ImageNo) {
+        self.inner.on_image_over(image);
+    }
+    fn on_return(&mut self, image: ImageNo) {
+        self.late.clear();
+        self.inner.on_return(image);
+    }
+    fn greeting(&self) -> Option<Marker> {
+        self.inner.greeting()
+    }
+    fn next_command(&mut self) -> Option<Command> {
+        if std::mem::take(&mut self.step)
+            && let Some(marker) = self.late.pop_front()
+        {
+            self.step = !self.late.is_empty();
+            return Some(marker);
+        }
+        let mut command = self.inner.next_command();
+        if self.mutant == Mutant::MarkerWaitsForProgram
+            && let Some(marker @ Command::Mark(_)) = command
+        {
+            self.late.push_back(marker);
+            return self.next_command();
+        }
+        let skipped = matches!(
+            (&command, self.mutant),
+            (Some(Command::HoldSends), Mutant::ChannelNotClosed)
+                | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
+                | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
+                | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected)
+        );
+        if skipped {
+            return self.next_command();
+        }
+        if self.mutant == Mutant::WitnessForgotten
+            && let Some(Command::Log { records, .. }) = &mut command
+        {
+            let mut cursor = Cursor::default();
+            for record in records {
+                let foreign = cursor.foreign > 0;
+                cursor.pass(record);
+                if foreign {
+                    *record = VOID;
+                }
+            }
+        }
+        if self.mutant == Mutant::DeterminantNotSent
+            && let Some(Command::Log { .. }) = command
+        {
+            self.logged += 1;
+            if self.logged.is_multiple_of(8) {
+                return self.next_command();
+            }
+        }
+        command
+    }
+}

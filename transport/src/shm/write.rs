@@ -1,0 +1,220 @@
+//! The way into a ring: frames in one line, in lines, in one piece of bulk memory, in chunks.
+
+use super::copy::{copy_piece, copy_small, copy_tail};
+use super::direction::*;
+use super::*;
+
+impl<T: Copy> Channel<T> {
+    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when it
+    /// is whole on its way.
+    ///
+    /// # Safety
+    /// `payload` points to `header.len` readable bytes, the same in every call for this frame.
+    #[inline]
+    pub unsafe fn push(
+        &mut self,
+        header: &Header,
+        payload: *const u8,
+        begun: &mut bool,
+        sent: &mut u64,
+    ) -> bool {
+        let len = header.len as usize;
+        if len <= HEAD_BYTES && self.room(1) {
+            // SAFETY: one line is free (`room`), the payload fits into its last four words.
+            unsafe {
+                let line = self.out.line(self.written);
+                let words = header.to_words();
+                line.cast::<u64>().add(1).write(words[0]);
+                line.cast::<u64>().add(2).write(words[1]);
+                line.cast::<u64>().add(3).write(words[2]);
+                copy_small(payload, line.add(32), len);
+            }
+            self.publish(self.written, KIND_INLINE);
+            self.written += 1;
+            self.stalled = false;
+            return true;
+        }
+        // SAFETY: as the caller promises.
+        let done = unsafe { self.push_long(header, payload, begun, sent) };
+        self.stalled = !done;
+        done
+    }
+
+    #[inline(never)]
+    unsafe fn push_long(
+        &mut self,
+        header: &Header,
+        payload: *const u8,
+        begun: &mut bool,
+        sent: &mut u64,
+    ) -> bool {
+        let len = header.len as usize;
+        if len <= INLINE_MAX {
+            let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
+            if !self.room(1 + tails) {
+                return false;
+            }
+            // The head is published last: who sees it sees the whole frame.
+            for tail in 0..tails {
+                let from = HEAD_BYTES + tail as usize * TAIL_BYTES;
+                let position = self.written + 1 + tail;
+                // SAFETY: `room` gave these lines to us; the source range lies in the payload.
+                unsafe {
+                    copy_tail(
+                        payload.add(from),
+                        self.out.line(position).add(8),
+                        TAIL_BYTES.min(len - from),
+                    );
+                }
+                let word = u64::from((position as u32).wrapping_add(1)) | KIND_TAIL << 32;
+                self.out.tag(position).store(word, Ordering::Relaxed);
+            }
+            // SAFETY: as above, for the head.
+            unsafe {
+                self.write_head(header);
+                copy_small(payload, self.out.line(self.written).add(32), len.min(HEAD_BYTES));
+            }
+            self.publish(self.written, KIND_INLINE);
+            self.written += 1 + tails;
+            // The next message is often like this one: its lines come here while the program goes on.
+            for tail in 1..=tails {
+                own(self.out.line(self.written + tail));
+            }
+            return true;
+        }
+        let to_end = BULK - self.written_bulk % BULK;
+        let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
+        if header.len <= CHUNK_FIRST.min(to_end - shift) && !*begun {
+            if !self.room(1) || !self.room_bulk(shift + header.len) {
+                return false;
+            }
+            let position = self.written_bulk + shift;
+            // SAFETY: one line is ours, `room_bulk` gave as many bytes to us, and they do not cross the
+            // end of the area.
+            unsafe {
+                copy_piece(payload, self.out.bulk(position), len, len);
+                self.write_head(header);
+                self.out.line(self.written).cast::<u64>().add(4).write(position);
+            }
+            self.publish(self.written, KIND_WHOLE);
+            self.written += 1;
+            self.written_bulk = end_of(position, header.len.max(APART));
+            if len <= OWNED_MAX {
+                for next in (0..header.len).step_by(LINE) {
+                    own(self.out.bulk(self.written_bulk + next));
+                }
+            }
+            return true;
+        }
+        if !*begun {
+            if !self.room(1) {
+                return false;
+            }
+            // SAFETY: one line is ours.
+            unsafe { self.write_head(header) };
+            self.publish(self.written, KIND_BULK);
+            self.written += 1;
+            *begun = true;
+        }
+        while *sent < header.len {
+            let to_end = BULK - self.written_bulk % BULK;
+            // SAFETY: so much was sent of the payload.
+            let from = unsafe { payload.add(*sent as usize) };
+            let left = header.len - *sent;
+            let shift = ftmpi_copy::shift_for(from) as u64;
+            // Small ones first, so that the reader begins early.
+            let chunk = CHUNK.min(CHUNK_FIRST + *sent).min(left).min(to_end - shift);
+            if !self.room(1) || !self.room_bulk(shift + chunk) {
+                return false;
+            }
+            let position = self.written_bulk + shift;
+            let timed = self.pace.is_trial() && chunk >= CHUNK_FIRST;
+            let begin = if timed { ticks() } else { 0 };
+            // SAFETY: `room_bulk` gave the chunk to us, it does not cross the end of the area, and
+            // the source range lies in the payload.
+            unsafe {
+                let to = self.out.bulk(position);
+                if self.pace.past_caches() {
+                    ftmpi_copy::stream(from, to, chunk as usize);
+                } else {
+                    ftmpi_copy::across(from, to, chunk as usize);
+                }
+                let line = self.out.line(self.written).cast::<u64>();
+                line.add(1).write(position);
+                line.add(2).write(chunk);
+                line.add(3).write(u64::from(timed));
+            }
+            if timed {
+                let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
+                let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
+                self.pace.took(self.written as u32, took, at, theirs);
+            } else {
+                self.pace.passed();
+            }
+            self.publish(self.written, KIND_CHUNK);
+            self.written += 1;
+            // Chunks begin on cache lines, but for what their payload is shifted by.
+            self.written_bulk = end_of(position, chunk);
+            *sent += chunk;
+        }
+        true
+    }
+
+    /// # Safety
+    /// The line at `written` is ours.
+    unsafe fn write_head(&mut self, header: &Header) {
+        let words = header.to_words();
+        // SAFETY: the caller owns the line.
+        unsafe {
+            let line = self.out.line(self.written).cast::<u64>();
+            line.add(1).write(words[0]);
+            line.add(2).write(words[1]);
+            line.add(3).write(words[2]);
+        }
+    }
+
+    #[inline]
+    fn publish(&self, position: u64, kind: u64) {
+        let word = u64::from((position as u32).wrapping_add(1)) | kind << 32;
+        self.out.tag(position).store(word, Ordering::Release);
+    }
+
+    #[inline]
+    fn room(&mut self, lines: u64) -> bool {
+        if self.written + lines - self.out_consumed <= LINES {
+            return true;
+        }
+        let consumed = self.out.consumed_lines().load(Ordering::Acquire);
+        // A reader that claims more than was written is not believed.
+        if consumed <= self.written {
+            self.out_consumed = self.out_consumed.max(consumed);
+        }
+        self.written + lines - self.out_consumed <= LINES
+    }
+
+    fn room_bulk(&mut self, bytes: u64) -> bool {
+        if self.written_bulk + bytes - self.out_consumed_bulk <= BULK {
+            return true;
+        }
+        let consumed = self.out.consumed_bulk().load(Ordering::Acquire);
+        if consumed <= self.written_bulk {
+            self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
+        }
+        self.written_bulk + bytes - self.out_consumed_bulk <= BULK
+    }
+}
+
+fn unpack_pace(word: u64) -> (u32, u64) {
+    ((word >> 32) as u32, word & u64::from(u32::MAX))
+}
+
+/// Asks for the cache line at `at`, to write it soon.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn own(at: *mut u8) {
+    // SAFETY: a hint that changes nothing and cannot fault, whatever the address.
+    unsafe { std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags)) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn own(_: *mut u8) {}
