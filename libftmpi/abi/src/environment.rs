@@ -102,6 +102,16 @@ pub fn join(required: c_int) -> Result<()> {
     Ok(())
 }
 
+/// [`join`] for a session, which may be opened also after everything has ended (MPI-4.1, 11.3).
+pub fn join_again() -> Result<()> {
+    if !calls::has_ended() {
+        return join(MPI_THREAD_MULTIPLE);
+    }
+    ftmpi_runtime::reopen();
+    calls::set_running();
+    Ok(())
+}
+
 /// The last session, or the world model after them all, has ended.
 pub fn end() {
     if let Some(job) = job().filter(|job| job.checks()) {

@@ -1,13 +1,12 @@
 //! Sessions, process sets, communicators from groups (MPI-4.1, 11.3).
 //!
-//! Guarantees: a session may be opened before, beside or instead of `MPI_Init`, and again after all
-//! were finalized, as long as `MPI_Finalize` was not called. A process leaves the job with
-//! `MPI_Finalize` or with its last session after it; one that never called `MPI_Init`, when it ends.
+//! Guarantees: a session may be opened before, beside, after or instead of `MPI_Init` and
+//! `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
 
 use crate::calls::{self, Job, enter, enter_first, job, not_running, raise, raise_to};
-use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE};
+use crate::constants::MPI_SUCCESS;
 use crate::decode::length;
-use crate::environment::{anytime, end, join, thread_level_name};
+use crate::environment::{anytime, end, join_again, thread_level_name};
 use crate::errors;
 use crate::handle::{Comm, Errhandler, Group, Info, Session};
 use crate::memory::{Out, OutTextOf, Text};
@@ -57,12 +56,8 @@ pub extern "C" fn MPI_Session_init(
     session: Out<Session>,
 ) -> c_int {
     const CALL: &str = "MPI_Session_init";
-    if let Err(error) = join(MPI_THREAD_MULTIPLE) {
-        if !calls::has_ended() {
-            return raise(CALL, Comm::WORLD, &error);
-        }
-        let handler = given(ftmpi_runtime::get(), errhandler);
-        return raise_to(CALL, handler, Session::NULL.0, "a session", &error);
+    if let Err(error) = join_again() {
+        return raise(CALL, Comm::WORLD, &error);
     }
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {
@@ -76,7 +71,11 @@ pub extern "C" fn MPI_Session_init(
         }
         Err(error) => {
             let handler = given(job, errhandler);
-            raise_to(CALL, handler, Session::NULL.0, "a session", &error)
+            let code = raise_to(CALL, handler, Session::NULL.0, "a session", &error);
+            if calls::is_finalized() && job.open_sessions() == 0 {
+                end();
+            }
+            code
         }
     }
 }

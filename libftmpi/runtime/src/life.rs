@@ -304,6 +304,14 @@ pub fn finalize() {
     engine.link.point("finalize-end");
 }
 
+/// A session is opened after [`finalize`]: no process has gone, since none does before all end
+/// ([`at_exit`]), so messages can travel again. No image is taken any more; who fails repeats all of it.
+pub fn reopen() {
+    let engine = &mut get().engine;
+    engine.come_back();
+    engine.link.status.phase(Phase::Running);
+}
+
 /// A process that used sessions only leaves the job when it ends.
 static FINALIZE_AT_EXIT: AtomicBool = AtomicBool::new(false);
 

@@ -100,9 +100,12 @@ impl<L: Link> Engine<L> {
         self.quiet = false;
     }
 
-    /// Sends everything that waits to leave.
+    /// Sends everything that waits to leave. A life that is behind an earlier one, which went on from here
+    /// (a session after `MPI_Finalize`), need not wait: the earlier one did.
     pub fn drain(&mut self) {
-        while !self.state.busy.is_empty() || self.state.has_work() {
+        while (!self.state.busy.is_empty() || self.state.has_work())
+            && (self.state.fetch.is_some() || !self.state.is_behind())
+        {
             self.block();
         }
     }
@@ -111,6 +114,11 @@ impl<L: Link> Engine<L> {
     /// peer that goes first is no loss.
     pub fn leave(&mut self) {
         self.state.leaving = true;
+    }
+
+    /// It does again, after all.
+    pub fn come_back(&mut self) {
+        self.state.leaving = false;
     }
 
     /// Called where the program polls: after many fruitless looks, gives way.

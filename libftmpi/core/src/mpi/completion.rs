@@ -319,8 +319,14 @@ impl<L: Link> Mpi<L> {
         Ok((known, open, count))
     }
 
+    /// Also a generalized request that another thread has completed while this one waited: nothing is
+    /// open any more about that.
+    fn is_there(&self, request: Request) -> bool {
+        !matches!(self.look(request), Ok(Look::Inactive) | Err(_)) && self.is_done(request)
+    }
+
     pub(super) fn first_done(&self, requests: &[Request]) -> Option<usize> {
-        requests.iter().position(|&request| self.is_open(request) && self.is_done(request))
+        requests.iter().position(|&request| self.is_there(request))
     }
 
     fn take_at(&mut self, requests: &mut [Request], i: usize) -> Result<(usize, Status)> {
@@ -445,8 +451,7 @@ impl<L: Link> Mpi<L> {
                     }
                     Decision::Live => {
                         let choice = Choice::of(requests.len());
-                        let done = (0..requests.len())
-                            .filter(|&i| self.is_open(requests[i]) && self.is_done(requests[i]));
+                        let done = (0..requests.len()).filter(|&i| self.is_there(requests[i]));
                         chosen.extend(done.take(choice.most));
                         if !chosen.is_empty() {
                             self.engine.answered(choice.pack(&chosen));
