@@ -36,17 +36,22 @@ pub struct RankEnv {
     pub incarnation: Incarnation,
     /// Whether an image waits on [`fds::IMAGE`].
     pub restore: bool,
+    /// When its last life on this host ended (nanoseconds since 1970), if that is known and the other ranks
+    /// have gone on since; or 0. What was written to a file later, others wrote.
+    pub died: u64,
 }
 
 impl RankEnv {
-    /// `rank=0000000003,incarnation=0000000001,restore=0`
+    /// `rank=0000000003,incarnation=0000000001,restore=0,died=00000000000000000000`: of one length, so that
+    /// stacks begin at one place in all lives
     #[must_use]
     pub fn encode(&self) -> String {
         format!(
-            "rank={:010},incarnation={:010},restore={}",
+            "rank={:010},incarnation={:010},restore={},died={:020}",
             self.rank.0,
             self.incarnation.0,
-            u8::from(self.restore)
+            u8::from(self.restore),
+            self.died
         )
     }
 
@@ -61,7 +66,8 @@ impl RankEnv {
             "1" => true,
             _ => return None,
         };
-        Some(Self { rank: Rank(rank), incarnation: Incarnation(incarnation), restore })
+        let died = parts.next()?.strip_prefix("died=")?.parse().ok()?;
+        Some(Self { rank: Rank(rank), incarnation: Incarnation(incarnation), restore, died })
     }
 }
 
@@ -441,7 +447,9 @@ mod tests {
     #[test]
     fn the_rank_variable_has_one_width_and_survives() {
         for (rank, incarnation, restore) in [(0, 0, false), (4_000_000_000, 17, true)] {
-            let env = RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore };
+            let died = u64::from(rank) << 33;
+            let env =
+                RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore, died };
             assert_eq!(env.encode().len(), 48);
             assert_eq!(RankEnv::decode(&env.encode()), Some(env));
         }

@@ -229,6 +229,7 @@ fn the_variable_of_a_rank_is_read_or_refused() {
         rank: ftmpi_wire::Rank(3),
         incarnation: ftmpi_wire::Incarnation(7),
         restore: true,
+        died: 1_700_000_000_000_000_000,
     }
     .encode();
     for seed in 0..5000 {

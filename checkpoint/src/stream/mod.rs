@@ -25,7 +25,7 @@ pub use watcher::{StreamError, Watcher};
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 4;
+pub const STREAM_VERSION: u32 = 5;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
@@ -353,6 +353,8 @@ pub struct Descriptor {
     pub device: u64,
     /// See above.
     pub inode: u64,
+    /// When the file had last been written to: nanoseconds since 1970.
+    pub modified: u64,
 }
 
 /// A file that is mapped.

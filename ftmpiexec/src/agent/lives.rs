@@ -11,8 +11,9 @@ use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
 use super::{Agent, Event, executed, processes};
-use crate::orders::{Commitment, Executed, FromAgent, How, ProcessId, Report, Start};
+use crate::orders::{Commitment, Executed, FromAgent, How, Job, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
+use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
 
@@ -232,7 +233,8 @@ impl Agent {
         }
         let fed = start.fed;
         let descriptors = Descriptors { control: control_end, status, image, fed };
-        let (mut child, file) = spawn::spawn(job, &start, &descriptors)?;
+        let (mut child, file) =
+            spawn::spawn(job, &start, &descriptors, self.deaths.get(&rank).copied().unwrap_or(0))?;
         drop(descriptors);
         let page = Arc::new(page);
         let pid = child.id();
@@ -454,6 +456,12 @@ impl Agent {
         life.ending = Some((how, Instant::now()));
         for tell in life.exited.drain(..) {
             let _ = tell.send(());
+        }
+        let others_go_on =
+            |job: &Job| registry::clusters(&job.view.protocol, job.program_of.len()).is_none();
+        if self.job.as_ref().is_some_and(others_go_on) {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.deaths.insert(rank, now.as_nanos() as u64);
         }
         self.broker.forget(rank);
         self.report_end_if_drained(rank);

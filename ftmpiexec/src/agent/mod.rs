@@ -172,6 +172,8 @@ pub struct Agent {
     /// What lives that were killed had said and was not final: their last words, if no other life
     /// comes after them.
     last_words: BTreeMap<Rank, Arc<Hold>>,
+    /// When ranks last died, where the others go on ([`ftmpi_wire::control::RankEnv::died`]).
+    deaths: BTreeMap<Rank, u64>,
     broker: Broker,
     segments: segments::Segments,
     /// What event loggers tell all hosts.
@@ -241,6 +243,7 @@ async fn run_agent() -> anyhow::Result<()> {
         starting: BTreeMap::new(),
         forwarded: BTreeMap::new(),
         last_words: BTreeMap::new(),
+        deaths: BTreeMap::new(),
         broker: Broker::default(),
         segments: segments::Segments::default(),
         clocks: clocks::Clocks::default(),

@@ -29,6 +29,9 @@ impl Kick {
         if !matches!(rustix::event::poll(&mut poll, Some(&now)), Ok(0)) {
             return;
         }
+        if !catches(self.pid, signal) {
+            return;
+        }
         // SAFETY: `info` is a valid, zeroed siginfo_t that the kernel only reads.
         unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -37,5 +40,33 @@ impl Kick {
             let pid = self.pid as libc::pid_t;
             libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, pid, signal, &raw const info);
         }
+    }
+}
+
+/// Whether a process has a handler for a signal. A rank without the boot library (its program unset
+/// `LD_PRELOAD`, or is set-user-id) has none, and this one would end it.
+fn catches(pid: u32, signal: i32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = caught.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_without_a_handler_is_left_alone() {
+        let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
+        let signal = libc::SIGRTMAX() - 2;
+        assert!(!catches(child.id(), signal));
+        Kick::new(child.id()).unwrap().send(signal);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(child.try_wait().unwrap(), None, "it still runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The runtime of this process handles this one.
+        assert!(catches(std::process::id(), libc::SIGSEGV));
     }
 }

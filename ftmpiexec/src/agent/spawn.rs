@@ -66,7 +66,7 @@ pub fn library_directory() -> PathBuf {
     own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
 }
 
-/// Starts the process; also gives the file that was executed.
+/// Starts the process; also gives the file that was executed. `died`: [`RankEnv::died`].
 ///
 /// # Errors
 /// See [`SpawnError`].
@@ -74,6 +74,7 @@ pub fn spawn(
     job: &Job,
     start: &Start,
     descriptors: &Descriptors,
+    died: u64,
 ) -> Result<(Child, PathBuf), SpawnError> {
     let mut command = match &start.executed {
         Some(executed) if descriptors.image.is_some() => as_executed(executed),
@@ -83,6 +84,7 @@ pub fn spawn(
         rank: start.rank,
         incarnation: start.incarnation,
         restore: descriptors.image.is_some(),
+        died,
     };
     command
         .env(RANK_ENV, env.encode())

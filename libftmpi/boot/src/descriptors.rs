@@ -8,15 +8,21 @@
 //! line that names it.
 
 use crate::hole::Hole;
-use crate::line::{Refused, Shown, refuse};
+use crate::line::{Line, Refused, Shown, refuse};
 use crate::procfs::{self, Lines, numbered, numbered_at};
 use crate::strings::Strings;
 use crate::sys;
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::{Descriptor, Facts, descriptor as how, limit};
 
 /// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
 pub const FIRST_LIBRARY: i32 = ftmpi_wire::control::fds::CONTROL;
+
+/// When a file was last written to: nanoseconds since 1970.
+fn modified(stat: &libc::stat) -> u64 {
+    (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
+}
 
 /// Which file a standard stream is.
 #[repr(C)]
@@ -147,6 +153,7 @@ fn one(
         size: stat.st_size as u64,
         device: stat.st_dev,
         inode: stat.st_ino,
+        modified: modified(&stat),
         ..Descriptor::default()
     };
     let kind = stat.st_mode & libc::S_IFMT;
@@ -189,6 +196,9 @@ fn one(
             "descriptor {fd} of the program is {what} ({shown}), which an image cannot contain"
         )
     };
+    if entry.open_flags as i32 & libc::O_PATH != 0 {
+        return Err(refused("a place in the file system (O_PATH)"));
+    }
     match kind {
         libc::S_IFREG if stat.st_nlink == 0 => {
             entry.how = how::RECREATE;
@@ -240,6 +250,9 @@ fn one(
             Ok(entry)
         }
         libc::S_IFREG | libc::S_IFDIR => {
+            if let Some(what) = gone_from(strings.c_str(path), &stat) {
+                return Err(refused(what));
+            }
             entry.how = how::REOPEN;
             entry.path = path;
             entry.offset = sys::seek(fd, 0, libc::SEEK_CUR).unwrap_or(0);
@@ -260,6 +273,19 @@ fn one(
             };
             Err(refused(what))
         }
+    }
+}
+
+/// Why a file cannot be opened again by its path, if that is known already.
+fn gone_from(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
+    let of_a_process = path.to_bytes().strip_prefix(b"/proc/").and_then(|rest| rest.first());
+    if of_a_process.is_some_and(u8::is_ascii_digit) {
+        return Some("a file of /proc about a process, which is another one after a restart");
+    }
+    match sys::stat(path) {
+        Ok(there) if (there.st_dev, there.st_ino) == (stat.st_dev, stat.st_ino) => None,
+        Ok(_) => Some("a file in whose place there is another one"),
+        Err(_) => Some("a file that its path does not lead to any more"),
     }
 }
 
@@ -301,13 +327,15 @@ fn same(a: i32, b: i32, kind: u32) -> bool {
 /// In the image child, which shares the open files: marks those files that nobody else has open and
 /// that are appended to, or written and read through the same descriptor. What the program adds after
 /// the image must be cut at the restore: appended again it would be there twice, and a program that
-/// reads to the end would read what it has not yet written; but never what somebody else wrote.
+/// reads to the end would read what it has not yet written; but never what somebody else wrote. Who
+/// only appends stands at the end after each write: if it is elsewhere, somebody else wrote the last.
 pub fn mark_own_logs(table: &mut [Descriptor]) {
     for entry in table {
         let flags = entry.open_flags as i32;
-        let sees_the_end = flags & libc::O_APPEND != 0 || flags & libc::O_ACCMODE == libc::O_RDWR;
+        let reads = flags & libc::O_ACCMODE == libc::O_RDWR;
+        let appends = flags & libc::O_APPEND != 0 && (reads || entry.offset == entry.size);
         let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
-        if entry.how == how::REOPEN && sees_the_end && regular && is_exclusive(entry.fd) {
+        if entry.how == how::REOPEN && (reads || appends) && regular && is_exclusive(entry.fd) {
             entry.how = how::REOPEN_CUT;
         }
     }
@@ -406,8 +434,9 @@ fn is_soon_exclusive(fd: i32) -> bool {
 }
 
 /// Makes the descriptors what they were; called in the restored process. Everything below
-/// [`FIRST_LIBRARY`] except standard streams was closed before.
-pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refused> {
+/// [`FIRST_LIBRARY`] except standard streams was closed before. `died`: when the rank's last life ended,
+/// if that is known and others have gone on since.
+pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Result<(), Refused> {
     let table = &hole.descriptors()[..facts.descriptors as usize];
     // The launcher's streams, out of the way while others may take their numbers. A stream that
     // this life was not given stays closed.
@@ -424,7 +453,7 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
         how::EVENTFD => make_eventfd(hole, entry),
         how::AGAIN => open_again(hole, entry),
-        _ => reopen(hole, entry, strings),
+        _ => reopen(hole, entry, strings, &Life { rank: facts.rank, died, error: streams[2] }),
     });
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
         sys::close(stream);
@@ -514,7 +543,16 @@ fn copy(hole: &Hole, entry: &Descriptor, from: i32) -> Result<(), Refused> {
     }
 }
 
-fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings) -> Result<(), Refused> {
+/// What must be known of this life to open files again.
+struct Life {
+    rank: u32,
+    /// See [`restore`].
+    died: u64,
+    /// The launcher's standard error: the program may have put a file of its own in its place.
+    error: i32,
+}
+
+fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Result<(), Refused> {
     let fd = entry.fd;
     let path = strings.c_str(entry.path);
     let shown = Shown(path.to_bytes());
@@ -539,9 +577,38 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings) -> Result<(), Refu
     if (stat.st_mode ^ entry.mode) & libc::S_IFMT != 0 {
         return Err(refuse!(hole, libc::EINVAL, "{shown} is now another kind of file"));
     }
+    let say = |what: &str| {
+        let mut line = Line::new();
+        line.set(format_args!("ftmpi: rank {}: {shown} {what}\n", life.rank));
+        let _ = sys::write_all(life.error, line.bytes());
+    };
+    let regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+    // On one device: elsewhere the same file may have another number.
+    if regular && stat.st_dev == entry.device && stat.st_ino != entry.inode {
+        if entry.open_flags as i32 & libc::O_ACCMODE == libc::O_WRONLY {
+            say(
+                "is another file than the one that this rank had open when its image was taken (renamed, or \
+                 replaced?): it writes into this one from here on",
+            );
+        } else if (stat.st_size as u64, modified(&stat)) != (entry.size, entry.modified) {
+            return Err(refuse!(
+                hole,
+                libc::ESTALE,
+                "{shown}, which was open as descriptor {fd}, is not the file that it was when the image was \
+                 taken: it was replaced since"
+            ));
+        }
+    }
     if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && is_soon_exclusive(fd) {
-        // SAFETY: no memory involved.
-        unsafe { sys::call!(libc::SYS_ftruncate, fd, entry.size) }.map_err(failed)?;
+        if life.died != 0 && modified(&stat) > life.died {
+            say(
+                "was written to by others after this rank had died: it is not cut to what it was at the image, \
+                 and may have twice what the rank added since",
+            );
+        } else {
+            // SAFETY: no memory involved.
+            unsafe { sys::call!(libc::SYS_ftruncate, fd, entry.size) }.map_err(failed)?;
+        }
     }
     if matches!(entry.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
         sys::seek(fd, entry.offset, libc::SEEK_SET).map_err(failed)?;

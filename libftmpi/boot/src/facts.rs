@@ -265,6 +265,16 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
     }
     facts.cwd =
         strings.link(c"/proc/self/cwd").map_err(|errno| failed("the working directory", errno))?;
+    let cwd = strings.c_str(facts.cwd);
+    let there = sys::stat(cwd).map(|stat| (stat.st_dev, stat.st_ino));
+    if there.is_err() || there != sys::stat(c".").map(|stat| (stat.st_dev, stat.st_ino)) {
+        return Err(refuse!(
+            hole,
+            libc::ENOENT,
+            "the working directory ({}) was deleted or renamed: no other process could go there",
+            crate::line::Shown(cwd.to_bytes())
+        ));
+    }
     facts.executable =
         strings.link(c"/proc/self/exe").map_err(|errno| failed("the executable", errno))?;
     gather_actions(&mut facts.actions);

@@ -116,6 +116,8 @@ pub struct Control {
     /// What this process was started as, for after the restore.
     pub rank: u32,
     pub incarnation: u32,
+    /// [`ftmpi_wire::control::RankEnv::died`]
+    pub died: u64,
     pub streams: [crate::descriptors::Stream; 3],
     /// Lines for standard error.
     pub line_broken_off: [u8; 160],

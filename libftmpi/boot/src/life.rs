@@ -175,7 +175,7 @@ fn begin_again(hole: &Hole) {
     sys::close(control.image_fd as i32);
     facts::remember_start();
     let result = facts::restore(hole, facts, &strings)
-        .and_then(|()| descriptors::restore(hole, facts, &strings));
+        .and_then(|()| descriptors::restore(hole, facts, &strings, control.died));
     if result.is_err() {
         crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
     }

@@ -358,6 +358,7 @@ fn prepare(
         keep,
         rank: env.rank.0,
         incarnation: env.incarnation.0,
+        died: env.died,
         streams,
         line_broken_off: [0; 160],
         line_damaged: [0; 160],

@@ -402,3 +402,66 @@ fn streams_and_logs_come_back() {
     assert_eq!(read("own"), "one\ntwo\n");
     assert_eq!(read("common"), "one\ntwo\nother\ntwo\n");
 }
+
+/// Who opens a file, appends and closes it again is seen only by what he leaves: at the image, or after the
+/// rank has died.
+#[test]
+fn what_others_append_is_not_cut() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("streams.c", folder.path(), &[]);
+    let mut job = Job::new(program, &[data.path().to_str().unwrap()]);
+    let append = |name: &str, text: &[u8]| {
+        let mut file =
+            std::fs::OpenOptions::new().append(true).open(data.path().join(name)).unwrap();
+        std::io::Write::write_all(&mut file, text).unwrap();
+    };
+    let mut life = job.start(0, None);
+    life.report(LONG).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    append("common", b"early\n");
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    std::thread::sleep(Duration::from_millis(500));
+    life.kill();
+    life.end(LONG);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    job.died = now.as_nanos() as u64;
+    // Times of files are those of the last tick.
+    std::thread::sleep(Duration::from_millis(50));
+    append("own", b"late\n");
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(0), "{end:?}");
+    assert!(end.err.contains("own was written to by others after this rank had died"), "{end:?}");
+    assert!(!end.err.contains("common"), "{end:?}");
+    let read = |name: &str| std::fs::read_to_string(data.path().join(name)).unwrap();
+    assert_eq!(read("out"), "one\ntwo\n");
+    assert_eq!(read("own"), "one\ntwo\nlate\ntwo\n");
+    assert_eq!(read("common"), "one\nearly\ntwo\ntwo\n");
+}
+
+#[test]
+fn a_file_in_another_ones_place_is_not_taken_for_it() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("streams.c", folder.path(), &[]);
+    let job = Job::new(program, &[data.path().to_str().unwrap()]);
+    let mut life = job.start(0, None);
+    life.report(LONG).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    life.kill();
+    life.end(LONG);
+    // Where it only writes it goes on in the new file, and says so.
+    let at = |name: &str| data.path().join(name);
+    std::fs::rename(at("own"), at("own.1")).unwrap();
+    std::fs::write(at("own"), "").unwrap();
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(0), "{end:?}");
+    assert!(
+        end.err.contains("own is another file than the one that this rank had open"),
+        "{end:?}"
+    );
+    assert_eq!(std::fs::read_to_string(at("own")).unwrap(), "two\n");
+}

@@ -24,6 +24,11 @@ fn each_obstacle_is_named() {
         ("U", true, "of 300 MiB: up to 256 MiB"),
         ("c", true, "other processes"),
         ("m", true, "/memfd:x"),
+        ("P", true, "O_PATH"),
+        ("D", true, "a file that its path does not lead to any more"),
+        ("W", true, "was deleted or renamed"),
+        ("H", true, "a file that its path does not lead to any more"),
+        ("/", true, "a file of /proc about a process"),
         ("T", true, "processor time"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
@@ -136,7 +141,9 @@ fn children_and_shells_do_not_notice_the_library() {
     let shell = "echo x | cat; sleep 0.01; grep -c 10000000000- /proc/self/maps; true";
     assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
     // A variable without the descriptors, and nonsense.
-    for value in ["rank=0000000001,incarnation=0000000000,restore=1", "x", ""] {
+    for value in
+        ["rank=0000000001,incarnation=0000000000,restore=1,died=00000000000000000000", "x", ""]
+    {
         let shell = "echo ok";
         let command = &mut Command::new("sh");
         assert_eq!(sane(command.env("FTMPI_RANK", value).args(["-c", shell])), "ok\n");

@@ -32,6 +32,7 @@ pub mod world;
 /// What a front shows of the job.
 pub use ftmpi_wire::control::{Events, JobView};
 pub use life::{
-    Job, Threads, abort, enter, finalize, finalize_at_exit, get, init, leave, let_threads_in, reopen,
+    Job, Threads, abort, enter, finalize, finalize_at_exit, get, init, leave, let_threads_in,
+    reopen,
 };
 pub use world::World;

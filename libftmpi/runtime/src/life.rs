@@ -271,6 +271,7 @@ fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
             rank: Rank(boot.0.rank),
             incarnation: Incarnation(boot.0.incarnation()),
             restore: false,
+            died: 0,
         });
     }
     let env = RankEnv::decode(&std::env::var(RANK_ENV).ok()?)?;

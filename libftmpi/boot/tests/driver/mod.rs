@@ -61,6 +61,8 @@ pub struct Job {
     pub user: Option<u32>,
     pub folder: Option<PathBuf>,
     pub library: Option<PathBuf>,
+    /// When the last life ended, as the agent tells the next one.
+    pub died: u64,
 }
 
 impl Job {
@@ -73,6 +75,7 @@ impl Job {
             user: None,
             folder: None,
             library: None,
+            died: 0,
         }
     }
 
@@ -89,6 +92,7 @@ impl Job {
             rank: Rank(5),
             incarnation: Incarnation(incarnation),
             restore: image.is_some(),
+            died: self.died,
         };
         let mut command = Command::new(&self.program);
         command

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,7 +28,7 @@ int main(int argc, char **argv)
     char why[300];
     require(boot->can_capture(why, sizeof why) == 0 && why[0] == 0);
     pthread_t thread;
-    int pair[2] = { -1, -1 }, fd = -1;
+    int pair[2] = { -1, -1 }, fd = -1, back = -1;
     pid_t child = 0;
     void *memory = MAP_FAILED;
     timer_t timer;
@@ -86,6 +87,24 @@ int main(int argc, char **argv)
         close(fd);
         fd = -1;
         break;
+    case 'P': fd = open(".", O_PATH); break;
+    case 'D': case 'W':
+        require(mkdir(argv[1], 0700) == 0 && (fd = open(argv[1], O_RDONLY | O_DIRECTORY)) >= 0);
+        if (argv[1][0] == 'W') {
+            back = open(".", O_RDONLY);
+            require(back >= 0 && fchdir(fd) == 0);
+            close(fd);
+            fd = -1;
+            require(rmdir("../W") == 0);
+        } else {
+            require(rmdir("D") == 0);
+        }
+        break;
+    case 'H':
+        fd = open("H1", O_CREAT | O_RDWR, 0600);
+        require(fd >= 0 && link("H1", "H2") == 0 && unlink("H1") == 0);
+        break;
+    case '/': fd = open("/proc/self/status", O_RDONLY); break;
     case 'T': require(clock_getcpuclockid(getpid(), &clock) == 0 && timer_create(clock, &event, &timer) == 0); break;
     }
     usleep(20000); /* the thread is there */
@@ -101,6 +120,8 @@ int main(int argc, char **argv)
     close(pair[0]);
     close(pair[1]);
     close(fd);
+    if (back >= 0)
+        require(fchdir(back) == 0);
     if (memory != MAP_FAILED)
         munmap(memory, 8192);
     if (child) {
