@@ -288,13 +288,19 @@ pub fn finalize() {
     if engine.link.job.is_some() {
         engine.link.status.phase(Phase::Finalizing);
         let mut told = None;
-        while !engine.link.all_finalized {
+        loop {
             // In each life anew: an image may have been taken here.
             if told != Some(engine.link.incarnation) {
                 engine.conclude();
                 told = Some(engine.link.incarnation);
-                engine.link.tell(FromRank::Finalizing);
-                engine.link.point("finalize");
+                // All were here before, if these are sessions after `MPI_Finalize`.
+                if !engine.link.all_finalized {
+                    engine.link.tell(FromRank::Finalizing);
+                    engine.link.point("finalize");
+                }
+            }
+            if engine.link.all_finalized && told == Some(engine.link.incarnation) {
+                break;
             }
             engine.block();
         }

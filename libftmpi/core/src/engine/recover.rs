@@ -126,7 +126,10 @@ impl<L: Link> Engine<L> {
     /// Before the program's end is told to anybody, under a protocol that might take this life back:
     /// waits until nothing can.
     pub fn conclude(&mut self) {
-        while self.state.hooks.arrivals && !self.is_settled() {
+        while self.state.hooks.arrivals
+            && !self.is_settled()
+            && (self.state.fetch.is_some() || !self.state.is_behind())
+        {
             self.block();
         }
     }
