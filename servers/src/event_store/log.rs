@@ -20,7 +20,7 @@ const ROOM_BYTES: u64 = 512 << 10;
 /// One place is remembered for about so many bytes.
 const INDEX_BYTES: u64 = 64 << 10;
 
-fn name(rank: Rank, first: EventNo) -> String {
+pub(super) fn name(rank: Rank, first: EventNo) -> String {
     format!("r{:010}-{:020}.events", rank.0, first.0)
 }
 
@@ -115,13 +115,13 @@ impl RankLog {
         })
     }
 
-    /// Reads what is there, cuts off a torn end, sets damaged parts aside. `limit`: after a loss of
-    /// power, the last event that counts.
+    /// Reads what is there, cuts off a torn end, sets damaged parts aside. `durable`: an event that was on
+    /// stable storage once, and all before it. `limit`: after a loss of power, the last event that counts.
     pub fn recover(
         place: &Place,
         rank: Rank,
         firsts: BTreeSet<EventNo>,
-        was_damaged: bool,
+        (was_damaged, durable): (bool, Option<&EventNo>),
         limit: Option<EventNo>,
         lines: &mut Vec<String>,
     ) -> anyhow::Result<(Self, Found, u64)> {
@@ -196,6 +196,15 @@ impl RankLog {
                 ));
             }
             segments.push(part);
+        }
+        if let Some(&durable) = durable.filter(|durable| **durable >= next && damage.is_none()) {
+            damage = Some(format!(
+                "{}: events {next} to {durable} were durable and are not there any more",
+                dir.display()
+            ));
+            // The next mark will tell less; this remains.
+            let gone = dir.join(damaged_name(rank, &format!("{:020}", next.0)));
+            std::fs::write(&gone, "").with_context(|| format!("{}", gone.display()))?;
         }
         if let Some(why) = &damage {
             lines.push(format!(

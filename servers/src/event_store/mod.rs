@@ -121,6 +121,11 @@ impl EventStore {
         }
         let place = Place { dir: path.to_owned(), files };
         let (marker, mark) = Marker::open(path, &place.files, boot)?;
+        // What was durable once is there, or was taken away: images of others may depend on it.
+        let durable = mark.as_ref().map(|mark| mark.last.clone()).unwrap_or_default();
+        for (rank, _) in durable.iter().filter(|(_, last)| **last > EventNo(0)) {
+            segments.entry(*rank).or_default();
+        }
         // Another boot: only what was durable counts.
         let mark = mark.filter(|mark| mark.boot != boot);
         let power_lost = marker.lost;
@@ -129,8 +134,14 @@ impl EventStore {
         for (rank, firsts) in segments {
             let was_damaged = damaged.contains(&rank);
             let limit = mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default());
-            let (log, what, lost) =
-                RankLog::recover(&place, rank, firsts, was_damaged, limit, &mut lines)?;
+            let (log, what, lost) = RankLog::recover(
+                &place,
+                rank,
+                firsts,
+                (was_damaged, durable.get(&rank)),
+                limit,
+                &mut lines,
+            )?;
             found.push((rank, what));
             cut += lost;
             logs.insert(rank, log);
@@ -388,6 +399,30 @@ mod tests {
                 assert!(said.rounds.contains(&there), "{there:?} is no instant; {what}");
                 for (rank, last) in &said.durable {
                     assert!(there.get(rank) >= Some(last), "{there:?} lost durable; {what}");
+                }
+            }
+        }
+    }
+
+    /// Others may have images that depend on it: a log that ends before is not taken for whole, at this
+    /// start or the next.
+    #[test]
+    fn what_was_durable_and_is_gone_is_damage() {
+        let cut = |path: &Path| {
+            let len = std::fs::metadata(path).unwrap().len();
+            std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(len / 2).unwrap();
+        };
+        let remove = |path: &Path| std::fs::remove_file(path).unwrap();
+        let harms: [&dyn Fn(&Path); 2] = [&cut, &remove];
+        for harm in harms {
+            let dir = tempfile::tempdir().unwrap();
+            let said = history(dir.path(), Files::default());
+            assert!(said.durable[&Rank(0)] > EventNo(10));
+            harm(&dir.path().join(log::name(Rank(0), EventNo(1))));
+            for start in ["the first", "the second"] {
+                let opened = EventStore::open_with(dir.path(), Files::default(), "first").unwrap();
+                for (rank, found) in opened.found {
+                    assert_eq!(found.damage.is_some(), rank == Rank(0), "{start} start, {found:?}");
                 }
             }
         }
