@@ -90,6 +90,10 @@ enum Command {
 fn main() -> ExitCode {
     let Arguments { json, image_key, command } = Arguments::parse();
     let key = image_key.as_deref();
+    if !matches!(command, Command::Prune { .. } | Command::Request { .. }) {
+        // `ftmpi-ckpt list … | head` ends in silence, as other tools do.
+        sigpipe::reset();
+    }
     let outcome = match command {
         Command::List { directory } => list::list(&directory, json),
         Command::Show { directory, rank, image, all } => {
