@@ -355,6 +355,24 @@ pub struct Descriptor {
     pub inode: u64,
     /// When the file had last been written to: nanoseconds since 1970.
     pub modified: u64,
+    /// The lock that it holds: 0, or one of [`lock`].
+    pub lock: u32,
+    /// 1: nobody else may have one; 0: a shared one.
+    pub lock_writes: u32,
+    /// Where it begins, where it is not one of [`lock::FLOCK`].
+    pub lock_start: u64,
+    /// Bytes; 0: to the end, wherever that is.
+    pub lock_len: u64,
+}
+
+/// Locks on files.
+pub mod lock {
+    /// `flock`
+    pub const FLOCK: u32 = 1;
+    /// `fcntl`, of the process.
+    pub const POSIX: u32 = 2;
+    /// `fcntl`, of the open file.
+    pub const OPEN_FILE: u32 = 3;
 }
 
 /// A file that is mapped.

@@ -10,7 +10,9 @@
 //! [`digest`] is one number over all tables. It finds what was damaged behind the container's checksums
 //! (in the pipe, in memory); the rest of this module bounds what a wrong writer could do.
 
-use super::{Descriptor, Facts, File, Hash, Map, Signal, Text, Thread, Timer, descriptor, map};
+use super::{
+    Descriptor, Facts, File, Hash, Map, Signal, Text, Thread, Timer, descriptor, lock, map,
+};
 use core::mem::size_of;
 
 /// Highest address of a process, and one more.
@@ -235,7 +237,16 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             _ => false,
         };
         let pipe = matches!(it.how, descriptor::PIPE | descriptor::PIPE_END);
-        if !sane || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd) {
+        let locked = it.lock == 0
+            || kind == REGULAR
+                && it.lock <= lock::OPEN_FILE
+                && matches!(it.how, descriptor::REOPEN | descriptor::REOPEN_CUT)
+                && it.lock_start <= i64::MAX as u64
+                && it.lock_len <= i64::MAX as u64 - it.lock_start;
+        if !sane
+            || !locked
+            || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd)
+        {
             return Err("a descriptor of no kind");
         }
     }

@@ -7,6 +7,7 @@
 //! with their value. Everything else (sockets, pipes to others…) makes an image impossible, with one
 //! line that names it.
 
+use crate::file_locks;
 use crate::hole::Hole;
 use crate::line::{Line, Refused, Shown, refuse};
 use crate::procfs::{self, Lines, numbered, numbered_at};
@@ -92,7 +93,17 @@ pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, 
         if sys::fcntl(fd, libc::F_GETFD, 0) == Err(libc::EBADF) {
             continue;
         }
-        table[count] = one(hole, strings, fd, &table[..count])?;
+        let mut entry = one(hole, strings, fd, &table[..count])?;
+        let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
+        if regular && entry.how == how::REOPEN && file_locks::gather(hole, &mut entry).is_err() {
+            return Err(refuse!(
+                hole,
+                libc::EOPNOTSUPP,
+                "descriptor {fd} of the program has several locks on a file ({}), which an image cannot contain",
+                Shown(strings.get(entry.path))
+            ));
+        }
+        table[count] = entry;
         count += 1;
     }
     pair_pipes(hole, strings, &mut table[..count])?;
@@ -455,6 +466,7 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Resu
         how::AGAIN => open_again(hole, entry),
         _ => reopen(hole, entry, strings, &Life { rank: facts.rank, died, error: streams[2] }),
     });
+    let result = result.and_then(|()| file_locks::restore(hole, table, strings));
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
         sys::close(stream);
     }

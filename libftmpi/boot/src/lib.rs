@@ -19,7 +19,7 @@
 //! | [`notes`], [`locks`] | locks that name their owner by thread id |
 //! | [`masks`] | keeps the signal open in every thread |
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
-//! | [`maps`], [`facts`], [`descriptors`], [`procfs`], [`strings`] | what an image is made of |
+//! | [`maps`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c` | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
 #![no_std]
@@ -30,6 +30,7 @@ mod child;
 mod contents;
 mod descriptors;
 mod facts;
+mod file_locks;
 mod hole;
 mod life;
 mod line;

@@ -7,6 +7,7 @@ use driver::{Job, compile, raw};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -464,4 +465,46 @@ fn a_file_in_another_ones_place_is_not_taken_for_it() {
         "{end:?}"
     );
     assert_eq!(std::fs::read_to_string(at("own")).unwrap(), "two\n");
+}
+
+#[test]
+fn locks_on_files_are_held_again() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("locker.c", folder.path(), &["-D_GNU_SOURCE"]);
+    let job = Job::new(program, &[data.path().to_str().unwrap()]);
+    let mut life = job.start(0, None);
+    life.report(LONG).unwrap();
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    // Who holds what: with `flock` files are locked as wholes, with the others in parts.
+    let held = || {
+        let open = |name: &str| {
+            std::fs::OpenOptions::new().read(true).write(true).open(data.path().join(name)).unwrap()
+        };
+        let (a, b, c) = (open("a"), open("b"), open("c"));
+        // SAFETY: plain system calls; the structures live over them.
+        unsafe {
+            let whole = libc::flock(a.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) != 0;
+            let part = |file: &std::fs::File| {
+                let mut asked: libc::flock = std::mem::zeroed();
+                asked.l_type = libc::F_WRLCK as i16;
+                assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked), 0);
+                (i32::from(asked.l_type), asked.l_start, asked.l_len)
+            };
+            (whole, part(&b), part(&c))
+        }
+    };
+    let expected = (true, (libc::F_WRLCK, 10, 10), (libc::F_RDLCK, 100, 0));
+    assert_eq!(held(), expected);
+    life.kill();
+    life.end(LONG);
+    assert!(!held().0, "nobody holds it");
+    let life = job.start(1, Some(&image));
+    while !data.path().join("here").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(held(), expected);
+    std::fs::write(data.path().join("go"), "").unwrap();
+    assert_eq!(life.end(LONG).code, Some(0));
 }
