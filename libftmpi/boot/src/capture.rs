@@ -9,7 +9,7 @@ use crate::contents::{self, Copies};
 use crate::hole::{Hole, STACK_TOP};
 use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
-use crate::{child, descriptors, facts, life, maps, procfs, sys, threads, waiting};
+use crate::{child, descriptors, facts, identity, life, maps, procfs, sys, threads, waiting};
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_int, c_void};
@@ -309,6 +309,8 @@ fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
         ));
     }
     refuse_children(hole)?;
+    // First of all: a filter of the program may not like what comes now.
+    identity::refuse_changed(hole)?;
     if threads::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
             descriptors::gather(hole, &mut Strings::new(hole), job.fd)
@@ -353,6 +355,10 @@ fn look(
     copies: &mut Copies,
 ) -> Result<Look, Refused> {
     let facts = hole.facts();
+    // Alone, nobody can have changed it since `attempt` looked.
+    for thread in hole.threads()[..count].iter().filter(|_| count > 1) {
+        identity::refuse_changed_thread(hole, thread.tid)?;
+    }
     let mut strings = Strings::new(hole);
     facts.descriptors = descriptors::gather(hole, &mut strings, job.fd)?;
     let survey = maps::survey(hole)?;

@@ -19,6 +19,7 @@
 //! | [`notes`], [`locks`] | locks that name their owner by thread id |
 //! | [`masks`] | keeps the signal open in every thread |
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
+//! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
 //! | [`maps`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c` | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
@@ -32,6 +33,7 @@ mod descriptors;
 mod facts;
 mod file_locks;
 mod hole;
+mod identity;
 mod life;
 mod line;
 mod locks;

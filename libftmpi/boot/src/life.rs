@@ -2,7 +2,7 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, descriptors, facts, locks, signal, sys, threads, timers};
+use crate::{capture, descriptors, facts, identity, locks, signal, sys, threads, timers};
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -117,6 +117,10 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     descriptors::remember_streams([0, 1, 2].map(descriptors::stream));
     facts::find_tid_address();
     facts::remember_start();
+    if state == State::Ready {
+        // SAFETY: reserved, as the state says, and the constructor is alone.
+        identity::remember_start(&unsafe { Hole::take() });
+    }
     find_linker_state();
 }
 
@@ -174,6 +178,7 @@ fn begin_again(hole: &Hole) {
     let control = unsafe { *hole.control() };
     sys::close(control.image_fd as i32);
     facts::remember_start();
+    identity::remember_start(hole);
     let result = facts::restore(hole, facts, &strings)
         .and_then(|()| descriptors::restore(hole, facts, &strings, control.died));
     if result.is_err() {

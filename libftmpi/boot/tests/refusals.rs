@@ -30,12 +30,25 @@ fn each_obstacle_is_named() {
         ("H", true, "a file that its path does not lead to any more"),
         ("/", true, "a file of /proc about a process"),
         ("T", true, "processor time"),
+        ("f", true, "filters of system calls"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
     ];
+    // What only root can do: become another.
+    let becoming = [
+        ("1", true, "user, groups or capabilities"),
+        ("2", true, "user, groups or capabilities"),
+        ("3", true, "user, groups or capabilities"),
+        ("4", true, "user, groups or capabilities"),
+        ("5", true, "root directory"),
+        ("6", true, "user, groups or capabilities"),
+    ];
+    // SAFETY: no pointers.
+    let root = unsafe { libc::geteuid() } == 0;
+    let becoming = becoming.into_iter().filter(|_| root);
     // Side by side: they only wait.
     std::thread::scope(|scope| {
-        for (what, in_the_process, word) in cases {
+        for (what, in_the_process, word) in cases.into_iter().chain(becoming) {
             let (program, folder) = (&program, folder.path());
             scope.spawn(move || one_obstacle(program, folder, what, in_the_process, word));
         }

@@ -1,8 +1,12 @@
 /* Does something that an image cannot contain, says so, and undoes it.
  * usage: refused; reads one letter of what to do from argv[1] */
 #include "rank.h"
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,6 +15,31 @@
 #include <time.h>
 
 static volatile int done;
+static void *be_another(void *none)
+{
+    /* This thread alone, as servers of files do it. */
+    require(syscall(SYS_setfsuid, 65534) == 0);
+    while (!done)
+        usleep(1000);
+    return none;
+}
+
+static void filter(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog all = { 1, &allow };
+    require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0);
+}
+
+static void drop(void)
+{
+    struct { uint32_t version; int pid; } head = { 0x20080522, 0 };
+    uint32_t sets[6];
+    require(syscall(SYS_capget, &head, sets) == 0);
+    sets[0] &= ~1u; /* effective: CAP_CHOWN */
+    require(syscall(SYS_capset, &head, sets) == 0);
+}
+
 static void *wait_for_it(void *none)
 {
     /* Behind the library's back, as helpers of the C library do. */
@@ -105,6 +134,14 @@ int main(int argc, char **argv)
         require(fd >= 0 && link("H1", "H2") == 0 && unlink("H1") == 0);
         break;
     case '/': fd = open("/proc/self/status", O_RDONLY); break;
+    /* As root; 'f' as anybody. */
+    case '1': require(seteuid(65534) == 0); break;
+    case '2': require(setgroups(1, (gid_t[]){ 100 }) == 0); break;
+    case '3': drop(); break;
+    case '4': require(pthread_create(&thread, 0, be_another, 0) == 0); break;
+    case '5': require(chroot(".") == 0); break;
+    case '6': require(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0); break;
+    case 'f': filter(); break;
     case 'T': require(clock_getcpuclockid(getpid(), &clock) == 0 && timer_create(clock, &event, &timer) == 0); break;
     }
     usleep(20000); /* the thread is there */
@@ -113,7 +150,11 @@ int main(int argc, char **argv)
     fflush(stdout);
     usleep(1500000); /* the agent asks for an image meanwhile */
     done = 1;
-    if (argv[1][0] == 't')
+    if (argv[1][0] == '1')
+        require(seteuid(0) == 0);
+    if (strchr("2356f", argv[1][0]))
+        return 0; /* no way back */
+    if (argv[1][0] == 't' || argv[1][0] == '4')
         pthread_join(thread, 0);
     if (argv[1][0] == 'T')
         timer_delete(timer);
