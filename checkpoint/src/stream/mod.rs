@@ -184,16 +184,22 @@ pub struct Facts {
     pub processor: Processor,
     /// Where the boot library puts the process together again, on the hole's stack.
     pub reborn_ip: u64,
-    /// Soft limits of the process ([`LIMITS`] of them), and those that it was started with.
-    pub limits: [u64; LIMITS],
+    /// Soft and hard limits of the process ([`LIMITS`] of them), and those that it was started with.
+    pub limits: [[u64; 2]; LIMITS],
     /// See above.
-    pub limits_at_start: [u64; LIMITS],
+    pub limits_at_start: [[u64; 2]; LIMITS],
     /// Processors that the process was given at its start.
     pub affinity_at_start: [u64; AFFINITY_WORDS],
     /// `nice` at its start.
     pub nice_at_start: i32,
     /// 0.
     pub reserved: i32,
+    /// What the main thread was started with.
+    pub manners_at_start: Manners,
+    /// What the process has asked the kernel for, and what it was started with.
+    pub standing: Standing,
+    /// See above.
+    pub standing_at_start: Standing,
     /// Real, virtual, profiling.
     pub timers: [IntervalTimer; 3],
     /// Actions of signals 1 to 64.
@@ -227,6 +233,58 @@ pub const LIMITS: usize = 16;
 /// Words of a set of processors.
 pub const AFFINITY_WORDS: usize = 16;
 
+/// What a thread has asked the kernel for, and what decides over nothing that it computes.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Manners {
+    /// `PR_SET_NO_NEW_PRIVS`.
+    pub no_new_privs: u32,
+    /// `PR_SET_SECUREBITS`; `PR_SET_KEEPCAPS` is one of them.
+    pub secure_bits: u32,
+    /// `PR_SET_PDEATHSIG`.
+    pub death_signal: i32,
+    /// `SCHED_*`.
+    pub policy: i32,
+    /// With real-time policies.
+    pub priority: i32,
+    /// `ioprio_set`.
+    pub io_priority: i32,
+    /// `PR_SET_TIMERSLACK`.
+    pub timer_slack: u64,
+}
+
+impl Manners {
+    /// All zero.
+    pub const NONE: Self = Self {
+        no_new_privs: 0,
+        secure_bits: 0,
+        death_signal: 0,
+        policy: 0,
+        priority: 0,
+        io_priority: 0,
+        timer_slack: 0,
+    };
+}
+
+/// The same of the process as a whole.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// `PR_SET_DUMPABLE`.
+    pub dumpable: u32,
+    /// `PR_SET_CHILD_SUBREAPER`.
+    pub subreaper: u32,
+    /// `PR_SET_THP_DISABLE`.
+    pub no_huge_pages: u32,
+    /// `/proc/self/oom_score_adj`.
+    pub oom_score: i32,
+}
+
+impl Standing {
+    /// All zero.
+    pub const NONE: Self = Self { dumpable: 0, subreaper: 0, no_huge_pages: 0, oom_score: 0 };
+}
+
 /// What the kernel knows about a thread.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -259,6 +317,8 @@ pub struct Thread {
     pub name: [u8; 16],
     /// Processors that it may run on.
     pub affinity: [u64; AFFINITY_WORDS],
+    /// What it has asked for.
+    pub manners: Manners,
 }
 
 /// A timer of `timer_create`.

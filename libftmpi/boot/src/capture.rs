@@ -9,7 +9,9 @@ use crate::contents::{self, Copies};
 use crate::hole::{Hole, STACK_TOP};
 use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
-use crate::{child, descriptors, facts, identity, life, maps, procfs, sys, threads, waiting};
+use crate::{
+    child, descriptors, facts, identity, life, manners, maps, procfs, sys, threads, waiting,
+};
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_int, c_void};
@@ -436,7 +438,8 @@ fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Ref
     }
     let failed =
         |errno| refuse!(hole, errno, "shared memory cannot be copied: {}", sys::error_text(errno));
-    let memory = sys::open(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
+    let memory =
+        manners::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
     let result = hole.copies()[..count].iter_mut().try_for_each(|copy| {
         let len = copy.end - copy.start;
         copy.copy = copies.room(len)?;

@@ -6,7 +6,7 @@
 use crate::hole::Hole;
 use crate::line::{Refused, refuse};
 use crate::strings::Strings;
-use crate::{descriptors, maps, sys};
+use crate::{descriptors, manners, maps, sys};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
 
@@ -288,7 +288,7 @@ impl Scanner {
         mut found: impl FnMut(u64, u64) -> Result<(), i32>,
     ) -> Result<(), i32> {
         if self.fd < 0 {
-            self.fd = sys::open(c"/proc/self/pagemap", libc::O_RDONLY | libc::O_CLOEXEC)?;
+            self.fd = manners::open_own(c"/proc/self/pagemap", libc::O_RDONLY | libc::O_CLOEXEC)?;
         }
         if !self.no_scan {
             match self.by_scan(hole, start, end, &mut found) {

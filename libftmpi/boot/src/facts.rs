@@ -5,7 +5,7 @@ use crate::line::{Refused, refuse};
 use crate::procfs::{self, Entry};
 use crate::strings::Strings;
 use crate::sys;
-use crate::{threads, timers, waiting};
+use crate::{manners, threads, timers, waiting};
 use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
@@ -86,10 +86,15 @@ pub fn processor() -> Processor {
 
 /// A soft limit of this process (`u64::MAX`: none).
 pub fn soft_limit(which: u32) -> u64 {
+    limits(which)[0]
+}
+
+/// A soft and a hard limit of this process (`u64::MAX`: none).
+fn limits(which: u32) -> [u64; 2] {
     let mut limit = [u64::MAX; 2];
     // SAFETY: valid for writing; 0 is this process, no new limit.
     let _ = unsafe { sys::call!(libc::SYS_prlimit64, 0, which, 0, limit.as_mut_ptr()) };
-    limit[0]
+    limit
 }
 
 /// Soft limit on the stack.
@@ -161,7 +166,8 @@ pub fn tid_address(block: u64) -> u64 {
 }
 
 /// What the process was started with, in this life: limits, processors, priority.
-static LIMITS_AT_START: [AtomicU64; LIMITS] = [const { AtomicU64::new(0) }; LIMITS];
+static LIMITS_AT_START: [[AtomicU64; 2]; LIMITS] =
+    [const { [const { AtomicU64::new(0) }; 2] }; LIMITS];
 static AFFINITY_AT_START: [AtomicU64; AFFINITY_WORDS] =
     [const { AtomicU64::new(0) }; AFFINITY_WORDS];
 static NICE_AT_START: AtomicI32 = AtomicI32::new(0);
@@ -169,12 +175,15 @@ static NICE_AT_START: AtomicI32 = AtomicI32::new(0);
 /// Remembers that.
 pub fn remember_start() {
     for (which, slot) in LIMITS_AT_START.iter().enumerate() {
-        slot.store(soft_limit(which as u32), Ordering::Relaxed);
+        for (slot, limit) in slot.iter().zip(limits(which as u32)) {
+            slot.store(limit, Ordering::Relaxed);
+        }
     }
     for (slot, word) in AFFINITY_AT_START.iter().zip(threads::affinity()) {
         slot.store(word, Ordering::Relaxed);
     }
     NICE_AT_START.store(threads::nice(), Ordering::Relaxed);
+    manners::remember_start();
 }
 
 /// Address and length of the restartable-sequence area that the C library registered.
@@ -230,15 +239,17 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
     facts.vdso_hash = layout.vdso_hash();
     facts.stack_end = layout.stack_end;
     // Not the present one: a program may change it, and its end is where it was at the start.
-    facts.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize].load(Ordering::Relaxed);
+    facts.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed);
     for (which, slot) in LIMITS_AT_START.iter().enumerate() {
-        facts.limits[which] = soft_limit(which as u32);
-        facts.limits_at_start[which] = slot.load(Ordering::Relaxed);
+        facts.limits[which] = limits(which as u32);
+        facts.limits_at_start[which] = slot.each_ref().map(|slot| slot.load(Ordering::Relaxed));
     }
     for (word, slot) in facts.affinity_at_start.iter_mut().zip(&AFFINITY_AT_START) {
         *word = slot.load(Ordering::Relaxed);
     }
     facts.nice_at_start = NICE_AT_START.load(Ordering::Relaxed);
+    (facts.manners_at_start, facts.standing_at_start) = manners::at_start();
+    facts.standing = manners::standing();
     facts.window_len = crate::life::window_len();
     facts.processor = processor();
     // A timer that fires between the two looks would be there twice, or not at all: look again.
@@ -353,7 +364,6 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
     }
     let main = &hole.threads()[0];
     threads::set_altstack(main);
-    threads::dress(main, facts);
     let cwd = strings.c_str(facts.cwd);
     // SAFETY: terminated path.
     unsafe { sys::call!(libc::SYS_chdir, cwd.as_ptr()) }.map_err(|errno| {
@@ -365,17 +375,25 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
     Ok(())
 }
 
-/// Soft limits that the program had changed; after everything that they could hinder.
+/// Limits that the program had changed; after everything that they could hinder.
 pub fn restore_limits(facts: &Facts) {
     for which in 0..LIMITS {
-        if facts.limits[which] != facts.limits_at_start[which] {
-            let mut limit = [0u64; 2];
-            // SAFETY: valid for writing, then for reading; 0 is this process. A host that allows
-            // less is no obstacle.
-            unsafe {
-                let _ = sys::call!(libc::SYS_prlimit64, 0, which, 0, limit.as_mut_ptr());
-                limit[0] = facts.limits[which].min(limit[1]);
-                let _ = sys::call!(libc::SYS_prlimit64, 0, which, limit.as_ptr(), 0);
+        let ([soft, hard], [old_soft, old_hard]) =
+            (facts.limits[which], facts.limits_at_start[which]);
+        if (soft, hard) == (old_soft, old_hard) {
+            continue;
+        }
+        let here = limits(which as u32);
+        let mut limit = here;
+        if soft != old_soft {
+            limit[0] = soft;
+        }
+        // A hard one that was raised takes a privilege. A host that allows less is no obstacle.
+        for new_hard in [if hard == old_hard { here[1] } else { hard }, here[1]] {
+            limit = [limit[0].min(new_hard), new_hard];
+            // SAFETY: valid for reading; 0 is this process.
+            if unsafe { sys::call!(libc::SYS_prlimit64, 0, which, limit.as_ptr(), 0) }.is_ok() {
+                break;
             }
         }
     }

@@ -20,6 +20,7 @@
 //! | [`masks`] | keeps the signal open in every thread |
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
 //! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
+//! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
 //! | [`maps`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c` | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
@@ -37,6 +38,7 @@ mod identity;
 mod life;
 mod line;
 mod locks;
+mod manners;
 mod maps;
 mod masks;
 mod notes;

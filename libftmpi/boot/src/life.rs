@@ -2,7 +2,7 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, descriptors, facts, identity, locks, signal, sys, threads, timers};
+use crate::{capture, descriptors, facts, identity, locks, manners, signal, sys, threads, timers};
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -200,6 +200,8 @@ fn begin_again(hole: &Hole) {
     // SAFETY: the notes are in the threads' own blocks, which were restored.
     unsafe { locks::repair(threads) };
     repair_linker_locks(threads);
+    threads::dress(&threads[0], facts);
+    manners::restore_standing(&facts.standing, &facts.standing_at_start);
     facts::restore_limits(facts);
     facts::restore_clockwork(hole, facts);
 }

@@ -130,6 +130,17 @@ pub fn heap_start(buffer: &mut [u8]) -> Result<u64, Errno> {
     Ok(value)
 }
 
+/// The number, perhaps negative, that is all that a file holds.
+pub fn number_in(path: &CStr) -> Result<i32, Errno> {
+    let mut text = [0u8; 32];
+    let fd = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC)?;
+    let len = sys::read(fd, &mut text);
+    sys::close(fd);
+    let text = &text[..len?];
+    let (digits, sign) = text.strip_prefix(b"-").map_or((text, 1), |digits| (digits, -1));
+    decimal(digits).map(|(value, _)| sign * value as i32).ok_or(libc::EIO)
+}
+
 /// Bytes of anonymous memory that are there: resident minus shared, from `/proc/self/statm`.
 pub fn anonymous_bytes() -> u64 {
     let mut text = [0u8; 128];

@@ -14,6 +14,7 @@ use crate::capture::ftmpi_boot_switch;
 use crate::facts;
 use crate::hole::{BIRTH_TOP, Hole};
 use crate::line::{Refused, Shown, refuse};
+use crate::manners;
 use crate::notes;
 use crate::sys::{self, Errno};
 use crate::waiting;
@@ -385,6 +386,7 @@ pub fn describe(thread: &mut Thread) {
     let _ = unsafe { sys::call!(libc::SYS_prctl, PR_GET_NAME, thread.name.as_mut_ptr()) };
     thread.affinity = affinity();
     thread.nice = nice();
+    thread.manners = manners::mine();
 }
 
 /// Processors that the calling thread may run on.
@@ -405,7 +407,8 @@ pub fn nice() -> i32 {
 }
 
 /// Gives the calling thread back what does not decide over right and wrong: name, processors,
-/// priority. A host that does not allow it is no obstacle.
+/// priority, manners. A host that does not allow it is no obstacle. The main thread comes last: what
+/// it has would be inherited by those that it makes.
 pub fn dress(thread: &Thread, facts: &Facts) {
     const PR_SET_NAME: usize = 15;
     // SAFETY: the name has 16 bytes; the kernel ends it itself.
@@ -421,6 +424,7 @@ pub fn dress(thread: &Thread, facts: &Facts) {
         // SAFETY: no memory involved; 0 is this thread.
         let _ = unsafe { sys::call!(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, thread.nice) };
     }
+    manners::restore(&thread.manners, &facts.manners_at_start);
 }
 
 /// Makes the other threads again; in the restored process, on the hole's stack.

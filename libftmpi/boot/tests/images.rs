@@ -222,7 +222,7 @@ fn ordinary(job: &mut Job, folders: [&Path; 2]) {
 #[test]
 fn everything_comes_back() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
-    let program = compile("torture.c", folder.path(), &["-lrt"]);
+    let program = compile("torture.c", folder.path(), &["-lrt", "-pthread"]);
     let only = std::env::var("FTMPI_TORTURE_ITEM").ok();
     for (number, (item, steps)) in [
         ("files", 15_000),
@@ -234,7 +234,8 @@ fn everything_comes_back() {
         ("large", 30_000),
         ("stack", 4_000),
         ("registers", 500),
-        ("limits", 10_000),
+        ("limits", 30_000),
+        ("manners", 40_000),
     ]
     .into_iter()
     .enumerate()

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <immintrin.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -389,6 +391,7 @@ static void registers_step(int step)
 /* Limits, name, priority, mask of new files, folder, clocks. */
 static struct timespec last;
 static int priority;
+static char *common;
 static void limits_begin(void)
 {
     require(mkdir("inside", 0700) == 0 || errno == EEXIST);
@@ -398,7 +401,13 @@ static void limits_begin(void)
     require(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(getrlimit(RLIMIT_CORE, &limit) == 0);
     limit.rlim_cur = 0;
+    limit.rlim_max = 654321;
     require(setrlimit(RLIMIT_CORE, &limit) == 0);
+    /* Files in /proc belong to root from now on, and memory that is shared is read through one. */
+    require(prctl(PR_SET_DUMPABLE, 0) == 0);
+    common = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    require(common != MAP_FAILED);
+    strcpy(common, "shared");
     require(prctl(PR_SET_NAME, "torture's name") == 0);
     errno = 0;
     priority = getpriority(PRIO_PROCESS, 0) + 2;
@@ -408,8 +417,9 @@ static void limits_step(int step)
 {
     spin(100);
     struct rlimit limit;
-    require(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 9999);
-    require(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur == 0);
+    require(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 9999 && limit.rlim_max == 12345);
+    require(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur == 0 && limit.rlim_max == 654321);
+    require(prctl(PR_GET_DUMPABLE) == 0 && strcmp(common, "shared") == 0);
     char text[4096];
     require(prctl(PR_GET_NAME, text) == 0 && strcmp(text, "torture's name") == 0);
     errno = 0;
@@ -424,10 +434,83 @@ static void limits_step(int step)
     require(time(0) > 1000000000);
 }
 
+/* What a process asks the kernel for, and what its threads do each for itself. */
+static pthread_barrier_t pair_there;
+static int unchanged;
+static int io_class(int class, int level) { return class << 13 | level; }
+static void be(unsigned long slack, int policy, int level)
+{
+    require(prctl(PR_SET_TIMERSLACK, slack) == 0);
+    struct sched_param none = { 0 };
+    require(sched_setscheduler(0, policy, &none) == 0);
+    require(syscall(SYS_ioprio_set, 1, 0, io_class(2, level)) == 0);
+}
+static void is(unsigned long slack, int policy, int level)
+{
+    require((unsigned long)prctl(PR_GET_TIMERSLACK) == slack && sched_getscheduler(0) == policy);
+    require(syscall(SYS_ioprio_get, 1, 0) == io_class(2, level));
+}
+static cpu_set_t all_processors;
+static void *other_manners(void *none)
+{
+    be(33333, SCHED_OTHER, 3);
+    pthread_barrier_wait(&pair_there);
+    for (;;) {
+        is(33333, SCHED_OTHER, 3);
+        /* Not those of the main thread, which makes it again. */
+        cpu_set_t mine;
+        require(sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_EQUAL(&mine, &all_processors));
+        require(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 || unchanged);
+        int signal;
+        require(prctl(PR_GET_PDEATHSIG, &signal) == 0 && signal == 0);
+        usleep(100);
+    }
+    return none;
+}
+static pthread_t other;
+static void manners_begin(void)
+{
+    pthread_barrier_init(&pair_there, 0, 2);
+    require(sched_getaffinity(0, sizeof all_processors, &all_processors) == 0);
+    unchanged = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    require(pthread_create(&other, 0, other_manners, 0) == 0);
+    pthread_barrier_wait(&pair_there);
+    be(77777, SCHED_BATCH, 6);
+    int one = 0;
+    while (!CPU_ISSET(one, &all_processors))
+        one++;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(one, &only);
+    require(sched_setaffinity(0, sizeof only, &only) == 0);
+    require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_KEEPCAPS, 1) == 0);
+    require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, SIGUSR2) == 0);
+    require(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
+    int file = open("/proc/self/oom_score_adj", O_WRONLY);
+    require(file >= 0 && write(file, "345", 3) == 3 && close(file) == 0);
+}
+static void manners_step(int step)
+{
+    spin(100);
+    is(77777, SCHED_BATCH, 6);
+    int value = 0;
+    cpu_set_t mine;
+    require(sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) == 1);
+    require(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 && prctl(PR_GET_KEEPCAPS) == 1);
+    require(prctl(PR_GET_CHILD_SUBREAPER, &value) == 0 && value == 1);
+    require(prctl(PR_GET_PDEATHSIG, &value) == 0 && value == SIGUSR2);
+    require(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1);
+    if (step % 16 == 0) {
+        char text[16] = "";
+        int file = open("/proc/self/oom_score_adj", O_RDONLY);
+        require(file >= 0 && read(file, text, 15) > 0 && close(file) == 0 && atoi(text) == 345);
+    }
+}
+
 #define ITEM(name) { #name, name##_begin, name##_step }
 static const struct { const char *name; void (*begin)(void); void (*step)(int); } items[] = {
     ITEM(files), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(signals), ITEM(timers), ITEM(large),
-    ITEM(stack), ITEM(registers), ITEM(limits),
+    ITEM(stack), ITEM(registers), ITEM(limits), ITEM(manners),
 };
 
 int main(int argc, char **argv)

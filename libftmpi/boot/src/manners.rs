@@ -1,0 +1,164 @@
+//! What a program may have asked the kernel for with `prctl` and its like, and what decides over
+//! nothing that it computes: how its threads are scheduled, who may look into the process, whom the
+//! kernel kills first. A restored process asks again for what the program had changed since its
+//! start; what it had from outside is its new agent's to give. A host that does not allow it is no
+//! obstacle.
+
+use crate::procfs;
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use ftmpi_checkpoint::stream::{Manners, Standing};
+
+const PR_SET_PDEATHSIG: usize = 1;
+const PR_GET_PDEATHSIG: usize = 2;
+const PR_GET_DUMPABLE: usize = 3;
+const PR_SET_DUMPABLE: usize = 4;
+const PR_SET_KEEPCAPS: usize = 8;
+const PR_GET_SECUREBITS: usize = 27;
+const PR_SET_SECUREBITS: usize = 28;
+const PR_SET_TIMERSLACK: usize = 29;
+const PR_GET_TIMERSLACK: usize = 30;
+const PR_SET_CHILD_SUBREAPER: usize = 36;
+const PR_GET_CHILD_SUBREAPER: usize = 37;
+const PR_SET_NO_NEW_PRIVS: usize = 38;
+const PR_GET_NO_NEW_PRIVS: usize = 39;
+const PR_SET_THP_DISABLE: usize = 41;
+const PR_GET_THP_DISABLE: usize = 42;
+/// The bit of the secure bits that `PR_SET_KEEPCAPS` sets, for which no privilege is needed.
+const KEEP_CAPS: u32 = 1 << 4;
+const IOPRIO_WHO_PROCESS: usize = 1;
+const OOM: &CStr = c"/proc/self/oom_score_adj";
+
+/// What this life's main thread, and the process, began with.
+struct Begun(UnsafeCell<(Manners, Standing)>);
+
+// SAFETY: written only at the begin of a life, by the one thread that there is.
+unsafe impl Sync for Begun {}
+
+static BEGUN: Begun = Begun(UnsafeCell::new((Manners::NONE, Standing::NONE)));
+
+/// Remembers it; at the begin of a life.
+pub fn remember_start() {
+    // SAFETY: see `Begun`.
+    unsafe { *BEGUN.0.get() = (mine(), standing()) };
+}
+
+/// What was remembered.
+pub fn at_start() -> (Manners, Standing) {
+    // SAFETY: see `Begun`.
+    unsafe { *BEGUN.0.get() }
+}
+
+/// A `prctl` that takes and gives numbers only.
+fn ask(what: usize, value: usize) -> Result<usize, sys::Errno> {
+    // SAFETY: only commands without addresses are passed. The arguments that are left are zero, as
+    // some commands demand.
+    unsafe { sys::call!(libc::SYS_prctl, what, value) }
+}
+
+/// One that gives a number by address; 0 if it does not.
+fn told(what: usize) -> i32 {
+    let mut value = 0i32;
+    // SAFETY: writes one number.
+    let _ = unsafe { sys::call!(libc::SYS_prctl, what, &raw mut value) };
+    value
+}
+
+/// Those of the calling thread.
+pub fn mine() -> Manners {
+    let mut priority = 0i32;
+    // SAFETY: struct sched_param is one number; 0 is this thread.
+    let _ = unsafe { sys::call!(libc::SYS_sched_getparam, 0, &raw mut priority) };
+    // SAFETY: no memory involved; 0 is this thread.
+    let policy = unsafe { sys::call!(libc::SYS_sched_getscheduler, 0) };
+    // SAFETY: as above.
+    let io = unsafe { sys::call!(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
+    Manners {
+        no_new_privs: ask(PR_GET_NO_NEW_PRIVS, 0).unwrap_or(0) as u32,
+        secure_bits: ask(PR_GET_SECUREBITS, 0).unwrap_or(0) as u32,
+        death_signal: told(PR_GET_PDEATHSIG),
+        policy: policy.unwrap_or(0) as i32,
+        priority,
+        io_priority: io.unwrap_or(0) as i32,
+        timer_slack: ask(PR_GET_TIMERSLACK, 0).unwrap_or(0) as u64,
+    }
+}
+
+/// Gives the calling thread those that are not as at the `start` of its process.
+pub fn restore(wanted: &Manners, start: &Manners) {
+    if wanted.timer_slack != start.timer_slack {
+        let _ = ask(PR_SET_TIMERSLACK, wanted.timer_slack as usize);
+    }
+    if wanted.death_signal != start.death_signal {
+        let _ = ask(PR_SET_PDEATHSIG, wanted.death_signal as usize);
+    }
+    if wanted.io_priority != start.io_priority {
+        let value = wanted.io_priority;
+        // SAFETY: no memory involved; 0 is this thread.
+        let _ = unsafe { sys::call!(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, value) };
+    }
+    if (wanted.policy, wanted.priority) != (start.policy, start.priority) {
+        let (policy, priority) = (wanted.policy, wanted.priority);
+        // SAFETY: struct sched_param is one number; 0 is this thread.
+        let _ = unsafe { sys::call!(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+    }
+    if wanted.secure_bits != start.secure_bits
+        && ask(PR_SET_SECUREBITS, wanted.secure_bits as usize).is_err()
+    {
+        let keep = wanted.secure_bits & KEEP_CAPS != 0;
+        let _ = ask(PR_SET_KEEPCAPS, usize::from(keep));
+    }
+    if wanted.no_new_privs != start.no_new_privs {
+        let _ = ask(PR_SET_NO_NEW_PRIVS, 1);
+    }
+}
+
+/// That of the process as a whole.
+pub fn standing() -> Standing {
+    Standing {
+        dumpable: ask(PR_GET_DUMPABLE, 0).unwrap_or(1) as u32,
+        subreaper: told(PR_GET_CHILD_SUBREAPER) as u32,
+        no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
+        oom_score: procfs::number_in(OOM).unwrap_or(0),
+    }
+}
+
+/// Gives the process what is not as at its `start`; before the limits, which may forbid to open a
+/// file.
+pub fn restore_standing(wanted: &Standing, start: &Standing) {
+    if wanted.oom_score != start.oom_score
+        && let Ok(fd) = sys::open(OOM, libc::O_WRONLY | libc::O_CLOEXEC)
+    {
+        let mut text = crate::line::Line::new();
+        text.set(format_args!("{}", wanted.oom_score));
+        let _ = sys::write_all(fd, text.bytes());
+        sys::close(fd);
+    }
+    if wanted.subreaper != start.subreaper {
+        let _ = ask(PR_SET_CHILD_SUBREAPER, wanted.subreaper as usize);
+    }
+    if wanted.no_huge_pages != start.no_huge_pages {
+        let (on, kind) = (wanted.no_huge_pages & 1, wanted.no_huge_pages & !1);
+        // SAFETY: numbers only.
+        let _ = unsafe { sys::call!(libc::SYS_prctl, PR_SET_THP_DISABLE, on, kind) };
+    }
+    if wanted.dumpable != start.dumpable {
+        // 2 ("for root only") comes from a change of users and cannot be asked for.
+        let _ = ask(PR_SET_DUMPABLE, usize::from(wanted.dumpable == 1));
+    }
+}
+
+/// Opens a file of our own in `/proc` that only the owner of the process may open. Where the program
+/// has forbidden dumps of itself the owner is root: allows them for so long.
+pub fn open_own(path: &CStr, flags: i32) -> Result<i32, sys::Errno> {
+    match sys::open(path, flags) {
+        Err(libc::EACCES | libc::EPERM) if ask(PR_GET_DUMPABLE, 0) != Ok(1) => {
+            ask(PR_SET_DUMPABLE, 1)?;
+            let result = sys::open(path, flags);
+            let _ = ask(PR_SET_DUMPABLE, 0);
+            result
+        }
+        other => other,
+    }
+}
