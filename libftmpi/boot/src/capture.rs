@@ -10,7 +10,7 @@ use crate::hole::{Hole, STACK_TOP};
 use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
 use crate::{
-    child, descriptors, facts, identity, life, manners, maps, procfs, sys, threads, waiting,
+    child, descriptors, facts, identity, life, locks, manners, maps, procfs, sys, threads, waiting,
 };
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -371,6 +371,7 @@ fn look(
     let thread = &mut hole.threads()[mine];
     threads::describe(thread);
     thread.resume = job.resume;
+    locks::refuse_taking(hole, &hole.threads()[..count])?;
     facts::gather(hole, &mut strings, &survey.layout)?;
     facts.signals = waiting::known(hole, &hole.parking().signals).len() as u32;
     if hole.parking().too_many.load(Ordering::SeqCst) != 0 {

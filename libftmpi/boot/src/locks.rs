@@ -6,9 +6,17 @@
 //! comparison. [`repair`] writes the new ids into those that were held. What it cannot know: locks
 //! that a program makes itself from ids that it asked the kernel for (`gettid`).
 //!
+//! The C library reads the thread's id before it waits for a robust or priority-inheriting mutex, and
+//! writes it into the lock when it has it. If the image was taken while it waited, that is an old
+//! id: whoever stands before the C library sees that there was a restore meanwhile, and writes the new
+//! one. The C library waits for such a lock at the end of `pthread_cond_wait`, too, where nobody stands
+//! before it: no image then ([`refuse_taking`]).
+//!
 //! The layouts are those of glibc on x86-64, which are part of its binary interface.
 
-use crate::life::Next;
+use crate::hole::Hole;
+use crate::life::{self, Next};
+use crate::line::{Refused, refuse};
 use crate::notes::{self, Notes};
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -85,8 +93,15 @@ macro_rules! locking {
             let notes = notes::mine();
             // Noted before: while it is being locked the owner decides.
             notes.add(lock as u64 | $tag);
+            let lives = life::lives();
+            let outer = notes.enter(lock as u64);
             // SAFETY: by the caller.
             let result = unsafe { next(lock $(, $arg)*) };
+            if lives != life::lives() && (result == 0 || result == libc::EOWNERDEAD) {
+                // SAFETY: this thread holds it.
+                unsafe { claim(lock as u64 | $tag) };
+            }
+            notes.enter(outer);
             if result != 0 && result != libc::EOWNERDEAD && !$crate::locks::is_owner(lock.cast(), $tag) {
                 notes.remove(lock as u64 | $tag);
             }
@@ -100,6 +115,9 @@ locking! {
     pthread_mutex_trylock(Mutex) c"pthread_mutex_trylock", 0, Mutex::is_named;
     pthread_mutex_timedlock(Mutex, until: *const timespec) c"pthread_mutex_timedlock", 0, Mutex::is_named;
     pthread_mutex_clocklock(Mutex, clock: c_int, until: *const timespec) c"pthread_mutex_clocklock", 0, Mutex::is_named;
+    mtx_lock(Mutex) c"mtx_lock", 0, Mutex::is_named;
+    mtx_trylock(Mutex) c"mtx_trylock", 0, Mutex::is_named;
+    mtx_timedlock(Mutex, until: *const timespec) c"mtx_timedlock", 0, Mutex::is_named;
     pthread_rwlock_wrlock(RwLock) c"pthread_rwlock_wrlock", RW, |_| true;
     pthread_rwlock_trywrlock(RwLock) c"pthread_rwlock_trywrlock", RW, |_| true;
     pthread_rwlock_timedwrlock(RwLock, until: *const timespec) c"pthread_rwlock_timedwrlock", RW, |_| true;
@@ -126,7 +144,25 @@ fn is_owner(lock: *mut c_void, tag: u64) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
     static SLOT: Next = Next::new();
-    let address = SLOT.find(c"pthread_mutex_unlock");
+    // SAFETY: by the caller.
+    unsafe { unlock(SLOT.find(c"pthread_mutex_unlock"), lock) }
+}
+
+/// See the manual. (`mtx_t` is a mutex, and a recursive one names its owner.)
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mtx_unlock(lock: *mut Mutex) -> c_int {
+    static SLOT: Next = Next::new();
+    // SAFETY: by the caller.
+    unsafe { unlock(SLOT.find(c"mtx_unlock"), lock) }
+}
+
+/// # Safety
+/// As the C library's function that lies at this address, if there is one.
+#[inline(always)]
+unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
     if address == 0 {
         return missing();
     }
@@ -143,10 +179,13 @@ pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
     // Looked at before: afterwards it may be gone.
     let recursive = mutex.kind.load(Ordering::Relaxed) & 3 == RECURSIVE;
     let last = !recursive || mutex.count.load(Ordering::Relaxed) <= 1;
+    let notes = notes::mine();
+    let outer = notes.enter(lock as u64);
     // SAFETY: by the caller.
     let result = unsafe { next(lock) };
+    notes.enter(outer);
     if result == 0 && last {
-        notes::mine().remove(lock as u64);
+        notes.remove(lock as u64);
     }
     result
 }
@@ -230,6 +269,73 @@ unsafe fn is_held(note: u64, tid: i32) -> bool {
             || (mutex.kind.load(Ordering::Relaxed) & PRIORITY != 0
                 && (word & TID_MASK) as i32 == tid)
     }
+}
+
+/// Writes the calling thread's id into a lock that it has taken with an old one.
+///
+/// # Safety
+/// The lock is there, and the calling thread holds it.
+#[cold]
+unsafe fn claim(note: u64) {
+    /// The last owner of a robust mutex has died, and nobody has repaired yet what it protects.
+    const INCONSISTENT: i32 = i32::MAX;
+    let tid = crate::sys::gettid();
+    // SAFETY: by the caller.
+    unsafe {
+        if note & RW != 0 {
+            (*((note & !RW) as *const RwLock)).writer.store(tid, Ordering::Relaxed);
+            return;
+        }
+        let mutex = &*(note as *const Mutex);
+        if mutex.owner.load(Ordering::Relaxed) != INCONSISTENT {
+            mutex.owner.store(tid, Ordering::Relaxed);
+        }
+        if mutex.kind.load(Ordering::Relaxed) & PRIORITY != 0 {
+            // Others may say at the same time that they wait.
+            let word = &mutex.lock;
+            let mut old = word.load(Ordering::Relaxed);
+            while let Err(now) = word.compare_exchange_weak(
+                old,
+                old & !TID_MASK | tid as u32,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                old = now;
+            }
+        }
+    }
+}
+
+/// Refuses an image while a thread takes a robust mutex without a function of ours around it: in
+/// `pthread_cond_wait`, which also gives it back without, but that is soon over.
+pub fn refuse_taking(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
+    /// `struct robust_list_head`: first entry, offset from an entry to the lock, the entry that is
+    /// being added or taken away (its lowest bit has another meaning).
+    type Head = [u64; 3];
+    /// The C library's list lies in the thread's block, of which it has more than so much. Of another
+    /// list we know nothing.
+    const BLOCK: u64 = 2000;
+    for thread in threads {
+        let at = thread.robust_head.wrapping_sub(thread.fs_base);
+        if at > BLOCK || thread.robust_len != size_of::<Head>() as u64 || thread.notes == 0 {
+            continue;
+        }
+        // SAFETY: in the block of a thread that stands still.
+        let [_, offset, pending] = unsafe { *(thread.robust_head as *const Head) };
+        let lock = (pending & !1).wrapping_add(offset);
+        // SAFETY: told by the thread itself, which stands still.
+        let inside = unsafe { (*(thread.notes as *const Notes)).inside() };
+        if pending != 0 && lock != inside {
+            return Err(refuse!(
+                hole,
+                libc::EAGAIN,
+                "thread {} of the program is in pthread_cond_wait, about to take its robust mutex \
+                 again or to give it back",
+                thread.tid
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// `FUTEX_TID_MASK`

@@ -12,6 +12,7 @@
 
 struct notes {
     uint32_t interruptions, held_count, overflow, reserved;
+    uint64_t inside;
     uint64_t held[HELD_MAX];
 };
 

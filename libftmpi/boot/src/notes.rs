@@ -15,6 +15,8 @@ pub struct Notes {
     held_count: AtomicU32,
     overflow: AtomicU32,
     reserved: u32,
+    /// The lock that the thread takes or gives back in a function of ours; 0: none.
+    inside: AtomicU64,
     held: [AtomicU64; HELD_MAX],
 }
 
@@ -65,6 +67,19 @@ impl Notes {
             let more = self.overflow.load(Ordering::Relaxed);
             self.overflow.store(more.saturating_sub(1), Ordering::Relaxed);
         }
+    }
+
+    /// It enters a function of ours about this lock (or, with what this gave, leaves it). Gives the
+    /// lock before it: a handler of a signal may have come between.
+    pub fn enter(&self, lock: u64) -> u64 {
+        let before = self.inside.load(Ordering::Relaxed);
+        self.inside.store(lock, Ordering::Release);
+        before
+    }
+
+    /// About which lock it is in a function of ours.
+    pub fn inside(&self) -> u64 {
+        self.inside.load(Ordering::Acquire)
     }
 
     /// Whether it held more locks than can be noted.

@@ -279,6 +279,15 @@ fn threads_survive() {
 }
 
 #[test]
+fn what_threads_wait_for_is_theirs() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("waiters.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["500", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
 fn any_thread_may_take_images() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let program = compile("captor.c", folder.path(), &["-pthread"]);

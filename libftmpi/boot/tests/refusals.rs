@@ -30,6 +30,7 @@ fn each_obstacle_is_named() {
         ("H", true, "a file that its path does not lead to any more"),
         ("/", true, "a file of /proc about a process"),
         ("T", true, "processor time"),
+        ("r", true, "robust mutex"),
         ("f", true, "filters of system calls"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),

@@ -24,6 +24,30 @@ static void *be_another(void *none)
     return none;
 }
 
+static pthread_mutex_t robust;
+static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
+static volatile int called;
+static void *wait_for_call(void *none)
+{
+    require(pthread_mutex_lock(&robust) == 0);
+    called = 1;
+    require(pthread_cond_wait(&call, &robust) == 0 && pthread_mutex_unlock(&robust) == 0);
+    return none;
+}
+
+/* The thread takes the mutex again inside of pthread_cond_wait, and waits for us. */
+static void call_it(pthread_t *thread)
+{
+    pthread_mutexattr_t how;
+    pthread_mutexattr_init(&how);
+    pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST);
+    require(pthread_mutex_init(&robust, &how) == 0);
+    require(pthread_create(thread, 0, wait_for_call, 0) == 0);
+    while (!called)
+        usleep(1000);
+    require(pthread_mutex_lock(&robust) == 0 && pthread_cond_signal(&call) == 0);
+}
+
 static void filter(void)
 {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -142,6 +166,7 @@ int main(int argc, char **argv)
     case '5': require(chroot(".") == 0); break;
     case '6': require(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0); break;
     case 'f': filter(); break;
+    case 'r': call_it(&thread); break;
     case 'T': require(clock_getcpuclockid(getpid(), &clock) == 0 && timer_create(clock, &event, &timer) == 0); break;
     }
     usleep(20000); /* the thread is there */
@@ -154,7 +179,9 @@ int main(int argc, char **argv)
         require(seteuid(0) == 0);
     if (strchr("2356f", argv[1][0]))
         return 0; /* no way back */
-    if (argv[1][0] == 't' || argv[1][0] == '4')
+    if (argv[1][0] == 'r')
+        require(pthread_mutex_unlock(&robust) == 0);
+    if (argv[1][0] == 't' || argv[1][0] == 'r' || argv[1][0] == '4')
         pthread_join(thread, 0);
     if (argv[1][0] == 'T')
         timer_delete(timer);
