@@ -188,7 +188,11 @@ fn one(
         return Ok(entry);
     }
     let mut name = [0u8; 64];
-    let path = strings.link(numbered("fd", fd as u32, &mut name)).map_err(failed)?;
+    let mut path = strings.link(numbered("fd", fd as u32, &mut name)).map_err(failed)?;
+    let mut own = [0u8; OWN_PROC];
+    if let Some(own) = through_self(strings.get(path), &mut own) {
+        path = strings.add(own).map_err(failed)?;
+    }
     let harmless = kind == libc::S_IFCHR && is_harmless(strings.get(path));
     // A copy of a standard stream (dup, or opened again through /dev/stdout).
     if !matches!(kind, libc::S_IFREG | libc::S_IFDIR)
@@ -287,11 +291,36 @@ fn one(
     }
 }
 
+/// The system's own files, which are made when they are read: they have no contents to be compared.
+fn is_of_the_system(path: &[u8]) -> bool {
+    path.starts_with(b"/proc/") || path.starts_with(b"/sys/")
+}
+
+/// Bytes of a path below `/proc/self`.
+const OWN_PROC: usize = 128;
+
+/// A file of `/proc` about this process by a path that is right in the next life, too. (Threads have other
+/// numbers then.)
+fn through_self<'a>(path: &[u8], into: &'a mut [u8; OWN_PROC]) -> Option<&'a [u8]> {
+    const SELF: &[u8] = b"/proc/self";
+    let (pid, rest) = procfs::decimal(path.strip_prefix(b"/proc/")?)?;
+    let len = SELF.len() + rest.len();
+    if pid != sys::getpid() as u64 || rest.starts_with(b"/task") || len > OWN_PROC {
+        return None;
+    }
+    into[..SELF.len()].copy_from_slice(SELF);
+    into[SELF.len()..len].copy_from_slice(rest);
+    Some(&into[..len])
+}
+
 /// Why a file cannot be opened again by its path, if that is known already.
 fn gone_from(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
     let of_a_process = path.to_bytes().strip_prefix(b"/proc/").and_then(|rest| rest.first());
     if of_a_process.is_some_and(u8::is_ascii_digit) {
         return Some("a file of /proc about a process, which is another one after a restart");
+    }
+    if is_of_the_system(path.to_bytes()) {
+        return None;
     }
     match sys::stat(path) {
         Ok(there) if (there.st_dev, there.st_ino) == (stat.st_dev, stat.st_ino) => None,
@@ -594,7 +623,8 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
         line.set(format_args!("ftmpi: rank {}: {shown} {what}\n", life.rank));
         let _ = sys::write_all(life.error, line.bytes());
     };
-    let regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+    let regular =
+        stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_system(path.to_bytes());
     // On one device: elsewhere the same file may have another number.
     if regular && stat.st_dev == entry.device && stat.st_ino != entry.inode {
         if entry.open_flags as i32 & libc::O_ACCMODE == libc::O_WRONLY {

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
         fd = open("H1", O_CREAT | O_RDWR, 0600);
         require(fd >= 0 && link("H1", "H2") == 0 && unlink("H1") == 0);
         break;
-    case '/': fd = open("/proc/self/status", O_RDONLY); break;
+    case '/': fd = open("/proc/1/status", O_RDONLY); break;
     /* As root; 'f' as anybody. */
     case '1': require(seteuid(65534) == 0); break;
     case '2': require(setgroups(1, (gid_t[]){ 100 }) == 0); break;
