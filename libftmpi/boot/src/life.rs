@@ -203,6 +203,7 @@ fn begin_again(hole: &Hole) {
     threads::dress(&threads[0], facts);
     manners::restore_standing(&facts.standing, &facts.standing_at_start);
     facts::restore_limits(facts);
+    manners::restore_locked();
     facts::restore_clockwork(hole, facts);
 }
 

@@ -4,10 +4,12 @@
 //! start; what it had from outside is its new agent's to give. A host that does not allow it is no
 //! obstacle.
 
+use crate::life::Next;
 use crate::procfs;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::ffi::CStr;
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicI32, Ordering};
 use ftmpi_checkpoint::stream::{Manners, Standing};
 
 const PR_SET_PDEATHSIG: usize = 1;
@@ -146,6 +148,64 @@ pub fn restore_standing(wanted: &Standing, start: &Standing) {
     if wanted.dumpable != start.dumpable {
         // 2 ("for root only") comes from a change of users and cannot be asked for.
         let _ = ask(PR_SET_DUMPABLE, usize::from(wanted.dumpable == 1));
+    }
+}
+
+/// What the program has asked of `mlockall` (`MCL_*`). Not to be had from the kernel: an image child
+/// has no locked memory.
+static LOCKED: AtomicI32 = AtomicI32::new(0);
+
+/// See the manual; notes what was asked for.
+#[unsafe(no_mangle)]
+pub extern "C" fn mlockall(flags: c_int) -> c_int {
+    static SLOT: Next = Next::new();
+    let address = SLOT.find(c"mlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next =
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
+    // What is there stays locked; what will come is as the last call says. Noted before: an image may
+    // be taken as soon as the kernel has done it.
+    let before = LOCKED.load(Ordering::Relaxed);
+    LOCKED.store(before & libc::MCL_CURRENT | flags, Ordering::Relaxed);
+    // SAFETY: no memory involved.
+    let result = unsafe { next(flags) };
+    if result != 0 {
+        LOCKED.store(before, Ordering::Relaxed);
+    }
+    result
+}
+
+/// See the manual; notes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn munlockall() -> c_int {
+    static SLOT: Next = Next::new();
+    let address = SLOT.find(c"munlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
+    // Before, too: it does not fail.
+    LOCKED.store(0, Ordering::Relaxed);
+    // SAFETY: no memory is lost.
+    unsafe { next() }
+}
+
+/// Locks the memory of a restored process, if the program had. Where less is allowed it is not.
+pub fn restore_locked() {
+    let flags = LOCKED.load(Ordering::Relaxed);
+    // What the image brought is there; nothing else is made now, which could be more than there is
+    // room for: perhaps the program has mapped it after its call.
+    let there = flags & libc::MCL_CURRENT;
+    let coming = flags & !libc::MCL_CURRENT;
+    for flags in [there | if there == 0 { 0 } else { libc::MCL_ONFAULT }, coming] {
+        if flags & (libc::MCL_CURRENT | libc::MCL_FUTURE) != 0 {
+            // SAFETY: no memory is lost.
+            let _ = unsafe { sys::call!(libc::SYS_mlockall, flags) };
+        }
     }
 }
 

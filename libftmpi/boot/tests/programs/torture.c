@@ -468,8 +468,21 @@ static void *other_manners(void *none)
     return none;
 }
 static pthread_t other;
+static int as_root;
+static long locked_kilobytes(void)
+{
+    char line[200];
+    long value = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    require(status);
+    while (value < 0 && fgets(line, sizeof line, status))
+        sscanf(line, "VmLck: %ld", &value);
+    fclose(status);
+    return value;
+}
 static void manners_begin(void)
 {
+    as_root = geteuid() == 0;
     pthread_barrier_init(&pair_there, 0, 2);
     require(sched_getaffinity(0, sizeof all_processors, &all_processors) == 0);
     unchanged = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
@@ -486,6 +499,7 @@ static void manners_begin(void)
     require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_KEEPCAPS, 1) == 0);
     require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, SIGUSR2) == 0);
     require(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
+    require(!as_root || mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
     int file = open("/proc/self/oom_score_adj", O_WRONLY);
     require(file >= 0 && write(file, "345", 3) == 3 && close(file) == 0);
 }
@@ -500,6 +514,12 @@ static void manners_step(int step)
     require(prctl(PR_GET_CHILD_SUBREAPER, &value) == 0 && value == 1);
     require(prctl(PR_GET_PDEATHSIG, &value) == 0 && value == SIGUSR2);
     require(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1);
+    if (as_root && step % 1024 == 0) {
+        /* What is new is locked from the start: counted. */
+        long before = locked_kilobytes();
+        char *new = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(before > 0 && new != MAP_FAILED && locked_kilobytes() == before + 1024 && munmap(new, 1 << 20) == 0);
+    }
     if (step % 16 == 0) {
         char text[16] = "";
         int file = open("/proc/self/oom_score_adj", O_RDONLY);
