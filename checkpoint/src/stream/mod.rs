@@ -278,11 +278,14 @@ pub struct Standing {
     pub no_huge_pages: u32,
     /// `/proc/self/oom_score_adj`.
     pub oom_score: i32,
+    /// `personality`.
+    pub personality: u32,
 }
 
 impl Standing {
     /// All zero.
-    pub const NONE: Self = Self { dumpable: 0, subreaper: 0, no_huge_pages: 0, oom_score: 0 };
+    pub const NONE: Self =
+        Self { dumpable: 0, subreaper: 0, no_huge_pages: 0, oom_score: 0, personality: 0 };
 }
 
 /// What the kernel knows about a thread.

@@ -118,11 +118,14 @@ pub fn restore(wanted: &Manners, start: &Manners) {
 
 /// That of the process as a whole.
 pub fn standing() -> Standing {
+    // SAFETY: this argument only asks.
+    let personality = unsafe { sys::call!(libc::SYS_personality, 0xffff_ffffusize) };
     Standing {
         dumpable: ask(PR_GET_DUMPABLE, 0).unwrap_or(1) as u32,
         subreaper: told(PR_GET_CHILD_SUBREAPER) as u32,
         no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
         oom_score: procfs::number_in(OOM).unwrap_or(0),
+        personality: personality.unwrap_or(0) as u32,
     }
 }
 
@@ -136,6 +139,10 @@ pub fn restore_standing(wanted: &Standing, start: &Standing) {
         text.set(format_args!("{}", wanted.oom_score));
         let _ = sys::write_all(fd, text.bytes());
         sys::close(fd);
+    }
+    if wanted.personality != start.personality {
+        // SAFETY: as it was when the image was taken.
+        let _ = unsafe { sys::call!(libc::SYS_personality, wanted.personality) };
     }
     if wanted.subreaper != start.subreaper {
         let _ = ask(PR_SET_CHILD_SUBREAPER, wanted.subreaper as usize);

@@ -77,7 +77,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Descriptor>(), 96);
     assert_eq!(size_of::<File>(), 48);
     assert_eq!(size_of::<Map>(), 40);
-    assert_eq!(size_of::<Facts>(), 3072);
+    assert_eq!(size_of::<Facts>(), 3080);
 }
 
 #[test]

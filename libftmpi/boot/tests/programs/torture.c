@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -499,6 +500,7 @@ static void manners_begin(void)
     require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_KEEPCAPS, 1) == 0);
     require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, SIGUSR2) == 0);
     require(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
+    require(personality(personality(~0u) | ADDR_COMPAT_LAYOUT) >= 0);
     require(!as_root || mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
     int file = open("/proc/self/oom_score_adj", O_WRONLY);
     require(file >= 0 && write(file, "345", 3) == 3 && close(file) == 0);
@@ -513,7 +515,7 @@ static void manners_step(int step)
     require(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 && prctl(PR_GET_KEEPCAPS) == 1);
     require(prctl(PR_GET_CHILD_SUBREAPER, &value) == 0 && value == 1);
     require(prctl(PR_GET_PDEATHSIG, &value) == 0 && value == SIGUSR2);
-    require(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1);
+    require(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 && personality(~0u) & ADDR_COMPAT_LAYOUT);
     if (as_root && step % 1024 == 0) {
         /* What is new is locked from the start: counted. */
         long before = locked_kilobytes();
