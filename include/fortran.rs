@@ -320,7 +320,12 @@ fn parameter(p: &Param, f: &Function, x: &mut Pieces) -> Result<(), String> {
         }
         Kind::String => {
             let _ = write!(x.lengths, "len_{plain}: usize, ");
-            let _ = writeln!(x.before, "let text_{plain} = Text::take({n}, len_{plain});");
+            // Names of objects may begin with blanks (MPI-4.1, 7.8).
+            let take = match plain.as_str() {
+                "comm_name" | "type_name" | "win_name" => "take_name",
+                _ => "take",
+            };
+            let _ = writeln!(x.before, "let text_{plain} = Text::{take}({n}, len_{plain});");
             format!("text_{plain}.as_ptr()")
         }
         Kind::File if written => {

@@ -275,6 +275,13 @@ static void found_by_others(void)
     int small[4];
     MPI_Aint addresses[4];
     MPI_Type_vector_c(2, big, big + 1, MPI_BYTE, &type);
+    int i0, i1, i2, class = -1;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Type_get_envelope(type, &i0, &i1, &i2, &combiner), &class);
+    EQUAL(class, MPI_ERR_VALUE_TOO_LARGE);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
     EQUAL(ints, 0);
     EQUAL(places, 0);

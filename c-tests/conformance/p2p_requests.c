@@ -269,6 +269,21 @@ static void freed(void)
     MPI_Wait(&r, &s);
     EQUAL(s.MPI_TAG, 71);
     MPI_Wait(&q, MPI_STATUS_IGNORE);
+
+    /* One that failed says so, as MPI_Test would, and stays. */
+    int code = MPI_SUCCESS, class = -1, two[2] = {7, 8};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Irecv(&in, 1, MPI_INT, from, 72, MPI_COMM_WORLD, &r);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(two, 2, MPI_INT, to, 72, MPI_COMM_WORLD);
+    for (flag = 0; !flag && code == MPI_SUCCESS;)
+        code = MPI_Request_get_status(r, &flag, &s);
+    MPI_Error_class(code, &class);
+    EQUAL(class, MPI_ERR_TRUNCATE);
+    CHECK(r != MPI_REQUEST_NULL, "Request_get_status freed the request");
+    MPI_Error_class(MPI_Wait(&r, &s), &class);
+    EQUAL(class, MPI_ERR_TRUNCATE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 /* Thousands of operations at once, received in another order than sent. */

@@ -205,10 +205,11 @@ pub extern "C" fn MPI_Request_get_status(
 ) -> c_int {
     let code = on_requests("MPI_Request_get_status", |job| {
         let done = job.request_get_status(request)?;
-        if let Some(done) = &done {
-            status.put(done);
-        }
-        flag.put(c_int::from(done.is_some()))
+        flag.put(c_int::from(done.is_some()))?;
+        let Some(done) = done else { return Ok(()) };
+        status.put(&done);
+        // As MPI_Test would.
+        job.verdict_on(request, done).map(|_| ())
     });
     settle("MPI_Request_get_status", code, Places::One(status))
 }

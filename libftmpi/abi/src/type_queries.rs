@@ -99,6 +99,9 @@ pub extern "C" fn MPI_Type_get_envelope(
     on_job("MPI_Type_get_envelope", |job| {
         let t = datatype.look(job)?;
         let contents = t.constructor().contents(order_number, distribution_number);
+        if !contents.counts.is_empty() {
+            bail!(ValueTooLarge, "an argument does not fit an int: use MPI_Type_get_envelope_c");
+        }
         integers.put(contents.integers.len() as c_int)?;
         addresses.put(contents.addresses.len() as c_int)?;
         datatypes.put(contents.types.len() as c_int)?;

@@ -12,8 +12,22 @@ pub fn hidden(length: usize) -> usize {
 }
 
 impl Text {
+    /// Takes the name of an object: without its trailing blanks, but with those in front, which count
+    /// (MPI-4.1, 7.8).
+    ///
+    /// # Safety
+    /// `p` points to `length` characters.
+    pub unsafe fn take_name(p: *const u8, length: usize) -> Text {
+        // SAFETY: the caller's promise.
+        let all = unsafe { core::slice::from_raw_parts(p, hidden(length)) };
+        let end = all.iter().rposition(|&c| c != b' ').map_or(0, |i| i + 1);
+        let mut bytes = all[..end].to_vec();
+        bytes.push(0);
+        Text(bytes)
+    }
+
     /// Takes a Fortran text without its trailing blanks. Leading blanks go too: the standard says so for
-    /// keys and values of infos, and no other text begins with one.
+    /// keys and values of infos, and no other text but names of objects begins with one.
     ///
     /// # Safety
     /// `p` points to `length` characters.
@@ -76,6 +90,8 @@ mod tests {
             assert_eq!(&out, b"key one  ");
             text.give(out.as_mut_ptr(), 3); // touches nothing behind
             assert_eq!(&out, b"key one  ");
+            assert_eq!(Text::take_name(b"  a name  ".as_ptr(), 10).0, b"  a name\0");
+            assert!(Text::take_name(b"    ".as_ptr(), 4).is_empty());
             assert!(Text::take(b"    ".as_ptr(), 4).is_empty());
             assert!(Text::take(b"".as_ptr(), 0).is_empty());
         }

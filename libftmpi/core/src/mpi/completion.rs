@@ -156,6 +156,16 @@ impl<L: Link> Mpi<L> {
         }
     }
 
+    /// The same on a request that stays.
+    pub fn verdict_on(&mut self, request: Request, status: Status) -> Result<Status> {
+        if status.error.is_some()
+            && let Some(slot) = request.index().and_then(|index| self.requests.get(index))
+        {
+            self.blamed = slot.comm;
+        }
+        self.verdict(status)
+    }
+
     /// `MPI_Wait`
     #[inline]
     pub fn wait(&mut self, request: &mut Request) -> Result<Status> {
