@@ -76,16 +76,26 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     if soft < DESCRIPTORS_MIN.min(hard) {
         set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS_MIN.min(hard), hard)?;
     }
-    let last = ftmpi_wire::control::fds::CONTROL - 1;
+    mark_close_on_exec(3, ftmpi_wire::control::fds::CONTROL - 1);
+    Ok(())
+}
+
+/// Marks all descriptors from [`ftmpi_wire::control::fds::CONTROL`] on close-on-exec: for a process that a
+/// rank started and that starts others which are not this rank. (Marked, not closed: code that a
+/// preloaded library runs in this process may use them.)
+pub fn disinherit() {
+    mark_close_on_exec(ftmpi_wire::control::fds::CONTROL, libc::c_int::MAX);
+}
+
+fn mark_close_on_exec(first: libc::c_int, last: libc::c_int) {
     // SAFETY: no pointers. (Through `syscall`: the wrapper is newer than some C libraries.)
-    let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, last, CLOSE_RANGE_CLOEXEC) };
+    let marked = unsafe { libc::syscall(libc::SYS_close_range, first, last, CLOSE_RANGE_CLOEXEC) };
     if marked != 0 {
-        for fd in 3..=last {
+        for fd in first..=last.min(first + 1100) {
             // SAFETY: no pointers; a descriptor that is not open is refused.
             unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }
-    Ok(())
 }
 
 /// Whether this process may fix its address layout (asked by `ftmpiexec --doctor`); changes

@@ -7,6 +7,7 @@ mod doctor;
 mod inject;
 mod job_dir;
 mod launcher;
+mod nested;
 mod orders;
 mod output;
 mod report;
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(error) = nested::leave_the_rank(&arguments) {
+        return complain("", &error);
+    }
     if arguments.get(1).is_some_and(|first| first == "--agent") {
         return match agent::run() {
             Ok(()) => ExitCode::SUCCESS,

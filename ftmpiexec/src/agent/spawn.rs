@@ -9,6 +9,7 @@ use super::executed;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::orders::{Executed, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
+use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 use std::ffi::OsStr;
 use std::io;
@@ -134,9 +135,16 @@ fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
         .env("PMI_RANK", start.rank.to_string())
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
+        .env("MPI_LOCALNRANKS", ranks_beside(job, start.rank).to_string())
         .env(launch::PRELOAD_ENV, preload(&libraries, &facts, variable("LD_PRELOAD")))
         .env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
     Ok(command)
+}
+
+/// Ranks of the host of this one at the start, as `MPI_LOCALRANKID` counts them: the same in every life.
+fn ranks_beside(job: &Job, rank: Rank) -> usize {
+    let nodes = &job.view.node_of;
+    nodes.iter().filter(|node| **node == nodes[rank.index()]).count()
 }
 
 /// As the process that the image was taken of.

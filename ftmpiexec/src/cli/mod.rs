@@ -519,6 +519,17 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_may_be_one_word() {
+        let (cli, parts) = parse_line(
+            "ftmpiexec -genv A=1 -genv B b=2 -np 2 -env C= -env D=x=y ./prog -env E=1 : -env F=3 ./q",
+        );
+        assert_eq!(cli.genv, ["A", "1", "B", "b=2"]);
+        assert_eq!(parts[0].env, ["C", "", "D", "x=y"]);
+        assert_eq!(parts[0].command, ["./prog", "-env", "E=1"]);
+        assert_eq!(parts[1].env, ["F", "3"]);
+    }
+
+    #[test]
     fn a_file_names_the_parts() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "-n 2 -l ./a 'b c'\n# more\n-n 1 -env X 1 ./d\n").unwrap();

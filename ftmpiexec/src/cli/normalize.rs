@@ -56,11 +56,26 @@ pub fn options<P: CommandFactory>(arguments: Vec<String>) -> Vec<String> {
             Some(count) => {
                 let dashes = if name.len() == 1 { "-" } else { "--" };
                 out.push(format!("{dashes}{long}"));
-                out.extend(arguments.by_ref().take(count - inline.min(count)));
+                let mut missing = count - inline.min(count);
+                if let (true, Some(word)) = (is_variable(name), arguments.as_slice().first())
+                    && let Some((variable, value)) = word.split_once('=')
+                    && !variable.is_empty()
+                    && inline == 0
+                {
+                    out.extend([variable.to_owned(), value.to_owned()]);
+                    arguments.next();
+                    missing = 0;
+                }
+                out.extend(arguments.by_ref().take(missing));
             }
             // Not ours: the parser explains.
             None => out.push(argument),
         }
     }
     out
+}
+
+/// An option that gives a variable: Hydra reads `NAME VALUE` and `NAME=VALUE`.
+fn is_variable(name: &str) -> bool {
+    matches!(name, "genv" | "env")
 }

@@ -1,0 +1,68 @@
+//! `ftmpiexec` that a rank starts (a script that is a rank and runs MPI programs of its own).
+//!
+//! Guarantees: from here on the process, and what it starts, has nothing of that rank: not its
+//! descriptors, whose numbers the agent needs for ranks of its own, not its variables, and not the library
+//! that was preloaded for it, which could take this process for the rank.
+
+use crate::agent::spawn::library_directory;
+use anyhow::Context;
+use ftmpi_checkpoint::launch;
+use ftmpi_wire::control::RANK_ENV;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// What an agent gives a rank besides [`RANK_ENV`].
+const OF_A_RANK: &[&str] = &["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"];
+
+/// Begins this program anew without what it has of a rank, if it has. Does not return then.
+///
+/// # Errors
+/// It cannot be executed again.
+pub fn leave_the_rank(arguments: &[String]) -> anyhow::Result<()> {
+    launch::disinherit();
+    if std::env::var_os(RANK_ENV).is_none() {
+        return Ok(());
+    }
+    let own = std::env::current_exe().context("finding this program")?;
+    let mut command = Command::new(own);
+    if let Some(name) = arguments.first() {
+        command.arg0(name).args(&arguments[1..]);
+    }
+    command.env_remove(RANK_ENV);
+    for name in OF_A_RANK {
+        command.env_remove(name);
+    }
+    if let Ok(preloaded) = std::env::var(launch::PRELOAD_ENV) {
+        match without_ours(&preloaded, &library_directory()) {
+            rest if rest.is_empty() => command.env_remove(launch::PRELOAD_ENV),
+            rest => command.env(launch::PRELOAD_ENV, rest),
+        };
+    }
+    Err(command.exec()).context("leaving the rank that started this")
+}
+
+/// A list of libraries to preload without the boot library, wherever it lies, and all that are ours.
+fn without_ours(list: &str, ours: &Path) -> String {
+    let is_ours = |path: &&str| {
+        let path = Path::new(path);
+        path.parent() == Some(ours)
+            || path.file_name().is_some_and(|name| name == launch::BOOT_LIBRARY)
+    };
+    let rest: Vec<&str> =
+        list.split([':', ' ']).filter(|one| !one.is_empty() && !is_ours(one)).collect();
+    rest.join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_users_own_libraries_stay() {
+        let rest = |list| without_ours(list, Path::new("/d/lib"));
+        assert_eq!(rest("/d/lib/libftmpi_boot.so:/d/lib/libmpi.so.12"), "");
+        assert_eq!(rest("/old/libftmpi_boot.so:/u/wrap.so:/d/lib/libmpi.so.12"), "/u/wrap.so");
+        assert_eq!(rest("/u/a.so /u/b.so"), "/u/a.so:/u/b.so");
+    }
+}
