@@ -332,7 +332,7 @@ fn it_ends_with_its_parent() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Any damage anywhere: the server starts, and gives back a true log or none.
+    /// Any damage anywhere: the server starts, and gives no part of the log as if it were the whole.
     #[test]
     fn whatever_happens_to_the_file_no_wrong_event_is_given(
         at in any::<prop::sample::Index>(), cut in any::<bool>(), bits in 1u8..=255,
@@ -352,13 +352,8 @@ proptest! {
         let server = start(dir.path(), &key);
         block_on(async {
             let mut rank = RankConnection::open(&server, 0, 1).await.unwrap();
-            match rank.fetch(1).await {
-                None => assert!(!cut),
-                Some(stored) => {
-                    assert!(cut, "a changed byte went unnoticed");
-                    assert!(stored.iter().enumerate().all(|(n, e)| *e == event(n as u64 + 1)));
-                }
-            }
+            // Also where it ends early: the logger had said that all of it was durable.
+            assert_eq!(rank.fetch(1).await, None);
         });
     }
 }

@@ -450,7 +450,7 @@ mod tests {
             let died = u64::from(rank) << 33;
             let env =
                 RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore, died };
-            assert_eq!(env.encode().len(), 48);
+            assert_eq!(env.encode().len(), 74);
             assert_eq!(RankEnv::decode(&env.encode()), Some(env));
         }
         assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);
