@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RankConnection, Server, WITHIN, block_on, event, events, garbage, throughput};
+use common::{RankConnection, Server, WITHIN, block_on, events, garbage, throughput};
 use ftmpi_servers::client;
 use ftmpi_transport::auth::{JobKey, Problem};
 use ftmpi_wire::EventNo;

@@ -33,6 +33,8 @@ pub const ARCH_X86_64: u32 = 62;
 pub mod limit {
     /// Descriptors.
     pub const DESCRIPTORS: usize = 4096;
+    /// Locks of one descriptor.
+    pub const LOCKS: usize = 4;
     /// Mapped files.
     pub const FILES: usize = 8192;
     /// Mappings (the kernel's own default limit is 65530).
@@ -156,6 +158,8 @@ pub struct Facts {
     pub page_bytes: u32,
     /// Number of the image.
     pub image_no: u64,
+    /// Stands for the boot of the host that it was taken on; 0: not known.
+    pub boot: u64,
     /// Of which rank.
     pub rank: u32,
     /// In which life.
@@ -418,14 +422,22 @@ pub struct Descriptor {
     pub inode: u64,
     /// When the file had last been written to: nanoseconds since 1970.
     pub modified: u64,
-    /// The lock that it holds: 0, or one of [`lock`].
-    pub lock: u32,
+    /// The locks that it holds.
+    pub locks: [FileLock; limit::LOCKS],
+}
+
+/// A lock on a file.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileLock {
+    /// 0: none; or one of [`lock`].
+    pub kind: u32,
     /// 1: nobody else may have one; 0: a shared one.
-    pub lock_writes: u32,
-    /// Where it begins, where it is not one of [`lock::FLOCK`].
-    pub lock_start: u64,
+    pub writes: u32,
+    /// Where it begins, if it is not a [`lock::FLOCK`].
+    pub start: u64,
     /// Bytes; 0: to the end, wherever that is.
-    pub lock_len: u64,
+    pub len: u64,
 }
 
 /// Locks on files.

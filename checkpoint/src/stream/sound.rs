@@ -237,12 +237,14 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             _ => false,
         };
         let pipe = matches!(it.how, descriptor::PIPE | descriptor::PIPE_END);
-        let locked = it.lock == 0
-            || kind == REGULAR
-                && it.lock <= lock::OPEN_FILE
-                && matches!(it.how, descriptor::REOPEN | descriptor::REOPEN_CUT)
-                && it.lock_start <= i64::MAX as u64
-                && it.lock_len <= i64::MAX as u64 - it.lock_start;
+        let lockable =
+            kind == REGULAR && matches!(it.how, descriptor::REOPEN | descriptor::REOPEN_CUT);
+        let locked = it.locks.iter().filter(|held| held.kind != 0).all(|held| {
+            lockable
+                && held.kind <= lock::OPEN_FILE
+                && held.start <= i64::MAX as u64
+                && held.len <= i64::MAX as u64 - held.start
+        });
         if !sane
             || !locked
             || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd)

@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn a_variable_may_be_one_word() {
         let (cli, parts) = parse_line(
-            "ftmpiexec -genv A=1 -genv B b=2 -np 2 -env C= -env D=x=y ./prog -env E=1 : -env F=3 ./q",
+            "ftmpiexec -genv A=1 -genv B b=2 -np 2 -env C= --env=D=x=y ./prog -env E=1 : -env F=3 ./q",
         );
         assert_eq!(cli.genv, ["A", "1", "B", "b=2"]);
         assert_eq!(parts[0].env, ["C", "", "D", "x=y"]);

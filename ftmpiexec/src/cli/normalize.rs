@@ -57,13 +57,18 @@ pub fn options<P: CommandFactory>(arguments: Vec<String>) -> Vec<String> {
                 let dashes = if name.len() == 1 { "-" } else { "--" };
                 out.push(format!("{dashes}{long}"));
                 let mut missing = count - inline.min(count);
-                if let (true, Some(word)) = (is_variable(name), arguments.as_slice().first())
+                // Hydra's `-genv NAME=VALUE`, also as `--genv=NAME=VALUE`.
+                let word = match long.split_once('=') {
+                    Some((_, word)) => Some(word.to_owned()),
+                    None => arguments.as_slice().first().cloned(),
+                };
+                if let (true, Some(word)) = (is_variable(name), word)
                     && let Some((variable, value)) = word.split_once('=')
                     && !variable.is_empty()
-                    && inline == 0
                 {
-                    out.extend([variable.to_owned(), value.to_owned()]);
-                    arguments.next();
+                    out.pop();
+                    out.extend([format!("--{name}"), variable.to_owned(), value.to_owned()]);
+                    arguments.by_ref().take(1 - inline).for_each(drop);
                     missing = 0;
                 }
                 out.extend(arguments.by_ref().take(missing));

@@ -99,7 +99,7 @@ pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, 
             return Err(refuse!(
                 hole,
                 libc::EOPNOTSUPP,
-                "descriptor {fd} of the program has several locks on a file ({}), which an image cannot contain",
+                "descriptor {fd} of the program has many locks on a file ({}), which an image cannot contain",
                 Shown(strings.get(entry.path))
             ));
         }
@@ -368,12 +368,14 @@ fn same(a: i32, b: i32, kind: u32) -> bool {
 /// that are appended to, or written and read through the same descriptor. What the program adds after
 /// the image must be cut at the restore: appended again it would be there twice, and a program that
 /// reads to the end would read what it has not yet written; but never what somebody else wrote. Who
-/// only appends stands at the end after each write: if it is elsewhere, somebody else wrote the last.
+/// only appends stands at the end after each write (and at 0 before the first): if it is elsewhere,
+/// somebody else wrote the last.
 pub fn mark_own_logs(table: &mut [Descriptor]) {
     for entry in table {
         let flags = entry.open_flags as i32;
         let reads = flags & libc::O_ACCMODE == libc::O_RDWR;
-        let appends = flags & libc::O_APPEND != 0 && (reads || entry.offset == entry.size);
+        let own_end = entry.offset == entry.size || entry.offset == 0;
+        let appends = flags & libc::O_APPEND != 0 && (reads || own_end);
         let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
         if entry.how == how::REOPEN && (reads || appends) && regular && is_exclusive(entry.fd) {
             entry.how = how::REOPEN_CUT;
@@ -485,6 +487,7 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Resu
         *stream =
             sys::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
     }
+    let same_boot = facts.boot != 0 && facts.boot == crate::facts::boot();
     // Ascending, so that what is copied is there already.
     let result = table.iter().try_for_each(|entry| match entry.how {
         how::KEEP => Ok(()),
@@ -493,9 +496,16 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Resu
         how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
         how::EVENTFD => make_eventfd(hole, entry),
         how::AGAIN => open_again(hole, entry),
-        _ => reopen(hole, entry, strings, &Life { rank: facts.rank, died, error: streams[2] }),
+        _ => reopen(
+            hole,
+            entry,
+            strings,
+            &Life { rank: facts.rank, died, error: streams[2], same_boot },
+        ),
     });
-    let result = result.and_then(|()| file_locks::restore(hole, table, strings));
+    if result.is_ok() {
+        file_locks::restore(table, strings, facts.rank, streams[2]);
+    }
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
         sys::close(stream);
     }
@@ -589,6 +599,8 @@ struct Life {
     rank: u32,
     /// See [`restore`].
     died: u64,
+    /// The image was taken on this boot of this host.
+    same_boot: bool,
     /// The launcher's standard error: the program may have put a file of its own in its place.
     error: i32,
 }
@@ -625,12 +637,13 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
     };
     let regular =
         stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_system(path.to_bytes());
-    // On one device: elsewhere the same file may have another number.
-    if regular && stat.st_dev == entry.device && stat.st_ino != entry.inode {
-        if entry.open_flags as i32 & libc::O_ACCMODE == libc::O_WRONLY {
+    // Devices and numbers are compared on one boot of one host: elsewhere the same file may have others.
+    if regular && life.same_boot && stat.st_dev == entry.device && stat.st_ino != entry.inode {
+        let reads_only = entry.open_flags as i32 & libc::O_ACCMODE == libc::O_RDONLY;
+        if !reads_only {
             say(
                 "is another file than the one that this rank had open when its image was taken (renamed, or \
-                 replaced?): it writes into this one from here on",
+                 replaced?): it goes on with this one",
             );
         } else if (stat.st_size as u64, modified(&stat)) != (entry.size, entry.modified) {
             return Err(refuse!(

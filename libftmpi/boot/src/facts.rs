@@ -223,6 +223,7 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
         refuse!(hole, errno, "{what} cannot be told: {}", sys::error_text(errno))
     };
     facts.version = STREAM_VERSION;
+    facts.boot = boot();
     facts.size = size_of::<Facts>() as u32;
     facts.arch = ARCH_X86_64;
     facts.page_bytes = 4096;
@@ -290,6 +291,18 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
         strings.link(c"/proc/self/exe").map_err(|errno| failed("the executable", errno))?;
     gather_actions(&mut facts.actions);
     Ok(())
+}
+
+/// A number that stands for this boot of this host; 0 if the kernel does not tell.
+pub fn boot() -> u64 {
+    let mut text = [0u8; 64];
+    let Ok(fd) = sys::open(c"/proc/sys/kernel/random/boot_id", libc::O_RDONLY | libc::O_CLOEXEC)
+    else {
+        return 0;
+    };
+    let len = sys::read(fd, &mut text).unwrap_or(0);
+    sys::close(fd);
+    Hash::new().with(&text[..len]).value()
 }
 
 fn gather_actions(actions: &mut [SignalAction; 64]) {

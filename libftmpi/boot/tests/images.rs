@@ -496,16 +496,18 @@ fn locks_on_files_are_held_again() {
         // SAFETY: plain system calls; the structures live over them.
         unsafe {
             let whole = libc::flock(a.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) != 0;
-            let part = |file: &std::fs::File| {
+            let part = |file: &std::fs::File, from: i64| {
                 let mut asked: libc::flock = std::mem::zeroed();
                 asked.l_type = libc::F_WRLCK as i16;
+                asked.l_start = from;
                 assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked), 0);
                 (i32::from(asked.l_type), asked.l_start, asked.l_len)
             };
-            (whole, part(&b), part(&c))
+            (whole, part(&b, 0), part(&b, 20), part(&c, 0))
         }
     };
-    let expected = (true, (libc::F_WRLCK, 10, 10), (libc::F_RDLCK, 100, 0));
+    let written = |from| (libc::F_WRLCK, from, 10);
+    let expected = (true, written(10), written(30), (libc::F_RDLCK, 100, 0));
     assert_eq!(held(), expected);
     life.kill();
     life.end(LONG);

@@ -293,11 +293,9 @@ pub fn finalize() {
             if told != Some(engine.link.incarnation) {
                 engine.conclude();
                 told = Some(engine.link.incarnation);
-                // All were here before, if these are sessions after `MPI_Finalize`.
-                if !engine.link.all_finalized {
-                    engine.link.tell(FromRank::Finalizing);
-                    engine.link.point("finalize");
-                }
+                // Also where all were here before (sessions after `MPI_Finalize`): this life may not have said it.
+                engine.link.tell(FromRank::Finalizing);
+                engine.link.point("finalize");
             }
             if engine.link.all_finalized && told == Some(engine.link.incarnation) {
                 break;

@@ -51,6 +51,7 @@ fn no_facts() -> Facts {
         size: size_of::<Facts>() as u32,
         arch: super::super::ARCH_X86_64,
         page_bytes: 4096,
+        boot: 7,
         image_no: 1,
         rank: 0,
         incarnation: 0,

@@ -74,10 +74,10 @@ fn a_refusal_is_told() {
 #[test]
 fn the_layout_is_fixed() {
     assert_eq!(size_of::<RecordHeader>(), 32);
-    assert_eq!(size_of::<Descriptor>(), 96);
+    assert_eq!(size_of::<Descriptor>(), 168);
     assert_eq!(size_of::<File>(), 48);
     assert_eq!(size_of::<Map>(), 40);
-    assert_eq!(size_of::<Facts>(), 3080);
+    assert_eq!(size_of::<Facts>(), 3088);
 }
 
 #[test]

@@ -12,6 +12,8 @@ int main(int argc, char **argv)
     require(a >= 0 && b >= 0 && c >= 0 && again >= 0);
     require(flock(a, LOCK_EX) == 0);
     require(fcntl(b, F_SETLK, &part) == 0);
+    part.l_start = 30;
+    require(fcntl(b, F_SETLK, &part) == 0);
     require(fcntl(c, F_OFD_SETLK, &rest) == 0);
     be_a_rank();
     while (images_taken + images_restored == 0)
