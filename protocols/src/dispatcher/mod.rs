@@ -38,6 +38,9 @@ use std::time::Duration;
 /// How long the other ranks may take to end after one left without `MPI_Finalize`.
 const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
 
+/// How long until it is told that they still run: where all leave so, nothing is said.
+const SILENCE_WITHOUT_FINALIZE: Duration = Duration::from_secs(3);
+
 /// So many lives of a rank may have been announced and not be on any disk when the power is lost.
 const LIVES_UNKNOWN: u32 = 16;
 
@@ -90,6 +93,8 @@ pub struct Dispatcher {
     all_finalized: bool,
     all_exiting: bool,
     left_early_at: Option<(Duration, Rank)>,
+    /// It was told, which happens once.
+    left_early_told: bool,
     complaint: Option<(Duration, i32, String)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
@@ -126,6 +131,7 @@ impl Dispatcher {
             all_finalized: false,
             all_exiting: false,
             left_early_at: None,
+            left_early_told: false,
             complaint: None,
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
@@ -328,6 +334,17 @@ impl Dispatcher {
                 GRACE_WITHOUT_FINALIZE.as_secs()
             );
             return self.end(1, Some(text));
+        }
+        if let Some((since, rank)) = self.left_early_at
+            && !self.left_early_told
+            && self.now > since + SILENCE_WITHOUT_FINALIZE
+        {
+            self.left_early_told = true;
+            self.commands.push_back(Command::Say(format!(
+                "rank {rank} ended with exit code 0 but without MPI_Finalize: if the others do not \
+                 end within {} s of that, the job is ended",
+                GRACE_WITHOUT_FINALIZE.as_secs()
+            )));
         }
         self.look_at_logger_trouble();
         if self.in_waves() {

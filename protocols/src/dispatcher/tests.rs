@@ -181,6 +181,29 @@ fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
 }
 
 #[test]
+fn who_leaves_without_finalize_is_named_before_the_job_is_ended() {
+    let exiting = |rank| Input::Exiting { rank: Rank(rank), incarnation: Incarnation(0), code: 0 };
+    let mut dispatcher = running(Settings { images: None, ..settings(2, 1, "none") });
+    dispatcher.handle(S, exiting(1));
+    dispatcher.handle(3 * S, Input::Tick);
+    assert_eq!(drain(&mut dispatcher), [], "the others may do the same");
+    for at in 5..31 {
+        dispatcher.handle(at * S, Input::Tick);
+    }
+    let told = drain(&mut dispatcher);
+    assert!(matches!(&told[..], [Command::Say(text)] if text.starts_with("rank 1 ended")), "once");
+    dispatcher.handle(32 * S, Input::Tick);
+    assert!(matches!(drain(&mut dispatcher)[..], [Command::End { code: 1, .. }]));
+
+    let mut dispatcher = running(Settings { images: None, ..settings(2, 1, "none") });
+    dispatcher.handle(S, exiting(1));
+    dispatcher.handle(2 * S, exiting(0));
+    drain(&mut dispatcher);
+    dispatcher.handle(9 * S, Input::Tick);
+    assert_eq!(drain(&mut dispatcher), [], "all did");
+}
+
+#[test]
 fn programs_without_mpi_end_with_their_codes() {
     let mut dispatcher = Dispatcher::new(settings(2, 1, "pessimistic"));
     dispatcher.handle(S, Input::AgentUp { host: 0 });
