@@ -103,6 +103,23 @@ static void by_size(void)
     MPI_Comm_set_errhandler(check_comm, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Type_create_f90_real(400, 5, &type) != MPI_SUCCESS, "400 digits");
+    /* The same type each time, which lasts. */
+    MPI_Datatype first, again, two;
+    MPI_Type_create_f90_real(6, 30, &first);
+    MPI_Type_create_f90_real(6, 30, &again);
+    CHECK(first == again, "one type for one precision and range");
+    MPI_Type_contiguous(2, first, &two);
+    MPI_Aint address;
+    MPI_Type_get_contents(two, 1, 0, 1, values, &address, &again);
+    CHECK(first == again, "the type in another's contents");
+    MPI_Type_free(&two);
+#ifdef FTMPI_VERSION
+    int class = 0;
+    MPI_Error_class(MPI_Type_free(&again), &class);
+    EQUAL(class, MPI_ERR_TYPE);
+#endif
+    MPI_Type_create_f90_real(6, 30, &again);
+    CHECK(first == again, "still the same");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(check_comm, MPI_ERRORS_ARE_FATAL);
 #ifdef FTMPI_VERSION

@@ -12,7 +12,7 @@ use crate::handle::Datatype;
 use crate::memory::{In, Out};
 use ftmpi_core::bail;
 use ftmpi_core::datatype::{
-    self as core, Builtin, DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order,
+    self as core, Builtin, Combiner, DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order,
 };
 use ftmpi_core::error::Result;
 use ftmpi_entry::entry;
@@ -213,8 +213,10 @@ pub extern "C" fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: Out<Data
     on_job("MPI_Type_create_f90_real", |job| {
         let choices =
             [(6, 37, Builtin::Real4), (15, 307, Builtin::Real8), (33, 4931, Builtin::Real16)];
-        let made = core::Datatype::f90_real(p.n(), r.n(), selected(p, r, &choices)?)?;
-        newtype.put(Datatype::store(job, made)?)
+        let made = job.types.parametric((Combiner::F90Real, p.n(), r.n()), || {
+            core::Datatype::f90_real(p.n(), r.n(), selected(p, r, &choices)?)
+        })?;
+        newtype.put(Datatype::of(made))
     })
 }
 
@@ -226,8 +228,10 @@ pub extern "C" fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: Out<D
             (15, 307, Builtin::Complex16),
             (33, 4931, Builtin::Complex32),
         ];
-        let made = core::Datatype::f90_complex(p.n(), r.n(), selected(p, r, &choices)?)?;
-        newtype.put(Datatype::store(job, made)?)
+        let made = job.types.parametric((Combiner::F90Complex, p.n(), r.n()), || {
+            core::Datatype::f90_complex(p.n(), r.n(), selected(p, r, &choices)?)
+        })?;
+        newtype.put(Datatype::of(made))
     })
 }
 
@@ -241,8 +245,12 @@ pub extern "C" fn MPI_Type_create_f90_integer(r: c_int, newtype: Out<Datatype>) 
             (0, 18, Builtin::Integer8),
             (0, 38, Builtin::Integer16),
         ];
-        let made = core::Datatype::f90_integer(r.n(), selected(MPI_UNDEFINED, r, &choices)?)?;
-        newtype.put(Datatype::store(job, made)?)
+        let made = job
+            .types
+            .parametric((Combiner::F90Integer, i64::from(MPI_UNDEFINED), r.n()), || {
+                core::Datatype::f90_integer(r.n(), selected(MPI_UNDEFINED, r, &choices)?)
+            })?;
+        newtype.put(Datatype::of(made))
     })
 }
 

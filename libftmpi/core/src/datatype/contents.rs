@@ -5,7 +5,7 @@ use super::{Builtin, Datatype, Distribution, Order};
 use std::sync::Arc;
 
 /// Which call made a type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Combiner {
     Named,

@@ -1,13 +1,15 @@
 //! The datatypes that the program holds handles to, with their names and attributes.
 //!
 //! Guarantees: a type has at most one number at a time; the same type stored twice (by
-//! `MPI_Type_get_contents`) gets the same number and must be freed as often.
+//! `MPI_Type_get_contents`) gets the same number and must be freed as often. Types that Fortran's
+//! precisions and ranges name are made once and stay (MPI-4.1, 19.1.5).
 
-use super::{Builtin, Datatype};
+use super::{Builtin, Combiner, Datatype};
 use crate::attribute::Attributes;
 use crate::bail;
 use crate::error::Result;
 use crate::slab::Slab;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// The longest name of an object, without the terminating zero.
@@ -52,13 +54,19 @@ struct Entry {
     attributes: Attributes,
     /// Handles that the program holds.
     handles: u32,
+    /// It is predefined, though without a name: it cannot be freed.
+    lasting: bool,
 }
+
+/// What names a type of `MPI_Type_create_f90_real` and its like: the call, precision and range.
+pub type Parameters = (Combiner, i64, i64);
 
 /// All datatypes of a rank.
 #[derive(Debug)]
 pub struct TypeTable {
     predefined: Vec<Entry>,
     derived: Slab<Entry>,
+    parametric: BTreeMap<Parameters, TypeId>,
 }
 
 impl Default for TypeTable {
@@ -68,8 +76,13 @@ impl Default for TypeTable {
             name: builtin.name().into(),
             attributes: Attributes::new(),
             handles: 1,
+            lasting: true,
         };
-        Self { predefined: Builtin::ALL.iter().map(entry).collect(), derived: Slab::new() }
+        Self {
+            predefined: Builtin::ALL.iter().map(entry).collect(),
+            derived: Slab::new(),
+            parametric: BTreeMap::new(),
+        }
     }
 }
 
@@ -116,15 +129,32 @@ impl TypeTable {
     /// one more handle to be freed.
     pub fn insert(&mut self, datatype: Datatype) -> Result<TypeId> {
         if let Some(id) = self.find(&datatype) {
-            if id.as_builtin().is_none() {
-                self.entry_mut(id)?.handles += 1;
+            let entry = self.entry_mut(id)?;
+            if !entry.lasting {
+                entry.handles += 1;
             }
             return Ok(id);
         }
         let id = TypeId::derived(self.derived.next_index());
         datatype.0.number.store(id.0, Ordering::Relaxed);
         let (name, attributes) = (Vec::new(), Attributes::new());
-        self.derived.insert(Entry { datatype, name, attributes, handles: 1 })?;
+        self.derived.insert(Entry { datatype, name, attributes, handles: 1, lasting: false })?;
+        Ok(id)
+    }
+
+    /// The type of these parameters: `make` makes it when it is asked for the first time. It lasts:
+    /// programs ask again and again, for every message perhaps, and do not free it.
+    pub fn parametric(
+        &mut self,
+        parameters: Parameters,
+        make: impl FnOnce() -> Result<Datatype>,
+    ) -> Result<TypeId> {
+        if let Some(id) = self.parametric.get(&parameters) {
+            return Ok(*id);
+        }
+        let id = self.insert(make()?)?;
+        self.entry_mut(id)?.lasting = true;
+        self.parametric.insert(parameters, id);
         Ok(id)
     }
 
@@ -146,6 +176,9 @@ impl TypeTable {
             bail!(Type, "{name} is a predefined datatype and cannot be freed");
         };
         let entry = self.entry_mut(id)?;
+        if entry.lasting {
+            bail!(Type, "a datatype of MPI_Type_create_f90_… is predefined and cannot be freed");
+        }
         entry.handles -= 1;
         if entry.handles == 0 {
             self.derived.remove(index);
@@ -155,7 +188,8 @@ impl TypeTable {
 
     /// Whether freeing this handle removes the type, so that its attributes must be deleted first.
     pub fn is_last_handle(&self, id: TypeId) -> Result<bool> {
-        Ok(id.as_builtin().is_none() && self.entry(id)?.handles == 1)
+        let entry = self.entry(id)?;
+        Ok(!entry.lasting && entry.handles == 1)
     }
 
     /// `MPI_Type_get_name`
@@ -208,6 +242,27 @@ mod tests {
         assert_eq!(table.insert(four).unwrap(), id);
         assert_eq!(table.find(&three), None);
         assert!(table.free(TypeId::builtin(Builtin::Int)).is_err());
+    }
+
+    #[test]
+    fn parametric_types_are_made_once_and_stay() {
+        let mut table = TypeTable::default();
+        let mut made = 0;
+        let mut real = |table: &mut TypeTable, precision| {
+            table.parametric((Combiner::F90Real, precision, 30), || {
+                made += 1;
+                Datatype::f90_real(precision, 30, Builtin::Real4)
+            })
+        };
+        let id = real(&mut table, 6).unwrap();
+        assert_eq!(real(&mut table, 6).unwrap(), id);
+        assert_ne!(real(&mut table, 5).unwrap(), id);
+        assert!(!table.is_last_handle(id).unwrap());
+        assert_eq!(table.free(id).unwrap_err().class, ErrorClass::Type);
+        let again = table.get(id).unwrap().clone();
+        assert_eq!(table.insert(again).unwrap(), id, "as MPI_Type_get_contents tells it");
+        assert_eq!(real(&mut table, 6).unwrap(), id);
+        assert_eq!(made, 2);
     }
 
     #[test]
