@@ -195,7 +195,15 @@ fn numbers(out: &mut String, kind: &str, pairs: &[(String, i64, i64)]) {
     let known: BTreeSet<i64> = pairs.iter().map(|p| p.1).collect();
     let mut taken = BTreeSet::new();
     for (_, _, first) in pairs.iter().filter(|p| !known.contains(&p.2) && taken.insert(p.2)) {
-        let _ = writeln!(out, "{} => NOTHING,", *first as i32);
+        // The text of an error can name what the program gave.
+        match *first as i32 {
+            small @ -0xffff..=0xffff if small != 0 => {
+                let _ = writeln!(out, "{small} => NOTHING + ({small}),");
+            }
+            other => {
+                let _ = writeln!(out, "{other} => NOTHING,");
+            }
+        }
     }
     let _ = writeln!(
         out,

@@ -78,3 +78,26 @@ pub const MPI_DISTRIBUTE_DFLT_DARG: c_int = -49767;
 pub fn is_in_place(buffer: *const c_void) -> bool {
     buffer as usize == usize::MAX
 }
+
+/// What `libmpi_abi.so.1` gives for a small number that is a constant here and none there: so much added.
+const NONE_THERE: c_int = c_int::MIN + 0x10_0000;
+
+/// The number that the program gave, for the text of an error, if this is what came of it.
+pub fn given(value: c_int) -> c_int {
+    let number = value.wrapping_sub(NONE_THERE);
+    if (-0xffff..=0xffff).contains(&number) { number } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_name_what_programs_gave() {
+        assert_eq!(
+            [3, -2, 4096, c_int::MIN, c_int::MAX].map(given),
+            [3, -2, 4096, c_int::MIN, c_int::MAX]
+        );
+        assert_eq!([3, -2].map(|value| given(NONE_THERE + value)), [3, -2]);
+    }
+}

@@ -6,7 +6,7 @@ use crate::calls::{
 };
 use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_FUNNELED,
-    MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
+    MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE, given,
 };
 use crate::handle::{Comm, Info};
 use crate::memory::{BufMut, Out, OutText};
@@ -56,7 +56,7 @@ fn start(call: &'static str, required: c_int) -> c_int {
             bail!(Other, "MPI is initialised already");
         }
         if !(MPI_THREAD_SINGLE..=MPI_THREAD_MULTIPLE).contains(&required) {
-            bail!(Arg, "{required} is no thread level");
+            bail!(Arg, "{} is no thread level", given(required));
         }
         join(required)?;
         MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
