@@ -30,6 +30,8 @@ fn main() {
         ("mpmd_and_environment", mpmd_and_environment),
         ("barriers_and_channels", barriers_and_channels),
         ("channels_over_sockets_between_hosts", channels_over_sockets_between_hosts),
+        ("a_rank_runs_one_program", a_rank_runs_one_program),
+        ("a_rank_starts_a_job", a_rank_starts_a_job),
         ("abort", abort),
         ("without_protection_a_death_is_the_end", without_protection_a_death_is_the_end),
         ("a_killed_rank_comes_back", a_killed_rank_comes_back),
@@ -265,6 +267,38 @@ fn channels_over_sockets_between_hosts(directory: &Path) {
     let output = run(directory, "-launcher fork -hosts a,b,c -n 5 --protocol none RANK join");
     expect(&output, 0, "");
     assert_eq!(out(&output).lines().count(), 5);
+}
+
+fn script(directory: &Path, name: &str, text: &str) {
+    let file = directory.join(name);
+    fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn a_rank_runs_one_program(directory: &Path) {
+    let own = own();
+    script(directory, "twice.sh", &format!("{own} join && {own} join"));
+    for protocol in ["none", "pessimistic"] {
+        if protocol != "none" && !have_servers() {
+            continue;
+        }
+        let begin = Instant::now();
+        let output = run(directory, &format!("-n 2 --protocol {protocol} ./twice.sh"));
+        expect(&output, 1, "has already run an MPI program to its end");
+        assert!(begin.elapsed() < Duration::from_secs(10), "nobody waits");
+    }
+    let output = run(directory, "-n 1 --protocol none ./twice.sh");
+    expect(&output, 0, "");
+    assert_eq!(sorted_lines(&output), ["0 ok", "0 ok"], "who is alone may");
+}
+
+fn a_rank_starts_a_job(directory: &Path) {
+    let (own, ftmpiexec) = (own(), binary());
+    let inner = format!("{} --protocol none -n 3 {own} join", ftmpiexec.display());
+    script(directory, "nested.sh", &format!("[ $PMI_RANK = 1 ] || {inner}\nexec {own} join"));
+    let output = run(directory, "-n 2 --protocol none ./nested.sh");
+    expect(&output, 0, "");
+    assert_eq!(sorted_lines(&output), ["0 ok", "0 ok", "1 ok", "1 ok", "2 ok"]);
 }
 
 fn abort(directory: &Path) {

@@ -125,6 +125,11 @@ impl Life {
         self.file.display().to_string()
     }
 
+    /// Whether it told that its program ends.
+    pub fn was_exiting(&self) -> bool {
+        self.exiting
+    }
+
     /// It told that its program ends.
     pub fn is_exiting(&mut self) {
         self.exiting = true;

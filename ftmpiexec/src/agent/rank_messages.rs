@@ -20,6 +20,15 @@ impl Agent {
             }
         };
         match message {
+            FromRank::Hello { pid, .. } if self.is_second_program(rank) => {
+                // Its peers know of one program only: they would never answer this one.
+                let code = 1;
+                let why = format!(
+                    "MPI_Init of process {pid}: this rank has already run an MPI program to its end, and a \
+                     job of several ranks runs one: start ftmpiexec for each"
+                );
+                self.report(rank, incarnation, Report::CannotStart { code, why });
+            }
             FromRank::Hello { pid, resumed, no_image, .. } => {
                 let Some(doorbell) = datagram.descriptors.into_iter().next() else {
                     return self.say(format!("rank {rank} said hello without its doorbell"));
@@ -77,6 +86,13 @@ impl Agent {
             }
             FromRank::SegmentOver { name } => self.shared_no_more(name),
         }
+    }
+
+    /// Whether a program that says hello is not the first of this life of a rank (a script runs two). A
+    /// rank that is alone may: nobody waits for it, and it for nobody.
+    fn is_second_program(&self, rank: Rank) -> bool {
+        self.lives.get(&rank).is_some_and(|life| life.was_exiting())
+            && self.job.as_ref().is_some_and(|job| job.view.size > 1)
     }
 
     /// What this rank must know of its job, as of now.
