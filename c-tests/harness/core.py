@@ -44,11 +44,11 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def kill(pids: list[int]) -> None:
+def kill(pids: list[int], how: int = signal.SIGKILL) -> None:
     """Ends processes; those that are gone already are no error."""
     for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, how)
         except (ProcessLookupError, PermissionError):
             pass
 

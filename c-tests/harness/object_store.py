@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -35,19 +36,24 @@ class Flushed(Stopper):
 
 
 class DiskLoser:
-    """Once images are in the store: wipes the server's disk, kills the server, then a rank."""
+    """Once images are in the store: wipes the server's disk, kills the server (or not), then a rank."""
 
-    def __init__(self, job: Job, folder: Path, count):
-        self.job, self.folder, self.count = job, folder, count
+    def __init__(self, job: Job, folder: Path, count, kills: bool):
+        self.job, self.folder, self.count, self.kills = job, folder, count, kills
         self.done = False
 
     def __call__(self, process: subprocess.Popen) -> None:
         if self.done or self.count() < 2 * RANKS:
             return
         self.done = True
-        server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
-        kill(server)
-        wipe(self.folder / SERVER)
+        if self.kills:
+            server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
+            # The next one must not find half of what is wiped.
+            kill(server, signal.SIGSTOP)
+            wipe(self.folder / SERVER)
+            kill(server)
+        else:
+            wipe(self.folder / SERVER, (".image", ".ground"))
         kill(program_pids(process.pid, self.job.program)[:1])
 
 
@@ -58,9 +64,9 @@ def name_of(pid: int) -> str:
         return ""
 
 
-def wipe(folder: Path) -> None:
+def wipe(folder: Path, suffixes: tuple[str, ...] = ("",)) -> None:
     for entry in folder.iterdir():
-        if entry.name != "lock":
+        if entry.name != "lock" and entry.name.endswith(suffixes):
             entry.unlink(missing_ok=True)
 
 
@@ -113,9 +119,9 @@ def server_runs(folder: Path) -> bool:
     return False
 
 
-def living_job(setting: Setting, jobs: Jobs, *options: str) -> None:
-    """The server loses its disk while the job runs, and a rank dies with it."""
-    test = "object store: a living job whose server loses its disk"
+def living_job(setting: Setting, jobs: Jobs, *options: str, kills: bool = True) -> None:
+    """The server loses its disk while the job runs, and dies or goes on; a rank dies, too."""
+    test = f"object store: a living job whose server {'dies and ' if kills else ''}loses its disk"
     test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
@@ -125,14 +131,15 @@ def living_job(setting: Setting, jobs: Jobs, *options: str) -> None:
     def attempt(factor: int) -> tuple[str | None, str]:
         run_folder = setting.fresh("run")
         folder, store = run_folder / "job", run_folder / "store"
-        loser = DiskLoser(job, folder, in_directory(store))
+        loser = DiskLoser(job, folder, in_directory(store), kills)
         outcome = begin(setting, job.lasting(factor), folder, loser, "--object-store", f"file://{store}",
                         *options)
         problem = problem_of(outcome, says=job.says)
         if problem is None and not loser.done:
             problem = f"{TOO_SOON}: nothing was lost yet"
-        if problem is None and "starting it again" not in outcome.err:
-            problem = f"the server did not die: {outcome.last_words()}"
+        wanted = "starting it again" if kills else "came anew from file://"
+        if problem is None and wanted not in outcome.err:
+            problem = f"it did not say `{wanted}`: {outcome.last_words()}"
         left = len([*store.rglob("*.image"), *store.rglob("*.record")])
         if problem is None and left:
             problem = f"{left} objects are left after the end"
@@ -222,4 +229,5 @@ def object_store(setting: Setting) -> None:
         shutil.rmtree(store, ignore_errors=True)
     living_job(setting, Jobs(setting, 3))
     living_job(setting, Jobs(setting, 4), "--protocol", "hierarchical", "--cluster", "2")
+    living_job(setting, Jobs(setting, 4), "--protocol", "coordinated", kills=False)
     with_s3(setting, jobs)

@@ -79,6 +79,7 @@ pub(super) struct Faulty {
     /// The call with this number has this fate.
     chosen: Option<(u64, Fate)>,
     pub calls: Arc<AtomicU64>,
+    is_down: Arc<AtomicBool>,
     /// Milliseconds that every object takes, and how many are on their way.
     slow: Arc<AtomicU64>,
     coming: Arc<AtomicU64>,
@@ -99,6 +100,7 @@ impl Faulty {
             faults: Arc::default(),
             chosen,
             calls: Arc::default(),
+            is_down: Arc::default(),
             slow: Arc::default(),
             coming: Arc::default(),
         }
@@ -114,6 +116,11 @@ impl Faulty {
         Self::new(Arc::new(Dice(Mutex::new(call))), false, Some((call, fate)))
     }
 
+    /// From now on no call does anything.
+    pub fn down(&self) {
+        self.is_down.store(true, Ordering::Relaxed);
+    }
+
     async fn fate(&self) -> Fate {
         if self.chosen.is_none() && self.dice.below(4) == 0 {
             tokio::time::sleep(Duration::from_millis(self.dice.below(4))).await;
@@ -123,6 +130,9 @@ impl Faulty {
 
     fn fate_now(&self) -> Fate {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        if self.is_down.load(Ordering::Relaxed) {
+            return Fate::Fails;
+        }
         if let Some((_, fate)) = self.chosen.filter(|(chosen, _)| *chosen == call) {
             return fate;
         }

@@ -8,16 +8,17 @@
 use super::ground::{Ground, Holder};
 use super::near::{id_of, identity};
 use super::upload::Upload;
+use crate::client::PIECE_BYTES;
 use crate::files::{Files, Source};
 use crate::note;
 use crate::shell::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Whole, note_of};
+use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
 use ftmpi_wire::image_store::{Near, Note, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -385,6 +386,35 @@ impl Disk {
     pub fn container(&self, name: ImageName) -> io::Result<File> {
         let ImageName { rank, image, incarnation } = name;
         open_container(self.path(), ImageId { rank, incarnation, image })
+    }
+
+    /// Whether a container is there and whole, whatever it rests on.
+    #[must_use]
+    pub fn is_sound(&self, name: ImageName) -> bool {
+        let read = || -> Option<()> {
+            let mut file = self.container(name).ok()?;
+            let (mut verifier, mut piece) = (Verifier::new(), vec![0; PIECE_BYTES]);
+            loop {
+                match file.read(&mut piece).ok()? {
+                    0 => break,
+                    count => verifier.push_with(&piece[..count], &mut |_| ()).ok()?,
+                };
+            }
+            expect_identity(verifier.finish().ok()?.id, name).ok()
+        };
+        read().is_some()
+    }
+
+    /// Where a container belongs.
+    #[must_use]
+    pub fn place(&self, name: ImageName, offered: bool) -> PathBuf {
+        if offered { self.image(name) } else { self.ground(name) }
+    }
+
+    /// What changes its files.
+    #[must_use]
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Whether a container is there, offered or kept for others.

@@ -52,6 +52,8 @@ pub(super) struct Flusher {
     pub failures: AtomicU64,
     /// A flush has ended.
     pub news: watch::Sender<()>,
+    /// Held by whoever takes an image from there.
+    pub healing: tokio::sync::Mutex<()>,
     /// Held while something is on its way; true: nothing more is begun.
     at_work: RwLock<bool>,
 }
@@ -70,6 +72,7 @@ impl Flusher {
             bytes: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             news: watch::Sender::new(()),
+            healing: tokio::sync::Mutex::default(),
             at_work: RwLock::new(false),
         };
         (flusher, ends)
@@ -104,9 +107,14 @@ impl Flusher {
 
     /// Those of these images that are there, whole.
     pub fn whole(&self, server: &Server, names: &[ImageName]) -> Vec<ImageName> {
-        let there = self.there();
-        let whole = |name: &&ImageName| server.disk.chain(**name).iter().all(|n| there.contains(n));
+        let whole = |name: &&ImageName| self.has_all(&server.disk.chain(**name));
         names.iter().filter(whole).copied().collect()
+    }
+
+    /// Whether all of these containers are there.
+    pub fn has_all(&self, names: &[ImageName]) -> bool {
+        let there = self.there();
+        names.iter().all(|name| there.contains(name))
     }
 
     /// What is there and not on the disk is of no use to anybody.

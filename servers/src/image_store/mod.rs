@@ -16,6 +16,7 @@ mod depot;
 mod disk;
 mod flush;
 mod ground;
+mod heal;
 mod near;
 mod recover;
 mod session;
@@ -414,6 +415,8 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
 mod depot_faults;
 #[cfg(all(test, feature = "objects"))]
 mod depot_sweep;
+#[cfg(all(test, feature = "objects"))]
+mod heal_tests;
 
 #[cfg(test)]
 mod tests {

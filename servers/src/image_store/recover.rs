@@ -6,7 +6,9 @@
 //! again.
 
 use super::depot::{Depot, Listing};
-use super::disk::{bases_of, image_name, on_disk, parse_image_name, persist_record, read_record};
+use super::disk::{
+    bases_of, expect_identity, image_name, on_disk, parse_image_name, persist_record, read_record,
+};
 use crate::files::Files;
 use crate::note;
 use ftmpi_checkpoint::container::Verifier;
@@ -14,7 +16,7 @@ use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub async fn recover(
     files: &Files,
     mut say: impl FnMut(String),
 ) -> Result<Recovered, String> {
+    let way = Way { depot, dir, files };
     let mut recovered = Recovered::default();
     let text = |e: io::Error| format!("{}: {e}", dir.display());
     let (mut here, mut aside) = (BTreeSet::new(), BTreeSet::new());
@@ -53,7 +56,7 @@ pub async fn recover(
             .collect();
         // Oldest first: what an image rests on is older, and may be offered itself.
         for name in offered {
-            let mut fetch = Fetch { depot, listing, dir, files, here: &mut here };
+            let mut fetch = Fetch { way, listing, here: &mut here };
             match fetch.with_bases(name, &mut recovered).await {
                 Ok(()) => {}
                 Err(Why::Image(why)) => say(format!(
@@ -79,66 +82,24 @@ fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::R
 }
 
 /// Why an image was not taken.
-enum Why {
+pub(super) enum Why {
     /// It is damaged or not whole.
     Image(String),
     /// Something that concerns all.
     Trouble(String),
 }
 
-struct Fetch<'a> {
-    depot: &'a Depot,
-    listing: &'a Listing,
-    dir: &'a Path,
-    files: &'a Files,
-    here: &'a mut BTreeSet<ImageName>,
+/// From where to where.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub depot: &'a Depot,
+    pub dir: &'a Path,
+    pub files: &'a Files,
 }
 
-impl Fetch<'_> {
-    async fn with_bases(&mut self, name: ImageName, recovered: &mut Recovered) -> Result<(), Why> {
-        if self.here.contains(&name) {
-            return Ok(());
-        }
-        let (part, bytes, bases) = self.download(name).await?;
-        recovered.containers += 1;
-        recovered.bytes += bytes;
-        let give_up = |why| {
-            let _ = self.files.remove(&part);
-            Err(why)
-        };
-        for base in bases {
-            if self.here.contains(&base) {
-                continue;
-            }
-            if !self.listing.containers.contains(&base) {
-                return give_up(Why::Image(format!(
-                    "image {} on which it rests is missing",
-                    base.image
-                )));
-            }
-            let (part, bytes, _) = match self.download(base).await {
-                Ok(found) => found,
-                Err(why) => return give_up(why),
-            };
-            // Places name containers that really hold the bytes: it is needed, not what it rests on.
-            let target = self.dir.join(image_name(base)).with_extension("ground");
-            if let Err(why) = self.publish(&part, &target) {
-                return give_up(why);
-            }
-            self.here.insert(base);
-            recovered.containers += 1;
-            recovered.bytes += bytes;
-        }
-        self.publish(&part, &self.dir.join(image_name(name)))?;
-        self.here.insert(name);
-        Ok(())
-    }
-
-    /// Into a file without a name yet; what it rests on.
-    async fn download(
-        &self,
-        name: ImageName,
-    ) -> Result<(std::path::PathBuf, u64, Vec<ImageName>), Why> {
+impl Way<'_> {
+    /// Into a file without a name yet, whole, verified and synced; its bytes, and what it rests on. One at a time.
+    pub async fn download(self, name: ImageName) -> Result<(PathBuf, u64, Vec<ImageName>), Why> {
         let trouble = |e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display()));
         let part = self.dir.join(image_name(name)).with_extension("depot.part");
         let _ = self.files.remove(&part);
@@ -162,15 +123,10 @@ impl Fetch<'_> {
             (Some(why), _) => Err(Why::Image(why)),
             (None, Err(why)) => Err(Why::Trouble(why)),
             (None, Ok(())) => match (verifier.finish(), note) {
-                (Ok(whole), Ok(note)) => {
-                    let (id, rank) = (whole.id, name.rank);
-                    if (id.rank, id.image, id.incarnation) != (rank, name.image, name.incarnation) {
-                        Err(Why::Image("it is another one".into()))
-                    } else {
-                        file.sync().map_err(trouble)?;
-                        Ok(bases_of(rank, &note).collect::<Vec<_>>())
-                    }
-                }
+                (Ok(whole), Ok(note)) => expect_identity(whole.id, name)
+                    .map_err(Why::Image)
+                    .and_then(|()| file.sync().map_err(trouble))
+                    .map(|()| bases_of(name.rank, &note).collect::<Vec<_>>()),
                 (Err(e), _) => Err(Why::Image(e.to_string())),
                 (_, Err(why)) => Err(Why::Image(why)),
             },
@@ -184,11 +140,59 @@ impl Fetch<'_> {
         }
     }
 
-    fn publish(&self, part: &Path, target: &Path) -> Result<(), Why> {
+    /// It has its name, durably.
+    pub fn publish(self, part: &Path, target: &Path) -> Result<(), Why> {
         let named = || {
             self.files.rename(part, target)?;
             self.files.sync_dir(self.dir)
         };
         named().map_err(|e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display())))
+    }
+}
+
+struct Fetch<'a> {
+    way: Way<'a>,
+    listing: &'a Listing,
+    here: &'a mut BTreeSet<ImageName>,
+}
+
+impl Fetch<'_> {
+    async fn with_bases(&mut self, name: ImageName, recovered: &mut Recovered) -> Result<(), Why> {
+        if self.here.contains(&name) {
+            return Ok(());
+        }
+        let (part, bytes, bases) = self.way.download(name).await?;
+        recovered.containers += 1;
+        recovered.bytes += bytes;
+        let give_up = |why| {
+            let _ = self.way.files.remove(&part);
+            Err(why)
+        };
+        for base in bases {
+            if self.here.contains(&base) {
+                continue;
+            }
+            if !self.listing.containers.contains(&base) {
+                return give_up(Why::Image(format!(
+                    "image {} on which it rests is missing",
+                    base.image
+                )));
+            }
+            let (part, bytes, _) = match self.way.download(base).await {
+                Ok(found) => found,
+                Err(why) => return give_up(why),
+            };
+            // Places name containers that really hold the bytes: it is needed, not what it rests on.
+            let target = self.way.dir.join(image_name(base)).with_extension("ground");
+            if let Err(why) = self.way.publish(&part, &target) {
+                return give_up(why);
+            }
+            self.here.insert(base);
+            recovered.containers += 1;
+            recovered.bytes += bytes;
+        }
+        self.way.publish(&part, &self.way.dir.join(image_name(name)))?;
+        self.here.insert(name);
+        Ok(())
     }
 }

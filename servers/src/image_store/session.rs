@@ -1,12 +1,13 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
 use super::disk::Checked;
+use super::heal::heal;
 use super::upload::Upload;
 use super::{NAME, Server};
 use crate::client::PIECE_BYTES;
 use crate::shell::say;
 use bytes::Bytes;
-use ftmpi_protocols::image_catalogue::{Ask, ConnId, Event, ImageName, Output};
+use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
 use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
@@ -113,6 +114,11 @@ impl Session<'_> {
                         }
                         events.push_back(Event::DepotNews);
                     }
+                    Output::Check(name) => {
+                        let checked = self.check(name).await;
+                        let outcome = checked.map(|checked| self.checked = Some(checked));
+                        events.push_back(Event::Checked(outcome));
+                    }
                     Output::Answer(answer) => {
                         room_due = false;
                         self.frames.send(&answer).await?;
@@ -149,6 +155,21 @@ impl Session<'_> {
         }
     }
 
+    async fn check(&mut self, name: ImageName) -> Result<Checked, CheckError> {
+        self.checked = None;
+        let disk = &self.server.disk;
+        // Whoever reads the file itself checks what it reads; twice would take twice as long.
+        if self.near
+            && let Some(glance) = block_in_place(|| disk.glance(name))
+        {
+            return Ok(glance);
+        }
+        match block_in_place(|| disk.check(name)) {
+            Err(why) => heal(self.server, name, why).await,
+            whole => whole,
+        }
+    }
+
     /// What takes long but concerns nobody else.
     fn store(&mut self, output: &Output, data: &Piece) -> Option<Event> {
         match *output {
@@ -175,20 +196,9 @@ impl Session<'_> {
                 self.server.disk.remove(name);
                 self.server.forget_gone();
             }
-            Output::Check(name) => {
-                self.checked = None;
-                // Whoever reads the file itself checks what it reads; twice would take twice as long.
-                if self.near
-                    && let Some(glance) = self.server.disk.glance(name)
-                {
-                    self.checked = Some(glance);
-                    return Some(Event::Checked(Ok(())));
-                }
-                let checked = self.server.disk.check(name);
-                return Some(Event::Checked(checked.map(|checked| self.checked = Some(checked))));
-            }
             // Carried out before, under the catalogue's lock, or by the caller.
-            Output::Publish(_)
+            Output::Check(_)
+            | Output::Publish(_)
             | Output::Persist { .. }
             | Output::SetAside(_)
             | Output::Say(_)

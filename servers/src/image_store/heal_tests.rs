@@ -1,0 +1,127 @@
+//! What the disk has lost or spoilt while the server runs.
+
+use super::depot::Depot;
+use super::depot_faults::{Faulty, Truth, connect, container, directory};
+use super::{Server, begin};
+use crate::files::Files;
+use ftmpi_checkpoint::container::Known;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+const R: Rank = Rank(3);
+
+/// What happens to a file.
+fn spoil(path: &Path, how: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    match how {
+        0 => return fs::remove_file(path).unwrap(),
+        1 => bytes[middle] ^= 4,
+        2 => bytes.truncate(middle),
+        _ => bytes.clear(),
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
+    all.filter(|path| path.to_str().unwrap().ends_with(suffix)).collect()
+}
+
+/// So many images, or, if it is not told, until one rests on another that is not offered any more; all of them
+/// went to the depot. The number of the last.
+async fn stored(store: &Faulty, dir: &Path, last: Option<u64>) -> (Arc<Server>, Truth, ImageNo) {
+    let depot = Depot::over(Arc::new(store.clone()));
+    let server = begin(Some(depot), dir, None, false, Files::default()).await.unwrap();
+    let (mut images, mut truth) = (connect(&server, 1).await, Truth::new(false));
+    let mut known = Known::default();
+    let mut image = 0;
+    while last.map_or(files(dir, ".ground").is_empty(), |last| image < last) {
+        image += 1;
+        assert!(image < 20, "nothing rests on what is gone");
+        let bytes = container(image, false, &mut known);
+        truth.begins(image, false);
+        let put = images.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();
+        truth.committed(image, put.oldest.0);
+        while !server
+            .catalogue
+            .lock()
+            .unwrap()
+            .ranks()
+            .any(|state| state.newest_in_object_store == Some(ImageNo(image)))
+        {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // Older ones are gone, or kept for these.
+        while files(dir, ".image").len() > 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    (server, truth, ImageNo(image))
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    threads.worker_threads(2).enable_all().build().unwrap().block_on(test);
+}
+
+/// The images that a rank is given, the newest first.
+async fn offered(server: &Arc<Server>, truth: &Truth, about: &str) -> Vec<ImageNo> {
+    let mut images = connect(server, 2).await;
+    assert!(truth.judge(&mut images, about).await, "{about}: nothing was offered");
+    let mut found = Vec::new();
+    let mut next = ImageNo(u64::MAX);
+    while let Ok(Some(stored)) = images.get(R, next, tokio::io::sink()).await {
+        found.push(stored.image);
+        next = ImageNo(stored.image.0 - 1);
+    }
+    found
+}
+
+#[test]
+fn what_the_disk_loses_comes_from_the_depot() {
+    for how in 0..4 {
+        for which in [".image", ".ground", ""] {
+            run(async {
+                let (store, dir) = (Faulty::good(), directory());
+                let (server, truth, last) = stored(&store, dir.path(), None).await;
+                let about = format!("way {how}, files *{which}");
+                for path in files(dir.path(), which) {
+                    if path.extension().is_some_and(|e| e == "image" || e == "ground") {
+                        spoil(&path, how);
+                    }
+                }
+                let both = [last, ImageNo(last.0 - 1)];
+                assert_eq!(offered(&server, &truth, &about).await, both, "{about}");
+                assert!(files(dir.path(), ".damaged").is_empty(), "{about}");
+                assert!(files(dir.path(), ".part").is_empty(), "{about}");
+                // It lasts, and the depot still has it.
+                drop(server);
+                fs::remove_dir_all(dir.path()).unwrap();
+                fs::create_dir(dir.path()).unwrap();
+                let depot = Depot::over(Arc::new(store.clone()));
+                let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+                let found = offered(&server.unwrap(), &truth, &about).await;
+                assert_eq!(found, both, "{about}");
+            });
+        }
+    }
+}
+
+#[test]
+fn an_older_image_serves_if_the_depot_does_not_answer() {
+    run(async {
+        let (store, dir) = (Faulty::good(), directory());
+        let (server, truth, _) = stored(&store, dir.path(), Some(2)).await;
+        let all = files(dir.path(), ".image");
+        let second =
+            all.iter().find(|path| path.to_str().unwrap().contains("-i00000000000000000002"));
+        spoil(second.unwrap(), 1);
+        store.down();
+        assert_eq!(offered(&server, &truth, "the depot is down").await, [ImageNo(1)]);
+        assert_eq!(files(dir.path(), ".damaged").len(), 1);
+    });
+}
