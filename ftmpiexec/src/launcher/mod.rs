@@ -64,6 +64,8 @@ enum Event {
     AgentLate { host: u32, launch: u64 },
     /// A server listens.
     ServerUp { index: usize, launch: u64, address: SocketAddr },
+    /// A line on a server's standard error.
+    ServerSays { index: usize, launch: u64, text: String },
     /// A server has ended or could not be started.
     ServerEnded { index: usize, launch: u64, why: String },
     /// Time to start a server again.
@@ -392,8 +394,12 @@ impl Launcher {
                 {
                     self.scheduler_listens(address);
                 }
+                self.server_says(index, launch, None);
                 self.carry_out();
                 self.send_servers();
+            }
+            Event::ServerSays { index, launch, text } => {
+                self.server_says(index, launch, Some(text));
             }
             Event::ServerEnded { index, launch, why } => self.server_ended(index, launch, &why),
             Event::ServerAgain { index } => {

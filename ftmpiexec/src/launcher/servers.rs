@@ -3,9 +3,11 @@
 
 mod placed;
 mod process;
+mod words;
 
 use self::placed::{again, of_kind};
 use self::process::run_server;
+use self::words::Words;
 use super::agents::shell_word;
 use super::{Event, Launcher};
 use crate::cli::{Plan, Starter};
@@ -85,6 +87,17 @@ struct Server {
     kill: Option<oneshot::Sender<Manner>>,
     runs: Option<JoinHandle<()>>,
     serves: Vec<Rank>,
+    words: Words,
+}
+
+impl Server {
+    /// What users know it by.
+    fn title(&self) -> String {
+        match &self.host {
+            Some(host) => format!("the {} on {host}", self.kind.name()),
+            None => format!("the {}", self.kind.name()),
+        }
+    }
 }
 
 /// All servers of the job.
@@ -199,6 +212,7 @@ impl Servers {
         let command = self.command(index);
         let server = &mut self.servers[index];
         server.launch += 1;
+        server.words.begins();
         server.started = Instant::now();
         let (kill, killed) = oneshot::channel();
         server.kill = Some(kill);
@@ -466,6 +480,20 @@ impl Servers {
         let _ = tokio::time::timeout(REMOVE_LIMIT, all).await;
     }
 
+    /// It said this, or (`None`) nothing more; what is to be told of it now.
+    fn words(&mut self, index: usize, launch: u64, text: Option<String>) -> Vec<String> {
+        let server = &mut self.servers[index];
+        if server.launch != launch {
+            return Vec::new();
+        }
+        text.into_iter().for_each(|text| server.words.says(text));
+        if !server.up {
+            return Vec::new();
+        }
+        let name = server.title();
+        server.words.take().into_iter().map(|text| format!("{name}: {text}")).collect()
+    }
+
     /// Takes note of an end; the pause before the next start, or why there is none.
     fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Again, String>> {
         let server = &mut self.servers[index];
@@ -475,10 +503,7 @@ impl Servers {
         let never_up = !server.up && server.address.is_none();
         server.up = false;
         server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
-        let name = match &server.host {
-            Some(host) => format!("the {} on {host}", server.kind.name()),
-            None => format!("the {}", server.kind.name()),
-        };
+        let name = server.title();
         if never_up && why.contains(IN_USE) && server.begun.elapsed() < IN_USE_PATIENCE {
             return Some(Ok(Again::Quietly(RESTART_PAUSE)));
         }
@@ -512,6 +537,13 @@ impl Launcher {
                 let purpose = Purpose::Fellows { addresses };
                 let _ = auth::connect(logger, &key, &purpose, STATE_LIMIT).await;
             });
+        }
+    }
+
+    /// A server said this, or begins to serve.
+    pub(super) fn server_says(&mut self, index: usize, launch: u64, text: Option<String>) {
+        for line in self.servers.words(index, launch, text) {
+            self.printer.say(line);
         }
     }
 

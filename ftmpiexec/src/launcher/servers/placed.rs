@@ -2,6 +2,7 @@
 //! options say, or as the earlier run had them.
 
 use super::Server;
+use super::words::Words;
 use crate::cli::{Machine, Plan, ServerDuty};
 use crate::inject::ServerKind;
 use crate::job_dir::JobDir;
@@ -31,6 +32,7 @@ pub(super) fn server(
         kill: None,
         runs: None,
         serves: Vec::new(),
+        words: Words::default(),
     }
 }
 

@@ -1,6 +1,6 @@
-//! The process of a server: its key goes in, its address and its last words come out.
+//! The process of a server: its key goes in, its address and its words come out.
 
-use super::{ASK_LIMIT, Manner};
+use super::{ASK_LIMIT, Manner, words};
 use crate::launcher::Event;
 use rustix::process::Pid;
 use std::time::Duration;
@@ -39,11 +39,15 @@ pub(super) async fn run_server(
         });
     }
     let stderr = child.stderr.take();
+    let events = events.clone();
     let last_line = tokio::spawn(async move {
         let mut last = String::new();
         if let Some(stderr) = stderr {
             let mut lines = BufReader::new(stderr).lines();
             while let Ok(Some(line)) = lines.next_line().await {
+                if let Some(text) = words::said(&line) {
+                    let _ = events.send(Event::ServerSays { index, launch, text });
+                }
                 if !line.trim().is_empty() {
                     last = line.chars().take(400).collect();
                 }
