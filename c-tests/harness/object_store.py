@@ -21,6 +21,10 @@ from .restart import Stopper, begin, go_on, interrupted, together
 
 SERVER = "checkpoint-server-0"
 BUCKET = "images"
+# What happens to a server and its disk.
+DIES = "dies and loses its disk"
+LOSES = "loses its disk"
+FLIPS = "has wrong bytes on its disk"
 
 
 class Flushed(Stopper):
@@ -36,24 +40,26 @@ class Flushed(Stopper):
 
 
 class DiskLoser:
-    """Once images are in the store: wipes the server's disk, kills the server (or not), then a rank."""
+    """Once images are in the store: does something to the server's disk, then kills a rank."""
 
-    def __init__(self, job: Job, folder: Path, count, kills: bool):
-        self.job, self.folder, self.count, self.kills = job, folder, count, kills
+    def __init__(self, job: Job, folder: Path, count, how: str):
+        self.job, self.folder, self.count, self.how = job, folder, count, how
         self.done = False
 
     def __call__(self, process: subprocess.Popen) -> None:
         if self.done or self.count() < 2 * RANKS:
             return
         self.done = True
-        if self.kills:
+        if self.how == DIES:
             server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
             # The next one must not find half of what is wiped.
             kill(server, signal.SIGSTOP)
             wipe(self.folder / SERVER)
             kill(server)
-        else:
+        elif self.how == LOSES:
             wipe(self.folder / SERVER, (".image", ".ground"))
+        else:
+            flip(self.folder / SERVER)
         kill(program_pids(process.pid, self.job.program)[:1])
 
 
@@ -68,6 +74,18 @@ def wipe(folder: Path, suffixes: tuple[str, ...] = ("",)) -> None:
     for entry in folder.iterdir():
         if entry.name != "lock" and entry.name.endswith(suffixes):
             entry.unlink(missing_ok=True)
+
+
+def flip(folder: Path) -> None:
+    """A wrong byte in the middle of each image."""
+    for entry in folder.iterdir():
+        if entry.suffix in (".image", ".ground"):
+            with open(entry, "r+b") as file:
+                middle = file.seek(0, os.SEEK_END) // 2
+                file.seek(middle)
+                byte = file.read(1)
+                file.seek(middle)
+                file.write(bytes([byte[0] ^ 1]))
 
 
 def in_directory(store: Path):
@@ -119,9 +137,9 @@ def server_runs(folder: Path) -> bool:
     return False
 
 
-def living_job(setting: Setting, jobs: Jobs, *options: str, kills: bool = True) -> None:
-    """The server loses its disk while the job runs, and dies or goes on; a rank dies, too."""
-    test = f"object store: a living job whose server {'dies and ' if kills else ''}loses its disk"
+def living_job(setting: Setting, jobs: Jobs, how: str, *options: str) -> None:
+    """Something happens to the server's disk while the job runs, and a rank dies."""
+    test = f"object store: a living job whose server {how}"
     test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
@@ -131,14 +149,16 @@ def living_job(setting: Setting, jobs: Jobs, *options: str, kills: bool = True) 
     def attempt(factor: int) -> tuple[str | None, str]:
         run_folder = setting.fresh("run")
         folder, store = run_folder / "job", run_folder / "store"
-        loser = DiskLoser(job, folder, in_directory(store), kills)
+        loser = DiskLoser(job, folder, in_directory(store), how)
         outcome = begin(setting, job.lasting(factor), folder, loser, "--object-store", f"file://{store}",
                         *options)
         problem = problem_of(outcome, says=job.says)
         if problem is None and not loser.done:
             problem = f"{TOO_SOON}: nothing was lost yet"
-        wanted = "starting it again" if kills else "came anew from file://"
+        wanted = "starting it again" if how == DIES else "came anew from file://"
         if problem is None and wanted not in outcome.err:
+            if "killed by signal 9" not in outcome.err:
+                return f"{TOO_SOON}: the rank had ended", ""
             problem = f"it did not say `{wanted}`: {outcome.last_words()}"
         left = len([*store.rglob("*.image"), *store.rglob("*.record")])
         if problem is None and left:
@@ -227,7 +247,8 @@ def object_store(setting: Setting) -> None:
                   "object store: a directory, everything dies and the server's disk is lost",
                   f"file://{store}", in_directory(store), in_directory(store), *options)
         shutil.rmtree(store, ignore_errors=True)
-    living_job(setting, Jobs(setting, 3))
-    living_job(setting, Jobs(setting, 4), "--protocol", "hierarchical", "--cluster", "2")
-    living_job(setting, Jobs(setting, 4), "--protocol", "coordinated", kills=False)
+    living_job(setting, Jobs(setting, 3), DIES)
+    living_job(setting, Jobs(setting, 4), DIES, "--protocol", "hierarchical", "--cluster", "2")
+    living_job(setting, Jobs(setting, 4), LOSES, "--protocol", "coordinated")
+    living_job(setting, Jobs(setting, 4), FLIPS)
     with_s3(setting, jobs)

@@ -125,9 +125,9 @@ impl Life {
         self.file.display().to_string()
     }
 
-    /// Whether it told that its program ends.
-    pub fn was_exiting(&self) -> bool {
-        self.exiting
+    /// Whether an MPI program said hello.
+    pub fn has_a_process(&self) -> bool {
+        self.rank_pid.is_some()
     }
 
     /// It told that its program ends.
@@ -149,6 +149,7 @@ impl Agent {
             self.bury(old);
         }
         self.starting.remove(&start.rank);
+        let checked = self.checked.get(&start.rank) == Some(&start.incarnation);
         let files = self.files(&start);
         if start.incarnation == Incarnation(0) {
             return self.spawn(start, None);
@@ -161,7 +162,7 @@ impl Agent {
             tokio::spawn(restores::begin_anew(start, files, self.events.clone()));
             return;
         }
-        let local = self.local.clone();
+        let local = self.local.clone().filter(|_| !checked);
         let name = self.job.as_ref().map_or("", |job| job.view.protocol.name.as_str());
         let forwarded = self.forwarded.entry(start.rank).or_default();
         let mut told = start.printed;
@@ -177,6 +178,7 @@ impl Agent {
             secret: self.secret.clone(),
             directory: self.directory.subscribe(),
             in_waves: matches!(name, "coordinated" | "hierarchical"),
+            checked,
         };
         self.starting.insert(start.rank, start.incarnation);
         tokio::spawn(restores::fetch(start, source, local, files, self.events.clone()));
@@ -490,6 +492,13 @@ impl Agent {
         if let (How::Code(code), Some(image)) = (ending, tried)
             && let Some(why) = unusable(code)
         {
+            if code == boot_abi::EXIT_IMAGE_DAMAGED
+                && self.checked.insert(rank, life.incarnation) != Some(life.incarnation)
+            {
+                // It came from a file that nobody had looked at as a whole. The server shall: it may have the
+                // image elsewhere, too.
+                return self.start(life.start);
+            }
             // The new life never began: the same incarnation tries the next older image.
             self.report(rank, life.incarnation, Report::ImageUnusable { image, why: why.into() });
             if code == boot_abi::EXIT_IMAGE_DAMAGED {

@@ -168,6 +168,8 @@ pub struct Agent {
     lives: BTreeMap<Rank, Life>,
     /// Lives whose images are being fetched.
     starting: BTreeMap<Rank, Incarnation>,
+    /// Lives that found an image damaged which nobody had checked before.
+    checked: BTreeMap<Rank, Incarnation>,
     forwarded: BTreeMap<Rank, Forwarded>,
     /// What lives that were killed had said and was not final: their last words, if no other life
     /// comes after them.
@@ -241,6 +243,7 @@ async fn run_agent() -> anyhow::Result<()> {
         job: None,
         lives: BTreeMap::new(),
         starting: BTreeMap::new(),
+        checked: BTreeMap::new(),
         forwarded: BTreeMap::new(),
         last_words: BTreeMap::new(),
         deaths: BTreeMap::new(),

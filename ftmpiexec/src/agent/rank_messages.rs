@@ -24,8 +24,8 @@ impl Agent {
                 // Its peers know of one program only: they would never answer this one.
                 let code = 1;
                 let why = format!(
-                    "MPI_Init of process {pid}: this rank has already run an MPI program to its end, and a \
-                     job of several ranks runs one: start ftmpiexec for each"
+                    "MPI_Init of process {pid}: this rank has already started an MPI program, and in a job of \
+                     several ranks each is one program: start ftmpiexec for each"
                 );
                 self.report(rank, incarnation, Report::CannotStart { code, why });
             }
@@ -91,7 +91,8 @@ impl Agent {
     /// Whether a program that says hello is not the first of this life of a rank (a script runs two). A
     /// rank that is alone may: nobody waits for it, and it for nobody.
     fn is_second_program(&self, rank: Rank) -> bool {
-        self.lives.get(&rank).is_some_and(|life| life.was_exiting())
+        // Each process that is restored or started again is a life of its own.
+        self.lives.get(&rank).is_some_and(|life| life.has_a_process())
             && self.job.as_ref().is_some_and(|job| job.view.size > 1)
     }
 

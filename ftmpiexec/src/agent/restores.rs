@@ -57,6 +57,8 @@ pub struct Source {
     pub directory: watch::Receiver<Directory>,
     /// All ranks of a cluster begin from images of one wave, and no others.
     pub in_waves: bool,
+    /// Only what the server has read and checked before it is sent.
+    pub checked: bool,
     /// Bytes of output and error that are not lost: they were printed, sent to be, or are held here.
     pub told: [u64; 2],
 }
@@ -94,9 +96,9 @@ async fn find(
     unusable: &mut Vec<(ImageNo, String)>,
 ) -> Result<Option<Stream>, String> {
     let since = Instant::now();
-    let Source { key, secret, directory, in_waves, .. } = source;
+    let Source { key, secret, directory, in_waves, checked, .. } = source;
     let mut candidates = start.images.clone();
-    let (mut asked_for_others, mut near) = (*in_waves, true);
+    let (mut asked_for_others, mut near) = (*in_waves, !checked);
     loop {
         let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
         let declared = server.declare(start.rank, start.incarnation).await;

@@ -21,7 +21,9 @@ use object_store::aws::AmazonS3Builder;
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{
+    ClientOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File};
 use std::io::Read;
@@ -34,6 +36,8 @@ use tokio::io::AsyncWriteExt;
 /// Bytes of one part of an upload.
 const PART_BYTES: usize = 8 << 20;
 const READ_BYTES: usize = 1 << 20;
+/// Bytes that one request asks for.
+const RANGE_BYTES: u64 = 16 << 20;
 /// A request that fails is tried again this long before its caller hears of it.
 const RETRY_LIMIT: Duration = Duration::from_secs(10);
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -194,11 +198,24 @@ impl Depot {
         name: ImageName,
         mut sink: impl FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), String> {
-        let found =
-            self.store.get(&self.key(&image_name(name))).await.map_err(|e| self.says(&e))?;
-        let mut pieces = found.into_stream();
-        while let Some(piece) = pieces.try_next().await.map_err(|e| self.says(&e))? {
-            tokio::task::block_in_place(|| sink(&piece))?;
+        let key = self.key(&image_name(name));
+        let size = self.store.head(&key).await.map_err(|e| self.says(&e))?.size;
+        let mut at = 0;
+        // A request has a time limit, and an image may have any size.
+        while at < size {
+            let begin = at;
+            let range = Some(GetRange::Bounded(at..(at + RANGE_BYTES).min(size)));
+            let options = GetOptions { range, ..GetOptions::default() };
+            let found = self.store.get_opts(&key, options).await.map_err(|e| self.says(&e))?;
+            let mut pieces = found.into_stream();
+            while let Some(piece) = pieces.try_next().await.map_err(|e| self.says(&e))? {
+                at += piece.len() as u64;
+                tokio::task::block_in_place(|| sink(&piece))?;
+            }
+            if at == begin {
+                // It is shorter now: what came says that it is not whole.
+                break;
+            }
         }
         Ok(())
     }

@@ -116,9 +116,9 @@ impl Faulty {
         Self::new(Arc::new(Dice(Mutex::new(call))), false, Some((call, fate)))
     }
 
-    /// From now on no call does anything.
-    pub fn down(&self) {
-        self.is_down.store(true, Ordering::Relaxed);
+    /// From now on no call does anything, or each.
+    pub fn answers(&self, answers: bool) {
+        self.is_down.store(!answers, Ordering::Relaxed);
     }
 
     async fn fate(&self) -> Fate {

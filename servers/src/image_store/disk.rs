@@ -335,7 +335,9 @@ impl Disk {
             let _ = self.files.remove(&path);
         }
         let _ = self.sync_names();
-        self.is_gone(name);
+        if !lock(&self.ground).is_held(name) {
+            self.is_gone(name);
+        }
         self.release(Holder::Image(name));
     }
 
@@ -405,16 +407,34 @@ impl Disk {
         read().is_some()
     }
 
-    /// Where a container belongs.
-    #[must_use]
-    pub fn place(&self, name: ImageName, offered: bool) -> PathBuf {
-        if offered { self.image(name) } else { self.ground(name) }
+    /// A container that came anew gets its name; while nobody can take it from the shelf.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn replace(&self, part: &Path, name: ImageName, offered: bool) -> io::Result<()> {
+        // Whoever moves a container that is not offered any more holds this.
+        let _ground = lock(&self.ground);
+        let image = self.image(name);
+        let target = if offered || image.exists() { image } else { self.ground(name) };
+        self.files.rename(part, &target)?;
+        self.sync_names()
+    }
+
+    /// A damaged file of which the depot has a good one goes, so that it is taken from there at the next begin.
+    pub fn give_way(&self, name: ImageName) {
+        let _ = self.files.remove(&self.image(name));
     }
 
     /// What changes its files.
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// Whether a container is of use: it is there, or an image rests on it.
+    #[must_use]
+    pub fn needs(&self, name: ImageName) -> bool {
+        self.has(name) || lock(&self.ground).is_held(name)
     }
 
     /// Whether a container is there, offered or kept for others.

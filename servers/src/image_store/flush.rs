@@ -14,12 +14,14 @@ use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::block_in_place;
 
 /// Ranks whose images are on their way at the same time.
 const WORKERS: usize = 4;
+/// So long after the depot did not answer nobody asks it for an image.
+const SILENCE: Duration = Duration::from_secs(20);
 const BACKOFF_FIRST: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 500 });
 const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 30_000 });
 
@@ -52,8 +54,10 @@ pub(super) struct Flusher {
     pub failures: AtomicU64,
     /// A flush has ended.
     pub news: watch::Sender<()>,
-    /// Held by whoever takes an image from there.
-    pub healing: tokio::sync::Mutex<()>,
+    /// Held by whoever takes an image of a rank from there.
+    healing: [tokio::sync::Mutex<()>; 8],
+    /// What could not be taken from there when it was needed, and stays; and when that was.
+    spared: Mutex<(BTreeSet<ImageName>, Option<Instant>)>,
     /// Held while something is on its way; true: nothing more is begun.
     at_work: RwLock<bool>,
 }
@@ -72,7 +76,8 @@ impl Flusher {
             bytes: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             news: watch::Sender::new(()),
-            healing: tokio::sync::Mutex::default(),
+            healing: Default::default(),
+            spared: Mutex::default(),
             at_work: RwLock::new(false),
         };
         (flusher, ends)
@@ -111,6 +116,34 @@ impl Flusher {
         names.iter().filter(whole).copied().collect()
     }
 
+    /// Waits until nobody else takes images of this rank from there.
+    pub async fn turn(&self, rank: Rank) -> tokio::sync::MutexGuard<'_, ()> {
+        self.healing[rank.index() % self.healing.len()].lock().await
+    }
+
+    fn spared(&self) -> std::sync::MutexGuard<'_, (BTreeSet<ImageName>, Option<Instant>)> {
+        self.spared.lock().expect("no panic while it is locked")
+    }
+
+    fn is_spared(&self, name: ImageName) -> bool {
+        self.spared().0.contains(&name)
+    }
+
+    /// These could not be taken from there, for a reason that passes: they stay there.
+    pub fn spare(&self, names: &[ImageName]) {
+        self.spared().0.extend(names);
+    }
+
+    /// The depot does not answer.
+    pub fn is_silent(&self) {
+        self.spared().1 = Some(Instant::now());
+    }
+
+    /// It did not answer just now: nobody else needs to wait for it.
+    pub fn was_silent(&self) -> bool {
+        self.spared().1.is_some_and(|at| at.elapsed() < SILENCE)
+    }
+
     /// Whether all of these containers are there.
     pub fn has_all(&self, names: &[ImageName]) -> bool {
         let there = self.there();
@@ -120,7 +153,7 @@ impl Flusher {
     /// What is there and not on the disk is of no use to anybody.
     pub fn forget_strangers(&self, server: &Server) {
         let strangers: Vec<ImageName> =
-            self.there().iter().copied().filter(|name| !server.disk.has(*name)).collect();
+            self.there().iter().copied().filter(|name| !server.disk.needs(*name)).collect();
         self.forget(strangers);
     }
 
@@ -197,7 +230,10 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
                 }
             }
             Work::Forget(name) => {
-                if server.disk.has(name) || !flusher.there().contains(&name) {
+                if server.disk.needs(name)
+                    || !flusher.there().contains(&name)
+                    || flusher.is_spared(name)
+                {
                     continue;
                 }
                 match flusher.depot.remove_container(name).await {

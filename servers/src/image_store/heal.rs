@@ -1,7 +1,9 @@
 //! An image that the disk has lost, or holds damaged, comes anew from the depot.
 //!
-//! Guarantees: a fetch finds an image that is in the depot as long as one of the two places has it whole; a file is
-//! replaced only by one that was verified as it came, and only while the image is offered.
+//! Guarantees: a fetch finds an image that is in the depot (and was found there when the server began, or came since)
+//! as long as one of the two places has it whole; a file is replaced only by one that was verified as it came, and
+//! only while the image is offered. If the depot does not answer, older images serve, and what is there stays there:
+//! the server takes it when it begins again.
 
 use super::disk::Checked;
 use super::recover::{Way, Why};
@@ -21,25 +23,40 @@ pub(super) async fn heal(
 ) -> Result<Checked, CheckError> {
     let Some(flusher) = &server.flusher else { return Err(found) };
     let chain = server.disk.chain(name);
-    if !flusher.has_all(&chain) || !server.is_offered(name) {
+    if !flusher.has_all(&chain) {
         return Err(found);
     }
-    let _turn = flusher.healing.lock().await;
+    let _turn = flusher.turn(name.rank).await;
+    if !server.is_offered(name) {
+        return Err(found);
+    }
     let mut taken = 0;
-    for container in chain {
+    for &container in &chain {
         if block_in_place(|| server.disk.is_sound(container)) {
             continue;
         }
-        match take(server, name, container).await {
-            Ok(()) => taken += 1,
-            Err(why) => {
-                say(
-                    NAME,
-                    format!("{}, and the object store cannot help: {why}", about(name, &found)),
-                );
-                return Err(found);
+        let outcome = match flusher.was_silent() {
+            true => Err(Why::Trouble("it did not answer just now".into())),
+            false => take(server, name, container).await,
+        };
+        let why = match outcome {
+            Ok(true) => {
+                taken += 1;
+                continue;
             }
-        }
+            Ok(false) => return Err(found),
+            Err(Why::Image(why)) => why,
+            Err(Why::Trouble(why)) => {
+                flusher.is_silent();
+                flusher.spare(&chain);
+                if container == name {
+                    block_in_place(|| server.disk.give_way(name));
+                }
+                why
+            }
+        };
+        say(NAME, format!("{}, and the object store cannot help: {why}", about(name, &found)));
+        return Err(found);
     }
     // Nothing was taken: somebody else was healing the same.
     let checked = block_in_place(|| server.disk.check(name))?;
@@ -58,23 +75,23 @@ fn about(name: ImageName, found: &CheckError) -> String {
     format!("image {} of rank {} cannot be read ({why})", name.image, name.rank)
 }
 
-/// Takes one container on which `image` rests, or its own.
-async fn take(server: &Server, image: ImageName, container: ImageName) -> Result<(), String> {
-    let Some(flusher) = &server.flusher else { return Err("there is none".into()) };
+/// Takes one container on which `image` rests, or its own; false: `image` is not offered any more.
+async fn take(server: &Server, image: ImageName, container: ImageName) -> Result<bool, Why> {
+    let Some(flusher) = &server.flusher else { return Ok(false) };
     let way = Way { depot: &flusher.depot, dir: server.disk.path(), files: server.disk.files() };
-    let text = |why| match why {
-        Why::Image(why) | Why::Trouble(why) => why,
-    };
-    let (part, ..) = way.download(container).await.map_err(text)?;
+    let (part, ..) = way.download(container).await?;
     let publish = || {
         // While nobody can take it from the shelf.
         let catalogue = server.catalogue.lock().expect("no panic while it is locked");
         if !catalogue.offers(image) {
             let _ = way.files.remove(&part);
-            return Err("newer ones have taken its place".to_owned());
+            return Ok(false);
         }
-        let target = server.disk.place(container, catalogue.offers(container));
-        way.publish(&part, &target).map_err(text)
+        let replaced = server.disk.replace(&part, container, catalogue.offers(container));
+        replaced.map(|()| true).map_err(|error| {
+            let _ = way.files.remove(&part);
+            Why::Trouble(format!("{}: {error}", server.disk.path().display()))
+        })
     };
     block_in_place(publish)
 }

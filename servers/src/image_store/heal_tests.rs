@@ -9,6 +9,7 @@ use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const R: Rank = Rank(3);
@@ -65,12 +66,17 @@ async fn stored(store: &Faulty, dir: &Path, last: Option<u64>) -> (Arc<Server>, 
 
 fn run(test: impl Future<Output = ()>) {
     let mut threads = tokio::runtime::Builder::new_multi_thread();
-    threads.worker_threads(2).enable_all().build().unwrap().block_on(test);
+    let threads = threads.worker_threads(2).enable_all().build().unwrap();
+    let ended =
+        threads.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await });
+    ended.expect("it waits for something that does not come");
+    threads.shutdown_timeout(Duration::from_secs(10));
 }
 
 /// The images that a rank is given, the newest first.
 async fn offered(server: &Arc<Server>, truth: &Truth, about: &str) -> Vec<ImageNo> {
-    let mut images = connect(server, 2).await;
+    static CALLERS: AtomicU64 = AtomicU64::new(2);
+    let mut images = connect(server, CALLERS.fetch_add(1, Ordering::Relaxed)).await;
     assert!(truth.judge(&mut images, about).await, "{about}: nothing was offered");
     let mut found = Vec::new();
     let mut next = ImageNo(u64::MAX);
@@ -113,15 +119,74 @@ fn what_the_disk_loses_comes_from_the_depot() {
 
 #[test]
 fn an_older_image_serves_if_the_depot_does_not_answer() {
+    for how in 0..4 {
+        let (store, dir) = (Faulty::good(), directory());
+        let mut truth = Truth::new(false);
+        run(async {
+            let server;
+            (server, truth, _) = stored(&store, dir.path(), Some(2)).await;
+            let all = files(dir.path(), ".image");
+            let second =
+                all.iter().find(|path| path.to_str().unwrap().contains("i00000000000000000002"));
+            spoil(second.unwrap(), how);
+            store.answers(false);
+            let found = offered(&server, &truth, "the depot is down").await;
+            assert_eq!(found, [ImageNo(1)], "{how}");
+        });
+        // What is there was not given up.
+        store.answers(true);
+        run(async {
+            let depot = Depot::over(Arc::new(store.clone()));
+            let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+            let found = offered(&server.unwrap(), &truth, "it answers again").await;
+            assert_eq!(found, [ImageNo(2), ImageNo(1)], "{how}");
+        });
+    }
+}
+
+/// The files are lost or spoilt while no server runs: what rests on others, what others rest on.
+#[test]
+fn a_server_that_begins_takes_what_is_spoilt_from_the_depot() {
+    for (suffix, how) in [(".image", 0), (".image", 2), (".ground", 0), (".ground", 2)] {
+        let (store, dir) = (Faulty::good(), directory());
+        let (mut truth, mut last) = (Truth::new(false), ImageNo(0));
+        run(async {
+            (_, truth, last) = stored(&store, dir.path(), None).await;
+        });
+        for path in files(dir.path(), suffix) {
+            spoil(&path, how);
+        }
+        let about = format!("way {how}, files *{suffix}");
+        for turn in 0..2 {
+            run(async {
+                let depot = Depot::over(Arc::new(store.clone()));
+                let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+                let found = offered(&server.unwrap(), &truth, &about).await;
+                assert_eq!(found, [last, ImageNo(last.0 - 1)], "{about}");
+            });
+            if turn == 0 {
+                // The depot has not lost anything either.
+                for entry in fs::read_dir(dir.path()).unwrap().flatten() {
+                    fs::remove_file(entry.path()).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn many_may_ask_for_the_same() {
     run(async {
         let (store, dir) = (Faulty::good(), directory());
-        let (server, truth, _) = stored(&store, dir.path(), Some(2)).await;
-        let all = files(dir.path(), ".image");
-        let second =
-            all.iter().find(|path| path.to_str().unwrap().contains("-i00000000000000000002"));
-        spoil(second.unwrap(), 1);
-        store.down();
-        assert_eq!(offered(&server, &truth, "the depot is down").await, [ImageNo(1)]);
-        assert_eq!(files(dir.path(), ".damaged").len(), 1);
+        let (server, truth, last) = stored(&store, dir.path(), None).await;
+        files(dir.path(), ".image").iter().for_each(|path| spoil(path, 1));
+        let before = store.calls.load(Ordering::Relaxed);
+        let (server, truth) = (&server, &truth);
+        let asking = (0..6).map(|_| offered(server, truth, "many"));
+        for found in futures_util::future::join_all(asking).await {
+            assert_eq!(found, [last, ImageNo(last.0 - 1)]);
+        }
+        let calls = store.calls.load(Ordering::Relaxed) - before;
+        assert!(calls <= 2 * 2, "each was taken once: {calls} calls");
     });
 }

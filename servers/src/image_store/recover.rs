@@ -11,10 +11,12 @@ use super::disk::{
 };
 use crate::files::Files;
 use crate::note;
-use ftmpi_checkpoint::container::Verifier;
+use ftmpi_checkpoint::container::{Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
+use ftmpi_wire::image_store::Note;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +47,7 @@ pub async fn recover(
     for entry in std::fs::read_dir(dir).map_err(text)? {
         let name = entry.map_err(text)?.file_name();
         let Some(name) = name.to_str() else { continue };
-        here.extend(on_disk(name));
+        here.extend(on_disk(name).filter(|_| note_in(&dir.join(name)).is_ok()));
         aside.extend(parse_image_name(name, ".damaged"));
     }
     for rank in listing.ranks() {
@@ -69,6 +71,12 @@ pub async fn recover(
         restore_record(dir, files, rank, record).map_err(text)?;
     }
     Ok(recovered)
+}
+
+/// What the container in this file says of itself.
+fn note_in(path: &Path) -> Result<Note, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    note::decode(&note_of(file).map_err(|e| e.to_string())?)
 }
 
 /// The disk's own record stands, as far as it knows more.
@@ -158,14 +166,19 @@ struct Fetch<'a> {
 
 impl Fetch<'_> {
     async fn with_bases(&mut self, name: ImageName, recovered: &mut Recovered) -> Result<(), Why> {
-        if self.here.contains(&name) {
-            return Ok(());
-        }
-        let (part, bytes, bases) = self.way.download(name).await?;
-        recovered.containers += 1;
-        recovered.bytes += bytes;
+        let (part, bases) = if self.here.contains(&name) {
+            let note = note_in(&self.way.dir.join(image_name(name)));
+            (None, note.map(|note| bases_of(name.rank, &note).collect()).unwrap_or_default())
+        } else {
+            let (part, bytes, bases) = self.way.download(name).await?;
+            recovered.containers += 1;
+            recovered.bytes += bytes;
+            (Some(part), bases)
+        };
         let give_up = |why| {
-            let _ = self.way.files.remove(&part);
+            if let Some(part) = &part {
+                let _ = self.way.files.remove(part);
+            }
             Err(why)
         };
         for base in bases {
@@ -191,8 +204,10 @@ impl Fetch<'_> {
             recovered.containers += 1;
             recovered.bytes += bytes;
         }
-        self.way.publish(&part, &self.way.dir.join(image_name(name)))?;
-        self.here.insert(name);
+        if let Some(part) = part {
+            self.way.publish(&part, &self.way.dir.join(image_name(name)))?;
+            self.here.insert(name);
+        }
         Ok(())
     }
 }
