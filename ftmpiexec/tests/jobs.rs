@@ -284,9 +284,12 @@ fn a_rank_runs_one_program(directory: &Path) {
         }
         let begin = Instant::now();
         let output = run(directory, &format!("-n 2 --protocol {protocol} ./twice.sh"));
-        expect(&output, 1, "has already run an MPI program to its end");
+        expect(&output, 1, "has already started an MPI program");
         assert!(begin.elapsed() < Duration::from_secs(10), "nobody waits");
     }
+    script(directory, "leaves.sh", &format!("{own} leave; {own} join"));
+    let output = run(directory, "-n 2 --protocol none ./leaves.sh");
+    expect(&output, 1, "has already started an MPI program");
     let output = run(directory, "-n 1 --protocol none ./twice.sh");
     expect(&output, 0, "");
     assert_eq!(sorted_lines(&output), ["0 ok", "0 ok"], "who is alone may");

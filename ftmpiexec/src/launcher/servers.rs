@@ -90,16 +90,6 @@ struct Server {
     words: Words,
 }
 
-impl Server {
-    /// What users know it by.
-    fn title(&self) -> String {
-        match &self.host {
-            Some(host) => format!("the {} on {host}", self.kind.name()),
-            None => format!("the {}", self.kind.name()),
-        }
-    }
-}
-
 /// All servers of the job.
 #[derive(Debug)]
 pub struct Servers {
@@ -490,12 +480,14 @@ impl Servers {
         if !server.up {
             return Vec::new();
         }
-        let name = server.title();
-        server.words.take().into_iter().map(|text| format!("{name}: {text}")).collect()
+        let words = server.words.take();
+        let name = self.title(index);
+        words.into_iter().map(|text| format!("{name}: {text}")).collect()
     }
 
     /// Takes note of an end; the pause before the next start, or why there is none.
     fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Again, String>> {
+        let name = self.title(index);
         let server = &mut self.servers[index];
         if server.launch != launch {
             return None;
@@ -503,7 +495,6 @@ impl Servers {
         let never_up = !server.up && server.address.is_none();
         server.up = false;
         server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
-        let name = server.title();
         if never_up && why.contains(IN_USE) && server.begun.elapsed() < IN_USE_PATIENCE {
             return Some(Ok(Again::Quietly(RESTART_PAUSE)));
         }
@@ -514,6 +505,17 @@ impl Servers {
             return Some(Err(format!("{name} cannot be kept alive: {why}")));
         }
         Some(Ok(Again::After(RESTART_PAUSE * server.failures)))
+    }
+
+    /// What users know it by.
+    fn title(&self, index: usize) -> String {
+        let Server { kind, number, host, .. } = &self.servers[index];
+        let several = self.servers.iter().filter(|server| server.kind == *kind).count() > 1;
+        let number = if several { format!(" {number}") } else { String::new() };
+        match host {
+            Some(host) => format!("the {}{number} on {host}", kind.name()),
+            None => format!("the {}{number}", kind.name()),
+        }
     }
 
     fn kind(&self, index: usize) -> ServerKind {
@@ -559,8 +561,8 @@ impl Launcher {
                 let pause = match again {
                     Again::Quietly(pause) => pause,
                     Again::After(pause) => {
-                        let name = self.servers.kind(index).name();
-                        self.printer.say(format!("the {name} died ({why}); starting it again"));
+                        let name = self.servers.title(index);
+                        self.printer.say(format!("{name} died ({why}); starting it again"));
                         self.recorder.server_failed();
                         pause
                     }

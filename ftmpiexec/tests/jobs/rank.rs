@@ -103,6 +103,7 @@ pub fn run() {
             }
             std::thread::sleep(Duration::from_secs(30));
         }
+        "leave" => std::process::exit(0),
         "long" => std::thread::sleep(Duration::from_millis(900)),
         "count" => {
             for n in 0..100 {

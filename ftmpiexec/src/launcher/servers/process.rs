@@ -4,7 +4,7 @@ use super::{ASK_LIMIT, Manner, words};
 use crate::launcher::Event;
 use rustix::process::Pid;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot};
 
@@ -28,8 +28,8 @@ pub(super) async fn run_server(
     if let Some(stdout) = child.stdout.take() {
         let events = events.clone();
         tokio::spawn(async move {
-            let mut lines = BufReader::new(stdout).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
+            let mut lines = BufReader::new(stdout);
+            while let Some(line) = words::next_line(&mut lines).await {
                 if let Some(address) =
                     line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
                 {
@@ -43,8 +43,8 @@ pub(super) async fn run_server(
     let last_line = tokio::spawn(async move {
         let mut last = String::new();
         if let Some(stderr) = stderr {
-            let mut lines = BufReader::new(stderr).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
+            let mut lines = BufReader::new(stderr);
+            while let Some(line) = words::next_line(&mut lines).await {
                 if let Some(text) = words::said(&line) {
                     let _ = events.send(Event::ServerSays { index, launch, text });
                 }
