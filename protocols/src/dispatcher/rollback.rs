@@ -223,10 +223,10 @@ impl Dispatcher {
         };
         let returning = cluster.waves.ranks().to_vec();
         let all = returning.len() == self.ranks.len();
+        self.left_early_at = self.left_early_at.filter(|(_, rank)| !returning.contains(rank));
         if all {
             // Who was told that everybody is there will be told again.
             self.all_finalized = false;
-            self.left_early_at = None;
             self.complaint = None;
         }
         let who = match (all, returning.as_slice()) {
