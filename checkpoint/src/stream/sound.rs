@@ -23,7 +23,7 @@ const PATH_BYTES_MAX: u32 = 4096;
 const STACK_GAP: u64 = 1 << 20;
 /// Of `PROT_*` and [`map`]: all there are.
 const PROTS: u32 = 7;
-const FLAGS: u32 = 127;
+const FLAGS: u32 = 255;
 const PROT_WRITE: u32 = 2;
 const PROT_EXEC: u32 = 4;
 /// Bytes that lie on a stack where a thread is to go on: saved registers and an address.
@@ -163,6 +163,10 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
         }
         if map.prot & !PROTS != 0 || map.flags & !FLAGS != 0 || map.reserved != 0 {
             return Err("a mapping of no kind");
+        }
+        let of_file = map.file != map::NO_FILE || map.flags & map::SHARED != 0;
+        if map.flags & map::CONTENTS != 0 && of_file {
+            return Err("a mapping with contents and a file");
         }
         if here.reserved.iter().any(|&(from, to)| map.start < to && map.end > from) {
             return Err("a mapping where none can be");

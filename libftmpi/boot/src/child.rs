@@ -97,7 +97,7 @@ fn write(
     mut strings: Strings,
     survey: &maps::Survey,
 ) -> Result<(), Refused> {
-    let found = maps::inventory(hole, &mut strings)?;
+    let found = maps::inventory(hole, &mut strings, survey.data_files)?;
     if found.fingerprint != survey.fingerprint {
         return Err(refuse!(
             hole,
@@ -131,6 +131,7 @@ fn write(
         }
         pages_of(hole, stream, &mut scanner, entry, survey)?;
     }
+    survey.data_files.unchanged(hole, &strings)?;
     let totals = Totals { records: stream.sequence, page_bytes: stream.page_bytes };
     stream.table(kind::END, &[totals]);
     Ok(())
@@ -147,6 +148,9 @@ fn pages_of(
     let shared = entry.flags & map::SHARED != 0;
     if shared && entry.file != map::NO_FILE {
         return Ok(());
+    }
+    if entry.flags & map::CONTENTS != 0 {
+        return contents_of(hole, stream, entry);
     }
     let mut source = entry.start;
     if shared {
@@ -201,6 +205,55 @@ fn pages_of(
                 sys::error_text(errno)
             ))
         })
+}
+
+/// Writes all that a mapping shows; behind the end of its file it shows nothing.
+fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
+    let failed = |errno| {
+        let (start, why) = (entry.start, sys::error_text(errno));
+        refuse!(hole, errno, "the pages at {start:#x} cannot be read: {why}")
+    };
+    let len = (entry.end - entry.start) as usize;
+    if entry.prot & libc::PROT_READ as u32 == 0 {
+        let prot = libc::PROT_READ | entry.prot as i32;
+        // SAFETY: nothing runs here that relies on the memory being inaccessible.
+        unsafe { sys::protect(entry.start as usize, len, prot) }.map_err(failed)?;
+    }
+    // Not from the memory itself: behind the end of the file that would be the end of us.
+    let memory =
+        manners::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
+    let buffer = hole.content();
+    let mut at = entry.start;
+    let mut result = Ok(());
+    while at < entry.end && !stream.broken {
+        let want = buffer.len().min((entry.end - at) as usize);
+        match sys::pread(memory, &mut buffer[..want], at) {
+            // Behind the end there is nothing more; a disk that fails is something else.
+            Ok(0) | Err(libc::EIO)
+                if sys::pread(memory, &mut buffer[..1], entry.end - PAGE).is_err() =>
+            {
+                break;
+            }
+            Ok(0) => {
+                result = Err(failed(libc::EIO));
+                break;
+            }
+            Ok(have) => {
+                // What could be read of a page at an end that is torn.
+                let whole = have.next_multiple_of(PAGE as usize);
+                buffer[have..whole].fill(0);
+                stream.record(kind::PAGES, at, &buffer[..whole]);
+                stream.page_bytes += whole as u64;
+                at += whole as u64;
+            }
+            Err(errno) => {
+                result = Err(failed(errno));
+                break;
+            }
+        }
+    }
+    sys::close(memory);
+    result
 }
 
 const PAGE: u64 = 4096;

@@ -3,6 +3,7 @@
 //! so the engine allocates nothing and does not touch the program's stack.
 
 use crate::contents::Piece;
+use crate::data_files::{DataFile, FILES_MAX};
 use crate::threads::Parking;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN};
@@ -35,6 +36,8 @@ const SCAN_LEN: usize = 128 * KIB;
 const FACTS: usize = HOLE_BASE + MIB;
 const FACTS_LEN: usize = 64 * KIB;
 const LINE: usize = FACTS + FACTS_LEN;
+/// Files whose private mappings are data.
+const DATA_FILES: usize = LINE + 16 * KIB;
 /// Copies of shared memory.
 const COPIES: usize = LINE + 64 * KIB;
 pub const COPIES_MAX: usize = 1024;
@@ -58,6 +61,8 @@ const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
     assert!(size_of::<Facts>() <= FACTS_LEN);
     assert!(SCAN + SCAN_LEN <= FACTS);
+    assert!(LINE + size_of::<crate::line::Line>() <= DATA_FILES);
+    assert!(DATA_FILES + FILES_MAX * size_of::<DataFile>() <= COPIES);
     assert!(COPIES + COPIES_MAX * size_of::<SharedCopy>() <= DESCRIPTORS);
     assert!(DESCRIPTORS + limit::DESCRIPTORS * size_of::<Descriptor>() <= FILES);
     assert!(FILES + limit::FILES * size_of::<File>() <= MAPS);
@@ -242,6 +247,11 @@ impl Hole {
     pub fn pieces(&self) -> &'static mut [Piece] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(PIECES as *mut Piece, limit::CONTENTS) }
+    }
+
+    pub fn data_files(&self) -> &'static mut [DataFile] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(DATA_FILES as *mut DataFile, FILES_MAX) }
     }
 
     pub fn line(&self) -> &'static mut crate::line::Line {

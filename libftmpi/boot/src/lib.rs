@@ -21,7 +21,7 @@
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
 //! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
 //! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
-//! | [`maps`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
+//! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c` | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
 #![no_std]
@@ -30,6 +30,7 @@
 mod capture;
 mod child;
 mod contents;
+mod data_files;
 mod descriptors;
 mod facts;
 mod file_locks;

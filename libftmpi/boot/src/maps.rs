@@ -1,5 +1,6 @@
 //! The mappings of the process: which are part of an image, and how.
 
+use crate::data_files::DataFiles;
 use crate::facts::Layout;
 use crate::hole::{COPIES_BASE, COPIES_LEN, COPIES_MAX, Hole, SharedCopy};
 use crate::line::{Refused, Shown, refuse};
@@ -20,7 +21,7 @@ pub enum Kind {
     Anonymous,
     /// Shared memory without a file: by contents.
     SharedAnonymous,
-    /// A file, with the pages that were changed.
+    /// A file, with the pages that were changed; or ([`DataFiles`]) with all.
     PrivateFile,
     /// A file that others may see: mapped again.
     SharedFile,
@@ -67,10 +68,8 @@ pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
         "huge pages of a hugetlb pool"
     } else if entry.shared && name.ends_with(b" (deleted)") {
         return Ok(Kind::Nameless);
-    } else if name.starts_with(b"/memfd:") {
-        "memory of a memfd"
     } else if name.ends_with(b" (deleted)") {
-        "a file that was deleted"
+        return Ok(Kind::PrivateFile);
     } else if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") {
         "a device"
     } else if !name.starts_with(b"/") {
@@ -110,6 +109,7 @@ impl Fingerprint {
 pub struct Survey {
     pub layout: Layout,
     pub fingerprint: u64,
+    pub data_files: DataFiles,
     /// Shared memory that must be copied while the process stands still.
     pub copies: usize,
 }
@@ -117,7 +117,12 @@ pub struct Survey {
 /// Looks at all mappings.
 pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
     let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", sys::error_text(errno));
-    let mut found = Survey { layout: Layout::default(), fingerprint: 0, copies: 0 };
+    let mut found = Survey {
+        layout: Layout::default(),
+        fingerprint: 0,
+        data_files: DataFiles::default(),
+        copies: 0,
+    };
     let mut fingerprint = Fingerprint::new();
     let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
@@ -146,6 +151,7 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
                     Shown(entry.name)
                 ));
             }
+            Kind::PrivateFile => found.data_files.see(hole, &entry),
             _ => {}
         }
         fingerprint.add(&entry);
@@ -173,7 +179,11 @@ pub struct Inventory {
 }
 
 /// Fills the hole's tables of mappings and files from `smaps`; in the image child.
-pub fn inventory(hole: &Hole, strings: &mut Strings) -> Result<Inventory, Refused> {
+pub fn inventory(
+    hole: &Hole,
+    strings: &mut Strings,
+    data_files: DataFiles,
+) -> Result<Inventory, Refused> {
     let failed = |errno| refuse!(hole, errno, "/proc/self/smaps: {}", sys::error_text(errno));
     let maps = hole.maps();
     let mut found = Inventory { maps: 0, files: 0, fingerprint: 0 };
@@ -198,7 +208,12 @@ pub fn inventory(hole: &Hole, strings: &mut Strings) -> Result<Inventory, Refuse
         if found.maps == limit::MAPS {
             return Err(refuse!(hole, libc::ENOMEM, "more than {} mappings", limit::MAPS));
         }
-        let has_file = matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
+        let is_data = kind == Kind::PrivateFile && data_files.contain(hole, &entry);
+        if is_data {
+            data_files.name(hole, strings, &entry)?;
+        }
+        let has_file =
+            !is_data && matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
         let file = if kind == Kind::Nameless {
             let fd = descriptor_of(hole, &entry).unwrap_or(-1);
             let mut name = [0; 64];
@@ -219,7 +234,8 @@ pub fn inventory(hole: &Hole, strings: &mut Strings) -> Result<Inventory, Refuse
             file,
             prot: entry.prot,
             flags: if entry.shared { map::SHARED } else { 0 }
-                | if kind == Kind::Stack { map::STACK } else { 0 },
+                | if kind == Kind::Stack { map::STACK } else { 0 }
+                | if is_data { map::CONTENTS } else { 0 },
             reserved: 0,
         };
         found.maps += 1;

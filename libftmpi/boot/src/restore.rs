@@ -110,7 +110,7 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
     let damaged = |refused| Failure(EXIT_IMAGE_DAMAGED, refused);
     let misfit = |refused| Failure(EXIT_IMAGE_MISFIT, refused);
     let facts = hole.facts();
-    read_table(hole, kind::FACTS, core::slice::from_mut(facts)).map_err(damaged)?;
+    read_facts(hole, facts).map_err(damaged)?;
     if facts.version != STREAM_VERSION
         || facts.size as usize != size_of::<Facts>()
         || facts.arch != ARCH_X86_64
@@ -235,11 +235,43 @@ pub fn read_header(hole: &Hole) -> Result<RecordHeader, Refused> {
     Ok(header)
 }
 
+/// Of another version only what tells that.
+fn read_facts(hole: &Hole, facts: &mut Facts) -> Result<(), Refused> {
+    let header = read_header(hole)?;
+    if header.len == size_of::<Facts>() as u64 || header.kind != kind::FACTS {
+        return read_rest(hole, header, kind::FACTS, core::slice::from_mut(facts));
+    }
+    let mut begin = [0; 8];
+    let len = begin.len();
+    if sys::read_full(fds::IMAGE, &mut begin) == Ok(len) {
+        let version = u32::from_le_bytes([begin[0], begin[1], begin[2], begin[3]]);
+        if (1..1000).contains(&version) && version != STREAM_VERSION {
+            facts.version = version;
+            return Ok(());
+        }
+    }
+    Err(refuse!(
+        hole,
+        libc::EIO,
+        "the image is damaged (its parts are not as they should be): an older one is needed"
+    ))
+}
+
 fn read_table<T>(hole: &Hole, wanted: u32, table: &mut [T]) -> Result<(), Refused> {
+    let header = read_header(hole)?;
+    read_rest(hole, header, wanted, table)
+}
+
+/// A table whose header was read.
+fn read_rest<T>(
+    hole: &Hole,
+    header: RecordHeader,
+    wanted: u32,
+    table: &mut [T],
+) -> Result<(), Refused> {
     let broke = |what: &str| {
         refuse!(hole, libc::EIO, "the image is damaged ({what}): an older one is needed")
     };
-    let header = read_header(hole)?;
     if header.kind != wanted
         || header.sequence != u64::from(wanted - 1)
         || header.at != 0

@@ -213,6 +213,14 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
             continue;
         };
         quiet = 0;
+        if laggard == pid && main_has_ended(pid) {
+            return Err(refuse!(
+                hole,
+                libc::EOPNOTSUPP,
+                "the program's main thread has ended (pthread_exit) before the others, which an image \
+                 cannot contain"
+            ));
+        }
         if sys::now_ns() - begun > PATIENCE_NS {
             let mut name = [0u8; 64];
             let mut text = [0u8; 32];
@@ -247,7 +255,7 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
             table[kept] = table[at];
             kept += 1;
         } else if at == 0 {
-            return Err(refuse!(hole, libc::EOPNOTSUPP, "the program's main thread has ended"));
+            return Err(refuse!(hole, libc::EAGAIN, "the program's main thread has just ended"));
         }
     }
     if let Some(thread) = table[..kept].iter().find(|thread| {
@@ -262,6 +270,18 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
         ));
     }
     Ok((kept, mine))
+}
+
+/// A process whose main thread has ended stays, as long as it has others; that thread cannot be asked.
+fn main_has_ended(pid: i32) -> bool {
+    let (mut name, mut text) = ([0u8; 64], [0u8; 128]);
+    let path = crate::procfs::numbered_at("task", pid as u32, "/stat", &mut name);
+    let Ok(fd) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC) else { return false };
+    let len = sys::read(fd, &mut text).unwrap_or(0);
+    sys::close(fd);
+    // The state stands behind the name, which may contain anything.
+    let behind = text[..len].iter().rposition(|&byte| byte == b')');
+    behind.is_some_and(|at| text[..len].get(at + 2) == Some(&b'Z'))
 }
 
 /// Adds a thread and asks it to stop (unless it is the calling one).

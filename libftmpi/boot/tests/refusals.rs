@@ -80,6 +80,19 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
     }
 }
 
+#[test]
+fn a_process_without_its_main_thread_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    let mut job = Job::new(program, &["E"]);
+    job.folder = Some(folder.path().to_path_buf());
+    let life = job.start(0, None);
+    assert_eq!(life.report(LONG).unwrap().result, 2);
+    let end = life.end(LONG);
+    assert_eq!(end.code, Some(0), "{end:?}");
+    assert!(end.out.contains("main thread has ended (pthread_exit)"), "{end:?}");
+}
+
 /// One image of a simple program, and the job to restore it with.
 fn one_image(folder: &Path, data: &Path) -> (Job, Vec<u8>) {
     let program = compile("churn.c", folder, &[]);
@@ -128,6 +141,13 @@ fn damaged_and_foreign_images_are_refused() {
         wrong[at] ^= 0x55;
         refused(&restore(&job, &wrong), code, words);
     }
+    // As earlier versions made them, with other facts.
+    let mut earlier = image.clone();
+    let len = u64::from_le_bytes(image[24..32].try_into().unwrap());
+    earlier[24..32].copy_from_slice(&(len - 8).to_le_bytes());
+    earlier[32] = 4;
+    earlier.drain(32 + len as usize - 8..32 + len as usize);
+    refused(&restore(&job, &earlier), EXIT_IMAGE_MISFIT, "another version");
     let mut other = job.clone();
     other.stack.soft = 16 << 20;
     refused(&restore(&other, &image), EXIT_IMAGE_MISFIT, "limit on the stack");

@@ -222,7 +222,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 36] = [
+    let cases: [(&str, Hurt); 37] = [
         ("directory", |i| i.facts.cwd.len = 0),
         ("directory", |i| i.facts.cwd.len = 5),
         ("directory", |i| i.facts.executable.offset = u32::MAX),
@@ -235,7 +235,8 @@ fn what_is_not_is_named() {
         ("out of order", |i| i.maps[5].end = !4095),
         ("end of all files", |i| i.maps[0].offset = !4095),
         ("mapping of no kind", |i| i.maps[0].prot = 8),
-        ("mapping of no kind", |i| i.maps[0].flags = 128),
+        ("mapping of no kind", |i| i.maps[0].flags = 256),
+        ("mapping with contents and a file", |i| i.maps[0].flags |= 128),
         ("where none can be", |i| (i.maps[3].start, i.maps[3].end) = (0x6fff_f000, 0x7000_1000)),
         ("where none can be", |i| i.maps[4].end = 0x100_0000_1000),
         ("stack is elsewhere", |i| i.maps[5].end -= 4096),

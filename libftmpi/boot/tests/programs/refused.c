@@ -74,6 +74,19 @@ static void *wait_for_it(void *none)
     return none;
 }
 
+/* The main thread has ended. */
+static void *go_on_alone(void *none)
+{
+    char why[300];
+    usleep(20000);
+    int code = boot->can_capture(why, sizeof why);
+    printf("%d %s\n", code, why);
+    fflush(stdout);
+    usleep(1500000);
+    exit(0);
+    return none;
+}
+
 int main(int argc, char **argv)
 {
     require(argc == 2);
@@ -167,6 +180,9 @@ int main(int argc, char **argv)
     case '6': require(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0); break;
     case 'f': filter(); break;
     case 'r': call_it(&thread); break;
+    case 'E':
+        require(pthread_create(&thread, 0, go_on_alone, 0) == 0);
+        pthread_exit(0);
     case 'T': require(clock_getcpuclockid(getpid(), &clock) == 0 && timer_create(clock, &event, &timer) == 0); break;
     }
     usleep(20000); /* the thread is there */

@@ -529,10 +529,67 @@ static void manners_step(int step)
     }
 }
 
+/* Private mappings of data: of files that are replaced, removed or written over later; of one that is removed
+ * already; of a memfd; with a torn end, and with pages behind it. */
+enum { MAPPED = 5, MAPPED_PAGES = 40 };
+static uint64_t *mapped[MAPPED], overlay[MAPPED_PAGES];
+static const char *mapped_name[MAPPED] = { "replaced", "removed", "over", "removed before", "memfd" };
+static uint64_t mapped_word(int of, int page) { return (uint64_t)(of + 1) * 1000003 + (uint64_t)page * 7919; }
+static int mapped_file(int of, const char *name, uint64_t change)
+{
+    int file = of == 4 ? memfd_create(name, 0) : open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
+    require(file >= 0);
+    for (int page = 0; page < MAPPED_PAGES; page++) {
+        uint64_t word = mapped_word(of, page) + change;
+        require(pwrite(file, &word, 8, page * 4096L) == 8);
+    }
+    require(pwrite(file, "torn", 4, MAPPED_PAGES * 4096L) == 4);
+    return file;
+}
+static void mapped_begin(void)
+{
+    for (int of = 0; of < MAPPED; of++) {
+        int file = mapped_file(of, mapped_name[of], 0);
+        int prot = of == 0 ? PROT_READ | PROT_WRITE : of == 1 ? PROT_NONE : PROT_READ;
+        mapped[of] = mmap(0, (MAPPED_PAGES + 4) * 4096L, prot, MAP_PRIVATE, file, 0);
+        require(mapped[of] != MAP_FAILED && close(file) == 0);
+    }
+    require(unlink("removed before") == 0);
+}
+static void mapped_step(int step)
+{
+    int at = next() % MAPPED_PAGES, of = next() % MAPPED;
+    if (step == 4000) {
+        /* It is not looked at any more. */
+        require(munmap(mapped[2], (MAPPED_PAGES + 4) * 4096L) == 0);
+        mapped[2] = NULL;
+        close(mapped_file(2, "over", 5));
+    } else if (step == 6000) {
+        close(mapped_file(0, "other", 9));
+        require(rename("other", "replaced") == 0);
+    } else if (step == 8000)
+        require(unlink("removed") == 0 || errno == ENOENT);
+    if (mapped[of]) {
+        char *page = (char *)mapped[of] + at * 4096L, *end = (char *)mapped[of] + MAPPED_PAGES * 4096L;
+        if (of == 1)
+            require(mprotect(mapped[1], (MAPPED_PAGES + 4) * 4096L, PROT_READ) == 0);
+        uint64_t word = *(uint64_t *)page;
+        require(word == (of == 0 && overlay[at] ? overlay[at] : mapped_word(of, at)));
+        require(memcmp(end, "torn\0\0\0", 8) == 0);
+        mix(word);
+        if (of == 0)
+            *(uint64_t *)page = overlay[at] = next() | 1;
+        if (of == 1)
+            require(mprotect(mapped[1], (MAPPED_PAGES + 4) * 4096L, PROT_NONE) == 0);
+    }
+    spin(200);
+}
+
 #define ITEM(name) { #name, name##_begin, name##_step }
 static const struct { const char *name; void (*begin)(void); void (*step)(int); } items[] = {
     ITEM(files), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(signals), ITEM(timers), ITEM(large),
     ITEM(stack), ITEM(registers), ITEM(limits), ITEM(manners),
+    ITEM(mapped),
 };
 
 int main(int argc, char **argv)
