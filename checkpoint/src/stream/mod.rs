@@ -489,7 +489,8 @@ pub mod map {
     pub const NO_HUGE: u32 = 32;
     /// `MADV_DONTDUMP`.
     pub const DONT_DUMP: u32 = 64;
-    /// Of a file that is no part of the image: all that it showed is in the stream.
+    /// Of a file that is no part of the image: all that it showed is in the stream. The mapping's offset says how many
+    /// bytes that are, or 0.
     pub const CONTENTS: u32 = 128;
     /// No file behind it.
     pub const NO_FILE: u32 = u32::MAX;

@@ -129,7 +129,11 @@ fn write(
         if stream.broken {
             return Ok(());
         }
-        pages_of(hole, stream, &mut scanner, entry, survey)?;
+        if let Err(refused) = pages_of(hole, stream, &mut scanner, entry, survey) {
+            // A file that was cut meanwhile tells more.
+            survey.data_files.unchanged(hole, &strings)?;
+            return Err(refused);
+        }
     }
     survey.data_files.unchanged(hole, &strings)?;
     let totals = Totals { records: stream.sequence, page_bytes: stream.page_bytes };
@@ -223,6 +227,7 @@ fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refu
     let memory =
         manners::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
     let buffer = hole.content();
+    let (shown, known) = (entry.start + entry.offset, entry.offset != 0);
     let mut at = entry.start;
     let mut result = Ok(());
     while at < entry.end && !stream.broken {
@@ -230,7 +235,9 @@ fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refu
         match sys::pread(memory, &mut buffer[..want], at) {
             // Behind the end there is nothing more; a disk that fails is something else.
             Ok(0) | Err(libc::EIO)
-                if sys::pread(memory, &mut buffer[..1], entry.end - PAGE).is_err() =>
+                if at >= shown
+                    && (known
+                        || sys::pread(memory, &mut buffer[..1], entry.end - PAGE).is_err()) =>
             {
                 break;
             }
@@ -242,8 +249,13 @@ fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refu
                 // What could be read of a page at an end that is torn.
                 let whole = have.next_multiple_of(PAGE as usize);
                 buffer[have..whole].fill(0);
-                stream.record(kind::PAGES, at, &buffer[..whole]);
-                stream.page_bytes += whole as u64;
+                // Copied: what is lent to the pipe may still be there when the next piece comes into the buffer.
+                if buffer[..whole].iter().any(|byte| *byte != 0) {
+                    let lends = core::mem::replace(&mut stream.lends, false);
+                    stream.record(kind::PAGES, at, &buffer[..whole]);
+                    stream.lends = lends;
+                    stream.page_bytes += whole as u64;
+                }
                 at += whole as u64;
             }
             Err(errno) => {

@@ -68,6 +68,9 @@ pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
         "huge pages of a hugetlb pool"
     } else if entry.shared && name.ends_with(b" (deleted)") {
         return Ok(Kind::Nameless);
+    } else if name.ends_with(b" (deleted)") && entry.prot & libc::PROT_EXEC as u32 != 0 {
+        // Of a program or library: a new process would not be made of the same one.
+        "code of a file that was deleted or replaced"
     } else if name.ends_with(b" (deleted)") {
         return Ok(Kind::PrivateFile);
     } else if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") {
@@ -151,7 +154,7 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
                     Shown(entry.name)
                 ));
             }
-            Kind::PrivateFile => found.data_files.see(hole, &entry),
+            Kind::PrivateFile => found.data_files.see(hole, &entry)?,
             _ => {}
         }
         fingerprint.add(&entry);
@@ -208,10 +211,11 @@ pub fn inventory(
         if found.maps == limit::MAPS {
             return Err(refuse!(hole, libc::ENOMEM, "more than {} mappings", limit::MAPS));
         }
-        let is_data = kind == Kind::PrivateFile && data_files.contain(hole, &entry);
-        if is_data {
-            data_files.name(hole, strings, &entry)?;
-        }
+        let shown = match kind {
+            Kind::PrivateFile => data_files.shown(hole, strings, &entry)?,
+            _ => None,
+        };
+        let is_data = shown.is_some();
         let has_file =
             !is_data && matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
         let file = if kind == Kind::Nameless {
@@ -230,7 +234,7 @@ pub fn inventory(
         maps[found.maps] = Map {
             start: entry.start,
             end: entry.end,
-            offset: if has_file { entry.offset } else { 0 },
+            offset: if has_file { entry.offset } else { shown.unwrap_or(0) },
             file,
             prot: entry.prot,
             flags: if entry.shared { map::SHARED } else { 0 }

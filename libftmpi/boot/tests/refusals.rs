@@ -24,6 +24,7 @@ fn each_obstacle_is_named() {
         ("U", true, "of 300 MiB: up to 256 MiB"),
         ("c", true, "other processes"),
         ("m", true, "/memfd:x"),
+        ("x", true, "code of a file that was deleted"),
         ("P", true, "O_PATH"),
         ("D", true, "a file that its path does not lead to any more"),
         ("W", true, "was deleted or renamed"),

@@ -153,6 +153,14 @@ int main(int argc, char **argv)
         close(fd);
         fd = -1;
         break;
+    case 'x':
+        fd = open("code", O_CREAT | O_RDWR, 0600);
+        require(fd >= 0 && ftruncate(fd, 8192) == 0 && unlink("code") == 0);
+        memory = mmap(0, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        require(memory != MAP_FAILED);
+        close(fd);
+        fd = -1;
+        break;
     case 'P': fd = open(".", O_PATH); break;
     case 'D': case 'W':
         require(mkdir(argv[1], 0700) == 0 && (fd = open(argv[1], O_RDONLY | O_DIRECTORY)) >= 0);

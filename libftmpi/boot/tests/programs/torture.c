@@ -531,7 +531,7 @@ static void manners_step(int step)
 
 /* Private mappings of data: of files that are replaced, removed or written over later; of one that is removed
  * already; of a memfd; with a torn end, and with pages behind it. */
-enum { MAPPED = 5, MAPPED_PAGES = 40 };
+enum { MAPPED = 5, MAPPED_PAGES = 300 };
 static uint64_t *mapped[MAPPED], overlay[MAPPED_PAGES];
 static const char *mapped_name[MAPPED] = { "replaced", "removed", "over", "removed before", "memfd" };
 static uint64_t mapped_word(int of, int page) { return (uint64_t)(of + 1) * 1000003 + (uint64_t)page * 7919; }
@@ -546,8 +546,18 @@ static int mapped_file(int of, const char *name, uint64_t change)
     require(pwrite(file, "torn", 4, MAPPED_PAGES * 4096L) == 4);
     return file;
 }
+/* What it does to the files it could not do again in a life that begins amid it. */
+static void mapped_change(int begins)
+{
+    hold = begins;
+    if (!begins && asked) {
+        asked = 0;
+        serve();
+    }
+}
 static void mapped_begin(void)
 {
+    mapped_change(1);
     for (int of = 0; of < MAPPED; of++) {
         int file = mapped_file(of, mapped_name[of], 0);
         int prot = of == 0 ? PROT_READ | PROT_WRITE : of == 1 ? PROT_NONE : PROT_READ;
@@ -555,10 +565,12 @@ static void mapped_begin(void)
         require(mapped[of] != MAP_FAILED && close(file) == 0);
     }
     require(unlink("removed before") == 0);
+    mapped_change(0);
 }
 static void mapped_step(int step)
 {
     int at = next() % MAPPED_PAGES, of = next() % MAPPED;
+    mapped_change(1);
     if (step == 4000) {
         /* It is not looked at any more. */
         require(munmap(mapped[2], (MAPPED_PAGES + 4) * 4096L) == 0);
@@ -569,6 +581,7 @@ static void mapped_step(int step)
         require(rename("other", "replaced") == 0);
     } else if (step == 8000)
         require(unlink("removed") == 0 || errno == ENOENT);
+    mapped_change(0);
     if (mapped[of]) {
         char *page = (char *)mapped[of] + at * 4096L, *end = (char *)mapped[of] + MAPPED_PAGES * 4096L;
         if (of == 1)
