@@ -335,8 +335,13 @@ impl Disk {
             let _ = self.files.remove(&path);
         }
         let _ = self.sync_names();
-        if !lock(&self.ground).is_held(name) {
-            self.is_gone(name);
+        {
+            let mut ground = lock(&self.ground);
+            if ground.is_held(name) {
+                ground.retire(name, 0);
+            } else {
+                self.is_gone(name);
+            }
         }
         self.release(Holder::Image(name));
     }
@@ -420,7 +425,8 @@ impl Disk {
         self.sync_names()
     }
 
-    /// A damaged file of which the depot has a good one goes, so that it is taken from there at the next begin.
+    /// An image that is damaged here, or what it rests on, and whole in the depot goes, so that it is taken from there
+    /// at the next begin.
     pub fn give_way(&self, name: ImageName) {
         let _ = self.files.remove(&self.image(name));
     }

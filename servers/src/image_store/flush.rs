@@ -126,10 +126,10 @@ impl Flusher {
     }
 
     fn is_spared(&self, name: ImageName) -> bool {
-        self.spared().0.contains(&name)
+        self.spared().0.remove(&name)
     }
 
-    /// These could not be taken from there, for a reason that passes: they stay there.
+    /// These could not be taken from there, for a reason that passes: when they are set aside for that, they stay.
     pub fn spare(&self, names: &[ImageName]) {
         self.spared().0.extend(names);
     }

@@ -36,9 +36,12 @@ pub(super) async fn heal(
             continue;
         }
         let outcome = match flusher.was_silent() {
-            true => Err(Why::Trouble("it did not answer just now".into())),
+            true => Err(Why::Here("it did not answer just now".into())),
             false => take(server, name, container).await,
         };
+        if let Err(Why::Trouble(_)) = outcome {
+            flusher.is_silent();
+        }
         let why = match outcome {
             Ok(true) => {
                 taken += 1;
@@ -46,12 +49,9 @@ pub(super) async fn heal(
             }
             Ok(false) => return Err(found),
             Err(Why::Image(why)) => why,
-            Err(Why::Trouble(why)) => {
-                flusher.is_silent();
+            Err(Why::Trouble(why) | Why::Here(why)) => {
                 flusher.spare(&chain);
-                if container == name {
-                    block_in_place(|| server.disk.give_way(name));
-                }
+                block_in_place(|| server.disk.give_way(name));
                 why
             }
         };
@@ -90,7 +90,7 @@ async fn take(server: &Server, image: ImageName, container: ImageName) -> Result
         let replaced = server.disk.replace(&part, container, catalogue.offers(container));
         replaced.map(|()| true).map_err(|error| {
             let _ = way.files.remove(&part);
-            Why::Trouble(format!("{}: {error}", server.disk.path().display()))
+            Why::Here(format!("{}: {error}", server.disk.path().display()))
         })
     };
     block_in_place(publish)

@@ -118,28 +118,32 @@ fn what_the_disk_loses_comes_from_the_depot() {
 }
 
 #[test]
-fn an_older_image_serves_if_the_depot_does_not_answer() {
-    for how in 0..4 {
+fn older_images_serve_if_the_depot_does_not_answer() {
+    for (suffix, how) in
+        [(".image", 0), (".image", 1), (".image", 2), (".ground", 0), (".ground", 3)]
+    {
         let (store, dir) = (Faulty::good(), directory());
-        let mut truth = Truth::new(false);
+        let (mut truth, mut last) = (Truth::new(false), ImageNo(0));
+        let about = format!("way {how}, files *{suffix}");
         run(async {
             let server;
-            (server, truth, _) = stored(&store, dir.path(), Some(2)).await;
-            let all = files(dir.path(), ".image");
-            let second =
-                all.iter().find(|path| path.to_str().unwrap().contains("i00000000000000000002"));
-            spoil(second.unwrap(), how);
+            (server, truth, last) = stored(&store, dir.path(), None).await;
+            // The newest, or what the older one rests on.
+            let newest =
+                |path: &&PathBuf| path.to_str().unwrap().contains(&format!("i{:020}", last.0));
+            let all = files(dir.path(), suffix);
+            spoil(all.iter().find(newest).unwrap_or(&all[0]), how);
             store.answers(false);
-            let found = offered(&server, &truth, "the depot is down").await;
-            assert_eq!(found, [ImageNo(1)], "{how}");
+            let found = offered(&server, &truth, &about).await;
+            assert_eq!(found.len(), 1, "{about}: {found:?}");
         });
         // What is there was not given up.
         store.answers(true);
         run(async {
             let depot = Depot::over(Arc::new(store.clone()));
             let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
-            let found = offered(&server.unwrap(), &truth, "it answers again").await;
-            assert_eq!(found, [ImageNo(2), ImageNo(1)], "{how}");
+            let found = offered(&server.unwrap(), &truth, &about).await;
+            assert_eq!(found, [last, ImageNo(last.0 - 1)], "{about}");
         });
     }
 }

@@ -65,7 +65,7 @@ pub async fn recover(
                     "image {} of rank {rank} in the object store is of no use: {why}",
                     name.image
                 )),
-                Err(Why::Trouble(why)) => return Err(why),
+                Err(Why::Trouble(why) | Why::Here(why)) => return Err(why),
             }
         }
         restore_record(dir, files, rank, record).map_err(text)?;
@@ -93,8 +93,10 @@ fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::R
 pub(super) enum Why {
     /// It is damaged or not whole.
     Image(String),
-    /// Something that concerns all.
+    /// The depot does not answer.
     Trouble(String),
+    /// This server's disk, or this process, has not what it takes.
+    Here(String),
 }
 
 /// From where to where.
@@ -108,7 +110,7 @@ pub(super) struct Way<'a> {
 impl Way<'_> {
     /// Into a file without a name yet, whole, verified and synced; its bytes, and what it rests on. One at a time.
     pub async fn download(self, name: ImageName) -> Result<(PathBuf, u64, Vec<ImageName>), Why> {
-        let trouble = |e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display()));
+        let trouble = |e: io::Error| Why::Here(format!("{}: {e}", self.dir.display()));
         let part = self.dir.join(image_name(name)).with_extension("depot.part");
         let _ = self.files.remove(&part);
         let file = self.files.create(&part).map_err(trouble)?;
@@ -154,7 +156,7 @@ impl Way<'_> {
             self.files.rename(part, target)?;
             self.files.sync_dir(self.dir)
         };
-        named().map_err(|e: io::Error| Why::Trouble(format!("{}: {e}", self.dir.display())))
+        named().map_err(|e: io::Error| Why::Here(format!("{}: {e}", self.dir.display())))
     }
 }
 

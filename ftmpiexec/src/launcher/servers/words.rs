@@ -10,6 +10,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 /// So often a kind of line is told.
 const TIMES_MAX: u32 = 10;
 const KINDS_MAX: usize = 200;
+/// Lines of a server that does not serve yet.
+const WAITING_MAX: usize = 2000;
 /// Of one line.
 const CHARS_MAX: usize = 400;
 const LINE_BYTES_MAX: u64 = 4096;
@@ -52,7 +54,21 @@ impl Words {
     }
 
     /// It said this.
-    pub fn says(&mut self, mut text: String) {
+    pub fn says(&mut self, text: String) {
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push(text);
+        }
+    }
+
+    /// What is to be told now that it serves.
+    pub fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.waiting)
+            .into_iter()
+            .filter_map(|text| self.telling(text))
+            .collect()
+    }
+
+    fn telling(&mut self, mut text: String) -> Option<String> {
         let mut kind: String = text.chars().filter(|c| !c.is_ascii_digit()).take(100).collect();
         if self.kinds.len() >= KINDS_MAX && !self.kinds.contains_key(&kind) {
             kind.clear();
@@ -62,14 +78,7 @@ impl Words {
         if *times == TIMES_MAX {
             text.push_str(" (more like this is not told)");
         }
-        if *times <= TIMES_MAX {
-            self.waiting.push(text);
-        }
-    }
-
-    /// What is to be told now that it serves.
-    pub fn take(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.waiting)
+        (*times <= TIMES_MAX).then_some(text)
     }
 }
 
