@@ -248,6 +248,25 @@ fn only_the_cluster_of_the_dead_rank_returns() {
 }
 
 #[test]
+fn who_left_early_and_is_brought_back_has_not_left() {
+    let mut dispatcher = running(settings(4, 1, "hierarchical"));
+    let early = Input::Exiting { rank: Rank(1), incarnation: Incarnation(0), code: 0 };
+    dispatcher.handle(S, early);
+    dispatcher.handle(2 * S, ended(0, 0, Ending::Signal(9), 1));
+    dispatcher.handle(2 * S, ended(1, 0, Ending::Signal(9), 1));
+    for rank in [0, 1] {
+        hello(&mut dispatcher, rank, 1);
+    }
+    drain(&mut dispatcher);
+    for at in 3..60 {
+        dispatcher.handle(at * S, Input::Tick);
+    }
+    let told = drain(&mut dispatcher);
+    let of_it = |command: &Command| matches!(command, Command::Say(_) | Command::End { .. });
+    assert!(!told.iter().any(of_it), "{told:?}");
+}
+
+#[test]
 fn the_cluster_of_an_orphan_returns_and_that_is_no_failure() {
     let mut dispatcher = running(settings(4, 1, "hierarchical"));
     let orphan = |rank| Input::Orphan {
