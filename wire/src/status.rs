@@ -23,6 +23,8 @@ pub mod word {
     pub const STDIN_BUSY: usize = 4;
     /// Agent: bytes written to the rank's standard input.
     pub const STDIN_FED: usize = 5;
+    /// Agent: bytes of `BOOT_SAID` that it has read.
+    pub const BOOT_READ: usize = 6;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: messages sent by the program.
@@ -83,6 +85,9 @@ pub mod word {
     pub const ORPHAN_MESSAGES: usize = 92;
     /// Events stored in the ring of a logger on the same computer.
     pub const STORED_NEAR: usize = 93;
+    /// Boot layer: bytes of its own words on standard error in this life, which come before the
+    /// program's and are not part of them. Counted before they are written.
+    pub const BOOT_SAID: usize = 94;
 }
 
 /// What a rank is doing.

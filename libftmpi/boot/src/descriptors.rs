@@ -633,7 +633,7 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
     let say = |what: &str| {
         let mut line = Line::new();
         line.set(format_args!("ftmpi: rank {}: {shown} {what}\n", life.rank));
-        let _ = sys::write_all(life.error, line.bytes());
+        sys::say(life.error, line.bytes());
     };
     let regular =
         stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_system(path.to_bytes());

@@ -84,7 +84,7 @@ pub fn restore(table: &[Descriptor], strings: &Strings, rank: u32, error: i32) {
                     Shown(strings.get(entry.path)),
                     if busy { "another process has it" } else { sys::error_text(errno) }
                 ));
-                let _ = sys::write_all(error, line.bytes());
+                sys::say(error, line.bytes());
                 break;
             }
         }

@@ -71,5 +71,5 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
 pub fn say(rank: u32, text: &[u8]) {
     let mut line = crate::line::Line::new();
     line.set(format_args!("ftmpi: rank {rank}: {}\n", Shown(text)));
-    let _ = sys::write_all(2, line.bytes());
+    sys::say(2, line.bytes());
 }

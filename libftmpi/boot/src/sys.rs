@@ -3,6 +3,8 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
+use ftmpi_wire::control::fds;
+use ftmpi_wire::status::word;
 
 /// Error number, positive.
 pub type Errno = i32;
@@ -124,6 +126,21 @@ pub fn write_from(fd: i32, mut address: usize, mut len: usize) -> Result<(), Err
 
 pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
     write_from(fd, bytes.as_ptr() as usize, bytes.len())
+}
+
+/// Writes words of this layer to the rank's standard error, which is `fd` just now. They are counted
+/// beforehand (`word::BOOT_SAID`), so that the agent does not take them for the program's text: that
+/// goes on where it was when the image was taken.
+pub fn say(fd: i32, bytes: &[u8]) {
+    let mut said = 0u64;
+    let at = word::BOOT_SAID * size_of::<u64>();
+    let len = size_of::<u64>();
+    // SAFETY: reads one number into `said`; whatever it is, the agent mistrusts it.
+    let _ = unsafe { call!(libc::SYS_pread64, fds::STATUS, &raw mut said, len, at) };
+    said = said.wrapping_add(bytes.len() as u64);
+    // SAFETY: the number lives over the call.
+    let _ = unsafe { call!(libc::SYS_pwrite64, fds::STATUS, &raw const said, len, at) };
+    let _ = write_all(fd, bytes);
 }
 
 /// Puts memory into a pipe without copying it: the pipe refers to its pages until they are read. Gives

@@ -54,11 +54,19 @@ impl StatusPage {
         for _ in 0..1_000_000 {
             let before = page[busy].load(Ordering::Acquire);
             let counted = page[count].load(Ordering::Acquire);
+            // The boot layer's own words, if they still lie in front of the program's.
+            let others = match count {
+                word::STDERR_READ => page[word::BOOT_SAID]
+                    .load(Ordering::Acquire)
+                    .saturating_sub(page[word::BOOT_READ].load(Ordering::Acquire)),
+                _ => 0,
+            };
             let mut unread: i32 = 0;
             // SAFETY: FIONREAD stores an int.
             let failed = unsafe { libc::ioctl(fd, libc::FIONREAD, &mut unread) } != 0;
             if before % 2 == 0 && page[busy].load(Ordering::Acquire) == before {
                 let unread = if failed { 0 } else { unread.max(0) as u64 };
+                let unread = unread.saturating_sub(others);
                 return if reading { counted.saturating_sub(unread) } else { counted + unread };
             }
             // SAFETY: a plain system call; the agent needs the processor to finish counting.
