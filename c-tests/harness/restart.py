@@ -9,6 +9,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import time
 from dataclasses import replace
@@ -178,7 +179,100 @@ def output(setting: Setting, jobs: Jobs) -> None:
     setting.results.check(test, problem, f"{early.seconds + late.seconds:.1f} s")
 
 
-def lines_are_whole(early: str, late: str) -> str | None:
+def exactly_once(setting: Setting, jobs: Jobs) -> None:
+    """With `--output committed` a job that is suspended and continued prints every line once."""
+    test = "restart: committed output of a suspended job"
+    job, why = jobs.make("lines", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        longer = job.lasting(factor)
+        folder = setting.fresh("run") / "job"
+        stop = Stopper(folder, 1.2, "SIGTERM")
+        early = begin(setting, longer, folder, stop, "--protocol", "coordinated", "--output", "committed")
+        problem = interrupted(early, stop)
+        if problem is None:
+            late = go_on(setting, folder, None)
+            problem = (problem_of(together(early.out, late), says=job.says)
+                       or lines_are_whole(early.out, late.out, twice=0))
+        return problem, f"{early.seconds:.1f} s to the end of the first run"
+
+    setting.results.check(test, *until_it_lasts(attempt))
+
+
+def files_of_output(setting: Setting, jobs: Jobs) -> None:
+    """What the ranks print into files is still there after `--restart`, wherever that is called, and a
+    launcher that comes too early does not touch it."""
+    test = "restart: -outfile-pattern"
+    job, why = jobs.make("lines", setting.seed)
+    if job is None:
+        setting.results.bad(test, why)
+        return
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        longer = job.lasting(factor)
+        where = setting.fresh("run")
+        folder = where / "job"
+        stop = Stopper(folder, 1.2, "everything")
+        early = begin(setting, longer, folder, stop, "-outfile-pattern", "out.%r")
+        problem = interrupted(early, stop)
+        texts = [where / f"out.{rank}" for rank in range(RANKS)]
+        before = "".join(text.read_text() for text in texts)
+        elsewhere = where / "elsewhere"
+        elsewhere.mkdir()
+        if problem is None:
+            late = run([setting.launcher, "--restart", folder], timeout=setting.timeout, cwd=elsewhere)
+            after = [text.read_text() for text in texts]
+            problem = problem_of(replace(late, out="".join(after)), says=job.says)
+            if problem is None and not before:
+                problem = "the first run printed nothing"
+        if problem is None:
+            seen = {rank: "".join(line for line in before.splitlines(True)
+                                  if line.startswith(f"line {rank} ")) for rank in range(RANKS)}
+            rest = ""
+            for rank, text in enumerate(after):
+                if not text.startswith(seen[rank]):
+                    problem = f"out.{rank}: what the first run printed is not there"
+                    break
+                rest += text[len(seen[rank]):]
+            problem = problem or lines_are_whole(before, rest)
+        return problem, f"{early.seconds:.1f} s to the death"
+
+    setting.results.check(test, *until_it_lasts(attempt))
+
+
+def after_a_mistake(setting: Setting, jobs: Jobs) -> None:
+    """A command that cannot be carried out leaves the job's directory as it was: of a new job nothing,
+    of an old one everything."""
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        setting.results.bad("restart: after a mistake", why)
+        return
+    folder = setting.fresh("run") / "job"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        metrics = ["--metrics", f"127.0.0.1:{taken.getsockname()[1]}"]
+        wrong = begin(setting, job, folder, None, *metrics)
+        problem = problem_of(wrong, code=2)
+        left = sorted(entry.name for entry in folder.iterdir() if entry.name != "lock")
+        if problem is None and left:
+            problem = f"left in the directory: {left}"
+        stop = Stopper(folder, 1.0, "everything")
+        early = begin(setting, job, folder, stop)
+        problem = problem or interrupted(early, stop)
+        if problem is None:
+            wrong = go_on(setting, folder, None, *metrics)
+            problem = problem_of(wrong, code=2)
+        if problem is None:
+            late = go_on(setting, folder, None)
+            problem = problem_of(together(early.out, late), says=job.says)
+            if problem is None and f"{RANKS} of {RANKS} ranks from images" not in late.err:
+                problem = f"not from images: {late.last_words()}"
+    setting.results.check("restart: after a command that could not be carried out", problem)
+
+
+def lines_are_whole(early: str, late: str, twice: int = 8) -> str | None:
     seen: dict[int, list[int]] = {rank: [] for rank in range(RANKS)}
     for rank, number in LINE.findall(early):
         seen[int(rank)].append(int(number))
@@ -193,7 +287,7 @@ def lines_are_whole(early: str, late: str) -> str | None:
     for rank, numbers in after.items():
         if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
             return f"rank {rank}: lines of the second run are not in order"
-        if not seam[rank] - 8 <= numbers[0] <= seam[rank]:
+        if not seam[rank] - twice <= numbers[0] <= seam[rank]:
             return (f"rank {rank}: the first run printed {seam[rank]} lines, the second begins "
                     f"with line {numbers[0]}")
         ends.add(numbers[-1])
@@ -303,6 +397,9 @@ def restart(setting: Setting, full: bool = False) -> None:
           "all", *three, "--acknowledge", "durable")
     death(setting, jobs, "traffic", ["one by one"], *three)
     output(setting, jobs)
+    exactly_once(setting, jobs)
+    files_of_output(setting, jobs)
+    after_a_mistake(setting, jobs)
     encrypted(setting, Jobs(setting, 6))
     refusals(setting, Jobs(setting, 2))
     if full:

@@ -41,12 +41,25 @@ fn main() -> ExitCode {
     };
     match code {
         // Threads that wait for standard input must not hold the process back.
-        Ok(code) => std::process::exit(code),
+        Ok(code) => std::process::exit(told(code)),
         Err(error) => complain("", &error),
     }
+}
+
+/// A program may end with any number, of which the system tells the lowest byte: an error stays one.
+fn told(code: i32) -> i32 {
+    if code != 0 && code & 0xff == 0 { 1 } else { code }
 }
 
 fn complain(who: &str, error: &anyhow::Error) -> ExitCode {
     eprintln!("ftmpiexec: {who}{error:#}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_error_is_never_told_as_success() {
+        assert_eq!([0, 7, 256, -256, 259].map(super::told), [0, 7, 1, 1, 259]);
+    }
 }

@@ -151,7 +151,10 @@ pub enum ToAgent {
     /// Nobody returns any more: the journals of these files go.
     ForgetFiles(Vec<String>),
     /// Kill everything, report nothing more, end.
-    Stop,
+    Stop {
+        /// The job goes on later: text that is not final is not said, for it may become another one.
+        keep: bool,
+    },
 }
 
 /// What a rank is told by way of its agent.

@@ -211,6 +211,15 @@ impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
         self.finish_begun().await?;
         Ok(SinkExt::<Bytes>::flush(&mut self.frames).await?)
     }
+
+    /// Sends what was fed, and that nothing follows: the other side sees the end, though its words may still come.
+    ///
+    /// # Errors
+    /// See [`FrameError`].
+    pub async fn close(&mut self) -> Result<(), FrameError> {
+        self.finish_begun().await?;
+        Ok(SinkExt::<Bytes>::close(&mut self.frames).await?)
+    }
 }
 
 fn encode<T: Serialize>(message: &T, limit: usize) -> Result<Bytes, FrameError> {

@@ -74,6 +74,8 @@ pub struct Life {
     resumed_from: Option<ImageNo>,
     exiting: bool,
     released: bool,
+    /// It was to be killed.
+    killed: bool,
     control_lost: bool,
     exited: Vec<oneshot::Sender<()>>,
     undrained: u32,
@@ -319,6 +321,7 @@ impl Agent {
             resumed_from: facts.map(|facts| facts.image),
             exiting: false,
             released: false,
+            killed: false,
             control_lost: false,
             undrained: exited.len() as u32,
             exited,
@@ -484,11 +487,17 @@ impl Agent {
     /// The end is told after the last byte of output, so that the launcher prints that first.
     fn report_end_if_drained(&mut self, rank: Rank) {
         let Some(life) = self.lives.get(&rank) else { return };
-        let (Some((ending, at)), 0) = (life.ending, life.undrained) else { return };
+        let (Some((mut ending, at)), 0) = (life.ending, life.undrained) else { return };
         let life = self.lives.remove(&rank).expect("looked up above");
         let counters = life.page.counters();
         self.report(rank, life.incarnation, Report::Counters(Box::new(counters)));
         let tried = life.resumed_from.filter(|_| life.rank_pid.is_none());
+        if let (How::Code(code), Some(_)) = (ending, tried)
+            && unusable(code).is_some()
+            && life.killed
+        {
+            ending = How::Signal(libc::SIGKILL);
+        }
         if let (How::Code(code), Some(image)) = (ending, tried)
             && let Some(why) = unusable(code)
         {
@@ -539,8 +548,12 @@ impl Agent {
             let ending = How::Signal(signal);
             return self.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
         }
-        if let Some(life) = self.lives.get(&rank).filter(|life| !life.is_over()) {
-            processes::signal_process(life.rank_pid.unwrap_or(life.process.pid), signal);
+        if let Some(life) = self.lives.get_mut(&rank) {
+            // If its process has just ended, because its image is of no use, it must not begin another one.
+            life.killed |= signal == libc::SIGKILL;
+            if !life.is_over() {
+                processes::signal_process(life.rank_pid.unwrap_or(life.process.pid), signal);
+            }
         }
     }
 

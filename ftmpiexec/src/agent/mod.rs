@@ -262,11 +262,14 @@ async fn run_agent() -> anyhow::Result<()> {
     let mut beat = tokio::time::interval(Duration::from_secs(1));
     beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    let told_to_stop = loop {
+    let (told_to_stop, final_words) = loop {
         tokio::select! {
             Some(event) = inbox.recv() => match event {
-                Event::Order(order) if *order == ToAgent::Stop => break true,
-                Event::LauncherGone => break false,
+                Event::Order(order) if matches!(*order, ToAgent::Stop { .. }) => {
+                    let final_words = *order == ToAgent::Stop { keep: false };
+                    break (true, final_words);
+                }
+                Event::LauncherGone => break (false, false),
                 event => agent.handle(event),
             },
             caller = listener.next() => if let Ok(caller) = caller {
@@ -274,15 +277,18 @@ async fn run_agent() -> anyhow::Result<()> {
             },
             _ = beat.tick() => {
                 if agent.lease.is_over(Instant::now()) {
-                    break false;
+                    break (false, false);
                 }
                 agent.beat();
             }
-            _ = terminate.recv() => break true,
+            // (The launcher may bring its ranks back.)
+            _ = terminate.recv() => break (true, false),
         }
     };
     agent.kill_everything();
-    agent.say_last_words();
+    if final_words {
+        agent.say_last_words();
+    }
     let local = agent.local.take();
     drop(agent);
     if let Some(local) = local {
@@ -457,7 +463,7 @@ impl Agent {
             ToAgent::Heard => self.lease.renew(Instant::now()),
             ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
             ToAgent::ForgetFiles(files) => self.forget_files(&files),
-            ToAgent::Stop => {}
+            ToAgent::Stop { .. } => {}
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: every byte is numbered by its place in all that the program ever wrote, over all
 //! its lives, and a byte that an earlier life already delivered is not sent again; reads and
-//! counts appear to the rank as one step (`ftmpi_wire::status`, the `*_BUSY` words); a launcher
+//! counts appear to the rank as one step (`ftmpi_wire::status`, the `*_BUSY` words); what the boot
+//! layer says before a life goes on is not the program's text and takes no place in it; a launcher
 //! that cannot print holds back the rank's output and nothing else.
 
 use super::Event;
@@ -69,7 +70,8 @@ pub struct OutputPipe {
 }
 
 enum Got {
-    Bytes(u64, Vec<u8>),
+    /// Words of the boot layer, and the program's text from that place on; either may be empty.
+    Bytes(Vec<u8>, u64, Vec<u8>),
     Nothing,
     End,
 }
@@ -83,6 +85,23 @@ impl OutputPipe {
         if self.stream == 0 { word::STDOUT_READ } else { word::STDERR_READ }
     }
 
+    /// How many of the `count` bytes that were just read are the boot layer's own. It counts them before it
+    /// writes them, and writes them before the program goes on: they come first.
+    fn boot_words(&self, count: usize) -> usize {
+        if self.stream == 0 {
+            return 0;
+        }
+        let read = self.page.get(word::BOOT_READ);
+        let words = self.page.get(word::BOOT_SAID).saturating_sub(read).min(count as u64);
+        self.page.set(word::BOOT_READ, read + words);
+        words as usize
+    }
+
+    /// Bytes in the pipe.
+    fn unread(&self) -> usize {
+        rustix::io::ioctl_fionread(self.pipe.get_ref()).map_or(0, |bytes| bytes as usize)
+    }
+
     fn read(&self) -> Got {
         let mut bytes = vec![0; CHUNK_BYTES];
         let sequence = self.page.get(self.busy_word());
@@ -94,26 +113,30 @@ impl OutputPipe {
                 other => break other,
             }
         };
+        let mut boot = 0;
         if let Ok(count) = result {
-            self.page.set(self.read_word(), offset + count as u64);
+            boot = self.boot_words(count);
+            self.page.set(self.read_word(), offset + (count - boot) as u64);
         }
         self.page.set(self.busy_word(), sequence + 2);
         match result {
             Ok(0) => Got::End,
             Ok(count) => {
                 bytes.truncate(count);
-                Got::Bytes(offset, bytes)
+                let text =
+                    if boot == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(boot) };
+                Got::Bytes(bytes, offset, text)
             }
             Err(Errno::AGAIN) => Got::Nothing,
             Err(_) => Got::End,
         }
     }
 
-    /// The part that no earlier life delivered.
+    /// The part that no earlier life delivered, if there is any.
     fn fresh(&self, offset: u64, mut bytes: Vec<u8>) -> Option<(u64, Vec<u8>)> {
         let end = offset + bytes.len() as u64;
         let before = self.forwarded[self.stream as usize].fetch_max(end, Ordering::SeqCst);
-        if before >= end {
+        if before >= end || bytes.is_empty() {
             return None;
         }
         let skip = before.saturating_sub(offset);
@@ -132,37 +155,60 @@ impl OutputPipe {
         drained: oneshot::Sender<()>,
     ) {
         let mut drained = Some(drained);
-        let mut gone = false;
+        // Bytes of the process that were in the pipe when it was gone, and are not read.
+        let mut rest = None;
         loop {
-            if let Some(hold) = self.hold.as_ref().filter(|_| !gone) {
+            if rest == Some(0)
+                && let Some(drained) = drained.take()
+            {
+                let _ = drained.send(());
+            }
+            let mut permit = None;
+            // What is left of a process does not wait for a reader: nobody would learn that it is gone.
+            if rest.is_none_or(|rest| rest == 0) {
+                let room = async {
+                    if let Some(hold) = self.hold.as_ref().filter(|_| rest.is_none()) {
+                        hold.has_room(self.stream).await;
+                    }
+                    window.0.acquire_many(CHUNK_BYTES as u32).await
+                };
                 tokio::select! {
-                    () = hold.has_room(self.stream) => {}
-                    _ = &mut exited => gone = true,
+                    room = room => permit = match room {
+                        Ok(room) => Some(room),
+                        Err(_) => return,
+                    },
+                    _ = &mut exited, if rest.is_none() => {
+                        rest = Some(self.unread());
+                        continue;
+                    }
                 }
             }
-            let Ok(permit) = window.0.acquire_many(CHUNK_BYTES as u32).await else { return };
             match self.read() {
-                Got::Bytes(offset, bytes) => match &self.hold {
-                    Some(hold) => {
+                Got::Bytes(boot, offset, bytes) => {
+                    rest = rest.map(|rest| rest.saturating_sub(boot.len() + bytes.len()));
+                    for line in String::from_utf8_lossy(&boot).lines() {
+                        let line = line.strip_prefix("ftmpi: ").unwrap_or(line);
+                        let _ = link.send(FromAgent::Say(line.to_owned()));
+                    }
+                    if let Some(hold) = &self.hold {
                         if hold.push(self.stream, offset, bytes) {
                             let (rank, incarnation) = (self.rank, self.incarnation);
                             let _ = self.events.send(Event::Held { rank, incarnation });
                         }
+                    } else if let Some((offset, bytes)) = self.fresh(offset, bytes) {
+                        // Given back when the launcher has printed them.
+                        drop(permit);
+                        window.sent(bytes.len());
+                        let (rank, stream) = (self.rank, self.stream);
+                        let _ = link.send(FromAgent::Output { rank, stream, offset, bytes });
                     }
-                    None => {
-                        if let Some((offset, bytes)) = self.fresh(offset, bytes) {
-                            // Given back when the launcher has printed them.
-                            drop(permit);
-                            window.sent(bytes.len());
-                            let (rank, stream) = (self.rank, self.stream);
-                            let _ = link.send(FromAgent::Output { rank, stream, offset, bytes });
-                        }
-                    }
-                },
+                }
                 Got::End => return,
                 Got::Nothing => {
                     drop(permit);
-                    if gone && let Some(drained) = drained.take() {
+                    if rest.is_some()
+                        && let Some(drained) = drained.take()
+                    {
                         let _ = drained.send(());
                     }
                     // The mark of readiness is cleared first and the pipe read afterwards, so
@@ -172,7 +218,7 @@ impl OutputPipe {
                             Ok(mut guard) => guard.clear_ready(),
                             Err(_) => return,
                         },
-                        _ = &mut exited, if !gone => gone = true,
+                        _ = &mut exited, if rest.is_none() => rest = Some(self.unread()),
                     }
                 }
             }
@@ -216,5 +262,47 @@ pub async fn feed(
         }
         let report = Report::InputTaken(bytes.len() as u32);
         let _ = events.send(Event::Report { rank, incarnation, report });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn words_of_the_boot_layer_take_no_place_in_the_text() {
+        let words = b"ftmpi: rank 3: the image is damaged\n";
+        let (page, _fd) = Page::create().unwrap();
+        page.set(word::STDERR_READ, 100);
+        page.set(word::BOOT_SAID, words.len() as u64);
+        let page = Arc::new(page);
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        rustix::io::write(&writer, words).unwrap();
+        rustix::io::write(&writer, b"text").unwrap();
+        drop(writer);
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let forwarded: Forwarded = Arc::new([AtomicU64::new(0), AtomicU64::new(102)]);
+        let pipe = OutputPipe {
+            pipe: watched(reader).unwrap(),
+            stream: 1,
+            rank: Rank(3),
+            page: page.clone(),
+            forwarded: forwarded.clone(),
+            hold: None,
+            incarnation: Incarnation(1),
+            events: mpsc::unbounded_channel().0,
+        };
+        let (link, mut sent) = mpsc::unbounded_channel();
+        let (_exits, exited) = oneshot::channel();
+        pipe.forward(link, Window::new(), exited, oneshot::channel().0).await;
+        let Some(FromAgent::Say(line)) = sent.recv().await else { panic!("nothing was said") };
+        assert_eq!(line, "rank 3: the image is damaged");
+        let Some(FromAgent::Output { stream: 1, offset, bytes, .. }) = sent.recv().await else {
+            panic!("no text came")
+        };
+        assert_eq!((offset, bytes.as_slice()), (102, b"xt".as_slice()));
+        assert!(sent.recv().await.is_none());
+        assert_eq!(page.get(word::STDERR_READ), 104);
+        assert_eq!(forwarded[1].load(Ordering::SeqCst), 104);
     }
 }

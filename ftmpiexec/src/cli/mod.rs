@@ -373,6 +373,7 @@ impl CommandLine {
         );
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
         take!(image_key, image_space, event_rings, timeout);
+        take!(outfile_pattern, errfile_pattern, ckpt_policy, memory_limit);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();
         earlier

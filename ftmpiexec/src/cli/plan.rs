@@ -18,7 +18,7 @@ use ftmpi_servers::image_store::address;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How agents on other hosts are started.
@@ -236,6 +236,17 @@ impl Plan {
         }
         if !line.gave("report") {
             plan.report = plan.report.map(|file| saved.directory.join(file));
+        }
+        for (pattern, given) in
+            plan.file_patterns.iter_mut().zip(["outfile_pattern", "errfile_pattern"])
+        {
+            if !line.gave(given)
+                && let Some(pattern) = pattern
+            {
+                // (In what is a pattern, too.)
+                let directory = saved.directory.to_string_lossy().replace('%', "%%");
+                *pattern = Path::new(&directory).join(&*pattern).to_string_lossy().into_owned();
+            }
         }
         if !line.gave("image_key")
             && let Some(Some(file)) = &mut plan.encrypt_images

@@ -25,7 +25,7 @@ use anyhow::{Context, bail};
 use ftmpi_transport::auth::JobKey;
 use plan_file::Saved;
 use progress::Progress;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, DirEntry, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -48,11 +48,11 @@ pub struct JobDir {
 }
 
 impl JobDir {
-    /// Makes it, or opens the one that is to be continued, and says where it is.
+    /// Makes it, or opens the one that is to be continued.
     ///
     /// # Errors
     /// It cannot be made or written, is in use, or holds another job.
-    pub fn take(plan: &Plan, printer: &Printer) -> anyhow::Result<Self> {
+    pub fn take(plan: &Plan) -> anyhow::Result<Self> {
         let (path, temporary) = match (&plan.continued, &plan.job_dir) {
             (Some(past), _) => (past.directory.clone(), false),
             (None, Some(path)) => {
@@ -97,18 +97,21 @@ impl JobDir {
                 path.display()
             );
         }
-        let images = plan.ckpt_interval.is_some();
+        Ok(Self { path, temporary, fresh, _lock: lock })
+    }
+
+    /// Tells the user where it is, and what it will take.
+    pub fn announce(&self, plan: &Plan, printer: &Printer) {
         printer.say(format!(
             "job directory {} ({}; {})",
-            path.display(),
-            if images {
+            self.path.display(),
+            if plan.ckpt_interval.is_some() {
                 "two to four times the memory of all ranks, compressed"
             } else {
                 "events only: some MB"
             },
-            if temporary { "removed after success" } else { "kept" }
+            if self.temporary { "removed after success" } else { "kept" }
         ));
-        Ok(Self { path, temporary, fresh, _lock: lock })
     }
 
     /// Where it is.
@@ -183,6 +186,21 @@ impl JobDir {
             .open(self.path.join("input"))
     }
 
+    /// Nothing has begun: the directory is as it was before, if the job is a new one.
+    pub fn discard(self, printer: &Printer) {
+        if !self.fresh {
+            return;
+        }
+        let removed = if self.temporary {
+            std::fs::remove_dir_all(&self.path).map_err(anyhow::Error::from)
+        } else {
+            ours(&self.path).and_then(remove)
+        };
+        if let Err(e) = removed {
+            printer.say(format!("{} cannot be cleared: {e:#}", self.path.display()));
+        }
+    }
+
     /// The job is over.
     pub fn finish(self, keep: bool, printer: &Printer) {
         if keep {
@@ -235,39 +253,47 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     Ok(lock)
 }
 
-/// A directory that the user named for a new job: what a job that ended well left there goes; what
-/// could still be continued is not touched.
-fn make_room(path: &Path) -> anyhow::Result<()> {
+/// What a job has put into a directory.
+fn ours(path: &Path) -> anyhow::Result<Vec<DirEntry>> {
     let ours = |name: &str| {
         ["plan", "progress", "input", "control"].contains(&name)
             || name.starts_with("event-logger-")
             || name.starts_with("checkpoint-server-")
             || name.starts_with("channel-memory-")
     };
-    let about = || format!("the job directory {}", path.display());
-    let entries: Vec<_> = std::fs::read_dir(path)
-        .with_context(about)?
+    Ok(std::fs::read_dir(path)
+        .with_context(|| format!("the job directory {}", path.display()))?
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name().to_str().is_some_and(ours))
         // A directory that was made for a server, or mounted there, and has nothing in it.
         .filter(|entry| {
             std::fs::read_dir(entry.path()).map_or(true, |mut in_it| in_it.next().is_some())
         })
-        .collect();
+        .collect())
+}
+
+fn remove(entries: Vec<DirEntry>) -> anyhow::Result<()> {
+    for entry in entries {
+        let path = entry.path();
+        let removed = if path.is_dir() {
+            std::fs::remove_dir_all(&path)
+        } else {
+            std::fs::remove_file(&path)
+        };
+        removed.with_context(|| format!("{} of an earlier job", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A directory that the user named for a new job: what a job that ended well left there goes; what
+/// could still be continued is not touched.
+fn make_room(path: &Path) -> anyhow::Result<()> {
+    let entries = ours(path)?;
     if entries.is_empty() {
         return Ok(());
     }
     if Progress::ended_well(path) {
-        for entry in entries {
-            let path = entry.path();
-            let removed = if path.is_dir() {
-                std::fs::remove_dir_all(&path)
-            } else {
-                std::fs::remove_file(&path)
-            };
-            removed.with_context(|| format!("{} of an earlier job", path.display()))?;
-        }
-        return Ok(());
+        return remove(entries);
     }
     bail!(
         "{} holds a job that has not ended: go on with it (ftmpiexec --restart {}), or remove the \

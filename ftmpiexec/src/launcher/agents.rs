@@ -36,6 +36,8 @@ pub struct AgentState {
     pub missed: u32,
     /// The process that we started (the agent, or its ssh) has not ended.
     pub child_runs: bool,
+    /// Its connection is open: there may be words of it on their way.
+    pub talks: bool,
     /// Processors of its host; 0: it has not said.
     pub processors: u32,
     /// The leaders of its ranks' process groups.
@@ -216,6 +218,7 @@ impl Launcher {
         let launch = state.launch;
         let (link, outbox) = mpsc::unbounded_channel();
         state.link = Some(link);
+        state.talks = true;
         let framed = Framed::<TcpStream, ToAgent, FromAgent>::new(caller.stream, FRAME_BYTES_MAX);
         let (reader, writer) = framed.split();
         tokio::spawn(read_agent(reader, host, launch, self.events.clone()));
@@ -299,6 +302,7 @@ impl Launcher {
         if !state.is_launch(launch) || !state.is_up() {
             return;
         }
+        state.talks = false;
         state.kill_hard();
         state.port = None;
         state.lost = Some(Instant::now());
@@ -455,7 +459,9 @@ async fn write_agent<W: AsyncWrite + Unpin>(
             return;
         }
     }
-    let _ = writer.flush().await;
+    // An agent that was given up may be there all the same, and only stand still: it learns of it, and ends
+    // its ranks.
+    let _ = writer.close().await;
 }
 
 #[cfg(test)]

@@ -33,9 +33,10 @@ pub(super) fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
     let host = |host: &u32| plan.machines[*host as usize].name.as_str();
     let hosts: Vec<&str> = plan.placement.iter().map(host).collect();
     let [out, err] = plan.file_patterns.each_ref().map(Option::as_deref);
+    let again = plan.continued.is_some();
     Ok([
-        Files::create("-outfile-pattern", out, &hosts)?,
-        Files::create("-errfile-pattern", err, &hosts)?,
+        Files::create("-outfile-pattern", out, &hosts, again)?,
+        Files::create("-errfile-pattern", err, &hosts, again)?,
     ])
 }
 

@@ -4,6 +4,7 @@
 //! none, and a last one that says that this was all.
 
 use super::{Event, Launcher};
+use crate::output::Printer;
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::metrics;
 use ftmpi_wire::{ImageNo, Rank};
@@ -83,21 +84,24 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<Event>) {
     }
 }
 
-impl Launcher {
-    /// Whoever asks at this address hears what the report would say now.
-    pub(super) fn tell_metrics(&self, address: SocketAddr) -> anyhow::Result<()> {
-        let (at, mut questions) =
-            metrics::listen(address, "ftmpi_job").map_err(anyhow::Error::msg)?;
-        self.printer.say(format!("metrics at http://{at}/metrics"));
-        let events = self.events.clone();
-        tokio::spawn(async move {
-            while let Some(question) = questions.recv().await {
-                let _ = events.send(Event::StateWanted(question));
-            }
-        });
-        Ok(())
-    }
+/// Whoever asks at this address hears what the report would say now.
+pub(super) fn tell_metrics(
+    address: SocketAddr,
+    printer: &Printer,
+    events: &mpsc::UnboundedSender<Event>,
+) -> anyhow::Result<()> {
+    let (at, mut questions) = metrics::listen(address, "ftmpi_job").map_err(anyhow::Error::msg)?;
+    printer.say(format!("metrics at http://{at}/metrics"));
+    let events = events.clone();
+    tokio::spawn(async move {
+        while let Some(question) = questions.recv().await {
+            let _ = events.send(Event::StateWanted(question));
+        }
+    });
+    Ok(())
+}
 
+impl Launcher {
     pub(super) fn images_wanted(&mut self, tell: mpsc::UnboundedSender<String>) {
         let ranks = self.dispatcher.can_take_images().into_iter().collect();
         self.asking.push(Asking { ranks, tell });

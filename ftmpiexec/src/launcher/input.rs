@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc as async_mpsc;
 
 const PIECE_BYTES: usize = 32 << 10;
@@ -32,8 +33,10 @@ enum Store {
 #[derive(Debug)]
 pub struct StandardInput {
     store: Store,
-    /// Bytes read from the user.
+    /// Bytes read from the user, and kept.
     read: u64,
+    /// Those that came and could not be kept, and since when.
+    waiting: Option<(Vec<u8>, Instant)>,
     ended: bool,
     /// The job is continued.
     again: bool,
@@ -66,6 +69,7 @@ impl StandardInput {
         Ok(Self {
             store,
             read,
+            waiting: None,
             ended: ended.unwrap_or(false),
             again: ended.is_some(),
             life: None,
@@ -93,20 +97,47 @@ impl StandardInput {
         }
     }
 
-    /// The user's input arrived; empty at its end.
-    pub fn arrived(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.asked = false;
+    /// The user's input arrived; empty at its end. After an error it waits ([`Self::try_again`]), and no more
+    /// is read.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub fn arrived(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         if bytes.is_empty() {
+            self.asked = false;
             self.ended = true;
             self.ask = None;
             return Ok(());
         }
-        match &mut self.store {
-            Store::File(file) => file.write_all_at(bytes, self.read)?,
-            Store::Memory(held) => held.extend(bytes),
+        let kept = match &mut self.store {
+            Store::File(file) => file.write_all_at(&bytes, self.read),
+            Store::Memory(held) => {
+                held.extend(&bytes);
+                Ok(())
+            }
+        };
+        if let Err(e) = kept {
+            self.waiting = Some((bytes, Instant::now()));
+            return Err(e);
         }
+        self.asked = false;
         self.read += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Keeps what waits, if anything does.
+    pub fn try_again(&mut self) -> Option<io::Result<()>> {
+        let (bytes, since) = self.waiting.take()?;
+        let result = self.arrived(bytes);
+        if let Some((_, begun)) = &mut self.waiting {
+            *begun = since;
+        }
+        Some(result)
+    }
+
+    /// For how long it could not be kept.
+    pub fn trouble(&self) -> Duration {
+        self.waiting.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed())
     }
 
     /// The program's pipe took so many bytes.
@@ -195,8 +226,8 @@ mod tests {
         let (events, _inbox) = async_mpsc::unbounded_channel();
         let mut input = StandardInput::new(None, None, events).unwrap();
         input.store = Store::File(tempfile::tempfile().unwrap());
-        input.arrived(b"hello world").unwrap();
-        input.arrived(b"").unwrap();
+        input.arrived(b"hello world".to_vec()).unwrap();
+        input.arrived(Vec::new()).unwrap();
         input.begin_life(Incarnation(0), 0);
         let pieces = input.next_pieces(Incarnation(0)).unwrap();
         assert_eq!(pieces, [b"hello world".to_vec(), Vec::new()]);
@@ -204,5 +235,26 @@ mod tests {
         input.begin_life(Incarnation(1), 6);
         assert!(input.next_pieces(Incarnation(0)).unwrap().is_empty(), "the old life gets nothing");
         assert_eq!(input.next_pieces(Incarnation(1)).unwrap(), [b"world".to_vec(), Vec::new()]);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_waits_and_nothing_is_left_out() {
+        let (events, _inbox) = async_mpsc::unbounded_channel();
+        let mut input = StandardInput::new(None, None, events).unwrap();
+        // As on a full disk: every write fails.
+        input.store = Store::File(File::open("/dev/null").unwrap());
+        input.asked = true;
+        assert!(input.try_again().is_none());
+        input.arrived(b"hello".to_vec()).unwrap_err();
+        assert!(input.asked, "nobody asks for more");
+        input.try_again().unwrap().unwrap_err();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(input.trouble() >= Duration::from_millis(2));
+        input.store = Store::File(tempfile::tempfile().unwrap());
+        input.try_again().unwrap().unwrap();
+        assert!(!input.asked && input.try_again().is_none() && input.trouble().is_zero());
+        input.arrived(b" world".to_vec()).unwrap();
+        input.begin_life(Incarnation(0), 0);
+        assert_eq!(input.next_pieces(Incarnation(0)).unwrap(), [b"hello world".to_vec()]);
     }
 }

@@ -8,9 +8,11 @@ mod agents;
 mod begin;
 mod control;
 mod crowd;
+mod ending;
 mod faults;
 mod input;
 mod past;
+mod ready;
 mod reports;
 mod scheduling;
 mod servers;
@@ -30,12 +32,13 @@ use crate::report::Recorder;
 use agents::AgentState;
 pub use agents::shell_word;
 use anyhow::Context;
-use begin::{check_programs, job, output_files};
+use begin::check_programs;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
 use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use input::StandardInput;
+use ready::Ready;
 use servers::Servers;
 use signals::Signals;
 use std::collections::{HashMap, HashSet};
@@ -130,6 +133,8 @@ struct Launcher {
     begin: Instant,
     running_since: Option<Instant>,
     begun: bool,
+    /// A rank was told to start.
+    started: bool,
     events: mpsc::UnboundedSender<Event>,
     outcome: Option<(i32, Option<String>, bool)>,
     interrupted: bool,
@@ -156,70 +161,45 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         return Ok(e.exit_code());
     }
     let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
-    let printer = Printer::start(style, output_files(&plan)?);
+    let printer = Printer::start(style);
     let mut signals = Signals::new()?;
     let key = JobKey::generate();
-    let elsewhere = plan.is_anything_remote();
-    let bind = if elsewhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
+    let bind = if plan.is_anything_remote() { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
     let listen = listener.local_addr()?;
-    let job_dir = if plan.fault_tolerant { Some(JobDir::take(&plan, &printer)?) } else { None };
-    let image_key = match (&job_dir, &plan.encrypt_images) {
-        (Some(directory), Some(file)) => Some(directory.image_key(file.as_deref())?),
-        _ => None,
-    };
+    let job_dir = if plan.fault_tolerant { Some(JobDir::take(&plan)?) } else { None };
     let (events, mut inbox) = mpsc::unbounded_channel();
-    let size = plan.placement.len();
-    let job = job(&plan)?;
-    let servers = match Servers::new(&plan, job_dir.as_ref(), elsewhere) {
-        Ok(servers) => servers,
+    let ready = match Ready::of(&plan, job_dir.as_ref(), &printer, &events) {
+        Ok(ready) => ready,
         Err(why) => {
             // Nothing has begun in it.
             if let Some(directory) = job_dir {
-                directory.finish(false, &printer);
+                directory.discard(&printer);
             }
             return Err(why);
         }
     };
-    let mut saved = match &plan.continued {
-        Some(past) => past.saved.clone(),
-        None => Saved::new(&plan, job.local_rank_of.clone(), job.stack_limit),
-    };
-    saved.servers = servers.describe();
-    let crowded = crowd::known_at_once(&plan);
-    saved.crowded = crowded.unwrap_or(false);
-    let progress = job_dir.as_ref().map(|directory| directory.progress(size)).transpose()?;
-    let mut agents: Vec<AgentState> = plan.machines.iter().map(|_| AgentState::default()).collect();
-    if let (Some(past), Some(progress)) = (&plan.continued, &progress) {
-        agents::give_leftovers(&mut agents, &plan, &past.saved.machines, progress.ranks());
-    }
     if let Some(directory) = &job_dir {
-        saved.runs += u32::from(plan.continued.is_some());
-        saved.machines.clone_from(&plan.machines);
-        directory.save(&saved)?;
+        directory.announce(&plan, &printer);
     }
-    let known = progress.as_ref().filter(|_| plan.continued.is_some());
-    let printed = known.map_or_else(
-        || vec![[0; 2]; size],
-        |progress| progress.ranks().iter().map(|rank| rank.printed).collect(),
-    );
-    let input_ended = known.map(Progress::input_ended);
+    let size = plan.placement.len();
     let mut launcher = Launcher {
         dispatcher: Dispatcher::new(settings::dispatcher_settings(&plan)),
-        agents,
-        servers,
+        agents: ready.agents,
+        servers: ready.servers,
         scheduling: scheduling::Link::default(),
         recorder: Recorder::new(&plan),
-        input: StandardInput::new(job_dir.as_ref(), input_ended, events.clone())?,
-        printed,
-        executed: saved.executed.iter().cloned().collect(),
+        input: ready.input,
+        printed: ready.printed,
+        executed: ready.saved.executed.iter().cloned().collect(),
         faults: FaultClock::new(&plan.faults, size as u32),
         fired: HashSet::new(),
         no_image_told: HashSet::new(),
-        job,
+        job: ready.job,
         begin: Instant::now(),
         running_since: None,
         begun: false,
+        started: false,
         outcome: None,
         interrupted: false,
         suspending: false,
@@ -228,14 +208,14 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         key,
         listen,
         job_dir,
-        image_key,
-        files: saved.files.iter().cloned().collect(),
-        saved,
-        crowded,
+        image_key: ready.image_key,
+        files: ready.saved.files.iter().cloned().collect(),
+        saved: ready.saved,
+        crowded: ready.crowded,
         saved_changed: false,
         files_changed: false,
         first_wave: None,
-        progress,
+        progress: ready.progress,
         past_asked: false,
         past_known: false,
         printer,
@@ -247,9 +227,6 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         launcher
             .printer
             .say(format!("nobody can ask this job for images: no socket in its directory: {e}"));
-    }
-    if let Some(address) = launcher.plan.metrics {
-        launcher.tell_metrics(address)?;
     }
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
@@ -305,6 +282,7 @@ impl Launcher {
                     self.to_all(&ToAgent::Announce { rank, incarnation, host });
                 }
                 Command::Start { rank, incarnation, host, images, or_beginning } => {
+                    self.starts();
                     if images.is_empty() && self.plan.protocol.name == "coordinated" {
                         // The agent tells the program so (`view_for`).
                         let node = &mut self.saved.node_of[rank.index()];
@@ -373,6 +351,27 @@ impl Launcher {
         }
     }
 
+    /// A rank starts: all hosts and servers of this run have been there. Until then the plan of the run before
+    /// stands, for this one may be a mistake.
+    fn starts(&mut self) {
+        if !std::mem::replace(&mut self.started, true) && self.plan.continued.is_some() {
+            self.save();
+        }
+    }
+
+    /// Whether there is anything in the job's directory that a later launcher could go on with.
+    fn has_begun(&self) -> bool {
+        self.started || self.plan.continued.is_some()
+    }
+
+    fn save(&mut self) {
+        if let Some(directory) = &self.job_dir
+            && let Err(e) = directory.save(&self.saved)
+        {
+            self.printer.say(format!("{e:#}; the job goes on, but cannot be continued later"));
+        }
+    }
+
     fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
         let (host, _) = self.dispatcher.location(rank);
         self.to_agent(host, ToAgent::Tell { rank, incarnation, what });
@@ -389,10 +388,10 @@ impl Launcher {
             Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
             Event::AgentLate { host, launch } => self.agent_late(host, launch),
             Event::ServerUp { index, launch, address } => {
-                if self.servers.is_up(index, launch, address)
-                    == Some(ServerKind::CheckpointScheduler)
-                {
-                    self.scheduler_listens(address);
+                match self.servers.is_up(index, launch, address) {
+                    Ok(Some(ServerKind::CheckpointScheduler)) => self.scheduler_listens(address),
+                    Ok(_) => {}
+                    Err(text) => return self.cannot_go_on(text),
                 }
                 self.server_says(index, launch, None);
                 self.carry_out();
@@ -413,12 +412,7 @@ impl Launcher {
                 let _ = question.send(serde_json::to_value(report).unwrap_or_default());
             }
             Event::Printed { host, launch, bytes, read, upto } => {
-                if self.agents[host as usize].is_launch(launch) {
-                    self.to_agent(host, ToAgent::OutputPrinted(bytes));
-                }
-                if let Some(progress) = self.progress.as_mut().filter(|_| read) {
-                    progress.printed(upto.rank, upto.stream, upto.bytes);
-                }
+                self.printed(host, launch, bytes, upto, read);
                 if !read {
                     // As a program that writes into a closed pipe.
                     let code = 128 + libc::SIGPIPE;
@@ -426,11 +420,14 @@ impl Launcher {
                 }
             }
             Event::Input(bytes) => {
-                if let Err(e) = self.input.arrived(&bytes) {
-                    self.printer.say(format!("standard input cannot be kept: {e}"));
-                }
                 if let Some(progress) = self.progress.as_mut().filter(|_| bytes.is_empty()) {
                     progress.input_has_ended();
+                }
+                if let Err(e) = self.input.arrived(bytes) {
+                    self.printer.say(format!(
+                        "standard input cannot be kept in the job's directory: {e}; no more of it is \
+                         read until it can"
+                    ));
                 }
                 self.pump_input();
             }
@@ -439,11 +436,16 @@ impl Launcher {
 
     fn tick(&mut self) {
         self.tell_dispatcher(Input::Tick);
-        if std::mem::take(&mut self.saved_changed)
-            && let Some(directory) = &self.job_dir
-            && let Err(e) = directory.save(&self.saved)
-        {
-            self.printer.say(format!("{e:#}; the job goes on, but cannot be continued later"));
+        match self.input.try_again() {
+            Some(Ok(())) => self.pump_input(),
+            Some(Err(e)) if self.input.trouble() > self.plan.storage_patience => {
+                let text = format!("standard input cannot be kept in the job's directory: {e}");
+                self.tell_dispatcher(Input::GiveUp { code: 1, text });
+            }
+            Some(Err(_)) | None => {}
+        }
+        if self.started && std::mem::take(&mut self.saved_changed) {
+            self.save();
         }
         if let Some(since) = self.running_since {
             for due in self.faults.take_due(since.elapsed()) {
@@ -488,100 +490,5 @@ impl Launcher {
             failures.len(),
             back
         ));
-    }
-
-    /// Batch systems send SIGTERM or SIGUSR1 before the time of a job is over: last images, and an end
-    /// from which a later launcher goes on. A second one of them is meant seriously.
-    /// Ends agents and servers, writes the report, removes what is temporary.
-    async fn finish(
-        mut self,
-        mut inbox: mpsc::UnboundedReceiver<Event>,
-        mut signals: Signals,
-    ) -> anyhow::Result<i32> {
-        let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
-        let wall = self.now();
-        if !keep && !self.saved.files.is_empty() {
-            self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
-        }
-        self.to_all(&ToAgent::Stop);
-        for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
-            // It would call in vain: nobody listens any more.
-            agent.kill_hard();
-        }
-        let deadline = tokio::time::sleep(FAREWELL);
-        tokio::pin!(deadline);
-        while self.agents.iter().any(|agent| agent.child_runs) {
-            tokio::select! {
-                Some(event) = inbox.recv() => match event {
-                    Event::Agent { host, launch, message } => match *message {
-                        // The last words of the ranks.
-                        FromAgent::Output { rank, stream, offset, bytes }
-                            if self.agents[host as usize].is_launch(launch) =>
-                        {
-                            self.output(host, rank, stream, offset, bytes);
-                        }
-                        FromAgent::Say(line) => self.printer.say(line),
-                        _ => {}
-                    },
-                    Event::AgentEnded { host, launch, .. }
-                        if self.agents[host as usize].launch == launch =>
-                    {
-                        self.agents[host as usize].child_runs = false;
-                    }
-                    _ => {}
-                },
-                () = &mut deadline => break,
-                signal = signals.next() => {
-                    if self.asks_for_last_images(signal) {
-                        // Too late for that: the job has ended, and does so in order.
-                        self.suspending = true;
-                        continue;
-                    }
-                    code = 128 + signal;
-                    break;
-                }
-            }
-        }
-        for agent in &mut self.agents {
-            agent.kill_hard();
-        }
-        if self.plan.report.is_some() {
-            for state in self.servers.states(ServerKind::ChannelMemory, &self.key).await {
-                self.recorder.memory_says(&state);
-            }
-            for state in self.servers.states(ServerKind::EventLogger, &self.key).await {
-                self.recorder.logger_says(&state);
-            }
-        }
-        self.servers.stop(keep).await;
-        if !keep && let Some(why) = self.servers.forget_depots().await {
-            self.printer.say(format!("images of the job are left in the object store: {why}"));
-        }
-        if let Some(text) = text {
-            self.printer.say(text);
-        }
-        if let Some(file) = &self.plan.report {
-            let report = self.recorder.report(&self.dispatcher, wall, code);
-            let text = serde_json::to_string_pretty(&report)?;
-            if let Err(e) = std::fs::write(file, text + "\n") {
-                self.printer.say(format!("the report {} cannot be written: {e}", file.display()));
-                code = if code == 0 { 1 } else { code };
-            }
-        }
-        if let Some(progress) = self.progress.as_mut().filter(|_| code == 0 && !keep) {
-            progress.has_ended(code);
-            if let Some(file) = progress.take_unsynced() {
-                let _ = file.sync_data();
-            }
-        }
-        if let Some(directory) = self.job_dir.take() {
-            control::close(directory.path());
-            if directory.temporary().is_some() && !keep {
-                self.servers.remove_remote_directories(directory.path()).await;
-            }
-            directory.finish(keep, &self.printer);
-        }
-        let kept = self.printer.finish();
-        Ok(if kept || code != 0 { code } else { 1 })
     }
 }

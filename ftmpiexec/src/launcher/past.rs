@@ -7,7 +7,7 @@
 
 use super::{Event, Launcher};
 use crate::job_dir::progress::RankProgress;
-use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Input, Past};
+use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
 use ftmpi_servers::client::{self, ImageStore};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::{Shelf, Stored};
@@ -60,7 +60,7 @@ impl Launcher {
             Ok(found) => found,
             Err(why) => {
                 let text = format!("what the job had stored cannot be asked for: {why}");
-                return self.tell_dispatcher(Input::Stop { code: 1, text });
+                return self.cannot_go_on(text);
             }
         };
         let known = self.progress.as_ref().map(|p| p.ranks().to_vec()).unwrap_or_default();

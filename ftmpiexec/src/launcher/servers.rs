@@ -14,7 +14,6 @@ use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
-use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::registry;
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_wire::Rank;
@@ -342,27 +341,34 @@ impl Servers {
 
     /// A server told where it listens.
     /// Its kind, unless it is one that was given up.
+    ///
+    /// # Errors
+    /// Nobody here knows where that is.
     pub fn is_up(
         &mut self,
         index: usize,
         launch: u64,
         mut address: SocketAddr,
-    ) -> Option<ServerKind> {
+    ) -> Result<Option<ServerKind>, String> {
         let server = &mut self.servers[index];
         if server.launch != launch {
-            return None;
+            return Ok(None);
         }
         if let Some(host) = &server.host
             && address.ip().is_unspecified()
-            && let Ok(mut found) =
-                std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), address.port()))
-            && let Some(found) = found.find(SocketAddr::is_ipv4)
         {
-            address = found;
+            let found = std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), address.port()));
+            address = found.ok().and_then(|mut found| found.find(SocketAddr::is_ipv4)).ok_or_else(|| {
+                format!(
+                    "the {} on host {host} runs, but no IPv4 address of {host} is known here, where its \
+                     clients are told: name the host by its address",
+                    server.kind.name()
+                )
+            })?;
         }
         server.address = Some(address);
         server.up = true;
-        Some(server.kind)
+        Ok(Some(server.kind))
     }
 
     /// Whether every server listens.
@@ -576,7 +582,7 @@ impl Launcher {
             Some(Err(text)) if scheduler && self.begun => {
                 self.printer.say(format!("{text}; the launcher decides about images from here on"));
             }
-            Some(Err(text)) => self.tell_dispatcher(Input::Stop { code: 1, text }),
+            Some(Err(text)) => self.cannot_go_on(text),
         }
     }
 }

@@ -17,6 +17,16 @@ impl Launcher {
         self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
     }
 
+    /// Something that the job needs is not to be had. What it has stored is kept, if it has begun.
+    pub(super) fn cannot_go_on(&mut self, text: String) {
+        let code = 1;
+        self.tell_dispatcher(if self.has_begun() {
+            Input::GiveUp { code, text }
+        } else {
+            Input::Stop { code, text }
+        });
+    }
+
     pub(super) fn asks_for_last_images(&self, signal: i32) -> bool {
         let asks = match signal {
             libc::SIGUSR1 => true,

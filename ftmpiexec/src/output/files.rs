@@ -1,6 +1,6 @@
 //! Output of ranks to files (`-outfile-pattern`, `-errfile-pattern`), as under Hydra.
 //!
-//! Guarantees: every file is there, empty, before a rank starts, so that a path that cannot be
+//! Guarantees: every file is there before a rank starts, empty if the job is a new one, so that a path that cannot be
 //! written is told at once; text goes to it once, whatever life wrote it; few descriptors are held,
 //! however many ranks there are; a file that cannot be written any more is told once, and the
 //! job's exit code shows it.
@@ -24,17 +24,25 @@ pub struct Files {
 }
 
 impl Files {
-    /// Makes the files that the pattern names; `hosts` is the host of each rank.
+    /// Makes the files that the pattern names; `hosts` is the host of each rank. `again`: what is in them
+    /// stays, because the job goes on.
     ///
     /// # Errors
     /// The pattern makes no sense, or a file cannot be made.
-    pub fn create(option: &str, pattern: Option<&str>, hosts: &[&str]) -> anyhow::Result<Self> {
+    pub fn create(
+        option: &str,
+        pattern: Option<&str>,
+        hosts: &[&str],
+        again: bool,
+    ) -> anyhow::Result<Self> {
         let mut files = Self::default();
         let Some(pattern) = pattern else { return Ok(files) };
         for (rank, host) in hosts.iter().enumerate() {
             let path = expand(pattern, rank, host).with_context(|| option.to_owned())?;
             if !files.paths.contains(&path) {
-                File::create(&path).with_context(|| format!("{option}: {}", path.display()))?;
+                let mut options = OpenOptions::new();
+                options.create(true).write(true).truncate(!again);
+                options.open(&path).with_context(|| format!("{option}: {}", path.display()))?;
             }
             files.paths.push(path);
         }
@@ -123,7 +131,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pattern = folder.path().join("o-%r").to_string_lossy().into_owned();
         std::fs::write(folder.path().join("o-1"), "of an earlier job").unwrap();
-        let mut files = Files::create("-outfile-pattern", Some(&pattern), &["a", "a"]).unwrap();
+        let mut files =
+            Files::create("-outfile-pattern", Some(&pattern), &["a", "a"], false).unwrap();
         for piece in ["one ", "two"] {
             files.write(1, piece.as_bytes()).unwrap();
         }
@@ -131,7 +140,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.path().join("o-0")).unwrap(), "");
         assert!(!files.are_broken());
         let missing = folder.path().join("no/such/%r").to_string_lossy().into_owned();
-        assert!(Files::create("-outfile-pattern", Some(&missing), &["a"]).is_err());
+        assert!(Files::create("-outfile-pattern", Some(&missing), &["a"], false).is_err());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use tokio::sync::oneshot;
 
 /// How text is printed.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +27,18 @@ pub struct Style {
 }
 
 enum Work {
-    Rank { rank: u32, stream: u8, bytes: Vec<u8>, printed: Token },
+    Rank {
+        rank: u32,
+        stream: u8,
+        bytes: Vec<u8>,
+        printed: Token,
+    },
     Say(String),
     Status(String),
+    /// From here on to these files.
+    Files([Files; 2]),
+    /// What is held back, too; then say whether everything so far was read by somebody.
+    All(oneshot::Sender<bool>),
     End,
 }
 
@@ -49,11 +59,24 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Starts it. `files`: where output and error of the ranks go instead, if they do.
-    pub fn start(style: Style, files: [Files; 2]) -> Self {
+    /// Starts it.
+    pub fn start(style: Style) -> Self {
         let (work, queue) = mpsc::channel();
-        let thread = std::thread::spawn(move || print(style, files, &queue));
+        let thread = std::thread::spawn(move || print(style, &queue));
         Self { work, thread: Some(thread) }
+    }
+
+    /// Where output and error of the ranks go from here on, if to files.
+    pub fn write_into(&self, files: [Files; 2]) {
+        let _ = self.work.send(Work::Files(files));
+    }
+
+    /// Prints all that was given, lines that are not whole included, and tells then whether somebody has read
+    /// everything since the start.
+    pub fn print_all(&self) -> oneshot::Receiver<bool> {
+        let (done, wait) = oneshot::channel();
+        let _ = self.work.send(Work::All(done));
+        wait
     }
 
     /// Output of a rank; `printed` is called afterwards, with `false` if nobody reads it any more,
@@ -89,10 +112,13 @@ impl Printer {
 struct Paper {
     status: StatusLine,
     files: [Files; 2],
+    /// Some text found no reader.
+    unread: bool,
 }
 
-fn print(style: Style, files: [Files; 2], queue: &mpsc::Receiver<Work>) -> bool {
-    let mut paper = Paper { status: StatusLine::new(std::io::stderr().is_terminal()), files };
+fn print(style: Style, queue: &mpsc::Receiver<Work>) -> bool {
+    let status = StatusLine::new(std::io::stderr().is_terminal());
+    let mut paper = Paper { status, files: Default::default(), unread: false };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
     let by_lines = style.prepend_rank || style.whole_lines;
     while let Ok(work) = queue.recv() {
@@ -114,6 +140,13 @@ fn print(style: Style, files: [Files; 2], queue: &mpsc::Receiver<Work>) -> bool 
             }
             Work::Say(line) => paper.say(&line),
             Work::Status(line) => paper.status.show(&line),
+            Work::Files(files) => paper.files = files,
+            Work::All(done) => {
+                for ((rank, stream), lines) in &mut lines {
+                    paper.write(*rank, *stream, &lines.rest());
+                }
+                let _ = done.send(!paper.unread && !paper.files.iter().any(Files::are_broken));
+            }
             Work::End => break,
         }
     }
@@ -150,6 +183,7 @@ impl Paper {
             std::io::stderr().lock().write_all(text)
         };
         self.status.wrote(text);
+        self.unread |= result.is_err();
         result.is_ok()
     }
 }

@@ -258,6 +258,13 @@ pub enum Input {
         /// The time.
         grace: Duration,
     },
+    /// The job cannot go on for now, though what it has stored may be sound: it is kept.
+    GiveUp {
+        /// For the launcher.
+        code: i32,
+        /// Why.
+        text: String,
+    },
     /// The user wants the job to end.
     Stop {
         /// Exit code.

@@ -214,6 +214,7 @@ impl Dispatcher {
             Input::Stop { code, text } => {
                 self.end(code, (!text.is_empty()).then_some(text));
             }
+            Input::GiveUp { code, text } => self.give_up(code, text),
             Input::LoggerTrouble { rank, incarnation, why, for_good } => {
                 if self.living(rank, incarnation).is_some() {
                     self.logger_trouble(rank, why, for_good);

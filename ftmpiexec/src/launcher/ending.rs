@@ -1,0 +1,189 @@
+//! The end of a run: last words, the report, what is kept and what goes.
+//!
+//! Guarantees: what was printed is written down before the directory is let go, so that a continued job
+//! begins from no image that is ahead of its output; what a return would need (journals of files, images in
+//! the object store) goes only when nobody can go on with the job.
+
+use super::signals::Signals;
+use super::{Event, FAREWELL, Launcher, Printed, control};
+use crate::inject::ServerKind;
+use crate::orders::{FromAgent, ToAgent};
+use ftmpi_wire::Rank;
+use tokio::sync::mpsc;
+
+impl Launcher {
+    /// Ends agents and servers, writes the report, removes what is temporary.
+    pub(super) async fn finish(
+        mut self,
+        mut inbox: mpsc::UnboundedReceiver<Event>,
+        mut signals: Signals,
+    ) -> anyhow::Result<i32> {
+        let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
+        let wall = self.now();
+        let over = self.is_over_for_good(code, keep);
+        if over && !self.saved.files.is_empty() {
+            self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
+        }
+        self.to_all(&ToAgent::Stop { keep });
+        for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
+            // It would call in vain: nobody listens any more.
+            agent.kill_hard();
+            agent.talks = false;
+        }
+        let deadline = tokio::time::sleep(FAREWELL);
+        tokio::pin!(deadline);
+        while self.agents.iter().any(|agent| agent.child_runs || agent.talks) {
+            tokio::select! {
+                Some(event) = inbox.recv() => match event {
+                    Event::Agent { host, launch, message } => match *message {
+                        // The last words of the ranks.
+                        FromAgent::Output { rank, stream, offset, bytes }
+                            if self.agents[host as usize].is_launch(launch) =>
+                        {
+                            self.output(host, rank, stream, offset, bytes);
+                        }
+                        FromAgent::Say(line) => self.printer.say(line),
+                        _ => {}
+                    },
+                    Event::Printed { host, launch, bytes, upto, read } => {
+                        self.printed(host, launch, bytes, upto, read);
+                    }
+                    Event::AgentGone { host, launch, .. }
+                        if self.agents[host as usize].launch == launch =>
+                    {
+                        self.agents[host as usize].talks = false;
+                    }
+                    Event::AgentEnded { host, launch, .. }
+                        if self.agents[host as usize].launch == launch =>
+                    {
+                        self.agents[host as usize].child_runs = false;
+                    }
+                    _ => {}
+                },
+                () = &mut deadline => break,
+                signal = signals.next() => {
+                    if self.asks_for_last_images(signal) {
+                        // Too late for that: the job has ended, and does so in order.
+                        self.suspending = true;
+                        continue;
+                    }
+                    code = 128 + signal;
+                    break;
+                }
+            }
+        }
+        for agent in &mut self.agents {
+            agent.kill_hard();
+        }
+        if let Some(signal) = self.print_the_rest(&mut inbox, &mut signals).await {
+            code = 128 + signal;
+        }
+        if self.plan.report.is_some() {
+            for state in self.servers.states(ServerKind::ChannelMemory, &self.key).await {
+                self.recorder.memory_says(&state);
+            }
+            for state in self.servers.states(ServerKind::EventLogger, &self.key).await {
+                self.recorder.logger_says(&state);
+            }
+        }
+        self.servers.stop(keep).await;
+        if over && let Some(why) = self.servers.forget_depots().await {
+            self.printer.say(format!("images of the job are left in the object store: {why}"));
+        }
+        if let Some(text) = text {
+            self.printer.say(text);
+        }
+        if let Some(file) = &self.plan.report {
+            let report = self.recorder.report(&self.dispatcher, wall, code);
+            let text = serde_json::to_string_pretty(&report)?;
+            if let Err(e) = std::fs::write(file, text + "\n") {
+                self.printer.say(format!("the report {} cannot be written: {e}", file.display()));
+                code = if code == 0 { 1 } else { code };
+            }
+        }
+        if let Some(progress) = &mut self.progress {
+            if code == 0 && !keep {
+                progress.has_ended(code);
+            }
+            if let Some(file) = progress.take_unsynced() {
+                let _ = file.sync_data();
+            }
+        }
+        if let Some(directory) = self.job_dir.take() {
+            control::close(directory.path());
+            if directory.temporary().is_some() && !keep {
+                self.servers.remove_remote_directories(directory.path()).await;
+            }
+            if self.has_begun() {
+                directory.finish(keep, &self.printer);
+            } else {
+                directory.discard(&self.printer);
+            }
+        }
+        let kept = self.printer.finish();
+        Ok(if kept || code != 0 { code } else { 1 })
+    }
+
+    /// Whether nobody can go on with the job after this end: only then what a return would need may go.
+    fn is_over_for_good(&self, code: i32, keep: bool) -> bool {
+        let goes = self.job_dir.as_ref().is_none_or(|directory| directory.temporary().is_some());
+        !keep && (code == 0 || goes || !self.has_begun())
+    }
+
+    /// Waits until all text that came has been printed, and writes down that it was: a continued job begins
+    /// from no image that is ahead of that. A signal ends the wait.
+    async fn print_the_rest(
+        &mut self,
+        inbox: &mut mpsc::UnboundedReceiver<Event>,
+        signals: &mut Signals,
+    ) -> Option<i32> {
+        let mut done = self.printer.print_all();
+        let (all, signal) = loop {
+            tokio::select! {
+                all = &mut done => break (all.unwrap_or(false), None),
+                Some(event) = inbox.recv() => {
+                    if let Event::Printed { host, launch, bytes, upto, read } = event {
+                        self.printed(host, launch, bytes, upto, read);
+                    }
+                }
+                signal = signals.next() => {
+                    if self.asks_for_last_images(signal) {
+                        self.suspending = true;
+                        continue;
+                    }
+                    break (false, Some(signal));
+                }
+            }
+        };
+        while let Ok(event) = inbox.try_recv() {
+            if let Event::Printed { host, launch, bytes, upto, read } = event {
+                self.printed(host, launch, bytes, upto, read);
+            }
+        }
+        if let Some(progress) = self.progress.as_mut().filter(|_| all) {
+            for (rank, streams) in self.printed.iter().enumerate() {
+                for (stream, bytes) in streams.iter().enumerate() {
+                    progress.printed(Rank(rank as u32), stream as u8, *bytes);
+                }
+            }
+        }
+        signal
+    }
+
+    /// Text of a rank was printed; `read`: somebody reads it.
+    pub(super) fn printed(
+        &mut self,
+        host: u32,
+        launch: u64,
+        bytes: u32,
+        upto: Printed,
+        read: bool,
+    ) {
+        if self.agents[host as usize].is_launch(launch) {
+            self.to_agent(host, ToAgent::OutputPrinted(bytes));
+        }
+        if let Some(progress) = self.progress.as_mut().filter(|_| read) {
+            progress.printed(upto.rank, upto.stream, upto.bytes);
+        }
+    }
+}
