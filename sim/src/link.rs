@@ -2,6 +2,7 @@
 //! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
 
 use crate::fiber::{Pause, Stop};
+use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
 use crate::world::{Item, News, with};
@@ -23,6 +24,8 @@ pub struct SimLink {
     stop: Stop,
     /// Payloads of which only a part has landed, by sender.
     landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
+    /// Frames that have begun to leave: nothing else may come between.
+    half: Vec<(Rank, [u64; 3])>,
     /// The latest life of each peer that was heard of.
     lives: Vec<(Rank, Incarnation)>,
     mutant: Option<Mutant>,
@@ -61,7 +64,8 @@ impl SimLink {
     ) -> Self {
         let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (state, sharers, copy) = (first, None, vec![0; CELLS]);
-        Self { me, stop, landing, lives, mutant, memories, whole, state, sharers, copy }
+        let half = Vec::new();
+        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy }
     }
 
     /// Reads a number that ranks share.
@@ -204,7 +208,7 @@ impl SimLink {
                 received.contiguous = received.contiguous.next();
             }
             (Mutant::HoleForgotten, Kind::Resume) => {
-                if let Some(last) = received.beyond.pop() {
+                if let Some((_, last)) = received.beyond.pop() {
                     received.contiguous = last;
                     received.beyond.clear();
                 }
@@ -243,14 +247,27 @@ impl Link for SimLink {
             self.sending(header.kind, &mut bytes);
             header.len = bytes.len() as u64;
         }
+        let words = frame.header.to_words();
+        if let Some((_, begun)) = self.half.iter().find(|(rank, _)| *rank == to) {
+            whole_frames::follows(me, to, &frame.header, *begun);
+        }
         let full = with(|world| {
-            if world.refuses_push() {
+            if world.refuses_push(me, to.index()) {
                 return true;
             }
             world.send(me, to.index(), header, bytes.clone());
             false
         });
+        self.half.retain(|(rank, _)| *rank != to);
         if full {
+            // Part of it has left.
+            if !frame.begun && !self.memories && with(|world| world.below(2)) == 0 {
+                frame.begun = true;
+                with(|world| world.begins_to_leave(me, to.index(), &header));
+            }
+            if frame.begun {
+                self.half.push((to, words));
+            }
             return Push::Full;
         }
         if header.kind == Kind::Data {
@@ -277,15 +294,18 @@ impl Link for SimLink {
                         |(rank, known): &(Rank, Incarnation)| rank == peer && known > incarnation;
                     if !self.lives.iter().any(later) {
                         self.break_off(sink, *peer);
+                        self.half.retain(|(rank, _)| rank != peer);
                         sink.channel_lost(*peer);
                     }
                 }
                 News::Channel(peer, incarnation, _) => {
                     self.renew(sink, *peer, *incarnation);
+                    self.half.retain(|(rank, _)| rank != peer);
                     sink.channel_up(*peer, *incarnation);
                 }
                 News::Restarted(peer, incarnation) => {
                     self.renew(sink, *peer, *incarnation);
+                    self.half.retain(|(rank, _)| rank != peer);
                     sink.peer_restarted(*peer, *incarnation);
                 }
                 News::LoggerUp(_) => sink.logger_up(),
@@ -417,6 +437,7 @@ impl Link for SimLink {
     }
 
     fn abandon<S: Sink>(&mut self, sink: &mut S) {
+        self.half.clear();
         while let Some(&(from, ..)) = self.landing.first() {
             self.break_off(sink, from);
         }

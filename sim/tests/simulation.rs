@@ -139,9 +139,9 @@ fn there_are_orphans_to_roll_back() {
         Choice::HierarchicalStandard,
     ] {
         let outcomes =
-            (1..80).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+            (1..120).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
         let (runs, orphans) = outcomes.fold((0, 0), |(n, o), outcome| (n + 1, o + outcome.orphans));
-        assert!(runs == 79 && orphans > 12, "{runs} runs, {orphans} orphans");
+        assert!(runs == 119 && orphans > 12, "{runs} runs, {orphans} orphans");
     }
 }
 

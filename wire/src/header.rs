@@ -120,8 +120,9 @@ pub struct Received {
     pub contiguous: Ssn,
     /// The same for replies to one-sided operations, which are counted apart.
     pub replies: Ssn,
-    /// Received although an earlier one is still missing; replies have the highest bit set.
-    pub beyond: Vec<Ssn>,
+    /// Received although an earlier one is still missing: first and last of each run; those of replies have the
+    /// highest bit set.
+    pub beyond: Vec<(Ssn, Ssn)>,
 }
 
 #[cfg(test)]

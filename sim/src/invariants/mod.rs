@@ -10,6 +10,7 @@
 //! | [`same_results`] | all | a run with failures ends with the results of one without |
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
 //! | [`old_lives`] | all | what an earlier life sent is not taken after the news of a later one |
+//! | [`whole_frames`] | all | nothing comes between the parts of a frame |
 //! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
@@ -45,6 +46,7 @@ pub mod same_results;
 pub mod sends_wait;
 pub mod stable_images;
 pub mod suspension_ends;
+pub mod whole_frames;
 pub mod whole_logs;
 pub mod whole_waves;
 

@@ -46,9 +46,26 @@ impl World {
 
     // What a rank's link asks for.
 
-    /// Now and then a channel has no room.
-    pub fn refuses_push(&mut self) -> bool {
-        self.below(12) == 0
+    /// Now and then a channel has no room, for a moment or for longer.
+    pub fn refuses_push(&mut self, from: usize, to: usize) -> bool {
+        if self.full.get(&(from, to)).is_some_and(|&until| self.now < until) {
+            return true;
+        }
+        let full = self.below(12) == 0;
+        if full && self.below(4) == 0 {
+            let until = self.now + self.below(400);
+            self.full.insert((from, to), until);
+        }
+        full
+    }
+
+    /// A first part of a frame leaves: what it brings along is what was true now.
+    pub fn begins_to_leave(&mut self, from: usize, to: usize, header: &Header) {
+        if let Some(&(_, way)) = self.lives[from].ways.get(&to) {
+            let truth = self.truth_that_leaves(from, to, header.kind);
+            self.half.insert((from, to), (way, truth));
+            self.frame_begins(from, to, header);
+        }
     }
 
     /// A frame leaves.
@@ -68,7 +85,10 @@ impl World {
         mark(self.now, || Mark::Sends(a, b, header.kind, header.ssn.0));
         self.seen_to_leave(from, to, &header, &payload);
         let key = (a.0, a.1, b.0, b.1);
-        let truth = self.truth_that_leaves(from, to, header.kind);
+        let truth = match self.half.remove(&(from, to)) {
+            Some((of, truth)) if of == way => truth,
+            _ => self.truth_that_leaves(from, to, header.kind),
+        };
         let split = payload.len() > 16 && self.below(3) == 0;
         let at = self.fifo(key, 50);
         if split {

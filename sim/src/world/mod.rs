@@ -124,6 +124,10 @@ pub struct World {
     /// Broken ones, and how many of their ends have not heard of it.
     broken: BTreeMap<Ends, u32>,
     waiting: Vec<((usize, Incarnation), (usize, Incarnation))>,
+    /// Channels without room, and until when.
+    full: BTreeMap<(usize, usize), u64>,
+    /// Frames of which a part has left, by their ends: on which channel, and what they bring along.
+    half: BTreeMap<(usize, usize), (u64, Rc<Truth>)>,
     logger: Loggers,
     rings: Vec<rings::Ring>,
     memories: Memories,
@@ -191,6 +195,8 @@ impl World {
             channels: BTreeMap::new(),
             broken: BTreeMap::new(),
             waiting: Vec::new(),
+            full: BTreeMap::new(),
+            half: BTreeMap::new(),
             logger: Loggers::new(setup.choice.spread(), setup.promise, setup.mutant),
             rings: (0..setup.ranks).map(|_| rings::Ring::default()).collect(),
             memories: Memories::new(setup.memories.0, setup.mutant),

@@ -13,7 +13,7 @@ use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header::Kind;
 use ftmpi_wire::{Determinant, EventNo, Header, Incarnation, Rank, Ssn, control, header};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What has gone over the channels of a rank, in the course that its present state has come.
@@ -21,6 +21,8 @@ use std::rc::Rc;
 pub(super) struct Traffic {
     sent: BTreeMap<usize, Received>,
     landed: BTreeMap<usize, Received>,
+    /// To whom a message is on its way, of which only the piggyback has begun to leave.
+    decided: BTreeSet<usize>,
     /// The place in its log of the last event.
     last_event: EventNo,
 }
@@ -82,6 +84,21 @@ impl World {
     }
 
     /// A frame leaves.
+    /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before any marker
+    /// that comes now, and so belongs to the cut.
+    pub(super) fn frame_begins(&mut self, from: usize, to: usize, header: &Header) {
+        let traffic = self.seen.traffic.entry(from).or_default();
+        match header.kind {
+            Kind::Piggyback => {
+                traffic.decided.insert(to);
+            }
+            Kind::Eager | Kind::RequestToSend => {
+                traffic.sent.entry(to).or_default().insert(header.ssn);
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn seen_to_leave(
         &mut self,
         from: usize,
@@ -98,16 +115,27 @@ impl World {
                 }
                 let traffic = self.seen.traffic.entry(from).or_default();
                 traffic.sent.entry(to).or_default().insert(header.ssn);
+                traffic.decided.remove(&to);
             }
             Kind::Resume if self.are_mates(from, to) => {
                 let Some(said) = said() else { return };
-                let sent = self.seen.traffic.get(&to).and_then(|traffic| traffic.sent.get(&from));
-                consistent_cut::received(from, to, &said, sent.unwrap_or(&Received::default()));
+                let nothing = Traffic::default();
+                let traffic = self.seen.traffic.get(&to).unwrap_or(&nothing);
+                let mut sent = traffic.sent.get(&from).cloned().unwrap_or_default();
+                if traffic.decided.contains(&from)
+                    && let Some(next) = Received::from_wire(&said).first_beyond(&sent)
+                {
+                    sent.insert(next);
+                }
+                consistent_cut::received(from, to, &said, &sent);
             }
             Kind::LogCut => {
                 let Some(said) = said() else { return };
                 let oldest = self.oldest_offered(from).and_then(|t| t.landed.get(&to));
                 log_cuts::messages(from, to, &said, oldest.unwrap_or(&Received::default()));
+            }
+            Kind::SyncAck | Kind::ClearToSend => {
+                self.seen.traffic.entry(from).or_default().decided.remove(&to);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The engine as carrier of schedules.
 
 use super::schedule::Carrier;
-use crate::engine::{Completion, Engine, Link, RecvData, ReqId, SendData, Source, Tag};
+use crate::engine::{Completion, Engine, Link, RecvData, ReqId, SendData};
 use ftmpi_wire::{Rank, Ssn};
 
 impl<L: Link> Carrier for Engine<L> {
@@ -23,7 +23,7 @@ impl<L: Link> Carrier for Engine<L> {
     }
 
     fn receive(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
-        self.irecv(into, Source::Rank(from), context, Tag::Is(tag))
+        self.irecv_own(into, from, context, tag)
     }
 
     fn is_done(&self, request: ReqId) -> bool {

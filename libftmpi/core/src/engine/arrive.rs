@@ -188,6 +188,8 @@ impl State {
             Body::Whole(_) => true,
             Body::Landing(_) => {
                 self.matcher.message_mut(id).claimed = Some(request);
+                // It is out of matching: too late to cancel it.
+                self.requests.get_mut(request.0).has_matched();
                 return;
             }
             Body::Announced => false,
@@ -283,7 +285,7 @@ impl State {
     /// A message that we have came again.
     fn duplicate(&mut self, from: Rank, header: &Header) -> Landing {
         self.counters.duplicates += 1;
-        if header.flags & FLAG_SYNC != 0 && self.matcher.find_identity(from, header.ssn).is_none() {
+        if header.flags & FLAG_SYNC != 0 && !self.matcher.is_unreceived(from, header.ssn) {
             self.control_frame(from, Kind::SyncAck, header.ssn, Vec::new());
         }
         self.discard()
@@ -365,6 +367,7 @@ impl Sink for State {
     }
 
     fn image_failed(&mut self, image: ImageNo) {
+        self.forget_image(image);
         self.image_over(image);
         self.commands_to_queues();
     }

@@ -149,7 +149,7 @@ impl State {
     pub(super) fn put_confirmed(&mut self, by: Rank) {
         if let Some((to, ssn, since)) = self.home.measured
             && to == by
-            && self.peers[by.index()].log.cut_at().covers(ssn)
+            && self.peers[by.index()].log.cut_at().contains(ssn)
         {
             self.home.measured = None;
             self.counters.puts_measured += 1;

@@ -15,7 +15,7 @@ impl<L: Link> Engine<L> {
     pub(super) fn settle_while_due(&mut self) {
         while self.link.settle_due() && !self.is_repeating() {
             if !self.settle_if_due() {
-                self.progress();
+                self.look_from_outside();
                 self.link.rest();
             }
         }
@@ -62,7 +62,7 @@ impl<L: Link> Engine<L> {
                     // The program goes on; we come back at its next call.
                     return self.link.remind();
                 }
-                self.progress();
+                self.look_from_outside();
                 self.link.rest();
             }
         }
@@ -94,7 +94,7 @@ impl<L: Link> Engine<L> {
         let captured = self.link.capture(image, &mut self.state.memory.spare());
         match captured {
             Captured::Running => {}
-            Captured::Refused => self.image_lost(image),
+            Captured::Refused => self.state.forget_image(image),
             Captured::Restored(incarnations) => {
                 self.restored(image, &incarnations);
                 return true;

@@ -296,6 +296,13 @@ impl Matcher {
         None
     }
 
+    /// Whether no receive has taken the message with this identity, which may be in the hands of a matched
+    /// probe.
+    pub fn is_unreceived(&self, source: Rank, ssn: Ssn) -> bool {
+        let mut messages = self.messages.iter();
+        messages.any(|m| m.source == source && m.ssn == ssn && m.claimed.is_none())
+    }
+
     /// A message that no receive takes yet.
     pub fn keep(
         &mut self,

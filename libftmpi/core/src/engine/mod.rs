@@ -114,8 +114,17 @@ enum Way {
     Asked,
     /// There; the peer's `Resume` has not come yet.
     Fresh,
+    /// The peer's `Resume` has come, ours has not left yet.
+    Answered,
     /// Messages flow.
     Ready,
+}
+
+impl Way {
+    /// Is the channel there?
+    fn is_there(self) -> bool {
+        matches!(self, Self::Fresh | Self::Answered | Self::Ready)
+    }
 }
 
 /// State of the connection to the event logger.
@@ -246,6 +255,8 @@ pub struct State {
     /// Peers to which a channel is to be asked for.
     wanted: Vec<Rank>,
     snapshots: VecDeque<Snapshot>,
+    /// The oldest image that may be asked for.
+    oldest_image: ImageNo,
     /// Frames for the event logger.
     to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
     /// A frame has left from a queue since the last rest.
@@ -356,6 +367,7 @@ impl<L: Link> Engine<L> {
             // What comes, comes from one's own memory.
             wanted: if hooks.memory { vec![me] } else { Vec::new() },
             snapshots: VecDeque::new(),
+            oldest_image: ImageNo(0),
             to_logger: VecDeque::new(),
             left: false,
             too_long: VecDeque::new(),

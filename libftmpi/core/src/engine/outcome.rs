@@ -90,6 +90,25 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// Are the payloads of messages to this rank in a log?
+    #[must_use]
+    pub fn logs_to(&self, to: Rank) -> bool {
+        self.state.peers[to.index()].logged
+    }
+
+    /// Nobody will ask for a send whose payload is in a log: it ends.
+    pub fn let_go(&mut self, id: ReqId, to: Rank) {
+        debug_assert!(self.logs_to(to));
+        for waiting in self.state.pending.values_mut().filter(|one| one.request == Some(id)) {
+            waiting.request = None;
+        }
+        let queue = &mut self.state.peers[to.index()].queue;
+        for out in queue.iter_mut().filter(|out| out.request == Some(id)) {
+            out.request = None;
+        }
+        self.state.requests.remove(id.0);
+    }
+
     /// `MPI_Cancel`: a receive that has not matched ends cancelled. A send does not, but the program waits for its
     /// receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be cancelled is local). A synchronous one goes
     /// on: it would claim a match.

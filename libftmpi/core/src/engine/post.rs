@@ -17,6 +17,16 @@ impl<L: Link> Engine<L> {
         request
     }
 
+    /// Posts a receive of a schedule or a stream, whose next step is a matter of timing: without a number
+    /// ([`Engine::receive_own`]).
+    pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
+        let request = self.receive_own(into, from, context, tag);
+        if self.state.has_work() {
+            self.work();
+        }
+        request
+    }
+
     /// Receives a message that a matched probe took.
     pub fn imrecv(&mut self, message: MessageId, into: RecvData) -> ReqId {
         let request = self.state.new_recv(into, Source::Any);

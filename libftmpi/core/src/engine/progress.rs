@@ -35,6 +35,15 @@ impl<L: Link> Engine<L> {
         came
     }
 
+    /// One look from outside of a call: the program may be in the middle of anything, of `malloc` too, so
+    /// schedules, which may run its operations, do not go on.
+    pub(super) fn look_from_outside(&mut self) {
+        self.look_around(None);
+        if !self.windows.is_empty() {
+            self.serve();
+        }
+    }
+
     /// One step of waiting: progress, or rest if nothing came.
     #[inline]
     pub fn block(&mut self) {
@@ -82,7 +91,7 @@ impl<L: Link> Engine<L> {
     pub fn attend(&mut self) {
         // The program may be between two calls, where a replay could not come to the same point.
         self.quiet = self.state.hooks.outcomes;
-        self.progress();
+        self.look_from_outside();
         // A rank that is being recovered asks everybody; the program may not come here again for
         // long.
         const PATIENCE_NS: u64 = 100_000_000;
@@ -92,7 +101,7 @@ impl<L: Link> Engine<L> {
             && L::now_ns().saturating_sub(begin) < PATIENCE_NS
             && begin > 0
         {
-            self.progress();
+            self.look_from_outside();
             self.link.rest();
         }
         self.take_image_if_possible();

@@ -154,7 +154,7 @@ impl<L: Link> Engine<L> {
         let mut open = peers
             .iter()
             .enumerate()
-            .filter(|(_, peer)| peer.mate && matches!(peer.way, Way::Fresh | Way::Ready))
+            .filter(|(_, peer)| peer.mate && peer.way.is_there())
             .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
         let readiness = protocol.image_ready(image, &mut open);
         // Only then: each look makes an event of the negative answers so far, and a program that asks
@@ -176,11 +176,6 @@ impl<L: Link> Engine<L> {
         let events = state.protocol.last_event();
         let home = state.home.place;
         state.snapshots.push_back(Snapshot { image, events, received, home });
-    }
-
-    /// The image was not taken after all, or was lost.
-    pub(super) fn image_lost(&mut self, image: ImageNo) {
-        self.state.snapshots.retain(|s| s.image != image);
     }
 }
 
@@ -204,7 +199,7 @@ impl State {
         let memory = self.hooks.memory;
         let peer = &mut self.peers[rank.index()];
         if (incarnation != peer.incarnation && !memory)
-            || matches!(peer.way, Way::Fresh | Way::Ready)
+            || peer.way.is_there()
             || peer.channel.broken
         {
             return;
@@ -266,6 +261,8 @@ impl State {
         peer.has = Received::default();
         peer.piggyback_frame = None;
         peer.parts.clear();
+        // Whether it heard of that is not known; and its new life may be older than what it heard.
+        peer.told_cut = Received::default();
         self.forget_measure();
         self.protocol.on_parted(rank);
         let peer = &mut self.peers[rank.index()];
@@ -314,28 +311,29 @@ impl State {
         };
         let has = Received::from_wire(&wire);
         let peer = &mut self.peers[rank.index()];
-        if peer.log.cut_at().exceeds(&has) {
-            let (me, cut) = (self.me, peer.log.cut_at().contiguous());
-            if self.hooks.memory {
-                self.failure = Some(format!(
-                    "the channel memory of rank {rank} has lost messages {} to {cut} of rank {me}, \
-                     which it had stored: its files are lost or damaged",
-                    has.contiguous().next(),
-                ));
-                return;
-            }
-            self.failure = Some(format!(
-                "rank {rank} cannot be recovered: it restarted from a state that lacks messages \
-                 {} to {cut} of rank {me}, which were cut from the log because newer images of \
-                 rank {rank} had been committed; those images are lost or damaged",
-                has.contiguous().next(),
-            ));
+        if let Some(first) = peer.log.cut_at().first_beyond(&has) {
+            let me = self.me;
+            self.failure = Some(if self.hooks.memory {
+                format!(
+                    "the channel memory of rank {rank} has lost messages of rank {me} from {first} on, \
+                     which it had stored: its files are lost or damaged"
+                )
+            } else {
+                format!(
+                    "rank {rank} cannot be recovered: it restarted from a state that lacks messages of \
+                     rank {me} from {first} on, which were cut from the log because newer images of \
+                     rank {rank} had been committed; those images are lost or damaged"
+                )
+            });
             return;
         }
         peer.has = has;
-        peer.way = Way::Ready;
+        peer.way = if peer.resume.is_some() { Way::Answered } else { Way::Ready };
         peer.absent_life = false;
         self.protocol.on_joined(rank, said);
+        if !self.hooks.memory {
+            self.tell_cut(rank);
+        }
         self.commands_to_queues();
         self.mark_busy(rank);
         if self.tracks() {
@@ -380,7 +378,9 @@ impl State {
             })
             .map(|entry| {
                 let len = entry.payload.len();
-                let kind = if len > eager_limit { Kind::RequestToSend } else { Kind::Eager };
+                // What is there is only asked about, without its payload: it may be cut at any time.
+                let asks = len > eager_limit || peer.has.contains(entry.ssn);
+                let kind = if asks { Kind::RequestToSend } else { Kind::Eager };
                 let (flags, context, tag, ssn) = (entry.flags, entry.context, entry.tag, entry.ssn);
                 let header = Header { kind, flags, context, tag, len: len as u64, ssn };
                 (header, UserPtr::own(self.memory.bytes(entry.payload)))
@@ -396,7 +396,7 @@ impl State {
             .unacknowledged
             .range((rank, Ssn(0))..=(rank, Ssn(u64::MAX)))
             .map(|(&(_, ssn), _)| ssn)
-            .filter(|&ssn| ssn <= log.cut_at().contiguous() && log.get(ssn).is_none())
+            .filter(|&ssn| log.cut_at().contains(ssn) && log.get(ssn).is_none())
             .filter(|_| !self.hooks.memory)
             .collect();
         for ssn in forgotten {
@@ -452,32 +452,41 @@ impl State {
         while self.snapshots.front().is_some_and(|s| s.image < oldest) {
             self.snapshots.pop_front();
         }
-        let Some(front) = self.snapshots.front() else { return };
-        if front.image != oldest {
+        let Some(front) = self.snapshots.front().filter(|front| front.image == oldest) else {
             return;
-        }
+        };
+        self.oldest_image = oldest;
         self.protocol.on_oldest_image(front.events);
         if self.hooks.memory {
             let place = front.home;
             self.cut_home(place);
-            return self.commands_to_queues();
-        }
-        let cuts: Vec<_> = front
-            .received
-            .iter()
-            .enumerate()
-            .filter(|&(index, received)| {
-                let peer = &self.peers[index];
-                peer.logged && received.exceeds(&peer.told_cut) && index != self.me.index()
-            })
-            .map(|(index, received)| (Rank(index as u32), received.clone()))
-            .collect();
-        for (rank, received) in cuts {
-            let payload = control::encode(&received.to_wire());
-            self.peers[rank.index()].told_cut = received;
-            self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
+        } else {
+            for index in 0..self.peers.len() {
+                self.tell_cut(Rank(index as u32));
+            }
         }
         self.commands_to_queues();
+    }
+
+    /// Tells a peer what its log may forget, if it has not heard of it.
+    fn tell_cut(&mut self, rank: Rank) {
+        let Some(front) = self.snapshots.front().filter(|front| front.image == self.oldest_image)
+        else {
+            return;
+        };
+        let received = &front.received[rank.index()];
+        let peer = &mut self.peers[rank.index()];
+        if rank == self.me || !peer.logged || !received.exceeds(&peer.told_cut) {
+            return;
+        }
+        peer.told_cut = received.clone();
+        let payload = control::encode(&received.to_wire());
+        self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
+    }
+
+    /// The image was not taken after all, or was lost.
+    pub(super) fn forget_image(&mut self, image: ImageNo) {
+        self.snapshots.retain(|s| s.image != image);
     }
 
     /// Replay is over: receives that were held back take what came meanwhile.

@@ -156,4 +156,11 @@ impl Request {
             },
         }
     }
+
+    /// A receive has its message and is posted no more, wherever the payload may be.
+    pub fn has_matched(&mut self) {
+        if let RequestKind::Recv { posted, .. } = &mut self.kind {
+            *posted = None;
+        }
+    }
 }

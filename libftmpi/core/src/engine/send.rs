@@ -289,13 +289,16 @@ impl State {
         }
         let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = typed::send_len(&data);
-        let block = self.memory.take(len);
-        typed::pack_into(&data, self.memory.bytes_mut(block));
-        let payload = UserPtr::own(self.memory.bytes(block));
-        let peer = &mut self.peers[to.index()];
-        peer.log.keep(ssn, context, tag, flags, block);
+        let peer = &self.peers[to.index()];
         let known = peer.has.contains(ssn);
         let absent = peer.absent_life;
+        let mut payload = UserPtr::own(&[]);
+        if !peer.log.cut_at().contains(ssn) {
+            let block = self.memory.take(len);
+            typed::pack_into(&data, self.memory.bytes_mut(block));
+            payload = UserPtr::own(self.memory.bytes(block));
+            self.peers[to.index()].log.keep(ssn, context, tag, flags, block);
+        }
         if known && !sync {
             return None;
         }
@@ -310,15 +313,16 @@ impl State {
             return Some(request);
         }
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
-        if len > eager_limit {
+        if known {
+            // The peer has the payload (and ours may be cut at any time); the announcement only asks
+            // whether it was matched.
             header.kind = Kind::RequestToSend;
-            if known {
-                // The peer has the payload; the announcement only asks whether it was matched.
-                self.send_is_out(request);
-            } else {
-                let pending = Pending { header, payload, owned: None, request: Some(request) };
-                self.pending.insert((to, ssn), pending);
-            }
+            self.send_is_out(request);
+            self.announce(to, header, None);
+        } else if len > eager_limit {
+            header.kind = Kind::RequestToSend;
+            let pending = Pending { header, payload, owned: None, request: Some(request) };
+            self.pending.insert((to, ssn), pending);
             self.announce(to, header, None);
         } else {
             self.enqueue(to, header, payload, None, Some(request));
@@ -443,6 +447,9 @@ impl State {
                     return false;
                 }
                 peer.resume = None;
+                if peer.way == Way::Answered {
+                    peer.way = Way::Ready;
+                }
                 continue;
             }
             let Some(out) = peer.queue.front_mut() else { return true };
@@ -451,14 +458,16 @@ impl State {
             if peer.way != Way::Ready && (peer.way != Way::Fresh || out.marker.is_none()) {
                 return false;
             }
-            if out.after > stable && !out.frame.begun {
+            // Where its piggyback has begun to leave, so has the message.
+            let begun = out.frame.begun || peer.piggyback_frame.is_some();
+            if out.after > stable && !begun {
                 if out.gated_at.is_none() {
                     out.gated_at = Some(link.clock());
                     self.counters.gate_waits += 1;
                 }
                 return false;
             }
-            if self.waves.closed && peer.mate && !out.frame.begun && out.marker.is_none() {
+            if self.waves.closed && peer.mate && !begun && out.marker.is_none() {
                 return false;
             }
             if let Some(mut marker) = out.marker.filter(|_| !out.frame.begun) {

@@ -39,6 +39,11 @@ impl<T> Slots<T> {
         self.slots[at as usize].as_mut().expect("a live slot")
     }
 
+    /// What is there.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+
     /// The numbers in use, ascending.
     pub fn keys(&self) -> Vec<u32> {
         (0..self.slots.len() as u32).filter(|&at| self.slots[at as usize].is_some()).collect()

@@ -127,16 +127,19 @@ impl State {
     /// Markers to all mates with whom a channel is open.
     pub(super) fn mark(&mut self, marker: Marker) {
         for index in 0..self.peers.len() {
-            if self.peers[index].mate && matches!(self.peers[index].way, Way::Fresh | Way::Ready) {
+            if self.peers[index].mate && self.peers[index].way.is_there() {
                 self.mark_channel(Rank(index as u32), marker);
             }
         }
     }
 
     fn mark_channel(&mut self, rank: Rank, marker: Marker) {
-        let queue = &mut self.peers[rank.index()].queue;
-        let at = queue.iter().take_while(|out| out.frame.begun || out.marker.is_some()).count();
-        queue.insert(at, Self::marker_out(marker));
+        let peer = &mut self.peers[rank.index()];
+        // A message whose piggyback is half out goes first.
+        let begun = usize::from(peer.piggyback_frame.is_some() && !peer.queue.is_empty());
+        let behind = peer.queue.iter().skip(begun);
+        let at = begun + behind.take_while(|out| out.frame.begun || out.marker.is_some()).count();
+        peer.queue.insert(at, Self::marker_out(marker));
         self.mark_busy(rank);
     }
 

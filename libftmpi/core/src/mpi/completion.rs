@@ -176,13 +176,15 @@ impl<L: Link> Mpi<L> {
     #[inline]
     fn wait_one(&mut self, request: &mut Request) -> Result<Status> {
         if let Some(index) = request.index()
-            && let Some(slot) = self.requests.get_mut(index)
+            && let Some(slot) = self.requests.get(index)
             && slot.template.is_none()
             && let Some(Active::Send(id) | Active::Recv(id, _)) = &slot.active
         {
-            // The fast way: nothing else to look after.
-            let done = self.engine.wait(*id);
-            self.blamed = slot.comm;
+            // The fast way: nothing else to look after. (Other threads may come in while this one waits,
+            // and the table may move.)
+            let (id, comm) = (*id, slot.comm);
+            let done = self.engine.wait(id);
+            self.blamed = comm;
             *request = Request::NULL;
             return Ok(match self.requests.remove(index).and_then(|slot| slot.active) {
                 Some(Active::Recv(_, members)) => Status::received(&done, &members),

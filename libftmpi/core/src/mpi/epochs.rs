@@ -411,17 +411,32 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
+    /// All operations of this process toward these ranks, whichever thread called them, are complete there
+    /// when this returns.
     fn flush(&mut self, id: WinId, ranks: &[u32]) -> Result<()> {
-        let mut waiting = Vec::new();
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for &rank in ranks {
             let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) else { continue };
             if std::mem::take(&mut toward.unflushed) {
-                waiting.extend(self.send_request(id, rank, Action::Flush, Mode::Locked, true)?);
+                toward.flushes += 1;
+                let number = toward.flushes;
+                let asked = self.send_request(id, rank, Action::Flush, Mode::Locked, true)?;
+                ours.extend(asked.map(|asked| (rank, number, asked)));
+            } else if toward.flushed < toward.flushes {
+                theirs.push((rank, toward.flushes));
             }
         }
         let mut answer = Ok(());
-        for one in waiting {
-            answer = answer.and(self.await_reply(one));
+        for (rank, number, asked) in ours {
+            answer = answer.and(self.await_reply(asked));
+            if let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) {
+                toward.flushed = toward.flushed.max(number);
+            }
+        }
+        for (rank, number) in theirs {
+            while self.window(id)?.toward.get(rank as usize).is_some_and(|t| t.flushed < number) {
+                self.engine.block();
+            }
         }
         for &rank in ranks {
             answer = self.finish_transfers(id, rank).and(answer);

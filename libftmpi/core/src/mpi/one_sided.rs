@@ -441,13 +441,19 @@ impl<L: Link> Mpi<L> {
     pub(super) fn finish_transfers(&mut self, id: WinId, rank: u32) -> Result<()> {
         let window = self.window_mut(id)?;
         let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(()) };
-        let transfers = std::mem::take(&mut toward.transfers);
+        // They stay there meanwhile: another thread may wait for them, too.
+        let transfers = toward.transfers.clone();
         let mut error = None;
         for transfer in &transfers {
             while !self.transfer_is_done(transfer) {
                 self.engine.block();
             }
             error = error.or(transfer.borrow().error);
+        }
+        if !transfers.is_empty()
+            && let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize)
+        {
+            toward.transfers.retain(|one| !is_over(&one.borrow()));
         }
         match error {
             None => Ok(()),

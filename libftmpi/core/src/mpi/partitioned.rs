@@ -17,7 +17,7 @@ use crate::bail;
 use crate::collective::{Piece, lend};
 use crate::comm::Members;
 use crate::datatype::TypeId;
-use crate::engine::{Decision, Engine, Link, RecvData, ReqId, SendData, SendMode, Source};
+use crate::engine::{Decision, Engine, Link, RecvData, ReqId, SendData, SendMode};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Slot, Template};
 use crate::usermem::{Scratch, UserPtr};
@@ -482,7 +482,7 @@ impl<L: Link> Mpi<L> {
         }
         let mut buffer = self.pool.take(HEADER + PIECE);
         let into = RecvData::Bytes { ptr: lend(&mut buffer), len: HEADER + PIECE };
-        let request = self.engine.irecv(into, Source::Rank(peer), context, Tag::Is(TAG));
+        let request = self.engine.irecv_own(into, peer, context, TAG);
         self.partitions.streams.insert((context, peer), Stream { request, buffer });
     }
 

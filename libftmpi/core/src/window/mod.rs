@@ -114,6 +114,11 @@ pub struct Toward {
     pub fenced: u64,
     /// Something was sent that no flush has asked about.
     pub unflushed: bool,
+    /// Flushes that asked, and the last of them that was answered: other threads may have to wait for the
+    /// answer to what one of them asked.
+    pub flushes: u64,
+    /// See `flushes`.
+    pub flushed: u64,
     /// Operations with messages under way.
     pub transfers: Vec<SharedTransfer>,
     /// Number of the last message with data apart.
