@@ -42,6 +42,17 @@ static void spread(unsigned char *wide, const unsigned char *narrow, int bytes)
         wide[i / 2 * 5 + i % 2] = narrow[i];
 }
 
+/* An operation of the program that may not run while the program is in the middle of something. */
+static void heaviest(void *in, void *out, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    int *one = in, *other = out, *copy = malloc(sizeof(int) * (size_t)*n);
+    for (int i = 0; i < *n; i++)
+        copy[i] = one[i] > other[i] ? one[i] : other[i];
+    memcpy(other, copy, sizeof(int) * (size_t)*n);
+    free(copy);
+}
+
 struct receiving {
     MPI_Request request;
     unsigned char *data;
@@ -70,6 +81,8 @@ int main(int argc, char **argv)
     MPI_Type_create_resized(row, 0, 5, &spaced);
     MPI_Type_free(&row);
     MPI_Type_commit(&spaced);
+    MPI_Op heavy;
+    MPI_Op_create(heaviest, 1, &heavy);
     int room = 1 << 24;
     void *attached = malloc((size_t)room);
     MPI_Buffer_attach(attached, room);
@@ -106,8 +119,13 @@ int main(int argc, char **argv)
         int sent = 0, got = 0;
         MPI_Request never = MPI_REQUEST_NULL;
         char nothing[8];
+        /* A reduction goes on meanwhile, whenever its messages come. */
+        int weights[2] = {round + check_rank, -check_rank}, heaviest_of_all[2];
+        MPI_Request reduction;
+        MPI_Iallreduce(weights, heaviest_of_all, 2, MPI_INT, heavy, comms[1], &reduction);
         if (round % 3 == 0) {
-            MPI_Irecv(nothing, 8, MPI_BYTE, MPI_ANY_SOURCE, 7777777, comms[0], &never);
+            int whoever = round % 2 ? MPI_ANY_SOURCE : round / 6 % world;
+            MPI_Irecv(nothing, 8, MPI_BYTE, whoever, 7777777, comms[0], &never);
             MPI_Request to_nobody;
             MPI_Isend(nothing, 8, MPI_BYTE, MPI_PROC_NULL, 1, comms[0], &to_nobody);
             MPI_Wait(&to_nobody, MPI_STATUS_IGNORE);
@@ -305,6 +323,9 @@ int main(int argc, char **argv)
             free(buffers[k++]);
         }
         free(sends), free(buffers), free(gets), free(last), free(statuses), free(waits);
+        MPI_Wait(&reduction, MPI_STATUS_IGNORE);
+        EQUAL(heaviest_of_all[0], round + world - 1);
+        EQUAL(heaviest_of_all[1], 0);
         MPI_Barrier(check_comm);
         if (random_pause_us)
             usleep((useconds_t)random_pause_us);
@@ -312,6 +333,7 @@ int main(int argc, char **argv)
     MPI_Buffer_detach(&attached, &room);
     free(attached);
     MPI_Type_free(&spaced);
+    MPI_Op_free(&heavy);
     for (int c = 0; c < COMMS; c++)
         MPI_Comm_free(&comms[c]);
     MPI_Allreduce(MPI_IN_PLACE, &received, 1, MPI_LONG_LONG, MPI_SUM, check_comm);
