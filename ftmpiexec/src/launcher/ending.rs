@@ -21,6 +21,8 @@ impl Launcher {
         let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
         let wall = self.now();
         let over = self.is_over_for_good(code, keep);
+        // Whatever becomes of the report, or of a user's patience, from here on.
+        let has_ended_well = code == 0 && !keep;
         if over && !self.saved.files.is_empty() {
             self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
         }
@@ -75,7 +77,8 @@ impl Launcher {
         for agent in &mut self.agents {
             agent.kill_hard();
         }
-        if let Some(signal) = self.print_the_rest(&mut inbox, &mut signals).await {
+        let interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
+        if let Some(signal) = interrupted {
             code = 128 + signal;
         }
         if self.plan.report.is_some() {
@@ -102,8 +105,8 @@ impl Launcher {
             }
         }
         if let Some(progress) = &mut self.progress {
-            if code == 0 && !keep {
-                progress.has_ended(code);
+            if has_ended_well {
+                progress.has_ended(0);
             }
             if let Some(file) = progress.take_unsynced() {
                 let _ = file.sync_data();
@@ -114,11 +117,16 @@ impl Launcher {
             if directory.temporary().is_some() && !keep {
                 self.servers.remove_remote_directories(directory.path()).await;
             }
-            if self.has_begun() {
+            if keep || self.has_begun() {
                 directory.finish(keep, &self.printer);
             } else {
                 directory.discard(&self.printer);
             }
+        }
+        if interrupted.is_some() {
+            // Nobody reads, perhaps.
+            self.printer.finish_soon();
+            return Ok(code);
         }
         let kept = self.printer.finish();
         Ok(if kept || code != 0 { code } else { 1 })

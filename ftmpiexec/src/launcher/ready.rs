@@ -39,7 +39,6 @@ impl Ready {
         printer: &Printer,
         events: &mpsc::UnboundedSender<Event>,
     ) -> anyhow::Result<Self> {
-        printer.write_into(output_files(plan)?);
         let image_key = match (job_dir, &plan.encrypt_images) {
             (Some(directory), Some(file)) => Some(directory.image_key(file.as_deref())?),
             _ => None,
@@ -75,6 +74,8 @@ impl Ready {
         if let Some(directory) = job_dir.filter(|_| plan.continued.is_none()) {
             directory.save(&saved)?;
         }
+        // Last: files that are there begin anew.
+        printer.write_into(output_files(plan)?);
         Ok(Self { image_key, job, servers, saved, crowded, progress, agents, printed, input })
     }
 }

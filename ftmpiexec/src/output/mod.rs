@@ -15,7 +15,11 @@ use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+
+/// How long a user who interrupts the end of a job waits for text that nobody reads.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How text is printed.
 #[derive(Debug, Clone, Copy)]
@@ -105,6 +109,16 @@ impl Printer {
     pub fn finish(mut self) -> bool {
         let _ = self.work.send(Work::End);
         self.thread.take().is_none_or(|thread| thread.join().unwrap_or(false))
+    }
+
+    /// The same for a user who has had enough: what has no reader by then is given up.
+    pub fn finish_soon(mut self) {
+        let _ = self.work.send(Work::End);
+        let Some(thread) = self.thread.take() else { return };
+        let end = Instant::now() + PATIENCE;
+        while !thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
