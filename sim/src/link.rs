@@ -337,6 +337,27 @@ impl Link for SimLink {
         came
     }
 
+    fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
+        let known = self.lives.iter().find(|(rank, _)| *rank == from).map(|(_, life)| *life);
+        while self.mutant.is_none()
+            && with(|world| match world.first_news(self.me) {
+                Some(News::Item(rank, life, Item::Frame { header, .. })) => {
+                    *rank == from && Some(*life) == known && sink.expects(from, header)
+                }
+                _ => false,
+            })
+        {
+            let news = with(|world| world.next_news(self.me));
+            let Some(News::Item(_, life, item @ Item::Frame { header, .. })) = &news else {
+                unreachable!("just seen")
+            };
+            with(|world| world.lands(self.me, from, *life, header));
+            self.land(sink, from, item);
+            self.point("read");
+            crate::arena::outside(|| drop(news));
+        }
+    }
+
     fn take_exact(
         &mut self,
         from: Rank,

@@ -18,7 +18,7 @@ mod read;
 mod tests;
 mod write;
 
-pub use self::direction::SEGMENT_BYTES;
+pub use self::direction::segment_bytes;
 use self::direction::*;
 use crate::pace::Pace;
 use ftmpi_wire::header::Kind;
@@ -36,6 +36,8 @@ const KIND_WHOLE: u64 = 5;
 pub trait Receiver {
     /// What it wants to be given back at the end of a frame.
     type Token: Copy;
+    /// Whether this message is awaited, for [`Channel::poll_expected`].
+    fn expects(&self, header: &Header) -> bool;
     /// A frame begins: where is its payload to go, and how much of it fits?
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, Self::Token);
     /// Its payload is there.
@@ -83,29 +85,21 @@ pub struct Channel<T> {
 }
 
 impl<T: Copy> Channel<T> {
-    /// Maps the segment behind descriptor `fd` at the fixed address `at` (inside a reserved
-    /// window). `first` tells which of the two sides this is.
+    /// Maps the segment behind descriptor `fd`, of so many `bytes` ([`bytes_of`]), at the fixed address `at`
+    /// (inside a reserved window). `first` tells which of the two sides this is.
     ///
     /// # Errors
-    /// The kernel refuses the mapping, or the segment is smaller than [`SEGMENT_BYTES`].
+    /// The kernel refuses the mapping, or this is not the size of a segment.
     ///
     /// # Safety
-    /// `at` is the start of [`SEGMENT_BYTES`] of address space that nothing else uses.
-    pub unsafe fn map(fd: i32, first: bool, at: *mut u8) -> io::Result<Self> {
-        // SAFETY: an all-zero `stat` is valid and `fstat` fills it.
-        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `stat` lives over the call.
-        if unsafe { libc::fstat(fd, &mut stat) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if (stat.st_size as u64) < SEGMENT_BYTES as u64 {
-            return Err(io::Error::other("the shared segment is too small"));
-        }
+    /// `at` is the start of `bytes` of address space that nothing else uses, and the segment is not shorter.
+    pub unsafe fn map(fd: i32, first: bool, at: *mut u8, bytes: usize) -> io::Result<Self> {
+        let bulk = bulk_of(bytes as u64).ok_or_else(no_segment)?;
         // SAFETY: the caller gives the range at `at` to us.
         let base = unsafe {
             libc::mmap(
                 at.cast(),
-                SEGMENT_BYTES,
+                bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_FIXED,
                 fd,
@@ -115,16 +109,16 @@ impl<T: Copy> Channel<T> {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the mapping is `SEGMENT_BYTES` = two directions long.
-        let (a, b) = (base.cast::<u8>(), unsafe { base.cast::<u8>().add(DIRECTION) });
+        // SAFETY: the mapping is two directions long.
+        let (a, b) = (base.cast::<u8>(), unsafe { base.cast::<u8>().add(bytes / 2) });
         let (out, into) = if first { (a, b) } else { (b, a) };
         Ok(Self {
-            out: Direction { base: out },
+            out: Direction { base: out, bulk },
             written: 0,
             written_bulk: 0,
             out_consumed: 0,
             out_consumed_bulk: 0,
-            into: Direction { base: into },
+            into: Direction { base: into, bulk },
             read: 0,
             read_bulk: 0,
             told: 0,
@@ -180,11 +174,35 @@ impl<T: Copy> Channel<T> {
         self.incoming.take().map(|incoming| (incoming.header, incoming.token))
     }
 
-    /// Where the segment is mapped.
+    /// Where the segment is mapped, and how many bytes it has.
     #[must_use]
-    pub fn base(&self) -> *mut u8 {
-        self.out.base.min(self.into.base)
+    pub fn mapping(&self) -> (*mut u8, usize) {
+        (
+            self.out.base.min(self.into.base),
+            self.out.base.addr().abs_diff(self.into.base.addr()) * 2,
+        )
     }
+}
+
+/// Bytes of the segment behind descriptor `fd`.
+///
+/// # Errors
+/// It is none, or the kernel does not say.
+pub fn bytes_of(fd: i32) -> io::Result<usize> {
+    // SAFETY: an all-zero `stat` is valid and `fstat` fills it.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` lives over the call.
+    if unsafe { libc::fstat(fd, &mut stat) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes = u64::try_from(stat.st_size).unwrap_or(0);
+    bulk_of(bytes).map(|_| bytes as usize).ok_or_else(no_segment)
+}
+
+fn no_segment() -> io::Error {
+    io::Error::other(
+        "this is not the size of a shared segment: ftmpiexec and libmpi are of different versions?",
+    )
 }
 
 /// The first line behind what lies at `position`. Nonsense that was written there gives nonsense, which the

@@ -311,6 +311,9 @@ mod tests {
 
     impl Receiver for Collect {
         type Token = ();
+        fn expects(&self, _: &Header) -> bool {
+            false
+        }
         fn begin(&mut self, header: &Header) -> (*mut u8, usize, ()) {
             self.buffer = vec![0; (header.len as usize).min(self.limit)];
             (self.buffer.as_mut_ptr(), self.buffer.len(), ())

@@ -10,7 +10,7 @@ use super::page::sealed_memfd;
 use super::{Agent, Directory, Event};
 use crate::orders::{FromAgent, Report};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
-use ftmpi_transport::shm::SEGMENT_BYTES;
+use ftmpi_transport::shm::segment_bytes;
 use ftmpi_wire::control::{ChannelKind, ToRank};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use ftmpi_wire::{Incarnation, Rank};
@@ -132,7 +132,7 @@ impl Agent {
             return Ok(());
         };
         let (Some(bell_a), Some(bell_b)) = (&a.doorbell, &b.doorbell) else { return Ok(()) };
-        let segment = sealed_memfd("ftmpi-channel", SEGMENT_BYTES as u64)?;
+        let segment = sealed_memfd("ftmpi-channel", segment_bytes(self.local_ranks()) as u64)?;
         let channel = |peer: Peer, first| ToRank::Channel {
             peer: peer.0,
             incarnation: peer.1,

@@ -96,6 +96,13 @@ impl Agent {
             && self.job.as_ref().is_some_and(|job| job.view.size > 1)
     }
 
+    /// How many ranks are on this machine now.
+    pub(super) fn local_ranks(&self) -> usize {
+        let one_machine = self.job.as_ref().is_some_and(|job| job.one_machine);
+        let directory = self.directory.borrow();
+        directory.host_of.iter().filter(|host| one_machine || **host == self.host).count()
+    }
+
     /// What this rank must know of its job, as of now.
     fn view_for(&self, rank: Rank) -> JobView {
         let job = self.job.as_ref().expect("the launcher sends the job first");
@@ -105,9 +112,7 @@ impl Agent {
         view.incarnations.clone_from(&directory.incarnations);
         view.app_number = job.program_of[rank.index()];
         view.processors = self.processors;
-        view.local_ranks =
-            directory.host_of.iter().filter(|host| job.one_machine || **host == self.host).count()
-                as u32;
+        view.local_ranks = self.local_ranks() as u32;
         if let Some(life) = self.lives.get(&rank) {
             if life.start.images.is_empty() && view.protocol.name == "coordinated" {
                 // All begin anew, nothing is repeated: the program may know where it is now, and who can

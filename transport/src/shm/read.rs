@@ -16,6 +16,45 @@ impl<T: Copy> Channel<T> {
         true
     }
 
+    /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
+    pub fn poll_expected<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+        let first = self.read;
+        while self.read - first < LINES {
+            let word = self.into.tag(self.read).load(Ordering::Acquire);
+            let kind = word >> 32;
+            if word as u32 != (self.read as u32).wrapping_add(1)
+                || (kind != KIND_INLINE && kind != KIND_WHOLE)
+                || !Header::from_words(self.head_words())
+                    .is_ok_and(|header| receiver.expects(&header))
+            {
+                break;
+            }
+            self.take_head(receiver, kind);
+            self.tell_lines();
+        }
+        self.read != first
+    }
+
+    /// The words of the header in the next line.
+    #[inline]
+    fn head_words(&self) -> [u64; 3] {
+        // SAFETY: the caller has seen that the line is published: it is ours until we tell that it is consumed.
+        unsafe {
+            let line = self.into.line(self.read).cast::<u64>();
+            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
+        }
+    }
+
+    /// Tells the writer how many lines were read, now and then.
+    #[inline]
+    fn tell_lines(&mut self) {
+        if self.read - self.told >= TELL_LINES {
+            self.told = self.read;
+            self.told_anything = true;
+            self.into.consumed_lines().store(self.read, Ordering::Release);
+        }
+    }
+
     /// If the next frame does not come in chunks, has this context and tag (any if none is given), no flags, and a number that
     /// is `fresh`, and fits: puts its payload to `at`.
     ///
@@ -39,11 +78,7 @@ impl<T: Copy> Channel<T> {
             return Exact::Other;
         }
         let line = self.into.line(self.read);
-        // SAFETY: the line is published and ours until we tell that it is consumed.
-        let words = unsafe {
-            let line = line.cast::<u64>();
-            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
-        };
+        let words = self.head_words();
         let Ok(header) = Header::from_words(words) else { return Exact::Other };
         let len = header.len as usize;
         if header.kind != Kind::Eager
@@ -60,6 +95,7 @@ impl<T: Copy> Channel<T> {
             self.read += 1;
             // SAFETY: the line is ours, `at` has room for `capacity` bytes.
             unsafe { self.copy_whole(line, at, header.len, capacity) };
+            self.tell_lines();
             return Exact::Took(header);
         }
         // SAFETY: the payload begins in the head's line, and fits.
@@ -69,11 +105,7 @@ impl<T: Copy> Channel<T> {
             // SAFETY: as above, for the rest.
             self.read += unsafe { self.copy_tails(at, len, len) };
         }
-        if self.read - self.told >= TELL_LINES {
-            self.told = self.read;
-            self.told_anything = true;
-            self.into.consumed_lines().store(self.read, Ordering::Release);
-        }
+        self.tell_lines();
         Exact::Took(header)
     }
 
@@ -96,22 +128,14 @@ impl<T: Copy> Channel<T> {
                 KIND_CHUNK => self.take_chunk(receiver),
                 kind => self.take_head(receiver, kind),
             }
-            if self.read - self.told >= TELL_LINES {
-                self.told = self.read;
-                self.told_anything = true;
-                self.into.consumed_lines().store(self.read, Ordering::Release);
-            }
+            self.tell_lines();
         }
     }
 
     #[inline]
     fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, kind: u64) {
         let line = self.into.line(self.read);
-        // SAFETY: the line is published and ours until we tell that it is consumed.
-        let words = unsafe {
-            let line = line.cast::<u64>();
-            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
-        };
+        let words = self.head_words();
         self.read += 1;
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
@@ -170,7 +194,7 @@ impl<T: Copy> Channel<T> {
     unsafe fn copy_whole(&mut self, line: *const u8, at: *mut u8, len: u64, capacity: usize) {
         // SAFETY: the line is ours.
         let position = unsafe { line.cast::<u64>().add(4).read() };
-        if len > CHUNK_FIRST || position % BULK + len > BULK {
+        if len > CHUNK_FIRST || self.into.in_bulk(position) + len > self.into.bulk {
             return;
         }
         // SAFETY: the payload lies in the bulk area (checked) and was written before its line; the
@@ -180,7 +204,7 @@ impl<T: Copy> Channel<T> {
             copy_piece(self.into.bulk(position), at, fits, len as usize);
         };
         self.read_bulk = end_of(position, len.max(APART));
-        if self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
+        if self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
             self.tell();
         }
     }
@@ -203,7 +227,8 @@ impl<T: Copy> Channel<T> {
         };
         self.read += 1;
         let Some(incoming) = &mut self.incoming else { return };
-        let crosses = position % BULK + chunk.min(BULK) > BULK;
+        let bulk = self.into.bulk;
+        let crosses = self.into.in_bulk(position) + chunk.min(bulk) > bulk;
         if chunk > CHUNK || crosses || incoming.received + chunk > incoming.header.len {
             return;
         }
@@ -229,7 +254,7 @@ impl<T: Copy> Channel<T> {
         incoming.received += chunk;
         self.read_bulk = end_of(position, chunk);
         let whole = incoming.received == incoming.header.len;
-        if whole || self.read_bulk.wrapping_sub(self.told_bulk) >= TELL_BULK {
+        if whole || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
             self.tell();
         }
         if whole && let Some(done) = self.incoming.take() {

@@ -8,6 +8,9 @@ struct Collect {
 
 impl Receiver for Collect {
     type Token = u32;
+    fn expects(&self, header: &Header) -> bool {
+        header.len != 77
+    }
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, u32) {
         self.buffer = vec![0xEE; (header.len as usize).min(self.limit) + 8];
         (self.buffer.as_mut_ptr(), self.buffer.len() - 8, 7)
@@ -21,25 +24,48 @@ impl Receiver for Collect {
 }
 
 fn pair() -> (Channel<u32>, Channel<u32>) {
+    pair_of(segment_bytes(2))
+}
+
+fn pair_of(bytes: usize) -> (Channel<u32>, Channel<u32>) {
     // SAFETY: plain system calls with valid arguments; the two mappings get fresh addresses.
     unsafe {
         let fd = libc::memfd_create(c"test".as_ptr(), 0);
-        assert!(fd >= 0 && libc::ftruncate(fd, SEGMENT_BYTES as i64) == 0);
+        assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
         let side = |first| {
+            assert_eq!(bytes_of(fd).unwrap(), bytes);
             let at = libc::mmap(
                 std::ptr::null_mut(),
-                SEGMENT_BYTES,
+                bytes,
                 libc::PROT_NONE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
                 0,
             );
-            Channel::map(fd, first, at.cast()).unwrap()
+            let channel = Channel::map(fd, first, at.cast(), bytes).unwrap();
+            assert_eq!(channel.mapping(), (at.cast(), bytes));
+            channel
         };
         let both = (side(true), side(false));
         libc::close(fd);
         both
     }
+}
+
+#[test]
+fn what_is_no_segment_is_refused() {
+    for bytes in
+        [0, 1, 4096, segment_bytes(2) - 1, segment_bytes(2) + 4096, 2 * segment_bytes(2), 1 << 40]
+    {
+        // SAFETY: plain system calls with valid arguments.
+        unsafe {
+            let fd = libc::memfd_create(c"test".as_ptr(), 0);
+            assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
+            assert!(bytes_of(fd).is_err(), "{bytes}");
+            libc::close(fd);
+        }
+    }
+    assert!(bytes_of(-1).is_err());
 }
 
 fn send(
@@ -63,7 +89,12 @@ fn send(
 
 #[test]
 fn every_size_arrives_whole_and_in_order_over_many_laps() {
-    let (mut a, mut b) = pair();
+    for ranks in [2, 9, 100] {
+        every_size_arrives(pair_of(segment_bytes(ranks)));
+    }
+}
+
+fn every_size_arrives((mut a, mut b): (Channel<u32>, Channel<u32>)) {
     let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
     let sizes = [
         0,
@@ -146,7 +177,23 @@ fn an_exact_message_is_taken_and_no_other() {
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         assert!(!b.poll(&mut sink));
     }
-    assert!(send(&mut a, 5000, &[7; 5000], &mut false, &mut 0));
+    // A writer never finds the ring full whose reader takes one message after the other, however they are placed.
+    for (ssn, size) in
+        (5000..).zip([89, 192, 256, 300, 1000, 4096].map(|size| [size; 700]).concat())
+    {
+        assert!(
+            send(&mut a, ssn, &vec![7; size], &mut false, &mut 0),
+            "{size} bytes, message {ssn}"
+        );
+        // (One that would cross the end of the bulk area comes in chunks.)
+        if !matches!(take(&mut b, -5, 4096), Exact::Took(_)) {
+            let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+            while sink.got.is_empty() {
+                assert!(b.poll(&mut sink));
+            }
+        }
+    }
+    assert!(send(&mut a, 50_000, &[7; 5000], &mut false, &mut 0));
     assert!(matches!(take(&mut b, -5, 4096), Exact::Other));
 }
 
@@ -175,4 +222,32 @@ fn a_full_ring_refuses_and_recovers() {
     while b.poll(&mut sink) {}
     assert_eq!(sink.got.len() as u64, LINES);
     assert!(send(&mut a, pushed + 1, &[1; 20], &mut false, &mut 0));
+}
+
+#[test]
+fn only_what_is_awaited_and_whole_is_taken_in_advance() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+    let lens =
+        |sink: &mut Collect| -> Vec<usize> { sink.got.drain(..).map(|(_, p)| p.len()).collect() };
+    assert!(!b.poll_expected(&mut sink));
+    for (ssn, len) in (1..).zip([8, 0, 88, 4000, 77, 8]) {
+        assert!(send(&mut a, ssn, &vec![3; len], &mut false, &mut 0));
+    }
+    assert!(b.poll_expected(&mut sink));
+    assert_eq!(lens(&mut sink), [8, 0, 88, 4000]);
+    assert!(!b.poll_expected(&mut sink), "nobody waits for the next");
+    assert!(b.poll(&mut sink));
+    assert_eq!(lens(&mut sink), [77, 8]);
+    // What comes in chunks takes its time, and is left to those who wait.
+    assert!(send(&mut a, 7, &vec![3; 20_000], &mut false, &mut 0));
+    assert!(!b.poll_expected(&mut sink));
+    // The writer hears that there is room, lap after lap.
+    while b.poll(&mut sink) {}
+    lens(&mut sink);
+    for ssn in 8..2000 {
+        assert!(send(&mut a, ssn, &[1; 20], &mut false, &mut 0), "message {ssn}");
+        assert!(b.poll_expected(&mut sink));
+    }
+    assert_eq!(sink.got.len(), 1992);
 }

@@ -82,7 +82,7 @@ impl<T: Copy> Channel<T> {
             }
             return true;
         }
-        let to_end = BULK - self.written_bulk % BULK;
+        let to_end = self.out.bulk - self.out.in_bulk(self.written_bulk);
         let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
         if header.len <= CHUNK_FIRST.min(to_end - shift) && !*begun {
             if !self.room(1) || !self.room_bulk(shift + header.len) {
@@ -117,7 +117,7 @@ impl<T: Copy> Channel<T> {
             *begun = true;
         }
         while *sent < header.len {
-            let to_end = BULK - self.written_bulk % BULK;
+            let to_end = self.out.bulk - self.out.in_bulk(self.written_bulk);
             // SAFETY: so much was sent of the payload.
             let from = unsafe { payload.add(*sent as usize) };
             let left = header.len - *sent;
@@ -193,14 +193,14 @@ impl<T: Copy> Channel<T> {
     }
 
     fn room_bulk(&mut self, bytes: u64) -> bool {
-        if self.written_bulk + bytes - self.out_consumed_bulk <= BULK {
+        if self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk {
             return true;
         }
         let consumed = self.out.consumed_bulk().load(Ordering::Acquire);
         if consumed <= self.written_bulk {
             self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
         }
-        self.written_bulk + bytes - self.out_consumed_bulk <= BULK
+        self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk
     }
 }
 

@@ -36,18 +36,29 @@ impl<L: Link> Engine<L> {
 }
 
 impl State {
+    #[inline]
     pub(super) fn new_recv(&mut self, into: RecvData, from: Source) -> ReqId {
         ReqId(self.requests.insert(Request {
             kind: RequestKind::Recv { into, staging: None, posted: None, from },
             done: false,
             detached: false,
-            completion: Completion {
-                source: Rank(0),
-                tag: 0,
-                bytes: 0,
-                cancelled: false,
-                error: None,
-            },
+            completion: Completion::NOTHING,
+        }))
+    }
+
+    /// A receive that has everything already.
+    #[inline]
+    pub(super) fn new_received(
+        &mut self,
+        into: RecvData,
+        from: Source,
+        completion: Completion,
+    ) -> ReqId {
+        ReqId(self.requests.insert(Request {
+            kind: RequestKind::Recv { into, staging: None, posted: None, from },
+            done: true,
+            detached: false,
+            completion,
         }))
     }
 
@@ -293,6 +304,12 @@ impl State {
 }
 
 impl Sink for State {
+    fn expects(&self, from: Rank, header: &Header) -> bool {
+        header.kind == Kind::Eager
+            && self.waves.holding == 0
+            && self.matcher.taker(from, header.context, header.tag, header.ssn).is_some()
+    }
+
     #[inline]
     fn arrive(&mut self, from: Rank, header: &Header) -> Landing {
         if self.waves.holding > 0 && self.is_held(from) {

@@ -1,11 +1,13 @@
-//! The shortest way in: a blocking receive of bytes from a named rank that comes while nothing else is
-//! posted or waits takes its message straight from the channel, without request or queue.
+//! The shortest way in: a receive of bytes from a named rank that comes while nothing else is posted or waits
+//! takes its message straight from the channel, without a queue. A blocking one waits there for a moment; one
+//! that does not block takes what has come already. So a program that posts many receives of a stream takes its
+//! messages while it posts, and not all of them at the end.
 //!
 //! Guarantees: it takes only what the ordinary way would have given to this very receive (the next
 //! frame of that rank, whole, not a duplicate, nothing that is awaited or held), and the protocol is
 //! told the same. In every other case the ordinary way is taken.
 
-use super::request::{Completion, RecvData, Source, Tag};
+use super::request::{Completion, RecvData, ReqId, Source, Tag};
 use super::{Engine, Link, State, Way};
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Header, Rank};
@@ -28,17 +30,22 @@ pub enum Exact {
 }
 
 impl State {
-    /// Is nothing in the way?
+    /// Is nothing in the way, receives and messages aside?
     #[inline]
-    fn may_express(&self, from: Rank) -> bool {
+    fn is_open(&self, from: Rank) -> bool {
         self.short_way
             && !self.hooks.memory
             && self.waves.holding == 0
-            && self.matcher.is_empty()
             && self.awaited.is_empty()
             && self.fetch.is_none()
             && self.peers[from.index()].way == Way::Ready
             && !(self.hooks.arrivals && self.protocol.refuses(from))
+    }
+
+    /// Is nothing in the way?
+    #[inline]
+    fn may_express(&self, from: Rank) -> bool {
+        self.matcher.is_empty() && self.is_open(from)
     }
 }
 
@@ -76,6 +83,42 @@ impl<L: Link> Engine<L> {
         self.wait(request)
     }
 
+    /// `MPI_Irecv`: posts a receive, unless its message is there.
+    #[inline]
+    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        let (post, pin) = self.state.number_post(from);
+        if pin == Pin::Free
+            && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
+            && !self.state.has_work()
+            && self.state.is_open(rank)
+        {
+            // What was posted before takes what has come for it; nothing is taken here that nobody waits for,
+            // which would have to be stored.
+            if self.state.matcher.has_posted() {
+                self.link.take_expected(&mut self.state, rank);
+            }
+            if self.state.may_express(rank) && !self.state.has_work() {
+                let wanted = match tag {
+                    Tag::Is(tag) => Some(tag),
+                    Tag::Any => None,
+                };
+                let received = &self.state.peers[rank.index()].received;
+                let came = self
+                    .link
+                    .take_exact(rank, context, wanted, *ptr, *len, |ssn| !received.contains(ssn));
+                if let Exact::Took(header) = came {
+                    let completion = self.express_came(rank, &header, post);
+                    return self.state.new_received(into, from, completion);
+                }
+            }
+        }
+        let request = self.state.post_numbered(into, from, context, tag, post, pin);
+        if self.state.has_work() {
+            self.work();
+        }
+        request
+    }
+
     #[inline]
     fn express_came(&mut self, from: Rank, header: &Header, post: u64) -> Completion {
         let state = &mut self.state;
@@ -92,7 +135,7 @@ impl<L: Link> Engine<L> {
         self.express_run += 1;
         if self.express_run >= RUN {
             self.express_run = 0;
-            self.progress();
+            self.progress_beside(from);
         } else if self.state.has_work() {
             self.work();
         }

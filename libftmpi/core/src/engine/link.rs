@@ -85,6 +85,8 @@ pub struct Piece {
 
 /// Who hears what the link brings.
 pub trait Sink {
+    /// Whether a posted receive takes this message.
+    fn expects(&self, from: Rank, header: &Header) -> bool;
     /// A frame begins.
     fn arrive(&mut self, from: Rank, header: &Header) -> Landing;
     /// Its payload is where it was to be put.
@@ -120,10 +122,23 @@ pub trait Link {
     fn looks(&self) -> u32 {
         16
     }
+    /// So often it looks between two rests, at least once and no more often than before the first: what is to be
+    /// done at a rest takes as long as several looks, and delays the answer to what comes meanwhile.
+    #[inline]
+    fn looks_between(&self) -> u32 {
+        1
+    }
     /// A channel to this life of a peer is wanted.
     fn open(&mut self, peer: Rank, incarnation: Incarnation);
     /// Looks once at everything, the channel of `first` before the others. `true` if anything came.
     fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool;
+    /// Looks once at everything but the channel of `except`.
+    fn poll_others<S: Sink>(&mut self, sink: &mut S, _except: Option<Rank>) -> bool {
+        self.poll(sink, None)
+    }
+    /// Takes what has come of this rank, message by message, as long as a posted receive takes it
+    /// ([`Sink::expects`]) and it is there as a whole.
+    fn take_expected<S: Sink>(&mut self, _sink: &mut S, _from: Rank) {}
     /// If the next frame of this rank is a whole message with this context and tag (if one is given), without flags,
     /// which fits into `capacity` bytes and whose number is `fresh`, puts it there.
     fn take_exact(

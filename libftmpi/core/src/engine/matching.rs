@@ -179,6 +179,12 @@ impl Matcher {
         at
     }
 
+    /// Whether a receive is posted.
+    #[inline]
+    pub fn has_posted(&self) -> bool {
+        self.count > 0
+    }
+
     /// Takes a posted receive out.
     pub fn unpost(&mut self, at: u32) -> Posted {
         let entry = self.posted.get(at).clone();
@@ -206,6 +212,11 @@ impl Matcher {
 
     /// A message arrived: which receive takes it? It is taken out.
     pub fn arrive(&mut self, source: Rank, context: u16, tag: i32, ssn: Ssn) -> Option<Posted> {
+        self.taker(source, context, tag, ssn).map(|at| self.unpost(at))
+    }
+
+    /// The posted receive that takes such a message.
+    pub fn taker(&self, source: Rank, context: u16, tag: i32, ssn: Ssn) -> Option<u32> {
         let mut exact = self.exact[bin(context, source, tag)].first;
         while exact != NIL && !self.posted.get(exact).fits(source, context, tag) {
             exact = self.posted.get(exact).next;
@@ -219,15 +230,15 @@ impl Matcher {
             }
             if entry.fits(source, context, tag) {
                 match entry.pin {
-                    Pin::Free => return Some(self.unpost(wild)),
-                    Pin::To(s, n) if s == source && n == ssn => return Some(self.unpost(wild)),
+                    Pin::Free => return Some(wild),
+                    Pin::To(s, n) if s == source && n == ssn => return Some(wild),
                     Pin::To(..) => {}
                     Pin::Held => return None,
                 }
             }
             wild = entry.next;
         }
-        if exact == NIL { None } else { Some(self.unpost(exact)) }
+        if exact == NIL { None } else { Some(exact) }
     }
 
     /// Would an earlier held receive take it?

@@ -8,15 +8,6 @@ use ftmpi_protocols::protocol::{NAMED, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    /// Posts a receive.
-    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
-        let request = self.state.post(into, from, context, tag);
-        if self.state.has_work() {
-            self.work();
-        }
-        request
-    }
-
     /// Posts a receive of a schedule or a stream, whose next step is a matter of timing: without a number
     /// ([`Engine::receive_own`]).
     pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
@@ -50,11 +41,6 @@ impl State {
         } else {
             (0, Pin::Free)
         }
-    }
-
-    pub(super) fn post(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
-        let (post, pin) = self.number_post(from);
-        self.post_numbered(into, from, context, tag, post, pin)
     }
 
     pub(super) fn post_numbered(

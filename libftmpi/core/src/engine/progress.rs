@@ -13,9 +13,26 @@ impl<L: Link> Engine<L> {
         self.progress_from(None)
     }
 
+    /// One look at everything but what comes from a rank whose messages are taken one by one as they are asked
+    /// for: those behind would only have to be stored.
+    #[cold]
+    pub(super) fn progress_beside(&mut self, except: Rank) {
+        self.link.poll_others(&mut self.state, Some(except));
+        if self.state.has_work() {
+            self.work();
+        }
+        self.go_on(false);
+    }
+
     #[inline]
     pub(super) fn progress_from(&mut self, first: Option<Rank>) -> bool {
-        let mut came = self.look_around(first);
+        let came = self.look_around(first);
+        self.go_on(came)
+    }
+
+    /// Carries on what the library does by itself.
+    #[inline]
+    fn go_on(&mut self, mut came: bool) -> bool {
         if self.tasks.any() {
             self.advance_schedules();
         }
@@ -58,6 +75,7 @@ impl<L: Link> Engine<L> {
             // What usually comes comes at once; all the rest can wait a few looks.
             self.idle_polls += 1;
             if self.idle_polls > self.link.looks() {
+                self.idle_polls -= self.link.looks_between();
                 self.idle();
             }
         }

@@ -101,6 +101,12 @@ pub struct Completion {
     pub error: Option<ErrorClass>,
 }
 
+impl Completion {
+    /// Of what is not complete yet, and of sends.
+    pub(super) const NOTHING: Self =
+        Self { source: Rank(0), tag: 0, bytes: 0, cancelled: false, error: None };
+}
+
 /// What a probe sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
@@ -147,13 +153,7 @@ impl Request {
             kind: RequestKind::Send { out: false, unacknowledged: false },
             done: false,
             detached: false,
-            completion: Completion {
-                source: Rank(0),
-                tag: 0,
-                bytes: 0,
-                cancelled: false,
-                error: None,
-            },
+            completion: Completion::NOTHING,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
-use super::ways::Channel;
+use super::ways::{Channel, Hand};
 use super::{EAGER_SHM, EAGER_TCP, URGENT, World, come_to};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
@@ -79,11 +79,15 @@ impl Link for World {
             }
             return true;
         }
+        self.poll_others(sink, None)
+    }
+
+    fn poll_others<S: Sink>(&mut self, sink: &mut S, except: Option<Rank>) -> bool {
         let mut came = false;
         let mut index = self.ways.len();
         while index > 0 {
             index -= 1;
-            if index < self.ways.len() {
+            if self.ways.get(index).is_some_and(|way| Some(way.peer) != except) {
                 came |= self.poll_way(sink, index);
             }
         }
@@ -128,6 +132,19 @@ impl Link for World {
             sleeper.busy();
         }
         came
+    }
+
+    fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
+        let Some(index) = self.send_on[from.index()] else { return };
+        let way = &mut self.ways[index];
+        let mut hand = Hand { from, sink, inject: &mut self.inject };
+        if let Channel::Shm { channel, doorbell } = &mut way.channel
+            && channel.poll_expected(&mut hand)
+            && channel.take_told()
+            && channel.must_ring()
+        {
+            sleep::ring(*doorbell);
+        }
     }
 
     #[inline]
@@ -184,6 +201,11 @@ impl Link for World {
     #[inline]
     fn looks(&self) -> u32 {
         self.sleeper.as_ref().map_or(LOOKS_ROOMY, Sleeper::looks)
+    }
+
+    #[inline]
+    fn looks_between(&self) -> u32 {
+        self.looks()
     }
 
     fn rest(&mut self) {

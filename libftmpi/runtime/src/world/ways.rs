@@ -46,6 +46,11 @@ impl<S: Sink> Receiver for Hand<'_, S> {
     type Token = Token;
 
     #[inline]
+    fn expects(&self, header: &Header) -> bool {
+        self.sink.expects(self.from, header)
+    }
+
+    #[inline]
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, Token) {
         let Landing { at, capacity, token } = self.sink.arrive(self.from, header);
         if !self.inject.is_empty() {
@@ -95,10 +100,14 @@ impl World {
         let channel = match (kind, passed) {
             (ChannelKind::SharedMemory { first }, &[segment, doorbell]) => {
                 let boot = self.boot.take();
-                let at = self.reserve(shm::SEGMENT_BYTES, &boot);
+                let mapped = shm::bytes_of(segment).and_then(|bytes| {
+                    let at = self.reserve(bytes, &boot);
+                    // SAFETY: `reserve` gave this range to us and to nobody else; agents seal the size of
+                    // segments.
+                    unsafe { shm::Channel::map(segment, first, at, bytes) }
+                });
                 self.boot = boot;
-                // SAFETY: `reserve` gave this range to us and to nobody else.
-                let channel = match unsafe { shm::Channel::map(segment, first, at) } {
+                let channel = match mapped {
                     Ok(channel) => channel,
                     Err(error) => fatal("a shared segment cannot be mapped", &error),
                 };
@@ -165,7 +174,7 @@ impl World {
             match &way.channel {
                 Channel::Shm { channel, doorbell } => {
                     close(*doorbell);
-                    forget_memory(channel.base());
+                    forget_memory(channel.mapping());
                 }
                 Channel::Tcp(channel) => self.unwatch(channel.fd()),
             }
@@ -208,12 +217,12 @@ impl World {
 }
 
 /// Gives the memory of a dead channel back and keeps the place reserved.
-fn forget_memory(base: *mut u8) {
+fn forget_memory((base, bytes): (*mut u8, usize)) {
     // SAFETY: the range is the mapping of a channel that nobody refers to any more.
     unsafe {
         libc::mmap(
             base.cast(),
-            shm::SEGMENT_BYTES,
+            bytes,
             libc::PROT_NONE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
             -1,
