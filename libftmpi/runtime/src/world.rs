@@ -29,7 +29,7 @@ pub static URGENT: AtomicBool = AtomicBool::new(false);
 const CONTROL_EVERY: u32 = 512;
 /// Payloads above these are announced first.
 const EAGER_SHM: usize = 256 << 10;
-const EAGER_TCP: usize = 64 << 10;
+const EAGER_TCP: usize = 128 << 10;
 
 /// The world.
 pub struct World {

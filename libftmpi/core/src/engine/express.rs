@@ -119,7 +119,8 @@ impl<L: Link> Engine<L> {
         request
     }
 
-    #[inline]
+    // A call of its own would take a twentieth of all instructions of a receive.
+    #[inline(always)]
     fn express_came(&mut self, from: Rank, header: &Header, post: u64) -> Completion {
         let state = &mut self.state;
         if state.hooks.arrivals {
