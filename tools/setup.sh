@@ -1,8 +1,10 @@
 #!/bin/sh
-# Installs what building, checking and measuring need on a fresh machine: setup.sh [minimal|full]
+# Installs what building, checking and measuring need on a fresh machine: setup.sh [minimal|system|peers|full]
 #   minimal  a C compiler and Rust: enough for `make` and `make demo`
 #   full     besides, Fortran, MPICH as the reference to compare with, network tools for tests over two
 #            hosts, and the peers that `make bench` measures against (default)
+#   system, peers   the two halves of `full`: packages of the system; those of the Python registry, which
+#            building needs not
 # Does what it can: without root or apt it says what is missing, and the checks that need it are skipped.
 set -u
 level=${1:-full}
@@ -19,7 +21,7 @@ want() { # COMMAND PACKAGE...
 packages=
 want cc gcc libc6-dev
 want make make
-if [ "$level" = full ]; then
+if [ "$level" = full ] || [ "$level" = system ]; then
     want g++ g++
     want gfortran gfortran
     want mpicc.mpich mpich libmpich-dev
@@ -33,7 +35,7 @@ if [ "$level" = full ]; then
     want ssh openssh-client
     want python3 python3 python3-venv
 fi
-if [ -n "$packages" ]; then
+if [ -n "$packages" ] && [ "$level" != peers ]; then
     if can_install; then
         echo "setup: installing$packages"
         export DEBIAN_FRONTEND=noninteractive
@@ -58,7 +60,7 @@ if ! command -v cc >/dev/null 2>&1; then
     echo "setup: a C compiler is missing (it also links Rust programs)" >&2
     exit 1
 fi
-[ "$level" = full ] || exit 0
+[ "$level" = full ] || [ "$level" = peers ] || exit 0
 
 # Peers, each in an environment of its own, because they install the same file names.
 peers=$top/.peers
@@ -71,10 +73,10 @@ for peer in mpich impi-rt mpi4py moto; do
     [ "$peer" != mpi4py ] || extra=' numpy'
     # shellcheck disable=SC2086
     if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
-        "$peers/$peer/bin/pip" install -q --disable-pip-version-check $peer$extra >/dev/null 2>&1; then
+        "$peers/$peer/bin/pip" install -q --no-compile --disable-pip-version-check $peer$extra >/dev/null 2>&1; then
         # One of its programs is linked to a library of another package.
         [ "$peer" != impi-rt ] ||
-            "$peers/$peer/bin/pip" install -q --disable-pip-version-check intel-openmp >/dev/null 2>&1
+            "$peers/$peer/bin/pip" install -q --no-compile --disable-pip-version-check intel-openmp >/dev/null 2>&1
         touch "$peers/$peer/done"
         echo "setup: installed $peer below .peers"
     else
