@@ -19,6 +19,7 @@ mod hostile_tests;
 mod in_file;
 mod layout;
 mod pack;
+mod section;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use contents::{Combiner, Constructor, Contents};
 pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order};
 pub use in_file::Sizes;
 pub use pack::{TypedScratch, copy};
+pub use section::Section;
 pub use table::{MAX_NAME, TypeId, TypeTable};
 
 use layout::Layout;
