@@ -128,14 +128,15 @@ impl Datatype {
     fn regular(&self, count: u64, section: Section<'_>) -> Result<Option<Datatype>> {
         let (size, total) = (self.size(), self.size() * count);
         let holes = !self.is_contiguous() || self.true_lb() != 0 || size == 0;
-        if holes || section.element % size != 0 || total % section.element != 0 {
+        if holes || !section.element.is_multiple_of(size) || !total.is_multiple_of(section.element)
+        {
             return Ok(None);
         }
         let mut left = total / section.element;
         let mut made = Datatype::contiguous((section.element / size) as i64, self)?;
         for &(extent, stride) in section.dimensions {
             let n = extent.min(left);
-            if n == 0 || left % n != 0 {
+            if n == 0 || !left.is_multiple_of(n) {
                 return Ok(None);
             }
             left /= n;
