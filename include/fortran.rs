@@ -81,6 +81,8 @@ enum Passing {
     Staged,
     /// As a datatype with the gaps: the call goes on after it returned.
     Typed,
+    /// As a datatype of all partitions.
+    Parts,
 }
 
 /// Whether it is a collective of a communicator, non-blocking or persistent.
@@ -130,6 +132,9 @@ fn passing(f: &Function) -> Passing {
     if f.params.iter().any(request) && is_collective(plain) {
         return Passing::Staged;
     }
+    if matches!(plain, "MPI_Psend_init" | "MPI_Precv_init") {
+        return Passing::Parts;
+    }
     let split = plain.ends_with("_begin");
     if f.params.iter().any(request) || ONE_SIDED.contains(&plain) || split {
         return Passing::Typed;
@@ -161,9 +166,20 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
     let (mut lengths, mut after) = (String::new(), String::new());
     let how = passing(f);
     let place = |kind: &'static str| f.params.iter().position(|p| p.kind == Kind::Handle(kind));
-    let of_file = f.params.iter().any(|p| p.kind == Kind::File);
-    let other = if of_file { "core::ptr::null()" } else { "&raw const descriptor::WORLD" };
-    let comm = place("MPI_Comm").map_or(other.into(), |i| format!("p{i}.cast()"));
+    // Whose error handler hears of a section that cannot be used, and the name that it hears.
+    let about = |kind: &str, i: usize| format!("descriptor::About::{kind}(p{i}.cast())");
+    let file = f.params.iter().position(|p| p.kind == Kind::File);
+    let about = place("MPI_Comm")
+        .map(|i| about("Comm", i))
+        .or_else(|| place("MPI_Win").map(|i| about("Win", i)))
+        .or_else(|| file.map(|i| about("File", i)));
+    let told = format!("c\"{}\", {}", f.name, about.unwrap_or("descriptor::About::Nobody".into()));
+    let or_code = |made: String| {
+        format!(
+            "match {made} {{ Ok(b) => b, Err(code) => return crate::marshal::set(ierror, code) }};"
+        )
+    };
+    let mut parts: Option<String> = None;
     let mut staged: Vec<String> = Vec::new();
     let mut renamed: Vec<(String, String)> = Vec::new();
     for (i, p) in f.params.iter().enumerate() {
@@ -201,25 +217,28 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
             Passing::Typed if typed => {
                 let wide = next(1) == Some(&Kind::Large);
                 let form = if wide { "large" } else { "small" };
-                let _ = writeln!(
-                    before,
-                    "let Some(mut b{i}) = Typed::{form}({n}, p{}.cast(), p{}.cast()) else {{ return \
-                     descriptor::refused({comm}, ierror) }};",
-                    i + 1,
-                    i + 2
-                );
+                let made =
+                    format!("Typed::{form}({n}, p{}.cast(), p{}.cast(), {told})", i + 1, i + 2);
+                let _ = writeln!(before, "let mut b{i} = {}", or_code(made));
                 let _ = writeln!(after, "drop(b{i});");
                 arguments.push(format!("b{i}.at()"));
                 renamed.push((format!("p{}.cast()", i + 1), format!("b{i}.{form}_count()")));
                 renamed.push((format!("p{}.cast()", i + 2), format!("b{i}.datatype()")));
             }
             Passing::Typed => {
-                let _ = writeln!(
-                    before,
-                    "let Some(b{i}) = descriptor::contiguous({n}) else {{ return \
-                     descriptor::refused({comm}, ierror) }};"
-                );
+                let Some(datatype) = place("MPI_Datatype") else {
+                    return Err("a buffer without a datatype".into());
+                };
+                let made = format!("descriptor::single({n}, p{datatype}.cast(), {told})");
+                let _ = writeln!(before, "let b{i} = {}", or_code(made));
                 arguments.push(format!("b{i}"));
+            }
+            Passing::Parts => {
+                let all = format!("(p{}.cast(), p{}.cast(), p{}.cast())", i + 1, i + 2, i + 3);
+                let made = or_code(format!("Parts::take({n}, {all}, {told})"));
+                let _ = writeln!(before, "let b{i} = {made}");
+                arguments.push(format!("b{i}.at()"));
+                parts = Some(format!("b{i}"));
             }
         }
     }
@@ -231,17 +250,21 @@ fn descriptor_form(f: &Function, out: &mut String) -> Result<(), String> {
     if f.returns.is_some() {
         return Err("returns a value".into());
     }
-    if staged.is_empty() {
+    if staged.is_empty() && parts.is_none() {
         arguments.push("ierror".into());
     } else {
         let Some(request) = place("MPI_Request") else { return Err("has no request".into()) };
         before.push_str("let mut code = 0;\n");
         arguments.push("&raw mut code".into());
-        let _ = writeln!(
-            after,
-            "descriptor::stage(vec![{}], p{request}.cast(), code);\ncrate::marshal::set(ierror, code);",
-            staged.join(", ")
-        );
+        let _ = match parts {
+            Some(parts) => writeln!(after, "let code = {parts}.settle(p{request}.cast(), code);"),
+            None => writeln!(
+                after,
+                "descriptor::stage(vec![{}], p{request}.cast(), code);",
+                staged.join(", ")
+            ),
+        };
+        after.push_str("crate::marshal::set(ierror, code);\n");
     }
     arguments.extend(
         f.params

@@ -49,7 +49,6 @@ program f_sections_f08
     call again(k, got)
     call check(all(got == wanted), trim(names(k))//', started twice')
   end do
-  call refusals
   call MPI_Op_free(op)
   call MPI_Comm_free(comm)
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -220,21 +219,5 @@ contains
     end do
     call MPI_Request_free(q)
     if (which == 14) b = reshape(m, [size])
-  end subroutine
-
-  ! What cannot be done is an error, and nothing happens.
-  subroutine refusals
-    integer :: ierror
-    integer, asynchronous :: b(size)
-    type(MPI_Comm) :: own
-    type(MPI_Request) :: q
-    call MPI_Comm_dup(MPI_COMM_SELF, own)
-    call MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN)
-    b = 7
-    ierror = MPI_SUCCESS
-    call MPI_Precv_init(b(1:40:2), 2, 5_MPI_COUNT_KIND, MPI_INTEGER, 0, 0, own, MPI_INFO_NULL, q, ierror)
-    call check(ierror /= MPI_SUCCESS, 'partitions of a section')
-    call check(all(b == 7), 'nothing is received')
-    call MPI_Comm_free(own)
   end subroutine
 end program

@@ -302,6 +302,30 @@ static void found_by_others(void)
     CHECK(six[0] == big && six[1] == 4 && six[2] == big - 1 && six[3] == 3 && six[4] == 1 && six[5] == 0, "sizes");
     MPI_Type_free(&type);
 
+    /* Small numbers, too, are told as the call took them. */
+    MPI_Count lengths[2] = {1, 2}, gaps[2] = {0, 8}, five[5];
+    MPI_Datatype members[2] = {MPI_INT, MPI_DOUBLE}, inners[2];
+    MPI_Type_create_struct_c(2, lengths, gaps, members, &type);
+    MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
+    EQUAL(ints, 0);
+    EQUAL(places, 0);
+    EQUAL(counts, 5);
+    EQUAL(types, 2);
+    EQUAL(combiner, MPI_COMBINER_STRUCT);
+    MPI_Type_get_contents_c(type, ints, places, counts, types, small, addresses, five, inners);
+    CHECK(five[0] == 2 && five[1] == 1 && five[2] == 2 && five[3] == 0 && five[4] == 8, "counts of a structure");
+    MPI_Type_free(&type);
+    MPI_Type_create_resized_c(MPI_INT, -4, 16, &type);
+    MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
+    EQUAL(ints + places, 0);
+    EQUAL(counts, 2);
+    MPI_Type_free(&type);
+    MPI_Type_create_resized(MPI_INT, -4, 16, &type);
+    MPI_Type_get_envelope_c(type, &ints, &places, &counts, &types, &combiner);
+    EQUAL(places, 2);
+    EQUAL(counts, 0);
+    MPI_Type_free(&type);
+
     MPI_Win win;
     MPI_Win_create(name, sizeof name, 1, MPI_INFO_NULL, check_comm, &win);
     MPI_Win_fence(0, win);

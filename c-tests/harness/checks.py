@@ -1,5 +1,5 @@
 """`FTMPI_CHECK=1`: collective calls that do not fit together are errors on every rank, with a text that names
-both; what a program leaves open is told at `MPI_Finalize`. Without it nothing is told."""
+both; what a program leaves open is told at `MPI_Finalize` and `MPI_Comm_free`. Without it nothing is told."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ COLLECTIVES = {
     "root": ("MPI_Bcast with root",),
     "operation": ("MPI_Allreduce with another operation",),
     "length": ("MPI_Allreduce with", "bytes"),
+    "type": ("MPI_Allreduce with values of", "MPI_FLOAT", "MPI_INT"),
 }
 LEFT = {
     "request": "request that was started and not completed",
     "message": "message that came and was not received",
     "communicator": "communicator that was not freed",
+    "freed": "MPI_Comm_free: 1 message that came on the lost one and was not received",
 }
 
 
@@ -49,9 +51,9 @@ def checks(setting: Setting) -> None:
             if problem is None and outcome.err.count(words) != RANKS:
                 problem = f"`{words}` was said {outcome.err.count(words)} times: {outcome.last_words()}"
             setting.results.check(f"FTMPI_CHECK, {what}, {protocol}", problem)
-        for what, checked in (("nothing", "1"), ("communicator", "0")):
+        for what, checked in (("nothing", "1"), ("communicator", "0"), ("freed", "0")):
             outcome = done(what, protocol, checked)
             problem = problem_of(outcome)
-            if problem is None and "MPI_Finalize:" in outcome.err:
+            if problem is None and "MPI_Finalize:" in outcome.err or "MPI_Comm_free:" in outcome.err:
                 problem = f"said {outcome.last_words()}"
             setting.results.check(f"FTMPI_CHECK={checked}, {what}, {protocol}", problem)

@@ -20,7 +20,7 @@ NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feed
                 # It dies in the combined non-blocking exchanges, too.
                 "p2p_forms",
                 # Of sections with gaps it takes what lies between, or dies.
-                "f_sections_f08",
+                "f_sections_f08", "f_sections_p2p_f08",
                 # From mpi_f08 it counts the requests of MPI_Waitany and MPI_Waitsome from 0, and loses its
                 # atomic operations on windows.
                 "f_point_f08", "f_one_sided_f08",

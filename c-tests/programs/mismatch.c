@@ -24,6 +24,8 @@ static int collective(const char *what)
         return MPI_Allreduce(a, b, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
     if (same(what, "length"))
         return MPI_Allreduce(a, b, rank == 0 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (same(what, "type"))
+        return MPI_Allreduce(a, b, 2, rank == 0 ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return -1;
 }
 
@@ -44,6 +46,16 @@ int main(int argc, char **argv)
         MPI_Request_free(&q);
     } else if (same(what, "communicator")) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    } else if (same(what, "freed")) {
+        /* Two messages; one of them is received. */
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_name(comm, "the lost one");
+        for (int i = 0; i < 2; i++) {
+            MPI_Isend(&word, 1, MPI_INT, rank, i, comm, &q);
+            MPI_Request_free(&q);
+        }
+        MPI_Recv(&got, 1, MPI_INT, rank, 1, comm, MPI_STATUS_IGNORE);
+        MPI_Comm_free(&comm);
     } else if (!same(what, "nothing")) {
         char text[MPI_MAX_ERROR_STRING];
         int length = 0, class = 0;

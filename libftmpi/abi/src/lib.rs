@@ -39,6 +39,7 @@ mod partitioned;
 mod point_to_point;
 mod processes;
 mod representations;
+mod sections;
 mod sessions;
 mod status;
 mod tool_events;

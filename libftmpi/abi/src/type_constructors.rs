@@ -28,6 +28,14 @@ fn elements(job: &Job, array: In<Datatype>, count: impl Number) -> Result<Vec<co
     array.slice(length("count", count)?)?.iter().map(|handle| handle.look(job)).collect()
 }
 
+/// A handle for a type that `call` has just made.
+fn store(job: &mut Job, made: core::Datatype, call: &str) -> Result<Datatype> {
+    if call.ends_with("_c") {
+        made.mark_large();
+    }
+    Datatype::store(job, made)
+}
+
 /// One constructor: its names, its parameters between call and result, and the type it makes from the
 /// old one.
 macro_rules! constructors {
@@ -39,8 +47,7 @@ macro_rules! constructors {
         pub extern "C" fn $name($($p: $t,)* oldtype: Datatype, newtype: Out<Datatype>) -> c_int {
             on_job(stringify!($name), |job| {
                 let $old = &oldtype.look(job)?;
-                let made = $make?;
-                newtype.put(Datatype::store(job, made)?)
+                newtype.put(store(job, $make?, stringify!($name))?)
             })
         }
         constructors!(@each [$($more),*] ($($p: $t),*) |$old| $make);
@@ -110,7 +117,7 @@ macro_rules! structures {
                 let made = core::Datatype::structure(
                     &wide(blocklengths, count)?, &wide(displacements, count)?, &elements(job, types, count)?,
                 )?;
-                newtype.put(Datatype::store(job, made)?)
+                newtype.put(store(job, made, stringify!($name))?)
             })
         }
     )* };
@@ -128,7 +135,7 @@ macro_rules! resized {
         pub extern "C" fn $name(oldtype: Datatype, lb: i64, extent: i64, newtype: Out<Datatype>) -> c_int {
             on_job(stringify!($name), |job| {
                 let made = core::Datatype::resized(lb, extent, &oldtype.look(job)?)?;
-                newtype.put(Datatype::store(job, made)?)
+                newtype.put(store(job, made, stringify!($name))?)
             })
         }
     )* };

@@ -98,9 +98,12 @@ pub extern "C" fn MPI_Type_get_envelope(
 ) -> c_int {
     on_job("MPI_Type_get_envelope", |job| {
         let t = datatype.look(job)?;
-        let contents = t.constructor().contents(order_number, distribution_number);
+        let contents = t.constructor().contents(t.is_large(), order_number, distribution_number);
         if !contents.counts.is_empty() {
-            bail!(ValueTooLarge, "an argument does not fit an int: use MPI_Type_get_envelope_c");
+            bail!(
+                ValueTooLarge,
+                "the datatype was made by a call with large counts: use MPI_Type_get_envelope_c"
+            );
         }
         integers.put(contents.integers.len() as c_int)?;
         addresses.put(contents.addresses.len() as c_int)?;
@@ -109,8 +112,7 @@ pub extern "C" fn MPI_Type_get_envelope(
     })
 }
 
-/// The arguments of a constructor are told in the form of the `int` calls, also if they came by a `_c` call,
-/// except where one of them does not fit an `int`.
+/// The arguments of a constructor are told in the form of the call that made the type, as MPICH does.
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_get_envelope_c(
     datatype: Datatype,
@@ -122,7 +124,7 @@ pub extern "C" fn MPI_Type_get_envelope_c(
 ) -> c_int {
     on_job("MPI_Type_get_envelope_c", |job| {
         let t = datatype.look(job)?;
-        let contents = t.constructor().contents(order_number, distribution_number);
+        let contents = t.constructor().contents(t.is_large(), order_number, distribution_number);
         integers.put(contents.integers.len() as i64)?;
         addresses.put(contents.addresses.len() as i64)?;
         large_counts.put(contents.counts.len() as i64)?;
@@ -176,7 +178,7 @@ fn contents(job: &mut Job, datatype: Datatype, room: [i64; 4], arrays: Arrays) -
     if t.constructor().combiner() == Combiner::Named {
         bail!(Type, "a predefined datatype has no contents");
     }
-    let contents = t.constructor().contents(order_number, distribution_number);
+    let contents = t.constructor().contents(t.is_large(), order_number, distribution_number);
     let needed = [
         contents.integers.len(),
         contents.addresses.len(),
@@ -184,7 +186,10 @@ fn contents(job: &mut Job, datatype: Datatype, room: [i64; 4], arrays: Arrays) -
         contents.types.len(),
     ];
     if counts.is_none() && !contents.counts.is_empty() {
-        bail!(ValueTooLarge, "an argument does not fit an int: use MPI_Type_get_contents_c");
+        bail!(
+            ValueTooLarge,
+            "the datatype was made by a call with large counts: use MPI_Type_get_contents_c"
+        );
     }
     let kinds = ["integers", "addresses", "large counts", "datatypes"];
     for ((what, needed), given) in kinds.iter().zip(needed).zip(room) {

@@ -2,18 +2,16 @@
 //!
 //! Guarantees: a contiguous array, a scalar or a special address costs no more than looking at the
 //! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy where
-//! the call is over when it returns, or is a collective, whose request brings the copy back; by a datatype in
-//! other calls that go on. What neither can do is refused before anything is done.
+//! the call is over when it returns, or is a collective, whose request brings the copy back; in other calls
+//! that go on by a datatype that is composed of section, count and datatype. A section that is too short for
+//! them is refused before anything is done, through the error handler that the call has.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::c::mpi;
 use crate::special::buffer_f08;
 
-/// `MPI_COMM_WORLD`, for calls on a window.
-pub static WORLD: c_int = 0x4400_0000;
 const MPI_BYTE: c_int = 0x4c00_010d;
-const MPI_ERR_BUFFER: c_int = 1;
 /// More than Fortran allows.
 const RANK_MAX: usize = 16;
 
@@ -96,36 +94,28 @@ pub unsafe fn address(p: *mut c_void) -> *mut c_void {
     }
 }
 
-/// The address of an array that must be contiguous: the call takes no datatype for it, or several. `None`:
-/// it is not, and the user was told.
+/// The address of a buffer of one value of a predefined datatype, which lies in the first elements of a
+/// section that follow one another: calls that take no count.
 ///
 /// # Safety
-/// `p` is a descriptor that gfortran passed.
-pub unsafe fn contiguous(p: *mut c_void) -> Option<*mut c_void> {
+/// `p` is a descriptor that gfortran passed, `datatype` refers to a handle.
+pub unsafe fn single(
+    p: *mut c_void,
+    datatype: *const c_int,
+    call: &'static CStr,
+    about: About,
+) -> Result<*mut c_void, c_int> {
     // SAFETY: the caller's promise.
     match unsafe { look(p) } {
-        Choice::At(at) => Some(at),
-        Choice::Gaps(_) => {
-            eprintln!(
-                "ftmpi: an array section with gaps cannot be used in this non-blocking call: copy it to a \
-                 contiguous array"
-            );
-            None
+        Choice::At(at) => Ok(at),
+        Choice::Gaps(section) => {
+            // SAFETY: as above.
+            let mut made = compose(&section, 1, unsafe { *datatype }, true, call, about)?;
+            // SAFETY: the type is ours.
+            unsafe { mpi::Type_free(&raw mut made) };
+            Ok(section.base)
         }
     }
-}
-
-/// The end of a call with a section that cannot be used: nothing is done.
-///
-/// # Safety
-/// `comm` is null (a call on a file, whose errors return) or refers to a handle of a communicator, `ierror`
-/// is null or refers to an integer.
-pub unsafe fn refused(comm: *const c_int, ierror: *mut c_int) {
-    if !comm.is_null() {
-        // SAFETY: the caller's promise; asks for the program's error handler.
-        unsafe { mpi::Comm_call_errhandler(*comm, MPI_ERR_BUFFER) };
-    }
-    crate::marshal::set(ierror, MPI_ERR_BUFFER);
 }
 
 impl Section {
@@ -254,13 +244,32 @@ struct Staged {
     out: bool,
 }
 
-// SAFETY: private to our two libraries; the signature is that of `libftmpi/abi/src/fortran.rs`.
+// SAFETY: private to our two libraries; the signatures are those of `libftmpi/abi/src/fortran.rs` and
+// `sections.rs`.
 unsafe extern "C" {
     fn ftmpi_fortran_stage(
         request: c_int,
         state: *mut c_void,
         act: unsafe extern "C" fn(*mut c_void, c_int),
     );
+    fn ftmpi_fortran_section(
+        call: *const c_char,
+        kind: c_int,
+        object: c_int,
+        element: u64,
+        dimensions: *const [i64; 2],
+        rank: c_int,
+        count: i64,
+        datatype: c_int,
+        whole: c_int,
+        made: *mut c_int,
+    ) -> c_int;
+    fn ftmpi_fortran_partitions(
+        call: *const c_char,
+        request: c_int,
+        buffer: *mut c_void,
+        datatype: c_int,
+    ) -> c_int;
 }
 
 /// # Safety
@@ -304,6 +313,57 @@ pub unsafe fn stage(mut buffers: Vec<Copied>, request: *const c_int, code: c_int
     unsafe { ftmpi_fortran_stage(*request, state.cast(), act) };
 }
 
+/// Whom a call is about: its error handler hears of a section that cannot be used.
+#[derive(Clone, Copy)]
+pub enum About {
+    Comm(*const c_int),
+    Win(*const c_int),
+    File(*const c_int),
+    /// It names none: the world's error handler hears of it.
+    Nobody,
+}
+
+/// `MPI_COMM_WORLD`
+static WORLD: c_int = 0x4400_0000;
+
+/// A datatype that says how count and datatype lie in the section; a code if they do not. `whole`: no value
+/// may lie across a gap.
+fn compose(
+    section: &Section,
+    count: i64,
+    datatype: c_int,
+    whole: bool,
+    call: &CStr,
+    about: About,
+) -> Result<c_int, c_int> {
+    let (kind, object) = match about {
+        About::Comm(object) => (0, object),
+        About::Win(object) => (1, object),
+        About::File(object) => (2, object),
+        About::Nobody => (0, &raw const WORLD),
+    };
+    let dimensions: Vec<[i64; 2]> =
+        section.dimensions.iter().map(|&(extent, stride)| [extent as i64, stride as i64]).collect();
+    let mut made = MPI_BYTE;
+    // SAFETY: the object is a reference to a handle, as the interface says; the array lives for the length
+    // of the call, and the name, a constant, for that of the process.
+    let code = unsafe {
+        ftmpi_fortran_section(
+            call.as_ptr(),
+            kind,
+            *object,
+            section.element as u64,
+            dimensions.as_ptr(),
+            dimensions.len() as c_int,
+            count,
+            datatype,
+            c_int::from(whole),
+            &raw mut made,
+        )
+    };
+    if code == 0 { Ok(made) } else { Err(code) }
+}
+
 /// A choice buffer of a call that goes on after it returned, with its count and datatype.
 pub struct Typed {
     at: *mut c_void,
@@ -315,79 +375,53 @@ pub struct Typed {
 }
 
 impl Typed {
+    /// `Err`: such a section cannot be used, and the error handler was told.
+    ///
     /// # Safety
     /// `p` is a descriptor that gfortran passed; the others are references to integers.
     pub unsafe fn small(
         p: *mut c_void,
         count: *const c_int,
         datatype: *const c_int,
-    ) -> Option<Self> {
+        call: &'static CStr,
+        about: About,
+    ) -> Result<Self, c_int> {
         // SAFETY: the caller's promise.
-        unsafe { Self::new(look(p), i64::from(*count), *datatype) }
+        unsafe { Self::new(look(p), i64::from(*count), *datatype, call, about) }
     }
 
     /// # Safety
     /// As for [`Typed::small`].
-    pub unsafe fn large(p: *mut c_void, count: *const i64, datatype: *const c_int) -> Option<Self> {
+    pub unsafe fn large(
+        p: *mut c_void,
+        count: *const i64,
+        datatype: *const c_int,
+        call: &'static CStr,
+        about: About,
+    ) -> Result<Self, c_int> {
         // SAFETY: the caller's promise.
-        unsafe { Self::new(look(p), *count, *datatype) }
+        unsafe { Self::new(look(p), *count, *datatype, call, about) }
     }
 
-    /// `None`: such a section cannot be used, and the user was told.
-    fn new(choice: Choice, count: i64, datatype: c_int) -> Option<Self> {
-        let plain =
-            |at| Some(Self { at, small: count as c_int, large: count, datatype, made: false });
-        let section = match choice {
-            Choice::At(at) => return plain(at),
-            Choice::Gaps(section) => section,
-        };
-        let (mut size, mut lower, mut extent) = (0i64, 0isize, 0isize);
-        // SAFETY: results go to variables of ours.
-        let known = unsafe {
-            mpi::Type_size_c(datatype, &raw mut size) == 0
-                && mpi::Type_get_extent(datatype, &raw mut lower, &raw mut extent) == 0
-        };
-        if !known || count <= 0 || size <= 0 {
+    fn new(
+        choice: Choice,
+        count: i64,
+        datatype: c_int,
+        call: &'static CStr,
+        about: About,
+    ) -> Result<Self, c_int> {
+        let plain = |at| Self { at, small: count as c_int, large: count, datatype, made: false };
+        match choice {
+            Choice::At(at) => Ok(plain(at)),
             // The call itself says what is wrong, if anything is.
-            return plain(section.base);
-        }
-        let element = section.element as i64;
-        let bytes = size.saturating_mul(count);
-        if lower != 0 || extent as i64 != size || bytes % element != 0 || element % size != 0 {
-            eprintln!(
-                "ftmpi: an array section with gaps needs a datatype without holes that fills its elements in \
-                 this non-blocking call"
-            );
-            return None;
-        }
-        // So many elements of the section, each as many values of the datatype.
-        let (wanted, each) = (bytes / element, element / size);
-        let mut made = MPI_BYTE;
-        // SAFETY: results go to variables of ours; the arrays live for the length of the calls.
-        unsafe {
-            mpi::Type_contiguous_c(each, datatype, &raw mut made);
-            if wanted as usize >= section.elements() {
-                for &(n, stride) in &section.dimensions {
-                    let inner = made;
-                    mpi::Type_create_hvector_c(n as i64, 1, stride as i64, inner, &raw mut made);
-                    mpi::Type_free(&mut { inner });
-                }
-            } else {
-                let base = section.base.cast::<u8>();
-                let mut places: Vec<i64> = Vec::with_capacity(wanted as usize);
-                section.for_each(|at| {
-                    if places.len() < wanted as usize {
-                        places.push(at as i64 - base as i64);
-                    }
-                });
-                let inner = made;
-                let (n, list) = (places.len() as i64, places.as_ptr());
-                mpi::Type_create_hindexed_block_c(n, 1, list, inner, &raw mut made);
-                mpi::Type_free(&mut { inner });
+            Choice::Gaps(section) if count <= 0 => Ok(plain(section.base)),
+            Choice::Gaps(section) => {
+                // In a file a value may have another form than in memory.
+                let whole = matches!(about, About::File(_));
+                let datatype = compose(&section, count, datatype, whole, call, about)?;
+                Ok(Self { at: section.base, small: 1, large: 1, datatype, made: true })
             }
-            mpi::Type_commit(&raw mut made);
         }
-        Some(Self { at: section.base, small: 1, large: 1, datatype: made, made: true })
     }
 
     /// For the call.
@@ -416,6 +450,61 @@ impl Drop for Typed {
         if self.made {
             // SAFETY: made above; what is under way keeps it.
             unsafe { mpi::Type_free(&raw mut self.datatype) };
+        }
+    }
+}
+
+/// The choice buffer of a partitioned request: the type of all partitions together, if there are gaps.
+pub struct Parts {
+    at: *mut c_void,
+    made: Option<c_int>,
+    call: &'static CStr,
+}
+
+impl Parts {
+    /// # Safety
+    /// `p` is a descriptor that gfortran passed; the others are references to integers.
+    pub unsafe fn take(
+        p: *mut c_void,
+        (partitions, count, datatype): (*const c_int, *const i64, *const c_int),
+        call: &'static CStr,
+        about: About,
+    ) -> Result<Self, c_int> {
+        // SAFETY: the caller's promise.
+        let (choice, partitions, count) = unsafe { (look(p), *partitions, *count) };
+        let section = match choice {
+            Choice::At(at) => return Ok(Self { at, made: None, call }),
+            Choice::Gaps(section) => section,
+        };
+        // What is no number, or too large, the call itself refuses.
+        let total = match i64::from(partitions).checked_mul(count) {
+            Some(total) if partitions > 0 && count > 0 => total,
+            _ => return Ok(Self { at: section.base, made: None, call }),
+        };
+        // SAFETY: the caller's promise.
+        let made = compose(&section, total, unsafe { *datatype }, false, call, about)?;
+        Ok(Self { at: section.base, made: Some(made), call })
+    }
+
+    /// For the call.
+    pub fn at(&self) -> *mut c_void {
+        self.at
+    }
+
+    /// The request was made (or, with an error, was not). Returns the code of the call.
+    ///
+    /// # Safety
+    /// `request` refers to a handle.
+    pub unsafe fn settle(mut self, request: *const c_int, code: c_int) -> c_int {
+        let Some(made) = &mut self.made else { return code };
+        // SAFETY: the request was just made; the type is ours, and the request keeps it.
+        unsafe {
+            let mut code = code;
+            if code == 0 {
+                code = ftmpi_fortran_partitions(self.call.as_ptr(), *request, self.at, *made);
+            }
+            mpi::Type_free(made);
+            code
         }
     }
 }

@@ -30,7 +30,7 @@ mod c {
 mod descriptors {
     use core::ffi::{c_int, c_void};
 
-    use crate::descriptor::{self, Copied, Typed};
+    use crate::descriptor::{self, Copied, Parts, Typed};
     use crate::subroutines::*;
 
     include!(concat!(env!("OUT_DIR"), "/descriptors.rs"));

@@ -27,7 +27,8 @@ impl Text {
     }
 
     /// Takes a Fortran text without its trailing blanks. Leading blanks go too: the standard says so for
-    /// keys and values of infos, and no other text but names of objects begins with one.
+    /// keys and values of infos, and commands with their arguments; of the others (names of files, ports,
+    /// representations, texts of errors) it says nothing, and MPICH drops them.
     ///
     /// # Safety
     /// `p` points to `length` characters.

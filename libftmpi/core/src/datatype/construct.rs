@@ -180,6 +180,7 @@ impl Parts {
         };
         Ok(Datatype(Arc::new(Inner {
             committed: AtomicBool::new(matches!(self.constructor, Constructor::Named(_))),
+            large: AtomicBool::new(false),
             constructor: self.constructor,
             layout: self.layout,
             size,

@@ -123,19 +123,15 @@ pub struct Contents {
     pub integers: Vec<i64>,
     /// Address arguments.
     pub addresses: Vec<i64>,
-    /// Counts, where they do not fit an `int`: then all of them are here (MPI-4.1 5.1.13).
+    /// Counts and displacements of a call with large counts (MPI-4.1, 5.1.13).
     pub counts: Vec<i64>,
     /// Datatype arguments.
     pub types: Vec<Datatype>,
 }
 
 impl Contents {
-    /// The form of the `_c` constructors if a value is too large for the other.
+    /// The form of the `_c` constructors.
     fn as_large(&mut self, combiner: Combiner) {
-        let fits = |&n: &i64| i32::try_from(n).is_ok();
-        if self.integers.iter().all(fits) {
-            return;
-        }
         let integers = std::mem::take(&mut self.integers);
         match combiner {
             // The number of dimensions and the order stay integers.
@@ -202,11 +198,12 @@ impl Constructor {
         }
     }
 
-    /// The arguments as lists; `order` and `distribution` translate those two enums into the
-    /// numbers of the ABI.
+    /// The arguments as lists, in the form of the calls with large counts if `large`; `order` and
+    /// `distribution` translate those two enums into the numbers of the ABI.
     #[must_use]
     pub fn contents(
         &self,
+        large: bool,
         order_number: impl Fn(Order) -> i64,
         distribution_number: impl Fn(Distribution) -> i64,
     ) -> Contents {
@@ -290,7 +287,9 @@ impl Constructor {
                 c.types.push(element.clone());
             }
         }
-        c.as_large(self.combiner());
+        if large {
+            c.as_large(self.combiner());
+        }
         c
     }
 }

@@ -19,6 +19,7 @@ mod hostile_tests;
 mod in_file;
 mod layout;
 mod pack;
+mod section;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use contents::{Combiner, Constructor, Contents};
 pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order};
 pub use in_file::Sizes;
 pub use pack::{TypedScratch, copy};
+pub use section::Section;
 pub use table::{MAX_NAME, TypeId, TypeTable};
 
 use layout::Layout;
@@ -62,6 +64,8 @@ struct Inner {
     dense: bool,
     depth: u32,
     committed: AtomicBool,
+    /// Made by a `_c` call, which its contents tell.
+    large: AtomicBool,
     /// The number that the type table last gave it; the table decides whether that is still so.
     number: AtomicU32,
 }
@@ -234,6 +238,17 @@ impl Datatype {
     /// Makes it usable in communication.
     pub fn commit(&self) {
         self.0.committed.store(true, Ordering::Relaxed);
+    }
+
+    /// The program made it by a call with large counts: its arguments are told in that form.
+    pub fn mark_large(&self) {
+        self.0.large.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a call with large counts made it.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.0.large.load(Ordering::Relaxed)
     }
 
     /// What the program said when it made the type.

@@ -408,7 +408,7 @@ fn what_does_not_fit_is_refused() {
 fn contents_list_the_arguments_in_the_order_of_the_standard() {
     let int = Datatype::builtin(Builtin::Int);
     let t = Datatype::hindexed(&[2, 1], &[0, 40], int).unwrap();
-    let c = t.constructor().contents(|_| 0, |_| 0);
+    let c = t.constructor().contents(false, |_| 0, |_| 0);
     assert_eq!((c.integers, c.addresses), (vec![2, 2, 1], vec![0, 40]));
     assert_eq!(t.constructor().combiner(), Combiner::Hindexed);
     assert_eq!(c.types[0].as_builtin(), Some(Builtin::Int));

@@ -8,8 +8,8 @@
 
 use super::{Buffer, Collective, CommId, Mpi, Peer};
 use crate::bail;
-use crate::datatype::TypeId;
-use crate::engine::Link;
+use crate::datatype::{Builtin, Class, Datatype, TypeId};
+use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::op::{OpId, Predefined};
 
@@ -24,9 +24,41 @@ struct Print {
     kind: u32,
     root: u32,
     op: u32,
-    /// Bytes that each rank contributes (or gets), where they must be the same on all;
-    /// `u64::MAX` where they may differ.
+    /// What each rank contributes (or gets), where it must be the same on all.
+    amount: Amount,
+}
+
+/// How much data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Amount {
+    /// `u64::MAX` where ranks may differ.
     bytes: u64,
+    /// One more than the number of the predefined type of which all is made; 0 where there are several, or
+    /// none, or bytes that may stand for anything.
+    values: u32,
+}
+
+impl Amount {
+    const ANY: Self = Self { bytes: u64::MAX, values: 0 };
+    const NONE: Self = Self { bytes: 0, values: 0 };
+
+    fn of(datatype: &Datatype, count: i64) -> Self {
+        let bytes = datatype.size().saturating_mul(count.max(0) as u64);
+        let values = match datatype.base() {
+            Some(base) if bytes > 0 && !is_raw(base) => base as u32 + 1,
+            _ => 0,
+        };
+        Self { bytes, values }
+    }
+
+    fn builtin(self) -> Option<Builtin> {
+        Builtin::ALL.get((self.values as usize).checked_sub(1)?).copied()
+    }
+}
+
+/// Programs name bytes and characters for one another.
+fn is_raw(builtin: Builtin) -> bool {
+    matches!(builtin.class(), Class::Byte | Class::Packed | Class::Character(_) | Class::Marker)
 }
 
 const NAMES: [&str; 22] = [
@@ -60,7 +92,8 @@ impl Print {
         out[..4].copy_from_slice(&self.kind.to_le_bytes());
         out[4..8].copy_from_slice(&self.root.to_le_bytes());
         out[8..12].copy_from_slice(&self.op.to_le_bytes());
-        out[16..].copy_from_slice(&self.bytes.to_le_bytes());
+        out[12..16].copy_from_slice(&self.amount.values.to_le_bytes());
+        out[16..].copy_from_slice(&self.amount.bytes.to_le_bytes());
         out
     }
 
@@ -72,7 +105,10 @@ impl Print {
             kind: word(0),
             root: word(4),
             op: word(8),
-            bytes: u64::from(word(16)) | u64::from(word(20)) << 32,
+            amount: Amount {
+                values: word(12),
+                bytes: u64::from(word(16)) | u64::from(word(20)) << 32,
+            },
         }
     }
 
@@ -93,9 +129,8 @@ impl<L: Link> Mpi<L> {
         self.checks
     }
 
-    fn bytes_of(&self, count: i64, datatype: TypeId) -> u64 {
-        let size = self.types.get(datatype).map_or(0, |datatype| datatype.size());
-        size.saturating_mul(count.max(0) as u64)
+    fn amount_of(&self, count: i64, datatype: TypeId) -> Amount {
+        self.types.get(datatype).map_or(Amount::NONE, |datatype| Amount::of(datatype, count))
     }
 
     fn print_of(&self, what: &Collective<'_>) -> Print {
@@ -106,54 +141,60 @@ impl<L: Link> Mpi<L> {
         };
         // Only user operations differ in number from rank to rank.
         let op_of = |op: OpId| if (op.0 as usize) < Predefined::ALL.len() { op.0 } else { ANY };
-        let (any, no_root, no_op) = (u64::MAX, ANY, ANY);
+        let (any, no_root, no_op) = (Amount::ANY, ANY, ANY);
         // The part that is not in place says how long it is.
-        let side = |send: Buffer, send_bytes: u64, recv_bytes: u64| match send {
-            Buffer::At(_) => send_bytes,
-            Buffer::InPlace => recv_bytes,
+        let side = |send: Buffer, sent: Amount, received: Amount| match send {
+            Buffer::At(_) => sent,
+            Buffer::InPlace => received,
         };
-        let (kind, root, op, bytes) = match *what {
+        let (kind, root, op, amount) = match *what {
             C::Barrier => (0, no_root, no_op, any),
             C::Bcast { count, datatype, root, .. } => {
-                (1, root_of(root), no_op, self.bytes_of(count, datatype))
+                (1, root_of(root), no_op, self.amount_of(count, datatype))
             }
             C::Gather { send, send_count, send_type, recv_count, recv_type, root, .. } => {
                 // Of the receive part only the root's is significant, and there it may be all.
-                let recv =
-                    if send == Buffer::InPlace { self.bytes_of(recv_count, recv_type) } else { 0 };
-                (2, root_of(root), no_op, side(send, self.bytes_of(send_count, send_type), recv))
+                let recv = if send == Buffer::InPlace {
+                    self.amount_of(recv_count, recv_type)
+                } else {
+                    Amount::NONE
+                };
+                (2, root_of(root), no_op, side(send, self.amount_of(send_count, send_type), recv))
             }
             C::Gatherv { root, .. } => (3, root_of(root), no_op, any),
             C::Scatter { recv, recv_count, recv_type, send_count, send_type, root, .. } => {
-                let send =
-                    if recv == Buffer::InPlace { self.bytes_of(send_count, send_type) } else { 0 };
-                (4, root_of(root), no_op, side(recv, self.bytes_of(recv_count, recv_type), send))
+                let send = if recv == Buffer::InPlace {
+                    self.amount_of(send_count, send_type)
+                } else {
+                    Amount::NONE
+                };
+                (4, root_of(root), no_op, side(recv, self.amount_of(recv_count, recv_type), send))
             }
             C::Scatterv { root, .. } => (5, root_of(root), no_op, any),
             C::Allgather { recv_count, recv_type, .. } => {
-                (6, no_root, no_op, self.bytes_of(recv_count, recv_type))
+                (6, no_root, no_op, self.amount_of(recv_count, recv_type))
             }
             C::Allgatherv { .. } => (7, no_root, no_op, any),
             C::Alltoall { recv_count, recv_type, .. } => {
-                (8, no_root, no_op, self.bytes_of(recv_count, recv_type))
+                (8, no_root, no_op, self.amount_of(recv_count, recv_type))
             }
             C::Alltoallv { .. } => (9, no_root, no_op, any),
             C::Alltoallw { .. } => (10, no_root, no_op, any),
             C::Reduce { count, datatype, op, root, .. } => {
-                (11, root_of(root), op_of(op), self.bytes_of(count, datatype))
+                (11, root_of(root), op_of(op), self.amount_of(count, datatype))
             }
             C::Allreduce { count, datatype, op, .. } => {
-                (12, no_root, op_of(op), self.bytes_of(count, datatype))
+                (12, no_root, op_of(op), self.amount_of(count, datatype))
             }
             C::Scan { count, datatype, op, .. } => {
-                (13, no_root, op_of(op), self.bytes_of(count, datatype))
+                (13, no_root, op_of(op), self.amount_of(count, datatype))
             }
             C::Exscan { count, datatype, op, .. } => {
-                (14, no_root, op_of(op), self.bytes_of(count, datatype))
+                (14, no_root, op_of(op), self.amount_of(count, datatype))
             }
             C::ReduceScatter { op, .. } => (15, no_root, op_of(op), any),
             C::ReduceScatterBlock { recv_count, datatype, op, .. } => {
-                (16, no_root, op_of(op), self.bytes_of(recv_count, datatype))
+                (16, no_root, op_of(op), self.amount_of(recv_count, datatype))
             }
             C::NeighborAllgather { .. } => (17, no_root, no_op, any),
             C::NeighborAllgatherv { .. } => (18, no_root, no_op, any),
@@ -161,7 +202,7 @@ impl<L: Link> Mpi<L> {
             C::NeighborAlltoallv { .. } => (20, no_root, no_op, any),
             C::NeighborAlltoallw { .. } => (21, no_root, no_op, any),
         };
-        Print { kind, root, op, bytes }
+        Print { kind, root, op, amount }
     }
 
     /// Compares the call with those of the other members.
@@ -192,21 +233,68 @@ impl<L: Link> Mpi<L> {
             if other.op != mine.op {
                 bail!(Op, "rank {rank} calls {name} with another operation than this rank");
             }
-            if other.bytes != mine.bytes {
+            if other.amount.bytes != mine.amount.bytes {
                 bail!(
                     Count,
                     "rank {rank} calls {name} with {} bytes, this rank with {}",
-                    other.bytes,
-                    mine.bytes
+                    other.amount.bytes,
+                    mine.amount.bytes
+                );
+            }
+            if let (Some(its), Some(ours)) = (other.amount.builtin(), mine.amount.builtin())
+                && its.class() != ours.class()
+            {
+                bail!(
+                    Type,
+                    "rank {rank} calls {name} with values of {}, this rank with values of {}",
+                    its.name(),
+                    ours.name()
                 );
             }
         }
         Ok(())
     }
 
+    /// How many messages of the program (on one communicator, if one is named) have come that nobody has
+    /// received. What has come by now depends on timing: the answer is recorded, or a repeated life would say
+    /// something else than the first.
+    fn unreceived(&mut self, context: Option<u16>) -> usize {
+        self.poll_once();
+        match self.engine.decide() {
+            Decision::Negative => 0,
+            Decision::Positive(n) => n as usize,
+            Decision::Live => {
+                let n = self.engine.unexpected(context);
+                if n > 0 {
+                    self.engine.answered(n as u64);
+                } else {
+                    self.engine.answered_negative();
+                }
+                n
+            }
+        }
+    }
+
+    /// With the checks on: what is lost with a communicator that is about to be freed.
+    #[must_use]
+    pub fn lost_with(&mut self, comm: CommId) -> Option<String> {
+        if !self.checks {
+            return None;
+        }
+        let context = self.members(comm).ok()?.context;
+        let (n, name) = (self.unreceived(Some(context)), self.comm_get_name(comm).ok()?);
+        let on = match String::from_utf8_lossy(name) {
+            name if name.is_empty() => "it".into(),
+            name => name,
+        };
+        let s = if n == 1 { "" } else { "s" };
+        (n > 0).then(|| format!("{n} message{s} that came on {on} and was not received"))
+    }
+
     /// What the program has left open, for a report at its end: one text for each kind.
     #[must_use]
-    pub fn left_open(&self) -> Vec<String> {
+    pub fn left_open(&mut self) -> Vec<String> {
+        let came = self.unreceived(None);
         let mut out = Vec::new();
         let mut note = |n: usize, what: &str| {
             if n > 0 {
@@ -216,7 +304,7 @@ impl<L: Link> Mpi<L> {
         note(self.open_requests(), "request that was started and not completed");
         let idle = self.requests.iter().filter(|(_, slot)| !slot.is_open()).count();
         note(idle, "persistent request that was not freed");
-        note(self.engine.unexpected(), "message that came and was not received");
+        note(came, "message that came and was not received");
         note(self.messages.len(), "message that was probed and not received");
         note(self.comms.len().saturating_sub(2), "communicator that was not freed");
         note(self.sessions.len(), "session that was not finalized");
@@ -231,9 +319,24 @@ mod tests {
     #[test]
     fn prints_come_back() {
         for (kind, name) in NAMES.iter().enumerate() {
-            let print = Print { kind: kind as u32, root: 3, op: ANY, bytes: 1 << 40 | 7 };
+            let amount = Amount { bytes: 1 << 40 | 7, values: 5 };
+            let print = Print { kind: kind as u32, root: 3, op: ANY, amount };
             assert_eq!(Print::decode(&print.encode()), print);
             assert_eq!(print.name(), *name);
         }
+    }
+
+    #[test]
+    fn amounts_name_their_values() {
+        let (int, byte) = (Datatype::builtin(Builtin::Int), Datatype::builtin(Builtin::Byte));
+        assert_eq!(Amount::of(int, 3), Amount { bytes: 12, values: Builtin::Int as u32 + 1 });
+        assert_eq!(Amount::of(int, 3).builtin(), Some(Builtin::Int));
+        assert_eq!(
+            Amount::of(&Datatype::vector(2, 1, 3, int).unwrap(), 1).builtin(),
+            Some(Builtin::Int)
+        );
+        assert_eq!(Amount::of(int, 0), Amount::NONE);
+        assert_eq!(Amount::of(byte, 3).builtin(), None);
+        assert_eq!(Amount::ANY.builtin(), None);
     }
 }

@@ -250,6 +250,29 @@ impl<L: Link> Mpi<L> {
         self.new_request(Slot::persistent(comm, Template::PartitionedRecv(parts)))
     }
 
+    /// The partitions of a request that was just made are equal parts of one value of this type: what a
+    /// Fortran program says with an array section with gaps. It has as many bytes of data as they.
+    pub fn partitions_of(
+        &mut self,
+        request: Request,
+        buffer: UserPtr,
+        datatype: TypeId,
+    ) -> Result<()> {
+        let data = self.piece(buffer, 1, datatype)?;
+        let slot = request.index().and_then(|index| self.requests.get_mut(index));
+        let template = slot.and_then(|slot| slot.template.as_mut()).and_then(Rc::get_mut);
+        let (Some(Template::PartitionedSend(parts)) | Some(Template::PartitionedRecv(parts))) =
+            template
+        else {
+            bail!(Request, "{:#010x} is no partitioned request", request.0);
+        };
+        if parts.data.len() != data.len() {
+            bail!(Buffer, "the array section has {} bytes for {}", data.len(), parts.data.len());
+        }
+        parts.data = data;
+        Ok(())
+    }
+
     pub(super) fn begin_partitioned_send(&mut self, parts: &Parts) -> PartitionedSend {
         let round = parts.rounds.get() + 1;
         parts.rounds.set(round);
