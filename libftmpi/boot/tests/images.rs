@@ -241,6 +241,8 @@ fn everything_comes_back() {
         ("limits", 30_000),
         ("manners", 40_000),
         ("mapped", 12_000),
+        ("owners", 3_000),
+        ("advice", 12_000),
     ]
     .into_iter()
     .enumerate()

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(60);
 #[test]
 fn each_obstacle_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
     let cases = [
         ("t", true, "cannot be stopped"),
         ("p", true, "a pipe (pipe:["),
@@ -33,11 +33,24 @@ fn each_obstacle_is_named() {
         ("T", true, "processor time"),
         ("r", true, "robust mutex"),
         ("f", true, "filters of system calls"),
+        ("q", true, "a message queue (mq_open)"),
+        ("Q", true, "a message queue (mq_open)"),
+        ("S", true, "System V semaphores"),
+        ("L", true, "System V message queues"),
+        ("Y", true, "memory shared with others (/SYSV"),
+        ("O", true, "(F_SETOWN)"),
+        ("h", true, "huge pages (MFD_HUGETLB)"),
+        ("i", true, "a kernel object (anon_inode:[signalfd])"),
+        ("I", true, "a kernel object (anon_inode:[timerfd])"),
+        ("n", true, "a kernel object (anon_inode:inotify)"),
+        ("g", true, "pidfd"),
+        ("G", true, "a kernel object (anon_inode:[userfaultfd])"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
     ];
     // What only root can do: become another.
     let becoming = [
+        ("z", true, "SCHED_DEADLINE"),
         ("1", true, "user, groups or capabilities"),
         ("2", true, "user, groups or capabilities"),
         ("3", true, "user, groups or capabilities"),
@@ -84,7 +97,7 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
 #[test]
 fn a_process_without_its_main_thread_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
     let mut job = Job::new(program, &["E"]);
     job.folder = Some(folder.path().to_path_buf());
     let life = job.start(0, None);
