@@ -298,6 +298,8 @@ pub struct Standing {
     pub personality: u32,
     /// `PR_SET_MEMORY_MERGE`.
     pub merges: u32,
+    /// Commands of `membarrier` by which it has announced itself.
+    pub barriers: u32,
 }
 
 impl Standing {
@@ -309,6 +311,7 @@ impl Standing {
         oom_score: 0,
         personality: 0,
         merges: 0,
+        barriers: 0,
     };
 }
 

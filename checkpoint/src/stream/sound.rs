@@ -71,7 +71,7 @@ pub struct Here<'a> {
     pub reserved: &'a [(u64, u64)],
     /// End of its stack.
     pub stack_end: u64,
-    /// How many bytes the stack may have.
+    /// How many bytes the stack may have at the most.
     pub stack_limit: u64,
     /// Descriptors from here on are not the program's.
     pub descriptors_end: i32,
@@ -188,7 +188,8 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             if map.end != here.stack_end || !plain {
                 return Err("its stack is elsewhere");
             }
-            let crowded = floor > 4096 && map.start - floor < STACK_GAP;
+            let near = |end: u64| end <= map.start && map.start - end < STACK_GAP;
+            let crowded = floor > 4096 && near(floor) || here.reserved.iter().any(|r| near(r.1));
             if map.end - map.start > here.stack_limit || crowded {
                 return Err("its stack has no room");
             }

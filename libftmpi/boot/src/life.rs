@@ -178,6 +178,7 @@ fn begin_again(hole: &Hole) {
     // SAFETY: written by this life's constructor, in the hole.
     let control = unsafe { *hole.control() };
     sys::close(control.image_fd as i32);
+    facts::set_stack_limit(facts.stack_limit);
     facts::remember_start();
     identity::remember_start(hole);
     let result = facts::restore(hole, facts, &strings)

@@ -147,6 +147,20 @@ pub fn standing() -> Standing {
         oom_score: procfs::number_in(OOM).unwrap_or(0),
         personality: personality.unwrap_or(0) as u32,
         merges: ask(PR_GET_MEMORY_MERGE, 0).unwrap_or(0) as u32,
+        barriers: barriers(),
+    }
+}
+
+/// By which commands of `membarrier` the process has announced itself: without that its barriers fail. Kernels before
+/// 6.3 do not tell; there it is taken to have done what most do.
+fn barriers() -> u32 {
+    const GET_REGISTRATIONS: usize = 1 << 9;
+    const REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
+    // SAFETY: no memory involved.
+    let told = unsafe { sys::call!(libc::SYS_membarrier, GET_REGISTRATIONS, 0, 0) };
+    match told {
+        Ok(commands) => commands as u32,
+        Err(_) => REGISTER_PRIVATE_EXPEDITED,
     }
 }
 
@@ -172,6 +186,13 @@ pub fn restore_standing(wanted: &Standing, start: &Standing) {
         let (on, kind) = (wanted.no_huge_pages & 1, wanted.no_huge_pages & !1);
         // SAFETY: numbers only.
         let _ = unsafe { sys::call!(libc::SYS_prctl, PR_SET_THP_DISABLE, on, kind) };
+    }
+    // Nothing of it is there at the begin, and twice does no harm.
+    for command in (0..u32::BITS).map(|bit| 1 << bit) {
+        if wanted.barriers & command != 0 {
+            // SAFETY: no memory involved.
+            let _ = unsafe { sys::call!(libc::SYS_membarrier, command, 0, 0) };
+        }
     }
     if wanted.merges != start.merges {
         let _ = ask(PR_SET_MEMORY_MERGE, wanted.merges as usize);

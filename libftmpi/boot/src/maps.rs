@@ -202,6 +202,21 @@ pub fn inventory(
             }
             continue;
         }
+        if let Some(key) = line.strip_prefix(b"ProtectionKey:") {
+            let at = key.iter().position(u8::is_ascii_digit).unwrap_or(key.len());
+            let has_key = procfs::decimal(&key[at..]).is_some_and(|(number, _)| number != 0);
+            // The kernel gives one to what may only be executed, by itself.
+            if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program has memory with a protection key (pkey_mprotect) at {:#x}, which an image cannot \
+                     contain",
+                    maps[found.maps - 1].start
+                ));
+            }
+            continue;
+        }
         let Some(entry) = procfs::entry(line) else { continue };
         let kind = classify(hole, &entry)?;
         current = kind != Kind::Skip;

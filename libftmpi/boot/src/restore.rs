@@ -66,6 +66,8 @@ pub unsafe fn run(
     if let Err((code, Refused(_))) = contents::restore(hole, facts) {
         fail(env.rank.0, hole, code);
     }
+    // Back again in the restored process.
+    facts::set_stack_limit(u64::MAX);
     // The kernel writes into this area whenever it preempts us: it must not be there when the memory
     // is gone.
     let (rseq_address, rseq_len) = facts::rseq();
@@ -310,7 +312,8 @@ fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Res
     let here = sound::Here {
         reserved: &reserved[..count],
         stack_end: layout.stack_end,
-        stack_limit: facts::stack_limit(),
+        // The program may have allowed itself more than it began with.
+        stack_limit: facts::stack_limit_max(),
         descriptors_end: crate::descriptors::FIRST_LIBRARY,
         rseq: (offset, rseq_len),
         notes_bytes: size_of::<crate::notes::Notes>() as u64,

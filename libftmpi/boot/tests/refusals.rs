@@ -47,10 +47,13 @@ fn each_obstacle_is_named() {
         ("G", true, "a kernel object (anon_inode:[userfaultfd])"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
+        ("k", false, if has_keys() { "protection key" } else { "wiped on fork" }),
+        ("l", false, if has_seals() { "sealed memory (mseal)" } else { "wiped on fork" }),
     ];
     // What only root can do: become another.
     let becoming = [
         ("z", true, "SCHED_DEADLINE"),
+        ("N", true, "namespaces"),
         ("1", true, "user, groups or capabilities"),
         ("2", true, "user, groups or capabilities"),
         ("3", true, "user, groups or capabilities"),
@@ -68,6 +71,18 @@ fn each_obstacle_is_named() {
             scope.spawn(move || one_obstacle(program, folder, what, in_the_process, word));
         }
     });
+}
+
+/// Whether this processor and kernel have keys for memory.
+fn has_keys() -> bool {
+    // SAFETY: no memory involved; the key goes with this process.
+    unsafe { libc::syscall(libc::SYS_pkey_alloc, 0, 0) >= 0 }
+}
+
+/// Whether this kernel seals memory.
+fn has_seals() -> bool {
+    // SAFETY: nothing lies in an empty range.
+    unsafe { libc::syscall(462, 0, 0, 0) == 0 }
 }
 
 fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool, word: &str) {

@@ -3,7 +3,11 @@ use proptest::prelude::*;
 
 const NOTES: u64 = 512;
 const RSEQ: (u64, u64) = (0x1a0, 32);
-const RESERVED: [(u64, u64); 2] = [(0x100_0000_0000, 0x100_0200_0000), (0x7000_0000, 0x7000_4000)];
+const RESERVED: [(u64, u64); 3] = [
+    (0x100_0000_0000, 0x100_0200_0000),
+    (0x7000_0000, 0x7000_4000),
+    (0x7fff_ef00_0000, 0x7fff_ef7f_0000),
+];
 
 /// Tables of one's own, to be changed.
 #[derive(Debug, Clone)]
@@ -252,7 +256,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 51] = [
+    let cases: [(&str, Hurt); 52] = [
         ("directory", |i| i.facts.cwd.len = 0),
         ("directory", |i| i.facts.cwd.len = 5),
         ("directory", |i| i.facts.executable.offset = u32::MAX),
@@ -275,6 +279,7 @@ fn what_is_not_is_named() {
         ("stack is elsewhere", |i| i.maps[5].file = 0),
         ("no room", |i| i.maps[5].start -= 8 << 20),
         ("no room", |i| (i.maps[4].start, i.maps[4].end) = (0x7fff_effe_e000, 0x7fff_effe_f000)),
+        ("no room", |i| i.maps[5].start = RESERVED[2].1 + 0x2_0000),
         ("no stack", |i| i.maps[5].flags = 0),
         ("not open", |i| i.files[1].nameless = 4),
         ("heap", |i| i.facts.heap_end = 0),

@@ -81,7 +81,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Map>(), 40);
     assert_eq!(size_of::<FileLock>(), 32);
     assert_eq!(size_of::<Range>(), 24);
-    assert_eq!(size_of::<Facts>(), 3104);
+    assert_eq!(size_of::<Facts>(), 3112);
 }
 
 #[test]

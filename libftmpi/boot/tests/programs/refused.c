@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     clockid_t clock;
     struct sigevent event = { .sigev_notify = SIGEV_NONE };
     char name[64] = "";
-    int set = -1, queue = -1;
+    int set = -1, queue = -1, key = -1;
     switch (argv[1][0]) {
     case 't': require(pthread_create(&thread, 0, wait_for_it, 0) == 0); break;
     case 'p': require(pipe(pair) == 0); close(pair[1]); pair[1] = -1; break;
@@ -214,6 +214,22 @@ int main(int argc, char **argv)
     case 'n': fd = inotify_init(); break;
     case 'g': fd = syscall(SYS_pidfd_open, getpid(), 0); break;
     case 'G': fd = syscall(SYS_userfaultfd, 1); break;
+    case 'k':
+        memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        key = syscall(SYS_pkey_alloc, 0, 0);
+        /* On a processor without keys something else that cannot be. */
+        if (key < 0)
+            require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
+        else
+            require(syscall(SYS_pkey_mprotect, memory, 4096, PROT_READ, key) == 0);
+        break;
+    case 'l':
+        /* Sealed for ever, or (before Linux 6.10) of no use in another way. */
+        memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (syscall(462, memory, 4096, 0) != 0)
+            require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
+        break;
+    case 'N': require(unshare(CLONE_NEWUTS) == 0); break;
     case 'z': {
         /* As root. */
         struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; }
@@ -261,7 +277,7 @@ int main(int argc, char **argv)
     done = 1;
     if (argv[1][0] == '1')
         require(seteuid(0) == 0);
-    if (strchr("2356f", argv[1][0]))
+    if (strchr("2356fNl", argv[1][0]))
         return 0; /* no way back */
     if (argv[1][0] == 'r')
         require(pthread_mutex_unlock(&robust) == 0);
