@@ -15,7 +15,7 @@ from . import build, imb, reports
 from .core import ROOT, TESTS, Outcome, Setting, problem_of, run, which
 
 KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted", "pipes", "signals",
-         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "openmp",
+         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "openmp",
          "units", "interpreter"]
 FAILED = "it does not compile"
 # Milliseconds between two failures; on a slow machine more, so that images are taken in between.

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 #ifdef _OPENMP
@@ -456,6 +457,34 @@ static void openmp_step(void)
 }
 #endif
 
+/* Fewer descriptors than the library's own numbers; and what a restored process has of them. */
+static void few_begin(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        bad("getrlimit");
+    limit.rlim_cur = 64;
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        bad("setrlimit");
+    file_begin(0);
+}
+static void few_step(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != 64)
+        bad("the limit on descriptors");
+    file_step();
+    if (step % 16 == 0) {
+        int more[64], n = 0;
+        while (n < 64 && (more[n] = open("/dev/null", O_RDONLY)) >= 0)
+            n++;
+        if (n < 32 || n == 64 || more[n - 1] > 63)
+            bad("how many descriptors it may have");
+        while (n > 0)
+            close(more[--n]);
+    }
+}
+
 static void nothing(void) {}
 
 static const struct {
@@ -471,6 +500,7 @@ static const struct {
     {"threads", threads_begin, threads_step}, {"registers", nothing, registers_step},
     {"append", append_begin, append_step}, {"mapped", mapped_begin, mapped_step},
     {"masks", nothing, masks_step},        {"clock", nothing, clock_step},
+    {"few", few_begin, few_step},
 #ifdef _OPENMP
     {"openmp", nothing, openmp_step},
 #endif

@@ -1,8 +1,8 @@
 //! The raw image: what the boot library's image child writes, and what a new process restores.
 //!
 //! A sequence of records, each a [`RecordHeader`] and `len` bytes:
-//! FACTS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS (in this order, once each), then any
-//! number of CONTENTS (what is in files without a name and in pipes), then any number of PAGES with
+//! FACTS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS, LOCKS, RANGES (in this order, once
+//! each), then any number of CONTENTS (what is in files without a name and in pipes), then any number of PAGES with
 //! ascending addresses, then END. Instead of any of them REFUSED may come, and is the last: the child
 //! found that this process cannot be imaged, and says why.
 //!
@@ -25,7 +25,7 @@ pub use watcher::{StreamError, Watcher};
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 5;
+pub const STREAM_VERSION: u32 = 6;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
@@ -33,8 +33,10 @@ pub const ARCH_X86_64: u32 = 62;
 pub mod limit {
     /// Descriptors.
     pub const DESCRIPTORS: usize = 4096;
-    /// Locks of one descriptor.
-    pub const LOCKS: usize = 4;
+    /// Locks and leases of all descriptors together.
+    pub const LOCKS: usize = 4096;
+    /// Ranges of memory with something about them that their mappings do not tell.
+    pub const RANGES: usize = 8192;
     /// Mapped files.
     pub const FILES: usize = 8192;
     /// Mappings (the kernel's own default limit is 65530).
@@ -73,14 +75,20 @@ pub mod kind {
     pub const TIMERS: u32 = 7;
     /// [`super::Signal`]s.
     pub const SIGNALS: u32 = 8;
+    /// [`super::FileLock`]s, by descriptor.
+    pub const LOCKS: u32 = 9;
+    /// [`super::Range`]s; guards come last, and may lie in others.
+    pub const RANGES: u32 = 10;
+    /// Up to here there is one of each, and the number tells the place in the stream.
+    pub const LAST_TABLE: u32 = RANGES;
     /// Bytes of the file or pipe behind a descriptor; `at` is [`super::content_at`].
-    pub const CONTENTS: u32 = 9;
+    pub const CONTENTS: u32 = 11;
     /// Contents of memory from address `at`.
-    pub const PAGES: u32 = 10;
+    pub const PAGES: u32 = 12;
     /// One [`super::Totals`].
-    pub const END: u32 = 11;
+    pub const END: u32 = 13;
     /// One line of text: no image.
-    pub const REFUSED: u32 = 12;
+    pub const REFUSED: u32 = 14;
 }
 
 /// Before each record.
@@ -228,6 +236,10 @@ pub struct Facts {
     pub contents: u32,
     /// See above: waiting signals.
     pub signals: u32,
+    /// See above: locks on files.
+    pub locks: u32,
+    /// See above: ranges.
+    pub ranges: u32,
     /// [`sound::digest`] of this and all other tables.
     pub digest: u64,
 }
@@ -284,12 +296,23 @@ pub struct Standing {
     pub oom_score: i32,
     /// `personality`.
     pub personality: u32,
+    /// `PR_SET_MEMORY_MERGE`.
+    pub merges: u32,
+    /// Commands of `membarrier` by which it has announced itself.
+    pub barriers: u32,
 }
 
 impl Standing {
     /// All zero.
-    pub const NONE: Self =
-        Self { dumpable: 0, subreaper: 0, no_huge_pages: 0, oom_score: 0, personality: 0 };
+    pub const NONE: Self = Self {
+        dumpable: 0,
+        subreaper: 0,
+        no_huge_pages: 0,
+        oom_score: 0,
+        personality: 0,
+        merges: 0,
+        barriers: 0,
+    };
 }
 
 /// What the kernel knows about a thread.
@@ -422,19 +445,41 @@ pub struct Descriptor {
     pub inode: u64,
     /// When the file had last been written to: nanoseconds since 1970.
     pub modified: u64,
-    /// The locks that it holds.
-    pub locks: [FileLock; limit::LOCKS],
+    /// Who gets its signals (`F_SETOWN_EX`): one of [`owner`].
+    pub owner: u32,
+    /// With [`owner::THREAD`] its id then.
+    pub owner_tid: i32,
+    /// `F_SETSIG`.
+    pub signal: i32,
+    /// What may not be done to a `memfd` any more (`F_ADD_SEALS`).
+    pub seals: u32,
 }
 
-/// A lock on a file.
+/// Who gets the signals of a descriptor.
+pub mod owner {
+    /// Nobody, or somebody who is not to be told of this life.
+    pub const NONE: u32 = 0;
+    /// The process.
+    pub const PROCESS: u32 = 1;
+    /// One of its threads.
+    pub const THREAD: u32 = 2;
+    /// The group that the process is in.
+    pub const GROUP: u32 = 3;
+}
+
+/// A lock on a file, or a lease.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileLock {
-    /// 0: none; or one of [`lock`].
+    /// The descriptor that it was taken through.
+    pub fd: i32,
+    /// One of [`lock`].
     pub kind: u32,
     /// 1: nobody else may have one; 0: a shared one.
     pub writes: u32,
-    /// Where it begins, if it is not a [`lock::FLOCK`].
+    /// 0.
+    pub reserved: u32,
+    /// Where it begins, if it is of a part.
     pub start: u64,
     /// Bytes; 0: to the end, wherever that is.
     pub len: u64,
@@ -448,6 +493,8 @@ pub mod lock {
     pub const POSIX: u32 = 2;
     /// `fcntl`, of the open file.
     pub const OPEN_FILE: u32 = 3;
+    /// `F_SETLEASE`
+    pub const LEASE: u32 = 4;
 }
 
 /// A file that is mapped.
@@ -492,8 +539,42 @@ pub mod map {
     /// Of a file that is no part of the image: all that it showed is in the stream. The mapping's offset says how many
     /// bytes that are, or 0.
     pub const CONTENTS: u32 = 128;
+    /// `MADV_MERGEABLE`.
+    pub const MERGEABLE: u32 = 256;
+    /// `MAP_DROPPABLE`: what is in it may be gone at any time, and is gone in a restored process.
+    pub const DROPPABLE: u32 = 512;
     /// No file behind it.
     pub const NO_FILE: u32 = u32::MAX;
+}
+
+/// Memory with something about it that [`Map`] does not tell: the image child does not have it, or it is of pages.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    /// First address.
+    pub start: u64,
+    /// Behind the last.
+    pub end: u64,
+    /// Of [`range`].
+    pub flags: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What there is about a range.
+pub mod range {
+    /// `mlock`.
+    pub const LOCKED: u32 = 1;
+    /// With it: `MLOCK_ONFAULT`.
+    pub const ON_FAULT: u32 = 2;
+    /// `MADV_DONTFORK`.
+    pub const DONT_FORK: u32 = 4;
+    /// `MADV_WIPEONFORK`.
+    pub const WIPE_ON_FORK: u32 = 8;
+    /// `MADV_GUARD_INSTALL`.
+    pub const GUARD: u32 = 16;
+    /// All there are.
+    pub const ALL: u32 = 31;
 }
 
 /// A mapping.

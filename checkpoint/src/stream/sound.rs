@@ -11,7 +11,8 @@
 //! (in the pipe, in memory); the rest of this module bounds what a wrong writer could do.
 
 use super::{
-    Descriptor, Facts, File, Hash, Map, Signal, Text, Thread, Timer, descriptor, lock, map,
+    Descriptor, Facts, File, FileLock, Hash, Map, Range, Signal, Text, Thread, Timer, descriptor,
+    lock, map, owner, range,
 };
 use core::mem::size_of;
 
@@ -23,7 +24,7 @@ const PATH_BYTES_MAX: u32 = 4096;
 const STACK_GAP: u64 = 1 << 20;
 /// Of `PROT_*` and [`map`]: all there are.
 const PROTS: u32 = 7;
-const FLAGS: u32 = 255;
+const FLAGS: u32 = 1023;
 const PROT_WRITE: u32 = 2;
 const PROT_EXEC: u32 = 4;
 /// Bytes that lie on a stack where a thread is to go on: saved registers and an address.
@@ -57,6 +58,10 @@ pub struct Tables<'a> {
     pub timers: &'a [Timer],
     /// SIGNALS.
     pub signals: &'a [Signal],
+    /// LOCKS.
+    pub locks: &'a [FileLock],
+    /// RANGES.
+    pub ranges: &'a [Range],
 }
 
 /// The process that is to become the one of the image.
@@ -66,7 +71,7 @@ pub struct Here<'a> {
     pub reserved: &'a [(u64, u64)],
     /// End of its stack.
     pub stack_end: u64,
-    /// How many bytes the stack may have.
+    /// How many bytes the stack may have at the most.
     pub stack_limit: u64,
     /// Descriptors from here on are not the program's.
     pub descriptors_end: i32,
@@ -82,7 +87,7 @@ pub type Wrong = &'static str;
 
 /// One number over all tables ([`Facts::digest`] itself counts as 0), in the order of the stream.
 #[must_use]
-pub fn digest(tables: [&[u8]; 8]) -> u64 {
+pub fn digest(tables: [&[u8]; 10]) -> u64 {
     let [facts, rest @ ..] = tables;
     let at = core::mem::offset_of!(Facts, digest).min(facts.len());
     let behind = (at + 8).min(facts.len());
@@ -102,6 +107,8 @@ pub fn check(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     texts(tables)?;
     mappings(tables, here)?;
     descriptors(tables, here)?;
+    locks(tables)?;
+    ranges(tables, here)?;
     threads(tables, here)?;
     clockwork(tables)
 }
@@ -168,6 +175,10 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
         if map.flags & map::CONTENTS != 0 && of_file {
             return Err("a mapping with contents and a file");
         }
+        let kinds = map.flags & (map::STACK | map::CONTENTS | map::GROWS_DOWN);
+        if map.flags & map::DROPPABLE != 0 && (of_file || kinds != 0) {
+            return Err("a mapping of no kind");
+        }
         if here.reserved.iter().any(|&(from, to)| map.start < to && map.end > from) {
             return Err("a mapping where none can be");
         }
@@ -177,7 +188,8 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             if map.end != here.stack_end || !plain {
                 return Err("its stack is elsewhere");
             }
-            let crowded = floor > 4096 && map.start - floor < STACK_GAP;
+            let near = |end: u64| end <= map.start && map.start - end < STACK_GAP;
+            let crowded = floor > 4096 && near(floor) || here.reserved.iter().any(|r| near(r.1));
             if map.end - map.start > here.stack_limit || crowded {
                 return Err("its stack has no room");
             }
@@ -241,19 +253,57 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             _ => false,
         };
         let pipe = matches!(it.how, descriptor::PIPE | descriptor::PIPE_END);
-        let lockable =
-            kind == REGULAR && matches!(it.how, descriptor::REOPEN | descriptor::REOPEN_CUT);
-        let locked = it.locks.iter().filter(|held| held.kind != 0).all(|held| {
-            lockable
-                && held.kind <= lock::OPEN_FILE
-                && held.start <= i64::MAX as u64
-                && held.len <= i64::MAX as u64 - held.start
-        });
+        let told = it.owner <= owner::GROUP;
+        let sealed = it.seals == 0 || it.how == descriptor::RECREATE;
         if !sane
-            || !locked
+            || !told
+            || !sealed
+            || !(0..=64).contains(&it.signal)
             || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd)
         {
             return Err("a descriptor of no kind");
+        }
+    }
+    Ok(())
+}
+
+/// Locks are of descriptors that are made again, in their order.
+fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
+    let mut floor = 0;
+    for held in tables.locks {
+        let lockable = entry(tables, held.fd).is_some_and(|it| {
+            let made = matches!(
+                it.how,
+                descriptor::REOPEN
+                    | descriptor::REOPEN_CUT
+                    | descriptor::RECREATE
+                    | descriptor::AGAIN
+            );
+            made && (it.how == descriptor::RECREATE
+                || matches!(it.mode & KIND, REGULAR | DIRECTORY))
+        });
+        let sane = (lock::FLOCK..=lock::LEASE).contains(&held.kind)
+            && held.writes <= 1
+            && held.reserved == 0
+            && held.start <= i64::MAX as u64
+            && held.len <= i64::MAX as u64 - held.start;
+        if held.fd < floor || !lockable || !sane {
+            return Err("a lock of no kind");
+        }
+        floor = held.fd;
+    }
+    Ok(())
+}
+
+/// On page boundaries, and nothing of what stays: the restored process gives advice on them.
+fn ranges(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    for range in tables.ranges {
+        let aligned = (range.start | range.end) & 4095 == 0;
+        let known = range.flags & !range::ALL == 0 && range.reserved == 0;
+        let inside = 4096 <= range.start && range.start < range.end && range.end <= USER_END;
+        let stays = |&(from, to): &(u64, u64)| range.start < to && range.end > from;
+        if !aligned || !known || !inside || here.reserved.iter().any(stays) {
+            return Err("a range of no kind");
         }
     }
     Ok(())

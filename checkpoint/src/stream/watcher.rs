@@ -1,8 +1,8 @@
 //! Is a raw stream whole? Follows it without keeping it; hostile bytes are refused, never a panic.
 
 use super::{
-    Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Signal, Thread,
-    Timer, Totals, kind, limit,
+    Descriptor, Facts, File, FileLock, Map, RECORD_MAGIC, Range, RecordHeader, STREAM_VERSION,
+    Signal, Thread, Timer, Totals, kind, limit,
 };
 use core::mem::size_of;
 
@@ -198,10 +198,10 @@ impl Watcher {
         }
         let expected = match kind {
             kind::REFUSED => true,
-            kind::FACTS..=kind::SIGNALS => u64::from(kind) == sequence + 1,
+            kind::FACTS..=kind::LAST_TABLE => u64::from(kind) == sequence + 1,
             // Before the pages.
-            kind::CONTENTS => sequence >= u64::from(kind::SIGNALS) && self.page_floor == 0,
-            kind::PAGES | kind::END => sequence >= u64::from(kind::SIGNALS),
+            kind::CONTENTS => sequence >= u64::from(kind::LAST_TABLE) && self.page_floor == 0,
+            kind::PAGES | kind::END => sequence >= u64::from(kind::LAST_TABLE),
             _ => false,
         };
         let fits = match kind {
@@ -213,6 +213,8 @@ impl Watcher {
             kind::THREADS => len > 0 && is_table::<Thread>(len, limit::THREADS),
             kind::TIMERS => is_table::<Timer>(len, limit::TIMERS),
             kind::SIGNALS => is_table::<Signal>(len, limit::SIGNALS),
+            kind::LOCKS => is_table::<FileLock>(len, limit::LOCKS),
+            kind::RANGES => is_table::<Range>(len, limit::RANGES),
             kind::CONTENTS => len > 0 && len <= limit::CONTENT_BYTES,
             kind::PAGES => len > 0 && len.is_multiple_of(4096) && at.is_multiple_of(4096),
             kind::END => len == size_of::<Totals>() as u64,

@@ -72,6 +72,8 @@ pub struct Plan {
     pub force_tcp: bool,
     /// Ranks beside their event logger share memory with it.
     pub event_rings: bool,
+    /// Of channel memories, in MiB: may be given anew when the job is continued, unlike the protocol's settings.
+    pub memory_limit: Option<String>,
     /// Bytes that a rank's sender log may hold; 0: a share of memory.
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches when it begins.
@@ -349,6 +351,7 @@ impl Plan {
             report: cli.report.clone(),
             metrics: cli.metrics,
             force_tcp: cli.transport == TransportChoice::Tcp,
+            memory_limit: cli.memory_limit.map(|mib| mib.to_string()),
             event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.log_reserve.saturating_mul(1 << 20),

@@ -161,7 +161,7 @@ impl Servers {
                 Starter::Remote(words) => words.clone(),
                 Starter::Fork => Vec::new(),
             },
-            memory_limit: plan.protocol.setting("memory-limit").map(str::to_owned),
+            memory_limit: plan.memory_limit.clone(),
             object_store: plan
                 .object_store
                 .as_ref()
@@ -357,8 +357,12 @@ impl Servers {
         if let Some(host) = &server.host
             && address.ip().is_unspecified()
         {
-            let found = std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), address.port()));
-            address = found.ok().and_then(|mut found| found.find(SocketAddr::is_ipv4)).ok_or_else(|| {
+            let port = address.port();
+            let found = std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), port));
+            let found = found.ok().and_then(|mut found| found.find(SocketAddr::is_ipv4));
+            // A name service may fail for a moment. Its host is where it was when it came the first time.
+            let before = server.address.map(|before| SocketAddr::new(before.ip(), port));
+            address = found.or(before).ok_or_else(|| {
                 format!(
                     "the {} on host {host} runs, but no IPv4 address of {host} is known here, where its \
                      clients are told: name the host by its address",

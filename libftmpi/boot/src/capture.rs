@@ -10,7 +10,8 @@ use crate::hole::{Hole, STACK_TOP};
 use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
 use crate::{
-    child, descriptors, facts, identity, life, locks, manners, maps, procfs, sys, threads, waiting,
+    child, descriptors, facts, file_locks, identity, life, locks, manners, maps, procfs, ranges,
+    sys, system_v, threads, waiting,
 };
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -313,14 +314,17 @@ fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
     refuse_children(hole)?;
     // First of all: a filter of the program may not like what comes now.
     identity::refuse_changed(hole)?;
+    system_v::refuse_used(hole)?;
     if threads::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
-            descriptors::gather(hole, &mut Strings::new(hole), job.fd)
+            descriptors::gather(hole, &mut Strings::new(hole), job.fd, false)
     {
         // Before anything is disturbed. (Other errors may come from threads that go on.)
         return Err(refused);
     }
     let (count, mine) = threads::stop(hole)?;
+    // Nothing was looked at yet.
+    (hole.facts().locks, hole.facts().ranges) = (0, 0);
     let mut copies = Copies::new();
     let hooks = job.hooks;
     let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {
@@ -335,6 +339,8 @@ fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
         }
         errno => Err(refuse!(hole, errno, "ranks that share memory did not all stop in time")),
     };
+    ranges::close(hole);
+    file_locks::take_again(hole);
     // What was taken out to be looked at.
     let signals = waiting::known(hole, &hole.parking().signals);
     waiting::send_again(signals, sys::gettid());
@@ -362,7 +368,11 @@ fn look(
         identity::refuse_changed_thread(hole, thread.tid)?;
     }
     let mut strings = Strings::new(hole);
-    facts.descriptors = descriptors::gather(hole, &mut strings, job.fd)?;
+    facts.descriptors = descriptors::gather(hole, &mut strings, job.fd, true)?;
+    if job.take != 0 {
+        ranges::gather(hole)?;
+        ranges::open(hole);
+    }
     let survey = maps::survey(hole)?;
     facts.image_no = job.image_no;
     (facts.rank, facts.incarnation) = life::name();
@@ -371,6 +381,7 @@ fn look(
     let thread = &mut hole.threads()[mine];
     threads::describe(thread);
     thread.resume = job.resume;
+    manners::refuse_deadlines(hole, &hole.threads()[..count])?;
     locks::refuse_taking(hole, &hole.threads()[..count])?;
     facts::gather(hole, &mut strings, &survey.layout)?;
     facts.signals = waiting::known(hole, &hole.parking().signals).len() as u32;

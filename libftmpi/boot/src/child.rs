@@ -5,8 +5,9 @@
 
 use crate::hole::Hole;
 use crate::line::{Refused, refuse};
+use crate::scanner::Scanner;
 use crate::strings::Strings;
-use crate::{descriptors, manners, maps, sys};
+use crate::{descriptors, manners, maps, ranges, sys};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
 
@@ -108,6 +109,8 @@ fn write(
     }
     maps::examine_files(hole, &strings, found.files)?;
     let facts = hole.facts();
+    let mut scanner = Scanner::new();
+    ranges::find_guards(hole, &mut scanner, &hole.maps()[..found.maps])?;
     facts.files = found.files as u32;
     facts.maps = found.maps as u32;
     facts.strings_len = strings.len() as u32;
@@ -121,10 +124,11 @@ fn write(
     stream.table(kind::THREADS, &hole.threads()[..facts.threads as usize]);
     stream.table(kind::TIMERS, &hole.timers()[..facts.posix_timers as usize]);
     stream.table(kind::SIGNALS, &hole.signals()[..facts.signals as usize]);
+    stream.table(kind::LOCKS, &hole.locks()[..facts.locks as usize]);
+    stream.table(kind::RANGES, &hole.ranges()[..facts.ranges as usize]);
     for piece in &hole.pieces()[..facts.contents as usize] {
         stream.record_from(kind::CONTENTS, piece.at, piece.copy, piece.len);
     }
-    let mut scanner = Scanner::new();
     for entry in &hole.maps()[..found.maps] {
         if stream.broken {
             return Ok(());
@@ -150,7 +154,7 @@ fn pages_of(
     survey: &maps::Survey,
 ) -> Result<(), Refused> {
     let shared = entry.flags & map::SHARED != 0;
-    if shared && entry.file != map::NO_FILE {
+    if shared && entry.file != map::NO_FILE || entry.flags & map::DROPPABLE != 0 {
         return Ok(());
     }
     if entry.flags & map::CONTENTS != 0 {
@@ -300,141 +304,4 @@ fn next_zeros(start: u64, end: u64) -> u64 {
         at += zeros + PAGE;
     }
     at
-}
-
-/// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by
-/// `/proc/self/pagemap`.
-struct Scanner {
-    fd: i32,
-    no_scan: bool,
-}
-
-/// `struct pm_scan_arg`.
-#[repr(C)]
-#[derive(Default)]
-struct ScanArg {
-    size: u64,
-    flags: u64,
-    start: u64,
-    end: u64,
-    walk_end: u64,
-    vec: u64,
-    vec_len: u64,
-    max_pages: u64,
-    category_inverted: u64,
-    category_mask: u64,
-    category_anyof_mask: u64,
-    return_mask: u64,
-}
-
-const PAGEMAP_SCAN: usize = 0xc060_6610;
-const PAGE_IS_FILE: u64 = 1 << 2;
-const PAGE_IS_PRESENT: u64 = 1 << 3;
-const PAGE_IS_SWAPPED: u64 = 1 << 4;
-const PAGE_IS_PFNZERO: u64 = 1 << 5;
-/// Regions asked for at once.
-const REGIONS: usize = 512;
-/// Bits of an entry of `/proc/self/pagemap`.
-const PAGEMAP_PRESENT: u64 = 1 << 63;
-const PAGEMAP_SWAPPED: u64 = 1 << 62;
-const PAGEMAP_FILE: u64 = 1 << 61;
-
-impl Scanner {
-    fn new() -> Self {
-        Self { fd: -1, no_scan: false }
-    }
-
-    /// Calls `found(from, to)` for each run of such pages.
-    fn each(
-        &mut self,
-        hole: &Hole,
-        start: u64,
-        end: u64,
-        mut found: impl FnMut(u64, u64) -> Result<(), i32>,
-    ) -> Result<(), i32> {
-        if self.fd < 0 {
-            self.fd = manners::open_own(c"/proc/self/pagemap", libc::O_RDONLY | libc::O_CLOEXEC)?;
-        }
-        if !self.no_scan {
-            match self.by_scan(hole, start, end, &mut found) {
-                Err(libc::ENOTTY | libc::EINVAL | libc::ENOSYS) => self.no_scan = true,
-                other => return other,
-            }
-        }
-        self.by_entries(hole, start, end, &mut found)
-    }
-
-    fn by_scan(
-        &self,
-        hole: &Hole,
-        start: u64,
-        end: u64,
-        found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
-    ) -> Result<(), i32> {
-        let regions = hole.scan();
-        let mut from = start;
-        while from < end {
-            let mut arg = ScanArg {
-                size: size_of::<ScanArg>() as u64,
-                start: from,
-                end,
-                vec: regions.as_mut_ptr() as u64,
-                vec_len: REGIONS as u64,
-                category_inverted: PAGE_IS_FILE | PAGE_IS_PFNZERO,
-                category_mask: PAGE_IS_FILE | PAGE_IS_PFNZERO,
-                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-                return_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-                ..ScanArg::default()
-            };
-            // SAFETY: the argument and the vector are valid.
-            let count =
-                unsafe { sys::call!(libc::SYS_ioctl, self.fd, PAGEMAP_SCAN, &raw mut arg) }?;
-            // Each region is three words: start, end, categories.
-            for region in regions[..count * 3].chunks_exact(3) {
-                found(region[0], region[1])?;
-            }
-            // A full vector: there may be more, and `walk_end` is not to be trusted then.
-            match regions[..count * 3].chunks_exact(3).last() {
-                Some(last) if count == REGIONS => from = last[1],
-                _ => break,
-            }
-        }
-        Ok(())
-    }
-
-    fn by_entries(
-        &self,
-        hole: &Hole,
-        start: u64,
-        end: u64,
-        found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
-    ) -> Result<(), i32> {
-        let words = hole.scan();
-        let mut at = start;
-        let mut run: Option<u64> = None;
-        while at < end {
-            let pages = words.len().min(((end - at) / 4096) as usize);
-            // SAFETY: the words as bytes; any value is valid.
-            let bytes = unsafe {
-                core::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), pages * 8)
-            };
-            let got = sys::pread(self.fd, bytes, at / 4096 * 8)? / 8;
-            if got == 0 {
-                return Err(libc::EIO);
-            }
-            for word in &words[..got] {
-                let there = word & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED) != 0;
-                match (there && word & PAGEMAP_FILE == 0, run) {
-                    (true, None) => run = Some(at),
-                    (false, Some(from)) => {
-                        found(from, at)?;
-                        run = None;
-                    }
-                    _ => {}
-                }
-                at += 4096;
-            }
-        }
-        run.map_or(Ok(()), |from| found(from, end))
-    }
 }

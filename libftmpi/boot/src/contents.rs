@@ -219,7 +219,7 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
             (EXIT_IMAGE_DAMAGED, refused)
         };
         if header.kind != kind::CONTENTS
-            || header.sequence != u64::from(kind::SIGNALS) + sequence
+            || header.sequence != u64::from(kind::LAST_TABLE) + sequence
             || header.len > limit::CONTENT_BYTES
         {
             return Err(damaged("its parts are not as they should be"));
@@ -241,6 +241,13 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
                 );
                 (EXIT_IMAGE_MISFIT, refused)
             }
+        })?;
+    }
+    for entry in table.iter().filter(|entry| entry.how == how::RECREATE) {
+        seal_early(entry).map_err(|errno| {
+            let (fd, why) = (entry.fd, sys::error_text(errno));
+            let refused = refuse!(hole, errno, "descriptor {fd} cannot be sealed again: {why}");
+            (EXIT_IMAGE_MISFIT, refused)
         })?;
     }
     Ok(())
@@ -326,8 +333,7 @@ fn create_file(strings: &Strings, entry: &Descriptor) -> Result<(), Errno> {
             let mut text = [0u8; 250];
             let len = name.len().min(text.len() - 1);
             text[..len].copy_from_slice(&name[..len]);
-            // SAFETY: terminated name.
-            unsafe { sys::call!(libc::SYS_memfd_create, text.as_ptr(), libc::MFD_CLOEXEC) }? as i32
+            memfd(&text, mode)?
         }
     };
     let fd = high(fd)?;
@@ -344,6 +350,59 @@ fn create_file(strings: &Strings, entry: &Descriptor) -> Result<(), Errno> {
     let opened = sys::open(numbered("fd", fd as u32, &mut name), flags & !libc::O_DIRECTORY);
     sys::close(fd);
     place(high(opened?)?, entry.fd)
+}
+
+/// One that can be sealed, whatever it was: what it was is told by its seals. Systems can be told that no `memfd`
+/// may be executed, unless it is asked for; kernels before 6.3 know no such thing.
+fn memfd(name: &[u8; 250], mode: u32) -> Result<i32, Errno> {
+    const EXECUTABLE: u32 = 0x10;
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    let more = if mode & 0o111 != 0 { EXECUTABLE } else { 0 };
+    // SAFETY: terminated name.
+    let made = unsafe { sys::call!(libc::SYS_memfd_create, name.as_ptr(), flags | more) };
+    let made = match made {
+        Err(_) if more != 0 => {
+            // SAFETY: as above.
+            unsafe { sys::call!(libc::SYS_memfd_create, name.as_ptr(), flags) }
+        }
+        other => other,
+    };
+    made.map(|fd| fd as i32)
+}
+
+/// Puts these of its seals on, and (at the `end`) its mode.
+fn seal(entry: &Descriptor, seals: u32, end: bool) -> Result<(), Errno> {
+    let mode = entry.mode & 0o7777;
+    let has = sys::fcntl(entry.fd, libc::F_GET_SEALS, 0).unwrap_or(0) as u32;
+    let chmod = end && sys::fstat(entry.fd)?.st_mode & 0o7777 != mode;
+    let more = seals & !has;
+    if more == 0 && !chmod {
+        return Ok(());
+    }
+    // Only who may write may seal; the program perhaps may not, nor anybody with the mode that it has given it.
+    let mut name = [0; 64];
+    let fd = sys::open(numbered("fd", entry.fd as u32, &mut name), libc::O_RDWR | libc::O_CLOEXEC)?;
+    let result = (|| {
+        if chmod {
+            // SAFETY: no memory involved.
+            unsafe { sys::call!(libc::SYS_fchmod, fd, mode) }?;
+        }
+        if more == 0 { Ok(0) } else { sys::fcntl(fd, libc::F_ADD_SEALS, more as usize) }
+    })();
+    sys::close(fd);
+    result.map(|_| ())
+}
+
+/// The seal that must be on before the file is mapped: with a mapping that could be written to it cannot be had, and
+/// the program has none. All others must wait: it may have such that were made before the seal.
+fn seal_early(entry: &Descriptor) -> Result<(), Errno> {
+    let early = entry.seals & libc::F_SEAL_WRITE as u32;
+    if early == 0 { Ok(()) } else { seal(entry, early, false) }
+}
+
+/// When everything is there that is opened or mapped: mode and seals.
+pub fn finish(entry: &Descriptor) -> Result<(), Errno> {
+    seal(entry, entry.seals, true)
 }
 
 fn create_pipe(entry: &Descriptor) -> Result<(), Errno> {

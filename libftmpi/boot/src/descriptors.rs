@@ -1,4 +1,4 @@
-//! The program's descriptors: what they are, and how they come back.
+//! The program's descriptors: what they are, and how they are to come back ([`crate::reopen`]).
 //!
 //! Descriptors from [`FIRST_LIBRARY`] on are the library's and are never part of an image. Standard
 //! streams stay those that the launcher gave to the new process, unless the program had replaced
@@ -7,21 +7,20 @@
 //! with their value. Everything else (sockets, pipes to others…) makes an image impossible, with one
 //! line that names it.
 
-use crate::file_locks;
 use crate::hole::Hole;
-use crate::line::{Line, Refused, Shown, refuse};
+use crate::line::{Refused, Shown, refuse};
 use crate::procfs::{self, Lines, numbered, numbered_at};
 use crate::strings::Strings;
-use crate::sys;
+use crate::{file_locks, owners, sys};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
-use ftmpi_checkpoint::stream::{Descriptor, Facts, descriptor as how, limit};
+use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
 
 /// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
 pub const FIRST_LIBRARY: i32 = ftmpi_wire::control::fds::CONTROL;
 
 /// When a file was last written to: nanoseconds since 1970.
-fn modified(stat: &libc::stat) -> u64 {
+pub fn modified(stat: &libc::stat) -> u64 {
     (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
 }
 
@@ -64,9 +63,17 @@ fn given(fd: usize) -> Stream {
     }
 }
 
-/// Fills the hole's table of descriptors, in ascending order; gives their number.
-pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, Refused> {
+/// Fills the hole's tables of descriptors, in ascending order, and of locks; gives the number of descriptors.
+/// `still`: all threads stand still; otherwise it is only to find out what makes an image impossible, and disturbs
+/// nothing.
+pub fn gather(
+    hole: &Hole,
+    strings: &mut Strings,
+    image_fd: i32,
+    still: bool,
+) -> Result<u32, Refused> {
     let table = hole.descriptors();
+    hole.facts().locks = 0;
     let mut numbers = 0usize;
     let mut too_many = false;
     procfs::each_number(c"/proc/self/fd", hole.text(), |fd| {
@@ -86,6 +93,14 @@ pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, 
     if too_many {
         return Err(refuse!(hole, libc::EMFILE, "more than {} open files", limit::DESCRIPTORS));
     }
+    // Before anything is opened, and closed again: that would cost the program its locks.
+    let mut locks = 0;
+    for entry in &table[..numbers] {
+        file_locks::gather(hole, entry.fd, &mut locks)?;
+    }
+    if still {
+        hole.facts().locks = locks as u32;
+    }
     let mut count = 0usize;
     for at in 0..numbers {
         let fd = table[at].fd;
@@ -93,20 +108,16 @@ pub fn gather(hole: &Hole, strings: &mut Strings, image_fd: i32) -> Result<u32, 
         if sys::fcntl(fd, libc::F_GETFD, 0) == Err(libc::EBADF) {
             continue;
         }
-        let mut entry = one(hole, strings, fd, &table[..count])?;
-        let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
-        if regular && entry.how == how::REOPEN && file_locks::gather(hole, &mut entry).is_err() {
-            return Err(refuse!(
-                hole,
-                libc::EOPNOTSUPP,
-                "descriptor {fd} of the program has many locks on a file ({}), which an image cannot contain",
-                Shown(strings.get(entry.path))
-            ));
+        let mut entry = one(hole, strings, fd, &table[..count], still)?;
+        owners::gather(hole, strings, &mut entry)?;
+        if still && owners::has_any(&entry) {
+            mark_own_log(&mut entry);
         }
         table[count] = entry;
         count += 1;
     }
     pair_pipes(hole, strings, &mut table[..count])?;
+    file_locks::keep(hole, &table[..count], locks, still);
     Ok(count as u32)
 }
 
@@ -151,6 +162,7 @@ fn one(
     strings: &mut Strings,
     fd: i32,
     earlier: &[Descriptor],
+    still: bool,
 ) -> Result<Descriptor, Refused> {
     let failed = |errno| {
         refuse!(hole, errno, "descriptor {fd} cannot be examined: {}", sys::error_text(errno))
@@ -216,6 +228,9 @@ fn one(
     }
     match kind {
         libc::S_IFREG if stat.st_nlink == 0 => {
+            if let Some(what) = no_file(fd) {
+                return Err(refused(what));
+            }
             entry.how = how::RECREATE;
             entry.path = path;
             entry.offset = sys::seek(fd, 0, libc::SEEK_CUR).unwrap_or(0);
@@ -234,11 +249,15 @@ fn one(
             }
             let memfd = strings.get(path).starts_with(b"/memfd:");
             // Where the program itself opened it twice, the child's look at other processes must do.
-            let alone = is_exclusive(fd)
+            let alone = !still
+                || is_exclusive(fd)
                 || memfd && is_exclusive_memfd(fd)
                 || opened_again_here(fd, (stat.st_dev, stat.st_ino));
             if !alone {
                 return Err(refused("a file without a name that others may have open, too"));
+            }
+            if memfd {
+                entry.seals = sys::fcntl(fd, libc::F_GET_SEALS, 0).unwrap_or(0) as u32;
             }
             Ok(entry)
         }
@@ -266,7 +285,7 @@ fn one(
         }
         libc::S_IFREG | libc::S_IFDIR => {
             if let Some(what) = gone_from(strings.c_str(path), &stat) {
-                return Err(refused(what));
+                return Err(refused(no_file(fd).unwrap_or(what)));
             }
             entry.how = how::REOPEN;
             entry.path = path;
@@ -292,7 +311,7 @@ fn one(
 }
 
 /// The system's own files, which are made when they are read: they have no contents to be compared.
-fn is_of_the_system(path: &[u8]) -> bool {
+pub fn is_of_the_system(path: &[u8]) -> bool {
     path.starts_with(b"/proc/") || path.starts_with(b"/sys/")
 }
 
@@ -326,6 +345,27 @@ fn gone_from(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
         Ok(there) if (there.st_dev, there.st_ino) == (stat.st_dev, stat.st_ino) => None,
         Ok(_) => Some("a file in whose place there is another one"),
         Err(_) => Some("a file that its path does not lead to any more"),
+    }
+}
+
+/// What looks like a file and is none: a copy of what can be read there would be something else.
+fn no_file(fd: i32) -> Option<&'static str> {
+    const MQUEUE: u64 = 0x1980_0202;
+    const HUGETLBFS: u64 = 0x9584_58f6;
+    const SECRETMEM: u64 = 0x5345_434d;
+    const PIDFS: u64 = 0x5049_4446;
+    const NSFS: u64 = 0x6e73_6673;
+    // struct statfs: its first word tells the kind.
+    let mut info = [0u64; 16];
+    // SAFETY: struct statfs has 120 bytes.
+    unsafe { sys::call!(libc::SYS_fstatfs, fd, info.as_mut_ptr()) }.ok()?;
+    match info[0] {
+        MQUEUE => Some("a message queue (mq_open)"),
+        HUGETLBFS => Some("a file of huge pages (MFD_HUGETLB)"),
+        SECRETMEM => Some("secret memory (memfd_secret)"),
+        PIDFS => Some("a process (pidfd)"),
+        NSFS => Some("a namespace"),
+        _ => None,
     }
 }
 
@@ -369,28 +409,40 @@ fn same(a: i32, b: i32, kind: u32) -> bool {
 /// the image must be cut at the restore: appended again it would be there twice, and a program that
 /// reads to the end would read what it has not yet written; but never what somebody else wrote. Who
 /// only appends stands at the end after each write (and at 0 before the first): if it is elsewhere,
-/// somebody else wrote the last.
+/// somebody else wrote the last. Where somebody is to get signals the process itself has looked, while nobody ran:
+/// the look makes the kernel forget that for a moment.
 pub fn mark_own_logs(table: &mut [Descriptor]) {
-    for entry in table {
-        let flags = entry.open_flags as i32;
-        let reads = flags & libc::O_ACCMODE == libc::O_RDWR;
-        let own_end = entry.offset == entry.size || entry.offset == 0;
-        let appends = flags & libc::O_APPEND != 0 && (reads || own_end);
-        let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
-        if entry.how == how::REOPEN && (reads || appends) && regular && is_exclusive(entry.fd) {
-            entry.how = how::REOPEN_CUT;
-        }
+    for entry in table.iter_mut().filter(|entry| !owners::has_any(entry)) {
+        mark_own_log(entry);
+    }
+}
+
+fn mark_own_log(entry: &mut Descriptor) {
+    let flags = entry.open_flags as i32;
+    let reads = flags & libc::O_ACCMODE == libc::O_RDWR;
+    let own_end = entry.offset == entry.size || entry.offset == 0;
+    let appends = flags & libc::O_APPEND != 0 && (reads || own_end);
+    let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
+    if entry.how == how::REOPEN && (reads || appends) && regular && is_exclusive(entry.fd) {
+        entry.how = how::REOPEN_CUT;
     }
 }
 
 /// The kernel grants a write lease only if no other open of the file exists on this machine. Signals
-/// are blocked here, so the one that a breaker would cause does no harm.
-fn is_exclusive(fd: i32) -> bool {
-    let owner = sys::fcntl(fd, libc::F_GETOWN, 0).unwrap_or(0);
+/// are blocked here, so the one that a breaker would cause does no harm. A lease of the program's own is
+/// one and the same with ours, and stays what it was.
+pub fn is_exclusive(fd: i32) -> bool {
+    let Ok(held) = sys::fcntl(fd, libc::F_GETLEASE, 0) else { return false };
+    if held == i32::from(libc::F_WRLCK as i16) {
+        return true;
+    }
+    let (owner, signal) = (owners::get(fd), owners::signal(fd));
     let granted = sys::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK as usize).is_ok();
     if granted {
-        let _ = sys::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK as usize);
-        let _ = sys::fcntl(fd, libc::F_SETOWN, owner as usize);
+        let _ = sys::fcntl(fd, libc::F_SETLEASE, held as usize);
+        // A lease makes its taker the owner, if there is none; its end makes everybody forget owner and signal.
+        let _ = owners::set(fd, owner.unwrap_or_default());
+        let _ = owners::set_signal(fd, signal);
     }
     granted
 }
@@ -457,217 +509,4 @@ pub fn refuse_shared(hole: &Hole, strings: &Strings, parent: i32) -> Result<(), 
     });
     listed.map_err(|errno| refuse!(hole, errno, "/proc: {}", sys::error_text(errno)))?;
     result
-}
-
-/// When the image was taken nobody else had it open. The image child of a life that was killed may
-/// not have ended yet.
-fn is_soon_exclusive(fd: i32) -> bool {
-    const PATIENCE_NS: u64 = 5_000_000_000;
-    let begun = sys::now_ns();
-    while !is_exclusive(fd) {
-        if sys::now_ns() - begun > PATIENCE_NS {
-            return false;
-        }
-        let pause = [0u64, 2_000_000];
-        // SAFETY: the time is valid.
-        let _ = unsafe { sys::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
-    }
-    true
-}
-
-/// Makes the descriptors what they were; called in the restored process. Everything below
-/// [`FIRST_LIBRARY`] except standard streams was closed before. `died`: when the rank's last life ended,
-/// if that is known and others have gone on since.
-pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Result<(), Refused> {
-    let table = &hole.descriptors()[..facts.descriptors as usize];
-    // The launcher's streams, out of the way while others may take their numbers. A stream that
-    // this life was not given stays closed.
-    let mut streams = [-1; 3];
-    for (fd, stream) in streams.iter_mut().enumerate() {
-        *stream =
-            sys::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
-    }
-    let same_boot = facts.boot != 0 && facts.boot == crate::facts::boot();
-    // Ascending, so that what is copied is there already.
-    let result = table.iter().try_for_each(|entry| match entry.how {
-        how::KEEP => Ok(()),
-        how::DUPLICATE => copy(hole, entry, entry.other),
-        how::STREAM => copy(hole, entry, *streams.get(entry.other as usize).unwrap_or(&-1)),
-        how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
-        how::EVENTFD => make_eventfd(hole, entry),
-        how::AGAIN => open_again(hole, entry),
-        _ => reopen(
-            hole,
-            entry,
-            strings,
-            &Life { rank: facts.rank, died, error: streams[2], same_boot },
-        ),
-    });
-    if result.is_ok() {
-        file_locks::restore(table, strings, facts.rank, streams[2]);
-    }
-    for stream in streams.into_iter().filter(|&fd| fd >= 0) {
-        sys::close(stream);
-    }
-    // A program that had closed a standard stream finds it so again.
-    for fd in (0..3).filter(|fd| table.iter().all(|entry| entry.fd != *fd)) {
-        sys::close(fd);
-    }
-    result
-}
-
-/// Made again by [`crate::contents`]; what is left are position and flags.
-fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let result = (|| {
-        if entry.how == how::RECREATE {
-            sys::seek(fd, entry.offset, libc::SEEK_SET)?;
-        } else {
-            sys::fcntl(fd, libc::F_SETFL, entry.open_flags as usize)?;
-        }
-        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
-    })();
-    result.map(|_| ()).map_err(|errno| {
-        refuse!(hole, errno, "descriptor {fd} cannot be made again: {}", sys::error_text(errno))
-    })
-}
-
-/// A file without a name that the program has open more than once.
-fn open_again(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let result = (|| {
-        let mut name = [0; 64];
-        let drop = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ASYNC | libc::O_TMPFILE;
-        let flags = entry.open_flags as i32 & !drop;
-        let opened = sys::open(numbered("fd", entry.other as u32, &mut name), flags)?;
-        if opened != fd {
-            // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
-            let moved = unsafe { sys::call!(libc::SYS_dup3, opened, fd, 0) };
-            sys::close(opened);
-            moved?;
-        }
-        sys::seek(fd, entry.offset, libc::SEEK_SET)?;
-        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
-    })();
-    result.map(|_| ()).map_err(|errno| {
-        refuse!(hole, errno, "descriptor {fd} cannot be opened again: {}", sys::error_text(errno))
-    })
-}
-
-fn make_eventfd(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let result = (|| {
-        let semaphore = if entry.size != 0 { libc::EFD_SEMAPHORE } else { 0 };
-        let flags = semaphore | libc::EFD_NONBLOCK;
-        // SAFETY: no memory involved.
-        let made = unsafe { sys::call!(libc::SYS_eventfd2, 0, flags) }? as i32;
-        if made != fd {
-            // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
-            let moved = unsafe { sys::call!(libc::SYS_dup3, made, fd, 0) };
-            sys::close(made);
-            moved?;
-        }
-        if entry.offset > 0 {
-            sys::write_all(fd, &entry.offset.to_ne_bytes())?;
-        }
-        sys::fcntl(fd, libc::F_SETFL, entry.open_flags as usize)?;
-        sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize)
-    })();
-    result.map(|_| ()).map_err(|errno| {
-        refuse!(hole, errno, "descriptor {fd} cannot be made again: {}", sys::error_text(errno))
-    })
-}
-
-fn copy(hole: &Hole, entry: &Descriptor, from: i32) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let close_on_exec = entry.fd_flags as i32 & libc::FD_CLOEXEC != 0;
-    let flags = if close_on_exec { libc::O_CLOEXEC } else { 0 };
-    // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
-    match unsafe { sys::call!(libc::SYS_dup3, from, fd, flags) } {
-        Ok(_) | Err(libc::EBADF) => Ok(()),
-        Err(errno) => Err(refuse!(
-            hole,
-            errno,
-            "descriptor {fd} cannot be made again: {}",
-            sys::error_text(errno)
-        )),
-    }
-}
-
-/// What must be known of this life to open files again.
-struct Life {
-    rank: u32,
-    /// See [`restore`].
-    died: u64,
-    /// The image was taken on this boot of this host.
-    same_boot: bool,
-    /// The launcher's standard error: the program may have put a file of its own in its place.
-    error: i32,
-}
-
-fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let path = strings.c_str(entry.path);
-    let shown = Shown(path.to_bytes());
-    let failed = |errno| {
-        refuse!(
-            hole,
-            errno,
-            "{shown}, which was open as descriptor {fd}, cannot be opened again: {}",
-            sys::error_text(errno)
-        )
-    };
-    let drop = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ASYNC;
-    let flags = entry.open_flags as i32 & !drop | libc::O_NOCTTY;
-    let opened = sys::open(path, flags).map_err(failed)?;
-    if opened != fd {
-        // SAFETY: no memory involved; whatever `fd` was is meant to be replaced.
-        let copied = unsafe { sys::call!(libc::SYS_dup3, opened, fd, 0) };
-        sys::close(opened);
-        copied.map_err(failed)?;
-    }
-    let stat = sys::fstat(fd).map_err(failed)?;
-    if (stat.st_mode ^ entry.mode) & libc::S_IFMT != 0 {
-        return Err(refuse!(hole, libc::EINVAL, "{shown} is now another kind of file"));
-    }
-    let say = |what: &str| {
-        let mut line = Line::new();
-        line.set(format_args!("ftmpi: rank {}: {shown} {what}\n", life.rank));
-        sys::say(life.error, line.bytes());
-    };
-    let regular =
-        stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_system(path.to_bytes());
-    // Devices and numbers are compared on one boot of one host: elsewhere the same file may have others.
-    if regular && life.same_boot && stat.st_dev == entry.device && stat.st_ino != entry.inode {
-        let reads_only = entry.open_flags as i32 & libc::O_ACCMODE == libc::O_RDONLY;
-        if !reads_only {
-            say(
-                "is another file than the one that this rank had open when its image was taken (renamed, or \
-                 replaced?): it goes on with this one",
-            );
-        } else if (stat.st_size as u64, modified(&stat)) != (entry.size, entry.modified) {
-            return Err(refuse!(
-                hole,
-                libc::ESTALE,
-                "{shown}, which was open as descriptor {fd}, is not the file that it was when the image was \
-                 taken: it was replaced since"
-            ));
-        }
-    }
-    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && is_soon_exclusive(fd) {
-        if life.died != 0 && modified(&stat) > life.died {
-            say(
-                "was written to by others after this rank had died: it is not cut to what it was at the image, \
-                 and may have twice what the rank added since",
-            );
-        } else {
-            // SAFETY: no memory involved.
-            unsafe { sys::call!(libc::SYS_ftruncate, fd, entry.size) }.map_err(failed)?;
-        }
-    }
-    if matches!(entry.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
-        sys::seek(fd, entry.offset, libc::SEEK_SET).map_err(failed)?;
-    }
-    sys::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize).map_err(failed)?;
-    Ok(())
 }

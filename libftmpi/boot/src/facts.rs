@@ -102,6 +102,19 @@ pub fn stack_limit() -> u64 {
     soft_limit(libc::RLIMIT_STACK)
 }
 
+/// Hard limit on the stack.
+pub fn stack_limit_max() -> u64 {
+    limits(libc::RLIMIT_STACK)[1]
+}
+
+/// Sets the soft limit on the stack. (Where it lies was decided by the limit at the start of the process.)
+pub fn set_stack_limit(soft: u64) {
+    let [_, hard] = limits(libc::RLIMIT_STACK);
+    let limit = [soft.min(hard), hard];
+    // SAFETY: valid for reading; 0 is this process.
+    let _ = unsafe { sys::call!(libc::SYS_prlimit64, 0, libc::RLIMIT_STACK, limit.as_ptr(), 0) };
+}
+
 /// Whether the address layout is fixed: without that no restored process would fit.
 pub fn layout_is_fixed() -> bool {
     // SAFETY: this argument only asks.

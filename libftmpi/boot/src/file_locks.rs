@@ -1,92 +1,169 @@
-//! Locks on files (`flock`, `fcntl`): the kernel takes them back when a process ends.
+//! Locks on files (`flock`, `fcntl`) and leases: the kernel takes them back when a process ends.
 //!
 //! Guarantees: the locks that the program held when its image was taken it holds again after the restore.
 //! One that somebody else has got meanwhile is waited for a few seconds; then one line says so, and the
-//! program goes on without it: who has it may wait for this rank. A few locks for each descriptor; more make
-//! an image impossible.
+//! program goes on without it: who has it may wait for this rank. There is a bound on all together
+//! ([`limit::LOCKS`]); more make an image impossible.
 
 use crate::hole::Hole;
-use crate::line::{Line, Shown};
+use crate::line::{Line, Refused, Shown, refuse};
 use crate::procfs::{self, Lines, numbered};
 use crate::strings::Strings;
 use crate::sys;
-use ftmpi_checkpoint::stream::{Descriptor, FileLock, lock};
+use ftmpi_checkpoint::stream::{Descriptor, FileLock, descriptor as how, limit, lock};
 
 fn kind_of(word: Option<&[u8]>) -> u32 {
     match word {
         Some(b"FLOCK") => lock::FLOCK,
         Some(b"POSIX") => lock::POSIX,
         Some(b"OFDLCK") => lock::OPEN_FILE,
+        Some(b"LEASE") => lock::LEASE,
         _ => 0,
     }
 }
 
-/// There are more locks than fit, or one that is not understood.
-pub struct TooMany;
-
-/// Notes the locks of this descriptor (from `fdinfo`: to read `/proc/locks` takes 5 ms, whatever is in it).
-pub fn gather(hole: &Hole, entry: &mut Descriptor) -> Result<(), TooMany> {
+/// Notes the locks of a descriptor behind those that are noted already. (From `fdinfo`: to read `/proc/locks` takes
+/// 5 ms, whatever is in it.)
+pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
+    let Ok(stat) = sys::fstat(fd) else { return Ok(()) };
+    if !matches!(stat.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
+        return Ok(());
+    }
     let mut name = [0; 64];
-    let path = numbered("fdinfo", entry.fd as u32, &mut name);
+    let path = numbered("fdinfo", fd as u32, &mut name);
     // Old kernels show it to root only, if the program has forbidden dumps of itself.
     let Ok(mut lines) = Lines::open(path, hole.text()) else { return Ok(()) };
-    let mut places = entry.locks.iter_mut();
     while let Ok(Some(line)) = lines.next() {
         let Some(rest) = line.strip_prefix(b"lock:") else { continue };
-        let (kind, held) = read(rest).ok_or(TooMany)?;
-        if kind != 0 {
-            *places.next().ok_or(TooMany)? = held;
-        }
+        let held = match read(rest) {
+            Read::None => continue,
+            Read::Lock(held) => held,
+            Read::Breaking => {
+                return Err(refuse!(
+                    hole,
+                    libc::EAGAIN,
+                    "the program's lease on descriptor {fd} is being broken by another process"
+                ));
+            }
+            Read::Unknown => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "descriptor {fd} of the program has a lock that is not known here"
+                ));
+            }
+        };
+        let Some(place) = hole.locks().get_mut(*count) else {
+            return Err(refuse!(
+                hole,
+                libc::EOPNOTSUPP,
+                "the program has more than {} locks on files (descriptor {fd}), which an image cannot contain",
+                limit::LOCKS
+            ));
+        };
+        *place = FileLock { fd, ..held };
+        *count += 1;
     }
     Ok(())
 }
 
-/// ` 1: FLOCK  ADVISORY  WRITE 1234 00:1f:5678 0 EOF`; kind 0 for what is no lock of a program.
-fn read(text: &[u8]) -> Option<(u32, FileLock)> {
+/// Forgets those of descriptors that are not opened again: copies of others, and the launcher's.
+pub fn keep(hole: &Hole, table: &[Descriptor], count: usize, still: bool) {
+    let locks = hole.locks();
+    let mut kept = 0;
+    for at in 0..count {
+        let entry = table.binary_search_by_key(&locks[at].fd, |entry| entry.fd);
+        if entry.is_ok_and(|at| is_lockable(table[at].how)) {
+            locks[kept] = locks[at];
+            kept += 1;
+        }
+    }
+    if still {
+        hole.facts().locks = kept as u32;
+    }
+}
+
+fn is_lockable(how: u32) -> bool {
+    matches!(how, how::REOPEN | how::REOPEN_CUT | how::RECREATE | how::AGAIN)
+}
+
+/// Files without a name were opened to be looked at and copied, and closed again, which cost the program its POSIX
+/// locks on them. Nobody else has them open, and nobody runs: takes them again.
+pub fn take_again(hole: &Hole) {
+    for held in &hole.locks()[..hole.facts().locks as usize] {
+        if held.kind == lock::POSIX && sys::fstat(held.fd).is_ok_and(|stat| stat.st_nlink == 0) {
+            let _ = take(held.fd, held);
+        }
+    }
+}
+
+/// What a line says.
+enum Read {
+    /// Nothing of a program's.
+    None,
+    Lock(FileLock),
+    /// A lease that somebody wants to end.
+    Breaking,
+    Unknown,
+}
+
+/// ` 1: FLOCK  ADVISORY  WRITE 1234 00:1f:5678 0 EOF`
+fn read(text: &[u8]) -> Read {
     let mut words = text.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty());
     let kind = kind_of(words.nth(1));
     if kind == 0 {
-        return Some((0, FileLock::default()));
+        return Read::None;
     }
-    let writes = match words.nth(1)? {
-        b"WRITE" => 1,
-        b"READ" => 0,
-        _ => return None,
+    if words.next() == Some(b"BREAKING") {
+        return Read::Breaking;
+    }
+    let writes = match words.next() {
+        Some(b"WRITE") => 1,
+        Some(b"READ") => 0,
+        _ => return Read::Unknown,
     };
-    let (start, _) = procfs::decimal(words.nth(2)?)?;
-    let len = match words.next()? {
-        b"EOF" => 0,
-        end => procfs::decimal(end)?.0.wrapping_sub(start).wrapping_add(1),
+    let Some((start, _)) = words.nth(2).and_then(procfs::decimal) else { return Read::Unknown };
+    let len = match (words.next(), kind) {
+        (_, lock::FLOCK | lock::LEASE) | (Some(b"EOF"), _) => 0,
+        (Some(end), _) => match procfs::decimal(end) {
+            Some((end, _)) => end.wrapping_sub(start).wrapping_add(1),
+            None => return Read::Unknown,
+        },
+        (None, _) => return Read::Unknown,
     };
-    Some((kind, FileLock { kind, writes, start, len }))
+    Read::Lock(FileLock { kind, writes, start, len, ..FileLock::default() })
 }
 
 /// Takes the locks again, when all descriptors are there: closing one gives back POSIX locks. `error`: where
 /// rank `rank` can say something.
-pub fn restore(table: &[Descriptor], strings: &Strings, rank: u32, error: i32) {
+pub fn restore(locks: &[FileLock], table: &[Descriptor], strings: &Strings, rank: u32, error: i32) {
     // The image child of the life before has them until it ends.
     const PATIENCE_NS: u64 = 5_000_000_000;
     let begun = sys::now_ns();
-    for entry in table {
-        for held in entry.locks.iter().filter(|held| held.kind != 0) {
-            while let Err(errno) = take(entry.fd, held) {
-                let busy = matches!(errno, libc::EAGAIN | libc::EACCES | libc::EINTR);
-                if busy && sys::now_ns() - begun < PATIENCE_NS {
-                    let pause = [0u64, 2_000_000];
-                    // SAFETY: the time is valid.
-                    let _ = unsafe { sys::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
-                    continue;
-                }
-                let mut line = Line::new();
-                line.set(format_args!(
-                    "ftmpi: rank {rank}: the lock that it had on {} cannot be taken again ({}); it goes \
-                     on without\n",
-                    Shown(strings.get(entry.path)),
-                    if busy { "another process has it" } else { sys::error_text(errno) }
-                ));
-                sys::say(error, line.bytes());
-                break;
+    for held in locks {
+        while let Err(errno) = take(held.fd, held) {
+            let busy = matches!(errno, libc::EAGAIN | libc::EACCES | libc::EINTR);
+            if busy && sys::now_ns() - begun < PATIENCE_NS {
+                let pause = [0u64, 2_000_000];
+                // SAFETY: the time is valid.
+                let _ = unsafe { sys::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
+                continue;
             }
+            let what = if held.kind == lock::LEASE { "lease" } else { "lock" };
+            let why = match (busy, held.kind) {
+                (false, _) => sys::error_text(errno),
+                (true, lock::LEASE) => "another process has it open",
+                (true, _) => "another process has it",
+            };
+            let path = table.iter().find(|entry| entry.fd == held.fd).map(|entry| entry.path);
+            let mut line = Line::new();
+            line.set(format_args!(
+                "ftmpi: rank {rank}: the {what} that it had on {} cannot be taken again ({why}); it goes \
+                 on without\n",
+                Shown(path.map_or(b"", |path| strings.get(path))),
+            ));
+            sys::say(error, line.bytes());
+            break;
         }
     }
 }
@@ -96,6 +173,10 @@ fn take(fd: i32, held: &FileLock) -> Result<(), i32> {
         let how = if held.writes != 0 { libc::LOCK_EX } else { libc::LOCK_SH };
         // SAFETY: no memory involved.
         return unsafe { sys::call!(libc::SYS_flock, fd, how | libc::LOCK_NB) }.map(|_| ());
+    }
+    if held.kind == lock::LEASE {
+        let how = if held.writes != 0 { libc::F_WRLCK } else { libc::F_RDLCK };
+        return sys::fcntl(fd, libc::F_SETLEASE, how as usize).map(|_| ());
     }
     let what = libc::flock {
         l_type: if held.writes != 0 { libc::F_WRLCK } else { libc::F_RDLCK } as i16,

@@ -7,7 +7,9 @@ use crate::data_files::{DataFile, FILES_MAX};
 use crate::threads::Parking;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN};
-use ftmpi_checkpoint::stream::{Descriptor, Facts, File, Map, Signal, Thread, Timer, limit};
+use ftmpi_checkpoint::stream::{
+    Descriptor, Facts, File, FileLock, Map, Range, Signal, Thread, Timer, limit,
+};
 
 /// Start of the range where copies of shared memory are made during a capture.
 pub const COPIES_BASE: usize = 0x180_0000_0000;
@@ -42,6 +44,10 @@ const DATA_FILES: usize = LINE + 16 * KIB;
 const COPIES: usize = LINE + 64 * KIB;
 pub const COPIES_MAX: usize = 1024;
 const DESCRIPTORS: usize = HOLE_BASE + 2 * MIB;
+/// Locks on files.
+const LOCKS: usize = DESCRIPTORS + 512 * KIB;
+/// Ranges of memory that there is something about.
+const RANGES: usize = LOCKS + 256 * KIB;
 const FILES: usize = HOLE_BASE + 3 * MIB;
 const MAPS: usize = HOLE_BASE + 4 * MIB;
 const STRINGS: usize = HOLE_BASE + 8 * MIB;
@@ -64,7 +70,9 @@ const _: () = {
     assert!(LINE + size_of::<crate::line::Line>() <= DATA_FILES);
     assert!(DATA_FILES + FILES_MAX * size_of::<DataFile>() <= COPIES);
     assert!(COPIES + COPIES_MAX * size_of::<SharedCopy>() <= DESCRIPTORS);
-    assert!(DESCRIPTORS + limit::DESCRIPTORS * size_of::<Descriptor>() <= FILES);
+    assert!(DESCRIPTORS + limit::DESCRIPTORS * size_of::<Descriptor>() <= LOCKS);
+    assert!(LOCKS + limit::LOCKS * size_of::<FileLock>() <= RANGES);
+    assert!(RANGES + limit::RANGES * size_of::<Range>() <= FILES);
     assert!(FILES + limit::FILES * size_of::<File>() <= MAPS);
     assert!(MAPS + limit::MAPS * size_of::<Map>() <= STRINGS);
     assert!(STRINGS + limit::STRINGS < CONTENT);
@@ -183,6 +191,16 @@ impl Hole {
         unsafe {
             core::slice::from_raw_parts_mut(DESCRIPTORS as *mut Descriptor, limit::DESCRIPTORS)
         }
+    }
+
+    pub fn locks(&self) -> &'static mut [FileLock] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(LOCKS as *mut FileLock, limit::LOCKS) }
+    }
+
+    pub fn ranges(&self) -> &'static mut [Range] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(RANGES as *mut Range, limit::RANGES) }
     }
 
     pub fn files(&self) -> &'static mut [File] {

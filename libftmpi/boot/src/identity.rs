@@ -1,5 +1,5 @@
 //! Who the process is to the kernel: user, groups, capabilities, filters of system calls, root
-//! directory. A restored process begins with what its agent gives it, and no image may give more or
+//! directory, namespaces. A restored process begins with what its agent gives it, and no image may give more or
 //! less: if the program has changed any of it in this life, there is no image. (One that came back
 //! as root after it had become somebody else would be a hole in its defences.)
 
@@ -19,13 +19,24 @@ const USER: [&[u8]; 8] =
 /// the mode alone tells nothing.
 const FILTERS: [&[u8]; 2] = [b"Seccomp:", b"Seccomp_filters:"];
 
-/// What this life began with: user, filters, root directory; 0 if it could not be told.
-static AT_START: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// What this life began with: user, filters, root directory, namespaces; 0 if it could not be told.
+static AT_START: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+/// Those that a process can leave.
+const NAMESPACES: [&CStr; 8] = [
+    c"/proc/thread-self/ns/mnt",
+    c"/proc/thread-self/ns/net",
+    c"/proc/thread-self/ns/ipc",
+    c"/proc/thread-self/ns/uts",
+    c"/proc/thread-self/ns/user",
+    c"/proc/thread-self/ns/cgroup",
+    c"/proc/thread-self/ns/pid_for_children",
+    c"/proc/thread-self/ns/time_for_children",
+];
 
 /// Remembers it.
 pub fn remember_start(hole: &Hole) {
     let [user, filters] = marks(hole, c"/proc/self/status").unwrap_or_default();
-    let begun = [user, filters, root().unwrap_or(0)];
+    let begun = [user, filters, root().unwrap_or(0), namespaces()];
     for (slot, mark) in AT_START.iter().zip(begun) {
         slot.store(mark, Ordering::Relaxed);
     }
@@ -43,6 +54,16 @@ fn marks(hole: &Hole, path: &CStr) -> Result<[u64; 2], Errno> {
         }
     }
     Ok(found.map(|hash| hash.value()))
+}
+
+/// A number that stands for all namespaces; those that the kernel does not know count as well.
+fn namespaces() -> u64 {
+    let hash = NAMESPACES.iter().fold(Hash::new(), |hash, name| {
+        let mut text = [0u8; 64];
+        let len = sys::readlink(name, &mut text).unwrap_or(0);
+        hash.with(&(len as u64).to_le_bytes()).with(&text)
+    });
+    hash.value()
 }
 
 /// A number that stands for the root directory.
@@ -65,7 +86,16 @@ pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
              with the old one"
         ));
     }
-    refuse_changed_by(hole, c"/proc/self/status")
+    refuse_changed_by(hole, c"/proc/self/status")?;
+    if namespaces() != AT_START[3].load(Ordering::Relaxed) {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has changed its namespaces since it began (unshare, setns): an image would come back in \
+             the old ones"
+        ));
+    }
+    Ok(())
 }
 
 /// The same of one thread: without the C library a thread can change itself alone.
@@ -77,7 +107,7 @@ pub fn refuse_changed_thread(hole: &Hole, tid: i32) -> Result<(), Refused> {
 fn refuse_changed_by(hole: &Hole, path: &CStr) -> Result<(), Refused> {
     let failed = |errno| refuse!(hole, errno, "/proc/self/status: {}", sys::error_text(errno));
     let [user, filters] = marks(hole, path).map_err(failed)?;
-    let [old_user, old_filters, _] = AT_START.each_ref().map(|slot| slot.load(Ordering::Relaxed));
+    let [old_user, old_filters, ..] = AT_START.each_ref().map(|slot| slot.load(Ordering::Relaxed));
     let changed = match (user == old_user, filters == old_filters) {
         (true, true) => return Ok(()),
         (false, _) => "user, groups or capabilities",

@@ -14,15 +14,17 @@
 //! | [`hole`] | the engine's own memory at a fixed address |
 //! | [`life`] | who we are; the exported table; what is put back after a restore |
 //! | [`signal`] | the agent's signal |
-//! | [`capture`], [`child`] | taking an image |
+//! | [`capture`], [`child`], [`scanner`] | taking an image |
 //! | [`threads`] | stopping all threads, and making them again |
 //! | [`notes`], [`locks`] | locks that name their owner by thread id |
 //! | [`masks`] | keeps the signal open in every thread |
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
 //! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
+//! | [`ranges`] | locked memory, memory that is not forked, guard pages |
+//! | [`system_v`] | semaphores and message queues that are the kernel's |
 //! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
-//! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
-//! | [`restore`], `restorer.c` | becoming the process of an image |
+//! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`owners`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
+//! | [`restore`], `restorer.c`, [`reopen`] | becoming the process of an image |
 //! | [`sleep`] | waits of the C library that images must not interrupt |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -43,13 +45,18 @@ mod manners;
 mod maps;
 mod masks;
 mod notes;
+mod owners;
 mod procfs;
+mod ranges;
+mod reopen;
 mod restore;
+mod scanner;
 mod signal;
 mod sleep;
 mod start;
 mod strings;
 mod sys;
+mod system_v;
 mod threads;
 mod timers;
 mod waiting;

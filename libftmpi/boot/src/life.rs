@@ -2,7 +2,8 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, descriptors, facts, identity, locks, manners, signal, sys, threads, timers};
+use crate::{capture, descriptors, facts, identity, locks, manners, owners, ranges};
+use crate::{reopen, signal, sys, threads, timers};
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -177,10 +178,11 @@ fn begin_again(hole: &Hole) {
     // SAFETY: written by this life's constructor, in the hole.
     let control = unsafe { *hole.control() };
     sys::close(control.image_fd as i32);
+    facts::set_stack_limit(facts.stack_limit);
     facts::remember_start();
     identity::remember_start(hole);
     let result = facts::restore(hole, facts, &strings)
-        .and_then(|()| descriptors::restore(hole, facts, &strings, control.died));
+        .and_then(|()| reopen::restore(hole, facts, &strings, control.died));
     if result.is_err() {
         crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
     }
@@ -193,7 +195,10 @@ fn begin_again(hole: &Hole) {
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
     let threads = &hole.threads()[..facts.threads as usize];
-    let result = threads::resurrect(hole, facts).and_then(|()| timers::restore(hole, facts));
+    let result = threads::resurrect(hole, facts)
+        .and_then(|()| timers::restore(hole, facts))
+        .and_then(|()| owners::restore(hole, facts))
+        .and_then(|()| ranges::restore(hole, facts));
     if result.is_err() {
         crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
     }
@@ -203,6 +208,7 @@ fn begin_again(hole: &Hole) {
     threads::dress(&threads[0], facts);
     manners::restore_standing(&facts.standing, &facts.standing_at_start);
     facts::restore_limits(facts);
+    ranges::restore_locked(hole, facts);
     manners::restore_locked();
     facts::restore_clockwork(hole, facts);
 }

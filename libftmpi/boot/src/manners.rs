@@ -4,13 +4,15 @@
 //! start; what it had from outside is its new agent's to give. A host that does not allow it is no
 //! obstacle.
 
+use crate::hole::Hole;
 use crate::life::Next;
+use crate::line::{Refused, refuse};
 use crate::procfs;
 use crate::sys;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicI32, Ordering};
-use ftmpi_checkpoint::stream::{Manners, Standing};
+use ftmpi_checkpoint::stream::{Manners, Standing, Thread};
 
 const PR_SET_PDEATHSIG: usize = 1;
 const PR_GET_PDEATHSIG: usize = 2;
@@ -27,6 +29,8 @@ const PR_SET_NO_NEW_PRIVS: usize = 38;
 const PR_GET_NO_NEW_PRIVS: usize = 39;
 const PR_SET_THP_DISABLE: usize = 41;
 const PR_GET_THP_DISABLE: usize = 42;
+const PR_SET_MEMORY_MERGE: usize = 67;
+const PR_GET_MEMORY_MERGE: usize = 68;
 /// The bit of the secure bits that `PR_SET_KEEPCAPS` sets, for which no privilege is needed.
 const KEEP_CAPS: u32 = 1 << 4;
 const IOPRIO_WHO_PROCESS: usize = 1;
@@ -87,6 +91,22 @@ pub fn mine() -> Manners {
     }
 }
 
+/// Refuses an image if a thread is scheduled by deadline: it may make no other thread or process, and the kernel would
+/// have to admit it anew.
+pub fn refuse_deadlines(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
+    const SCHED_DEADLINE: i32 = 6;
+    const RESET_ON_FORK: i32 = 0x4000_0000;
+    let found = threads.iter().find(|t| t.manners.policy & !RESET_ON_FORK == SCHED_DEADLINE);
+    found.map_or(Ok(()), |thread| {
+        Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "thread {} of the program is scheduled by deadline (SCHED_DEADLINE), which an image cannot contain",
+            thread.tid
+        ))
+    })
+}
+
 /// Gives the calling thread those that are not as at the `start` of its process.
 pub fn restore(wanted: &Manners, start: &Manners) {
     if wanted.timer_slack != start.timer_slack {
@@ -126,6 +146,21 @@ pub fn standing() -> Standing {
         no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
         oom_score: procfs::number_in(OOM).unwrap_or(0),
         personality: personality.unwrap_or(0) as u32,
+        merges: ask(PR_GET_MEMORY_MERGE, 0).unwrap_or(0) as u32,
+        barriers: barriers(),
+    }
+}
+
+/// By which commands of `membarrier` the process has announced itself: without that its barriers fail. Kernels before
+/// 6.3 do not tell; there it is taken to have done what most do.
+fn barriers() -> u32 {
+    const GET_REGISTRATIONS: usize = 1 << 9;
+    const REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
+    // SAFETY: no memory involved.
+    let told = unsafe { sys::call!(libc::SYS_membarrier, GET_REGISTRATIONS, 0, 0) };
+    match told {
+        Ok(commands) => commands as u32,
+        Err(_) => REGISTER_PRIVATE_EXPEDITED,
     }
 }
 
@@ -151,6 +186,16 @@ pub fn restore_standing(wanted: &Standing, start: &Standing) {
         let (on, kind) = (wanted.no_huge_pages & 1, wanted.no_huge_pages & !1);
         // SAFETY: numbers only.
         let _ = unsafe { sys::call!(libc::SYS_prctl, PR_SET_THP_DISABLE, on, kind) };
+    }
+    // Nothing of it is there at the begin, and twice does no harm.
+    for command in (0..u32::BITS).map(|bit| 1 << bit) {
+        if wanted.barriers & command != 0 {
+            // SAFETY: no memory involved.
+            let _ = unsafe { sys::call!(libc::SYS_membarrier, command, 0, 0) };
+        }
+    }
+    if wanted.merges != start.merges {
+        let _ = ask(PR_SET_MEMORY_MERGE, wanted.merges as usize);
     }
     if wanted.dumpable != start.dumpable {
         // 2 ("for root only") comes from a change of users and cannot be asked for.
@@ -199,6 +244,11 @@ pub extern "C" fn munlockall() -> c_int {
     LOCKED.store(0, Ordering::Relaxed);
     // SAFETY: no memory is lost.
     unsafe { next() }
+}
+
+/// Whether all that there was is locked.
+pub fn locks_all() -> bool {
+    LOCKED.load(Ordering::Relaxed) & libc::MCL_CURRENT != 0
 }
 
 /// Locks the memory of a restored process, if the program had. Where less is allowed it is not.

@@ -202,6 +202,21 @@ pub fn inventory(
             }
             continue;
         }
+        if let Some(key) = line.strip_prefix(b"ProtectionKey:") {
+            let at = key.iter().position(u8::is_ascii_digit).unwrap_or(key.len());
+            let has_key = procfs::decimal(&key[at..]).is_some_and(|(number, _)| number != 0);
+            // The kernel gives one to what may only be executed, by itself.
+            if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program has memory with a protection key (pkey_mprotect) at {:#x}, which an image cannot \
+                     contain",
+                    maps[found.maps - 1].start
+                ));
+            }
+            continue;
+        }
         let Some(entry) = procfs::entry(line) else { continue };
         let kind = classify(hole, &entry)?;
         current = kind != Kind::Skip;
@@ -250,7 +265,7 @@ pub fn inventory(
 }
 
 fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
-    let mut flags = 0;
+    let (mut flags, mut wiped) = (0, false);
     for word in text.split(|&b| b == b' ') {
         let cannot = match word {
             b"gd" => {
@@ -273,9 +288,21 @@ fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
                 flags |= map::DONT_DUMP;
                 continue;
             }
+            b"mg" => {
+                flags |= map::MERGEABLE;
+                continue;
+            }
+            b"wf" => {
+                wiped = true;
+                continue;
+            }
+            b"dp" => {
+                flags |= map::DROPPABLE;
+                continue;
+            }
             b"io" | b"pf" => "memory of a device",
             b"ht" => "huge pages of a hugetlb pool",
-            b"wf" => "memory that is wiped on fork",
+            b"sl" => "sealed memory (mseal)",
             b"um" | b"uw" | b"ui" => "memory under userfaultfd",
             b"ss" => "a shadow stack",
             _ => continue,
@@ -284,6 +311,15 @@ fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
             hole,
             libc::EOPNOTSUPP,
             "the program has {cannot} at {start:#x}, which an image cannot contain"
+        ));
+    }
+    // What the program asked for through the C library was taken back before this copy of it was made
+    // ([`crate::ranges`]); what may be gone at any time is nothing to be missed.
+    if wiped && flags & map::DROPPABLE == 0 {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has memory that is wiped on fork at {start:#x}, which an image cannot contain"
         ));
     }
     Ok(flags)

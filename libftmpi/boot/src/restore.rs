@@ -12,8 +12,8 @@ use core::arch::asm;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
-    ARCH_X86_64, Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Signal,
-    Thread, Timer, kind, limit, sound,
+    ARCH_X86_64, Descriptor, Facts, File, FileLock, Map, RECORD_MAGIC, Range, RecordHeader,
+    STREAM_VERSION, Signal, Thread, Timer, kind, limit, sound,
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
@@ -66,6 +66,8 @@ pub unsafe fn run(
     if let Err((code, Refused(_))) = contents::restore(hole, facts) {
         fail(env.rank.0, hole, code);
     }
+    // Back again in the restored process.
+    facts::set_stack_limit(u64::MAX);
     // The kernel writes into this area whenever it preempts us: it must not be there when the memory
     // is gone.
     let (rseq_address, rseq_len) = facts::rseq();
@@ -135,6 +137,8 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
         (facts.posix_timers, limit::TIMERS),
         (facts.signals, limit::SIGNALS),
         (facts.contents, limit::CONTENTS),
+        (facts.locks, limit::LOCKS),
+        (facts.ranges, limit::RANGES),
     ];
     if counts.iter().any(|(count, limit)| *count as usize > *limit) || facts.threads == 0 {
         return Err(damaged(refuse!(
@@ -143,7 +147,7 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
             "the image is damaged: impossible numbers"
         )));
     }
-    let [descriptors, files, map_count, strings_len, threads, timers, signals, _] =
+    let [descriptors, files, map_count, strings_len, threads, timers, signals, _, locks, ranges] =
         counts.map(|(count, _)| count as usize);
     let facts: &Facts = facts;
     read_table::<Descriptor>(hole, kind::DESCRIPTORS, &mut hole.descriptors()[..descriptors])
@@ -153,6 +157,8 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
         .and_then(|()| read_table::<Thread>(hole, kind::THREADS, &mut hole.threads()[..threads]))
         .and_then(|()| read_table::<Timer>(hole, kind::TIMERS, &mut hole.timers()[..timers]))
         .and_then(|()| read_table::<Signal>(hole, kind::SIGNALS, &mut hole.signals()[..signals]))
+        .and_then(|()| read_table::<FileLock>(hole, kind::LOCKS, &mut hole.locks()[..locks]))
+        .and_then(|()| read_table::<Range>(hole, kind::RANGES, &mut hole.ranges()[..ranges]))
         .map_err(damaged)?;
     let strings = Strings::loaded(hole, strings_len);
     let tables = tables(hole, facts);
@@ -184,6 +190,8 @@ pub fn tables(hole: &Hole, facts: &'static Facts) -> sound::Tables<'static> {
         threads: &hole.threads()[..facts.threads as usize],
         timers: &hole.timers()[..facts.posix_timers as usize],
         signals: &hole.signals()[..facts.signals as usize],
+        locks: &hole.locks()[..facts.locks as usize],
+        ranges: &hole.ranges()[..facts.ranges as usize],
     }
 }
 
@@ -202,6 +210,8 @@ pub fn digest(tables: &sound::Tables<'_>) -> u64 {
         bytes(tables.threads),
         bytes(tables.timers),
         bytes(tables.signals),
+        bytes(tables.locks),
+        bytes(tables.ranges),
     ])
 }
 
@@ -302,7 +312,8 @@ fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Res
     let here = sound::Here {
         reserved: &reserved[..count],
         stack_end: layout.stack_end,
-        stack_limit: facts::stack_limit(),
+        // The program may have allowed itself more than it began with.
+        stack_limit: facts::stack_limit_max(),
         descriptors_end: crate::descriptors::FIRST_LIBRARY,
         rseq: (offset, rseq_len),
         notes_bytes: size_of::<crate::notes::Notes>() as u64,
@@ -369,7 +380,7 @@ fn prepare(
     let (keep, kept) = keepers(hole, Some(layout))?;
     let mut control = Control {
         image_fd: i64::from(fds::IMAGE),
-        sequence: u64::from(kind::SIGNALS) + u64::from(facts.contents),
+        sequence: u64::from(kind::LAST_TABLE) + u64::from(facts.contents),
         maps: hole.maps().as_ptr() as u64,
         map_count: u64::from(facts.maps),
         files: hole.files().as_ptr() as u64,

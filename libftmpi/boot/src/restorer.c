@@ -38,8 +38,9 @@ struct file { struct text path; u64 size, hash, device, inode; u32 hashed, namel
 struct record { u32 magic, kind; u64 sequence, at, len; };
 struct totals { u64 records, page_bytes; };
 
-enum { RECORD_MAGIC = 0x4d544652, PAGES = 10, END = 11 };
-enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE = 32, DONT_DUMP = 64 };
+enum { RECORD_MAGIC = 0x4d544652, PAGES = 12, END = 13 };
+enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE = 32, DONT_DUMP = 64,
+       MERGEABLE = 256, DROPPABLE = 512 };
 #define NO_FILE 0xffffffffu
 enum { DAMAGED = 117, MISFIT = 118 };
 /* The page that the rank shares with its agent: fds::STATUS, word::BOOT_SAID. */
@@ -53,7 +54,7 @@ enum {
 };
 enum { PROT_READ = 1, PROT_WRITE = 2 };
 enum {
-    MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_GROWSDOWN = 0x100,
+    MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_DROPPABLE = 8, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_GROWSDOWN = 0x100,
     MAP_NORESERVE = 0x4000
 };
 enum { EINTR = 4, EAGAIN = 11 };
@@ -168,6 +169,8 @@ static HERE void map_one(const struct control *control, const struct map *map)
         flags |= MAP_ANONYMOUS | MAP_NORESERVE; /* the limit was checked when it was first mapped */
         if (map->flags & GROWS_DOWN)
             flags |= MAP_GROWSDOWN;
+        if (map->flags & DROPPABLE)
+            flags = MAP_FIXED | MAP_ANONYMOUS | MAP_DROPPABLE;
     } else {
         const struct file *file = (const struct file *)control->files + map->file;
         u64 path = control->strings + file->path.offset;
@@ -194,6 +197,8 @@ static HERE void map_one(const struct control *control, const struct map *map)
         call3(SYS_madvise, map->start, len, 15);
     if (map->flags & DONT_DUMP)
         call3(SYS_madvise, map->start, len, 16);
+    if (map->flags & MERGEABLE)
+        call3(SYS_madvise, map->start, len, 12);
 }
 
 static HERE void read_pages(const struct control *control)

@@ -223,33 +223,27 @@ fn ordinary(job: &mut Job, folders: [&Path; 2]) {
     job.folder = Some(folders[1].to_path_buf());
 }
 
-#[test]
-fn everything_comes_back() {
+/// The items of a program, each with so many steps. `library`: what one of them loads.
+fn items_come_back(program: &str, library: Option<&str>, items: &[(&str, u32)]) {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
-    let program = compile("torture.c", folder.path(), &["-lrt", "-pthread"]);
+    let program = compile(program, folder.path(), &["-lrt", "-pthread"]);
+    let library = library.map(|name| compile(name, folder.path(), &["-shared", "-fPIC"]));
     let only = std::env::var("FTMPI_TORTURE_ITEM").ok();
-    for (number, (item, steps)) in [
-        ("files", 15_000),
-        ("deleted", 15_000),
-        ("shared", 30_000),
-        ("pipes", 2_000),
-        ("signals", 10_000),
-        ("timers", 6_000),
-        ("large", 30_000),
-        ("stack", 4_000),
-        ("registers", 500),
-        ("limits", 30_000),
-        ("manners", 40_000),
-        ("mapped", 12_000),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (number, (item, steps)) in items.iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != item) {
             continue;
         }
-        let data = tempfile::tempdir_in("/tmp").unwrap();
-        let path = data.path().canonicalize().unwrap();
+        // It stays when the files of an earlier life are removed.
+        let place = tempfile::tempdir_in("/tmp").unwrap();
+        let path = place.path().canonicalize().unwrap().join("data");
+        std::fs::create_dir(&path).unwrap();
+        if let Some(library) = &library {
+            std::fs::copy(library, path.with_file_name("libodd.so")).unwrap();
+        }
+        for path in [place.path(), &path] {
+            let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(path, all).unwrap();
+        }
         let steps = steps.to_string();
         let mut job = Job::new(program.clone(), &[item, &steps, path.to_str().unwrap()]);
         // In a long run also as who we are.
@@ -263,6 +257,44 @@ fn everything_comes_back() {
             torture(&job, &path, generations(), seed());
         }
     }
+}
+
+#[test]
+fn everything_comes_back() {
+    let items = [
+        ("files", 15_000),
+        ("deleted", 15_000),
+        ("shared", 30_000),
+        ("pipes", 2_000),
+        ("signals", 10_000),
+        ("timers", 6_000),
+        ("large", 30_000),
+        ("stack", 4_000),
+        ("registers", 500),
+        ("limits", 30_000),
+        ("manners", 40_000),
+        ("mapped", 12_000),
+    ];
+    items_come_back("torture.c", None, &items);
+}
+
+#[test]
+fn what_the_kernel_keeps_comes_back() {
+    items_come_back("owned.c", None, &[("owners", 3_000), ("advice", 12_000)]);
+}
+
+#[test]
+fn odd_programs_come_back() {
+    let items = [
+        ("alternate", 30_000),
+        ("coroutines", 250_000),
+        ("grown", 800),
+        ("made", 100_000),
+        ("many", 600),
+        ("process", 100_000),
+        ("library", 100_000),
+    ];
+    items_come_back("odd.c", Some("plugin.c"), &items);
 }
 
 #[test]

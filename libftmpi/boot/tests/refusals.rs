@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(60);
 #[test]
 fn each_obstacle_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
     let cases = [
         ("t", true, "cannot be stopped"),
         ("p", true, "a pipe (pipe:["),
@@ -33,11 +33,27 @@ fn each_obstacle_is_named() {
         ("T", true, "processor time"),
         ("r", true, "robust mutex"),
         ("f", true, "filters of system calls"),
+        ("q", true, "a message queue (mq_open)"),
+        ("Q", true, "a message queue (mq_open)"),
+        ("S", true, "System V semaphores"),
+        ("L", true, "System V message queues"),
+        ("Y", true, "memory shared with others (/SYSV"),
+        ("O", true, "(F_SETOWN)"),
+        ("h", true, "huge pages (MFD_HUGETLB)"),
+        ("i", true, "a kernel object (anon_inode:[signalfd])"),
+        ("I", true, "a kernel object (anon_inode:[timerfd])"),
+        ("n", true, "a kernel object (anon_inode:inotify)"),
+        ("g", true, "pidfd"),
+        ("G", true, "a kernel object (anon_inode:[userfaultfd])"),
         ("d", false, "DONTFORK"),
         ("w", false, "wiped on fork"),
+        ("k", false, if has_keys() { "protection key" } else { "wiped on fork" }),
+        ("l", false, if has_seals() { "sealed memory (mseal)" } else { "wiped on fork" }),
     ];
     // What only root can do: become another.
     let becoming = [
+        ("z", true, "SCHED_DEADLINE"),
+        ("N", true, "namespaces"),
         ("1", true, "user, groups or capabilities"),
         ("2", true, "user, groups or capabilities"),
         ("3", true, "user, groups or capabilities"),
@@ -55,6 +71,18 @@ fn each_obstacle_is_named() {
             scope.spawn(move || one_obstacle(program, folder, what, in_the_process, word));
         }
     });
+}
+
+/// Whether this processor and kernel have keys for memory.
+fn has_keys() -> bool {
+    // SAFETY: no memory involved; the key goes with this process.
+    unsafe { libc::syscall(libc::SYS_pkey_alloc, 0, 0) >= 0 }
+}
+
+/// Whether this kernel seals memory.
+fn has_seals() -> bool {
+    // SAFETY: nothing lies in an empty range.
+    unsafe { libc::syscall(462, 0, 0, 0) == 0 }
 }
 
 fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool, word: &str) {
@@ -84,7 +112,7 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
 #[test]
 fn a_process_without_its_main_thread_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compile("refused.c", folder.path(), &["-pthread"]);
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
     let mut job = Job::new(program, &["E"]);
     job.folder = Some(folder.path().to_path_buf());
     let life = job.start(0, None);

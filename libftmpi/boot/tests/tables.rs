@@ -7,7 +7,8 @@ mod driver;
 use driver::{End, Job, compile, raw};
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, HOLE_BASE, WINDOW_BASE};
 use ftmpi_checkpoint::stream::{
-    Descriptor, Facts, File, Map, RecordHeader, Signal, Thread, Timer, kind, sound,
+    Descriptor, Facts, File, FileLock, Map, Range as MemoryRange, RecordHeader, Signal, Thread,
+    Timer, kind, sound,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -47,6 +48,8 @@ fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
         kind::THREADS,
         kind::TIMERS,
         kind::SIGNALS,
+        kind::LOCKS,
+        kind::RANGES,
     ];
     let digest = sound::digest(all.map(table));
     let at = parts[&kind::FACTS].start + offset_of!(Facts, digest);
@@ -77,6 +80,8 @@ fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
         offset_of!(Facts, posix_timers),
         offset_of!(Facts, contents),
         offset_of!(Facts, signals),
+        offset_of!(Facts, locks),
+        offset_of!(Facts, ranges),
         offset_of!(Facts, umask),
     ]
     .map(|at| (at, 4))
@@ -109,6 +114,10 @@ fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
             (offset_of!(Descriptor, path) + 4, 4),
             (offset_of!(Descriptor, offset), 8),
             (offset_of!(Descriptor, size), 8),
+            (offset_of!(Descriptor, owner), 4),
+            (offset_of!(Descriptor, owner_tid), 4),
+            (offset_of!(Descriptor, signal), 4),
+            (offset_of!(Descriptor, seals), 4),
         ],
     );
     every(
@@ -165,6 +174,26 @@ fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
             (offset_of!(Signal, number), 4),
             (offset_of!(Signal, info), 8),
             (offset_of!(Signal, info) + 8, 8),
+        ],
+    );
+    every(
+        kind::LOCKS,
+        size_of::<FileLock>(),
+        &[
+            (offset_of!(FileLock, fd), 4),
+            (offset_of!(FileLock, kind), 4),
+            (offset_of!(FileLock, writes), 4),
+            (offset_of!(FileLock, start), 8),
+            (offset_of!(FileLock, len), 8),
+        ],
+    );
+    every(
+        kind::RANGES,
+        size_of::<MemoryRange>(),
+        &[
+            (offset_of!(MemoryRange, start), 8),
+            (offset_of!(MemoryRange, end), 8),
+            (offset_of!(MemoryRange, reserved), 4),
         ],
     );
     // The header of the first contents: where they belong, and how many.
@@ -240,7 +269,7 @@ fn wrong_tables_are_refused_or_do_no_harm() {
 
     let parts = parts(&image);
     // A byte that was changed on the way: never restored, headers included.
-    let tables_end = parts[&kind::SIGNALS].end;
+    let tables_end = parts[&kind::LAST_TABLE].end;
     for _ in 0..cases / 3 {
         let at = rng.random_range(0..tables_end);
         let mut wrong = image.clone();

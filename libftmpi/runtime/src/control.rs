@@ -186,13 +186,42 @@ fn passed_descriptors(header: &libc::msghdr) -> Vec<i32> {
 /// Moves a descriptor out of the program's way.
 #[must_use]
 pub fn own(fd: i32) -> i32 {
-    // SAFETY: plain system calls on a descriptor of ours.
-    let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, fds::FIRST_OWN) };
+    // SAFETY: a plain system call on a descriptor of ours.
+    let move_up = || unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, fds::FIRST_OWN) };
+    let mut high = move_up();
+    if high < 0 {
+        high = with_all_descriptors(move_up);
+    }
     if high < 0 {
         return fd;
     }
     close(fd);
     high
+}
+
+/// Does something for which the program may have left no descriptors: its own limit on their number may be below
+/// ours. Up to the hard limit everybody may have them.
+fn with_all_descriptors(act: impl Fn() -> i32) -> i32 {
+    let mut own = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: valid for writing.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut own) } != 0 {
+        return -1;
+    }
+    let all = libc::rlimit { rlim_cur: own.rlim_max, ..own };
+    // SAFETY: valid for reading.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const all) } != 0 {
+        return -1;
+    }
+    let result = act();
+    let mut meanwhile = all;
+    // SAFETY: one valid for reading, one for writing; 0 is this process.
+    unsafe { libc::prlimit(0, libc::RLIMIT_NOFILE, &raw const own, &raw mut meanwhile) };
+    if (meanwhile.rlim_cur, meanwhile.rlim_max) != (all.rlim_cur, all.rlim_max) {
+        // Another thread has just set its own.
+        // SAFETY: valid for reading.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const meanwhile) };
+    }
+    result
 }
 
 /// Closes a descriptor of ours.

@@ -3,7 +3,11 @@ use proptest::prelude::*;
 
 const NOTES: u64 = 512;
 const RSEQ: (u64, u64) = (0x1a0, 32);
-const RESERVED: [(u64, u64); 2] = [(0x100_0000_0000, 0x100_0200_0000), (0x7000_0000, 0x7000_4000)];
+const RESERVED: [(u64, u64); 3] = [
+    (0x100_0000_0000, 0x100_0200_0000),
+    (0x7000_0000, 0x7000_4000),
+    (0x7fff_ef00_0000, 0x7fff_ef7f_0000),
+];
 
 /// Tables of one's own, to be changed.
 #[derive(Debug, Clone)]
@@ -16,6 +20,8 @@ struct Image {
     threads: Vec<Thread>,
     timers: Vec<Timer>,
     signals: Vec<Signal>,
+    locks: Vec<FileLock>,
+    ranges: Vec<Range>,
 }
 
 impl Image {
@@ -29,6 +35,8 @@ impl Image {
             threads: &self.threads,
             timers: &self.timers,
             signals: &self.signals,
+            locks: &self.locks,
+            ranges: &self.ranges,
         }
     }
 }
@@ -87,6 +95,8 @@ fn no_facts() -> Facts {
         posix_timers: 0,
         contents: 0,
         signals: 0,
+        locks: 0,
+        ranges: 0,
         digest: 0,
     }
 }
@@ -147,6 +157,20 @@ fn image() -> Image {
         ],
         timers: vec![Timer { signal: 10, ..Timer::default() }],
         signals: vec![Signal { number: 12, ..Signal::default() }],
+        locks: vec![
+            FileLock { fd: 3, kind: lock::POSIX, start: 10, len: 10, ..FileLock::default() },
+            FileLock { fd: 3, kind: lock::LEASE, writes: 1, ..FileLock::default() },
+            FileLock { fd: 6, kind: lock::FLOCK, writes: 1, ..FileLock::default() },
+        ],
+        ranges: vec![
+            Range {
+                start: 0x60_0000,
+                end: 0x60_1000,
+                flags: range::LOCKED | range::ON_FAULT,
+                reserved: 0,
+            },
+            Range { start: 0x7100_0000, end: 0x7100_1000, flags: range::GUARD, reserved: 0 },
+        ],
     }
 }
 
@@ -208,6 +232,16 @@ fn promises(image: &Image) {
             other => panic!("{other}"),
         }
     }
+    for held in &image.locks {
+        let it = image.descriptors.iter().find(|it| it.fd == held.fd).unwrap();
+        let made =
+            [descriptor::REOPEN, descriptor::REOPEN_CUT, descriptor::RECREATE, descriptor::AGAIN];
+        assert!(made.contains(&it.how) && held.start.checked_add(held.len).is_some());
+    }
+    for range in &image.ranges {
+        assert!(range.start < range.end && range.end <= USER_END);
+        assert!(RESERVED.iter().all(|&(from, to)| range.end <= from || range.start >= to));
+    }
     assert!(image.timers.iter().all(|timer| timer.signal != 9 || timer.notify & 1 != 0));
     assert!(image.signals.iter().all(|signal| (1..65).contains(&signal.number)));
 }
@@ -222,7 +256,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 37] = [
+    let cases: [(&str, Hurt); 52] = [
         ("directory", |i| i.facts.cwd.len = 0),
         ("directory", |i| i.facts.cwd.len = 5),
         ("directory", |i| i.facts.executable.offset = u32::MAX),
@@ -235,14 +269,17 @@ fn what_is_not_is_named() {
         ("out of order", |i| i.maps[5].end = !4095),
         ("end of all files", |i| i.maps[0].offset = !4095),
         ("mapping of no kind", |i| i.maps[0].prot = 8),
-        ("mapping of no kind", |i| i.maps[0].flags = 256),
+        ("mapping of no kind", |i| i.maps[0].flags = 1024),
         ("mapping with contents and a file", |i| i.maps[0].flags |= 128),
+        ("mapping of no kind", |i| i.maps[0].flags |= map::DROPPABLE),
+        ("mapping of no kind", |i| i.maps[5].flags |= map::DROPPABLE),
         ("where none can be", |i| (i.maps[3].start, i.maps[3].end) = (0x6fff_f000, 0x7000_1000)),
         ("where none can be", |i| i.maps[4].end = 0x100_0000_1000),
         ("stack is elsewhere", |i| i.maps[5].end -= 4096),
         ("stack is elsewhere", |i| i.maps[5].file = 0),
         ("no room", |i| i.maps[5].start -= 8 << 20),
         ("no room", |i| (i.maps[4].start, i.maps[4].end) = (0x7fff_effe_e000, 0x7fff_effe_f000)),
+        ("no room", |i| i.maps[5].start = RESERVED[2].1 + 0x2_0000),
         ("no stack", |i| i.maps[5].flags = 0),
         ("not open", |i| i.files[1].nameless = 4),
         ("heap", |i| i.facts.heap_end = 0),
@@ -253,6 +290,18 @@ fn what_is_not_is_named() {
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
         ("descriptor of no kind", |i| i.descriptors[2].how = 10),
+        ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
+        ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
+        ("descriptor of no kind", |i| i.descriptors[2].seals = 1),
+        ("lock of no kind", |i| i.locks[0].fd = 4),
+        ("lock of no kind", |i| i.locks[2].fd = 3 - 3),
+        ("lock of no kind", |i| i.locks[1].kind = 5),
+        ("lock of no kind", |i| i.locks[1].writes = 2),
+        ("lock of no kind", |i| i.locks[0].len = u64::MAX),
+        ("range of no kind", |i| i.ranges[0].end = i.ranges[0].start),
+        ("range of no kind", |i| i.ranges[1].start += 8),
+        ("range of no kind", |i| i.ranges[1].flags = 32),
+        ("range of no kind", |i| i.ranges[1].end = 0x100_0000_1000),
         ("without its memory", |i| i.threads[1].resume[0] = 0x7110_0000 - 56),
         ("without its memory", |i| i.threads[0].resume[1] = 0x40_2000),
         ("without its memory", |i| i.threads[0].tid_address = 0x40_0000),
@@ -294,8 +343,18 @@ fn contents_belong_to_what_is_made_anew() {
 
 #[test]
 fn the_digest_sees_every_byte() {
-    let tables: [&[u8]; 8] =
-        [&[1; size_of::<Facts>()], &[2; 64], &[3; 48], &[4; 80], b"/tmp\0", &[6; 8], &[], &[7; 8]];
+    let tables: [&[u8]; 10] = [
+        &[1; size_of::<Facts>()],
+        &[2; 64],
+        &[3; 48],
+        &[4; 80],
+        b"/tmp\0",
+        &[6; 8],
+        &[],
+        &[7; 8],
+        &[8; 32],
+        &[9; 24],
+    ];
     let whole = digest(tables);
     for (n, table) in tables.iter().enumerate() {
         for at in 0..table.len() {
@@ -347,7 +406,7 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
             &mut $table[row % len]
         }};
     }
-    match (table % 7, field) {
+    match (table % 9, field) {
         (0, 0) => short(&mut image.facts.cwd.offset),
         (0, 1) => short(&mut image.facts.executable.len),
         (0, 2) => long(&mut image.facts.heap_end),
@@ -376,6 +435,13 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
         (5, 0) => number(&mut row!(image.signals).number),
         (5, 1) => number(&mut row!(image.timers).signal),
         (5, _) => number(&mut row!(image.timers).notify),
+        (6, 0) => number(&mut row!(image.locks).fd),
+        (6, 1) => short(&mut row!(image.locks).kind),
+        (6, 2) => long(&mut row!(image.locks).start),
+        (6, _) => long(&mut row!(image.locks).len),
+        (7, 0) => long(&mut row!(image.ranges).start),
+        (7, 1) => long(&mut row!(image.ranges).end),
+        (7, _) => short(&mut row!(image.ranges).flags),
         (_, _) => {
             let at = row % image.strings.len();
             image.strings[at] = value as u8;
@@ -388,7 +454,7 @@ proptest! {
     /// Whatever is in the tables: no panic, and what is accepted keeps all promises.
     #[test]
     fn nonsense_is_refused_or_harmless(
-        changes in prop::collection::vec(((0usize..7, 0usize..16, 0usize..6), word()), 1..5),
+        changes in prop::collection::vec(((0usize..9, 0usize..16, 0usize..6), word()), 1..5),
     ) {
         let mut image = image();
         for (which, value) in changes {

@@ -4,8 +4,17 @@
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/prctl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -100,6 +109,8 @@ int main(int argc, char **argv)
     timer_t timer;
     clockid_t clock;
     struct sigevent event = { .sigev_notify = SIGEV_NONE };
+    char name[64] = "";
+    int set = -1, queue = -1, key = -1;
     switch (argv[1][0]) {
     case 't': require(pthread_create(&thread, 0, wait_for_it, 0) == 0); break;
     case 'p': require(pipe(pair) == 0); close(pair[1]); pair[1] = -1; break;
@@ -140,11 +151,12 @@ int main(int argc, char **argv)
         break;
     case 'd':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        require(madvise(memory, 4096, MADV_DONTFORK) == 0);
+        /* Behind the library's back. */
+        require(syscall(SYS_madvise, memory, 4096, MADV_DONTFORK) == 0);
         break;
     case 'w':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        require(madvise(memory, 4096, MADV_WIPEONFORK) == 0);
+        require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
         break;
     case 'm':
         fd = memfd_create("x", 0);
@@ -161,6 +173,70 @@ int main(int argc, char **argv)
         close(fd);
         fd = -1;
         break;
+    case 'q': case 'Q':
+        sprintf(name, "/ftmpi-refused-%d-%c", getpid(), argv[1][0]);
+        struct mq_attr few = { .mq_maxmsg = 2, .mq_msgsize = 16 };
+        fd = mq_open(name, O_CREAT | O_RDWR, 0600, &few);
+        require(fd >= 0);
+        if (argv[1][0] == 'Q')
+            require(mq_unlink(name) == 0);
+        break;
+    case 'S': {
+        struct sembuf up = { 0, 1, SEM_UNDO };
+        set = semget(IPC_PRIVATE, 1, 0600);
+        require(set >= 0 && semop(set, &up, 1) == 0);
+        break;
+    }
+    case 'L': {
+        struct { long kind; char text[8]; } message = { 1, "text" };
+        queue = msgget(IPC_PRIVATE, 0600);
+        require(queue >= 0 && msgsnd(queue, &message, 4, 0) == 0);
+        break;
+    }
+    case 'Y':
+        set = shmget(IPC_PRIVATE, 8192, 0600);
+        require(set >= 0 && (memory = shmat(set, 0, 0)) != MAP_FAILED && shmctl(set, IPC_RMID, 0) == 0);
+        set = -1;
+        break;
+    case 'O':
+        fd = open("owned", O_CREAT | O_RDWR, 0600);
+        require(fd >= 0 && fcntl(fd, F_SETOWN, getppid()) == 0);
+        break;
+    case 'h': fd = memfd_create("huge", MFD_HUGETLB); break;
+    case 'i': {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGUSR1);
+        fd = signalfd(-1, &one, 0);
+        break;
+    }
+    case 'I': fd = timerfd_create(CLOCK_MONOTONIC, 0); break;
+    case 'n': fd = inotify_init(); break;
+    case 'g': fd = syscall(SYS_pidfd_open, getpid(), 0); break;
+    case 'G': fd = syscall(SYS_userfaultfd, 1); break;
+    case 'k':
+        memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        key = syscall(SYS_pkey_alloc, 0, 0);
+        /* On a processor without keys something else that cannot be. */
+        if (key < 0)
+            require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
+        else
+            require(syscall(SYS_pkey_mprotect, memory, 4096, PROT_READ, key) == 0);
+        break;
+    case 'l':
+        /* Sealed for ever, or (before Linux 6.10) of no use in another way. */
+        memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (syscall(462, memory, 4096, 0) != 0)
+            require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
+        break;
+    case 'N': require(unshare(CLONE_NEWUTS) == 0); break;
+    case 'z': {
+        /* As root. */
+        struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; }
+            how = { .size = 48, .policy = 6, .runtime = 1000000, .deadline = 100000000, .period = 100000000 };
+        require(syscall(SYS_sched_setattr, 0, &how, 0) == 0);
+        break;
+    }
     case 'P': fd = open(".", O_PATH); break;
     case 'D': case 'W':
         require(mkdir(argv[1], 0700) == 0 && (fd = open(argv[1], O_RDONLY | O_DIRECTORY)) >= 0);
@@ -201,7 +277,7 @@ int main(int argc, char **argv)
     done = 1;
     if (argv[1][0] == '1')
         require(seteuid(0) == 0);
-    if (strchr("2356f", argv[1][0]))
+    if (strchr("2356fNl", argv[1][0]))
         return 0; /* no way back */
     if (argv[1][0] == 'r')
         require(pthread_mutex_unlock(&robust) == 0);
@@ -209,12 +285,25 @@ int main(int argc, char **argv)
         pthread_join(thread, 0);
     if (argv[1][0] == 'T')
         timer_delete(timer);
+    if (argv[1][0] == 'z') {
+        struct sched_param none = { 0 };
+        require(sched_setscheduler(0, SCHED_OTHER, &none) == 0);
+    }
+    if (argv[1][0] == 'q')
+        require(mq_unlink(name) == 0);
+    /* What is gone is forgotten. */
+    if (set >= 0)
+        require(semctl(set, 0, IPC_RMID) == 0);
+    if (queue >= 0)
+        require(msgctl(queue, IPC_RMID, 0) == 0);
     close(pair[0]);
     close(pair[1]);
     close(fd);
     if (back >= 0)
         require(fchdir(back) == 0);
-    if (memory != MAP_FAILED)
+    if (argv[1][0] == 'Y')
+        require(shmdt(memory) == 0);
+    else if (memory != MAP_FAILED)
         munmap(memory, 8192);
     if (child) {
         kill(child, SIGKILL);

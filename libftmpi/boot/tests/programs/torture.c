@@ -1,7 +1,7 @@
 /* One thing that an image must bring back at a time: sets it up, and at each step changes it and
  * checks that it is as it was left. Prints a sum over all that it saw.
  * usage: torture ITEM STEPS FOLDER */
-#include "rank.h"
+#include "items.h"
 #include <dirent.h>
 #include <immintrin.h>
 #include <poll.h>
@@ -17,24 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
-
-static uint64_t state = 88172645463325252ull, sum = 14695981039346656037ull;
-
-static uint64_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
-static void mix(uint64_t word) { sum = (sum ^ word) * 1099511628211ull; }
-
-static void spin(int rounds)
-{
-    for (int i = 0; i < rounds; i++)
-        mix(next());
-}
 
 /* Files: read, written, appended to, through one and through several descriptors. */
 static int in, out, log_, twin, both;
@@ -546,18 +528,9 @@ static int mapped_file(int of, const char *name, uint64_t change)
     require(pwrite(file, "torn", 4, MAPPED_PAGES * 4096L) == 4);
     return file;
 }
-/* What it does to the files it could not do again in a life that begins amid it. */
-static void mapped_change(int begins)
-{
-    hold = begins;
-    if (!begins && asked) {
-        asked = 0;
-        serve();
-    }
-}
 static void mapped_begin(void)
 {
-    mapped_change(1);
+    undisturbed(1);
     for (int of = 0; of < MAPPED; of++) {
         int file = mapped_file(of, mapped_name[of], 0);
         int prot = of == 0 ? PROT_READ | PROT_WRITE : of == 1 ? PROT_NONE : PROT_READ;
@@ -565,12 +538,12 @@ static void mapped_begin(void)
         require(mapped[of] != MAP_FAILED && close(file) == 0);
     }
     require(unlink("removed before") == 0);
-    mapped_change(0);
+    undisturbed(0);
 }
 static void mapped_step(int step)
 {
     int at = next() % MAPPED_PAGES, of = next() % MAPPED;
-    mapped_change(1);
+    undisturbed(1);
     if (step == 4000) {
         /* It is not looked at any more. */
         require(munmap(mapped[2], (MAPPED_PAGES + 4) * 4096L) == 0);
@@ -581,7 +554,7 @@ static void mapped_step(int step)
         require(rename("other", "replaced") == 0);
     } else if (step == 8000)
         require(unlink("removed") == 0 || errno == ENOENT);
-    mapped_change(0);
+    undisturbed(0);
     if (mapped[of]) {
         char *page = (char *)mapped[of] + at * 4096L, *end = (char *)mapped[of] + MAPPED_PAGES * 4096L;
         if (of == 1)
@@ -598,24 +571,12 @@ static void mapped_step(int step)
     spin(200);
 }
 
-#define ITEM(name) { #name, name##_begin, name##_step }
-static const struct { const char *name; void (*begin)(void); void (*step)(int); } items[] = {
+static const struct item items[] = {
     ITEM(files), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(signals), ITEM(timers), ITEM(large),
-    ITEM(stack), ITEM(registers), ITEM(limits), ITEM(manners),
-    ITEM(mapped),
+    ITEM(stack), ITEM(registers), ITEM(limits), ITEM(manners), ITEM(mapped),
 };
 
 int main(int argc, char **argv)
 {
-    require(argc == 4 && chdir(argv[3]) == 0);
-    be_a_rank();
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        if (strcmp(items[i].name, argv[1]) == 0) {
-            items[i].begin();
-            for (int step = 0; step < atoi(argv[2]); step++)
-                items[i].step(step);
-            printf("%016lx\n", sum);
-            return 3;
-        }
-    return 97;
+    return run(argc, argv, items, sizeof items / sizeof *items);
 }

@@ -1,0 +1,50 @@
+/* Programs of items: each sets something up, and at each step changes it and checks that it is as it was left. Such a
+ * program prints a sum over all that it saw. usage: PROGRAM ITEM STEPS FOLDER */
+#include "rank.h"
+
+struct item { const char *name; void (*begin)(void); void (*step)(int); };
+#define ITEM(name) { #name, name##_begin, name##_step }
+
+static uint64_t state = 88172645463325252ull, sum = 14695981039346656037ull;
+
+static uint64_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static void mix(uint64_t word) { sum = (sum ^ word) * 1099511628211ull; }
+
+static void spin(int rounds)
+{
+    for (int i = 0; i < rounds; i++)
+        mix(next());
+}
+
+/* What it does to the files it could not do again in a life that begins amid it; and what is read in pieces from
+ * /proc is of one life. */
+__attribute__((unused)) static void undisturbed(int begins)
+{
+    hold = begins;
+    if (!begins && asked) {
+        asked = 0;
+        serve();
+    }
+}
+
+static int run(int argc, char **argv, const struct item *items, size_t count)
+{
+    require(argc == 4 && chdir(argv[3]) == 0);
+    be_a_rank();
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(items[i].name, argv[1]) == 0) {
+            items[i].begin();
+            for (int step = 0; step < atoi(argv[2]); step++)
+                items[i].step(step);
+            printf("%016lx\n", sum);
+            return 3;
+        }
+    return 97;
+}

@@ -1,0 +1,6 @@
+/* A library with a variable of its own for each thread. */
+#include <stdint.h>
+
+static __thread uint64_t variable = 41;
+
+uint64_t *odd_variable(void) { return &variable; }
