@@ -127,6 +127,12 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     if choice.sends_wait() && setup.outages == 0 && !setup.power_loss && !setup.near {
         setup.damages = u32::from(draw(4) == 0 || of_damage.contains(&mutant));
     }
+    let mut last = mixed(seed ^ 0x5EED_0001);
+    let mut draw = |limit| drawn(&mut last, limit);
+    let one_sided = Program::ONE_SIDED[draw(Program::ONE_SIDED.len() as u64) as usize];
+    if mutant.is_none() && draw(4) == 0 {
+        setup.program = one_sided;
+    }
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
     }

@@ -38,6 +38,8 @@ pub struct SimLink {
     /// With whom memory is shared, if it is, and the copy of the own part that belongs to an image.
     sharers: Option<Sharers>,
     copy: Vec<u64>,
+    /// The engine wants to hear of the end of every call.
+    ends: bool,
 }
 
 /// The board of those who share memory in a state of the job.
@@ -64,8 +66,14 @@ impl SimLink {
     ) -> Self {
         let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (state, sharers, copy) = (first, None, vec![0; CELLS]);
-        let half = Vec::new();
-        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy }
+        let (half, ends) = (Vec::new(), false);
+        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy, ends }
+    }
+
+    /// Is a program to tell the engine of the ends of its calls?
+    #[must_use]
+    pub fn tells_ends(&self) -> bool {
+        self.ends
     }
 
     /// Reads a number that ranks share.
@@ -416,6 +424,10 @@ impl Link for SimLink {
             Some(sharers) if !sharers.stand(&Table(self.state), image) => Readiness::NotYet,
             _ => Readiness::Now,
         }
+    }
+
+    fn tell_ends_of_calls(&mut self, wanted: bool) {
+        self.ends = wanted;
     }
 
     fn rest(&mut self) {
