@@ -122,9 +122,14 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     }
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
-    // Where nobody else depends on the events of a rank. A second loss, of power, would be nobody's fault.
+    // A second loss, of power, would be nobody's fault.
     let of_damage = [Some(Mutant::DamageNotSeen), Some(Mutant::RefusalTakenForTrouble)];
-    if choice.sends_wait() && setup.outages == 0 && !setup.power_loss && !setup.near {
+    if choice.has_logger()
+        && !choice.has_memories()
+        && setup.outages == 0
+        && !setup.power_loss
+        && !setup.near
+    {
         setup.damages = u32::from(draw(4) == 0 || of_damage.contains(&mutant));
     }
     let mut last = mixed(seed ^ 0x5EED_0001);

@@ -9,6 +9,7 @@ use crate::world::{Item, News, with};
 use ftmpi_core::engine::sharers::{Board, Sharers, Word};
 use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_core::window::request::{Action, Request};
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{Kind, Received};
@@ -215,6 +216,9 @@ impl SimLink {
             | (Mutant::WrongMessageDropped, Kind::Resume) => {
                 received.contiguous = received.contiguous.next();
             }
+            (Mutant::ReplyClaimed, Kind::Resume) => {
+                received.replies = received.replies.next();
+            }
             (Mutant::HoleForgotten, Kind::Resume) => {
                 if let Some((_, last)) = received.beyond.pop() {
                     received.contiguous = last;
@@ -244,6 +248,15 @@ impl SimLink {
     }
 }
 
+/// For a mutant: a request for an exclusive lock becomes one for a shared lock.
+fn share_lock(message: &mut [u8]) {
+    if let Ok((Request { action: Action::Lock { exclusive: true }, .. }, _)) =
+        Request::decode(message)
+    {
+        message[1] = 0;
+    }
+}
+
 impl Link for SimLink {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         let me = self.me;
@@ -254,6 +267,9 @@ impl Link for SimLink {
         if matches!(header.kind, Kind::Resume | Kind::LogCut) {
             self.sending(header.kind, &mut bytes);
             header.len = bytes.len() as u64;
+        }
+        if self.mutant == Some(Mutant::ExclusiveLockShared) && header.kind == Kind::Eager {
+            share_lock(&mut bytes);
         }
         let words = frame.header.to_words();
         if let Some((_, begun)) = self.half.iter().find(|(rank, _)| *rank == to) {

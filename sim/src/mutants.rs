@@ -91,6 +91,8 @@ pub enum Mutant {
     LeavesEarly,
     /// Some piggybacks are not sent.
     PiggybackForgotten,
+    /// Where a piggyback names the creator of several events once, one of them is lost.
+    FactoringLosesEvent,
     /// What a peer was known to have is believed of its next life as well.
     KnowledgeNotReset,
     /// A new life does not ask its peers for its events.
@@ -151,6 +153,18 @@ pub enum Mutant {
     SharersComeBackAlone,
     /// One that shares its first memory does not ask whether others take an image already.
     JoinsBetween,
+    /// Which one-sided request was served, and in which call of the program, is not recorded.
+    ServiceNotMade,
+    /// That no other was served until something left is not recorded.
+    QuietNotMade,
+    /// A replay serves one-sided requests a call too late.
+    ServedTooLate,
+    /// The reply to a one-sided request leaves before its service is stable.
+    ReplyNotGated,
+    /// The restart handshake claims a reply that has not come.
+    ReplyClaimed,
+    /// Who asks for a window alone is given it beside others.
+    ExclusiveLockShared,
 }
 
 impl Mutant {
@@ -179,6 +193,18 @@ impl Mutant {
         )
     }
 
+    /// A bug of one-sided communication: the program that shows it.
+    fn of_windows(self) -> Option<Program> {
+        match self {
+            Self::ServiceNotMade | Self::ReplyNotGated | Self::ReplyClaimed => {
+                Some(Program::Tickets)
+            }
+            Self::QuietNotMade | Self::ServedTooLate => Some(Program::Mailboxes),
+            Self::ExclusiveLockShared => Some(Program::Locks),
+            _ => None,
+        }
+    }
+
     /// A bug of clusters.
     fn of_clusters(self) -> bool {
         matches!(
@@ -205,7 +231,7 @@ impl Mutant {
         match self {
             _ if outside.contains(&self) => Some(Program::Outside),
             _ if self.of_sharers() => Some(Program::SharedMemory),
-            _ => None,
+            _ => self.of_windows(),
         }
     }
 
@@ -224,6 +250,9 @@ impl Mutant {
             | Self::PeersNotAsked
             | Self::SettledTooFar => {
                 Choice::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
+            }
+            Self::FactoringLosesEvent => {
+                vec![Choice::Vcausal, Choice::VcausalAlone, Choice::Manetho, Choice::ManethoAlone]
             }
             Self::WitnessForgotten | Self::OthersNotCommitted => {
                 vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]

@@ -242,7 +242,7 @@ thread_local! {
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let me = Rank(rank as u32);
     let inner = setup.choice.make(setup.all_events, me, incarnations, &setup.clusters);
-    let protocol = crate::mutants::protocol(inner, me, setup.mutant);
+    let protocol = crate::mutants::protocol(inner, me, setup.ranks, setup.mutant);
     let memories = setup.choice.has_memories();
     let link = SimLink::new(rank, stop, setup.mutant, memories, incarnations[0]);
     let mut engine = Engine::new(link, me, incarnations, protocol);
