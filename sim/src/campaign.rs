@@ -141,7 +141,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
     }
-    if mutant == Some(Mutant::RoundWithoutRings) {
+    if matches!(mutant, Some(Mutant::RoundWithoutRings | Mutant::MarkBeforeRings)) {
         setup.outages = setup.outages.max(1);
         (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
         setup.host_deaths = 0;

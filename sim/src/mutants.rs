@@ -38,6 +38,8 @@ pub enum Mutant {
     RingForgotten,
     /// Logs become durable without what is stored beside them at that instant.
     RoundWithoutRings,
+    /// A logger that begins again calls durable what it finds, before it has looked for what is stored beside it.
+    MarkBeforeRings,
     /// The logger acknowledges before it writes.
     AcknowledgedBeforeWritten,
     /// The logger calls durable what is not even written.
@@ -294,6 +296,7 @@ impl Mutant {
             }
             Self::MarkerWaitsForProgram => vec![Choice::Hierarchical],
             mutant if mutant.of_clusters() => Choice::HIERARCHICAL.to_vec(),
+            Self::MarkBeforeRings => vec![Choice::Pessimistic, Choice::Optimistic],
             _ => vec![Choice::Pessimistic],
         }
     }
