@@ -122,18 +122,33 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     }
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
-    // Where nobody else depends on the events of a rank. A second loss, of power, would be nobody's fault.
+    // A second loss, of power, would be nobody's fault.
     let of_damage = [Some(Mutant::DamageNotSeen), Some(Mutant::RefusalTakenForTrouble)];
-    if choice.sends_wait() && setup.outages == 0 && !setup.power_loss && !setup.near {
+    if choice.has_logger()
+        && !choice.has_memories()
+        && setup.outages == 0
+        && !setup.power_loss
+        && !setup.near
+    {
         setup.damages = u32::from(draw(4) == 0 || of_damage.contains(&mutant));
+    }
+    let mut last = mixed(seed ^ 0x5EED_0001);
+    let mut draw = |limit| drawn(&mut last, limit);
+    let one_sided = Program::ONE_SIDED[draw(Program::ONE_SIDED.len() as u64) as usize];
+    if mutant.is_none() && draw(4) == 0 {
+        setup.program = one_sided;
     }
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
     }
-    if mutant == Some(Mutant::RoundWithoutRings) {
+    if matches!(mutant, Some(Mutant::RoundWithoutRings | Mutant::MarkBeforeRings)) {
         setup.outages = setup.outages.max(1);
         (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
         setup.host_deaths = 0;
+    }
+    if mutant == Some(Mutant::MarkBeforeRings) {
+        // Rounds are rare, so what one that begins again calls durable is not soon made so by the next one.
+        (setup.slow_logger, setup.logger_deaths, setup.outages) = (true, 4, 2);
     }
     if mutant == Some(Mutant::PromiseNotKept) {
         setup.promise = Promise::Written;

@@ -9,6 +9,7 @@ use crate::world::{Item, News, with};
 use ftmpi_core::engine::sharers::{Board, Sharers, Word};
 use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_core::window::request::{Action, Request};
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{Kind, Received};
@@ -38,6 +39,8 @@ pub struct SimLink {
     /// With whom memory is shared, if it is, and the copy of the own part that belongs to an image.
     sharers: Option<Sharers>,
     copy: Vec<u64>,
+    /// The engine wants to hear of the end of every call.
+    ends: bool,
 }
 
 /// The board of those who share memory in a state of the job.
@@ -64,8 +67,14 @@ impl SimLink {
     ) -> Self {
         let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (state, sharers, copy) = (first, None, vec![0; CELLS]);
-        let half = Vec::new();
-        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy }
+        let (half, ends) = (Vec::new(), false);
+        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy, ends }
+    }
+
+    /// Is a program to tell the engine of the ends of its calls?
+    #[must_use]
+    pub fn tells_ends(&self) -> bool {
+        self.ends
     }
 
     /// Reads a number that ranks share.
@@ -207,6 +216,9 @@ impl SimLink {
             | (Mutant::WrongMessageDropped, Kind::Resume) => {
                 received.contiguous = received.contiguous.next();
             }
+            (Mutant::ReplyClaimed, Kind::Resume) => {
+                received.replies = received.replies.next();
+            }
             (Mutant::HoleForgotten, Kind::Resume) => {
                 if let Some((_, last)) = received.beyond.pop() {
                     received.contiguous = last;
@@ -236,6 +248,15 @@ impl SimLink {
     }
 }
 
+/// For a mutant: a request for an exclusive lock becomes one for a shared lock.
+fn share_lock(message: &mut [u8]) {
+    if let Ok((Request { action: Action::Lock { exclusive: true }, .. }, _)) =
+        Request::decode(message)
+    {
+        message[1] = 0;
+    }
+}
+
 impl Link for SimLink {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         let me = self.me;
@@ -246,6 +267,9 @@ impl Link for SimLink {
         if matches!(header.kind, Kind::Resume | Kind::LogCut) {
             self.sending(header.kind, &mut bytes);
             header.len = bytes.len() as u64;
+        }
+        if self.mutant == Some(Mutant::ExclusiveLockShared) && header.kind == Kind::Eager {
+            share_lock(&mut bytes);
         }
         let words = frame.header.to_words();
         if let Some((_, begun)) = self.half.iter().find(|(rank, _)| *rank == to) {
@@ -437,6 +461,10 @@ impl Link for SimLink {
             Some(sharers) if !sharers.stand(&Table(self.state), image) => Readiness::NotYet,
             _ => Readiness::Now,
         }
+    }
+
+    fn tell_ends_of_calls(&mut self, wanted: bool) {
+        self.ends = wanted;
     }
 
     fn rest(&mut self) {

@@ -32,13 +32,16 @@ struct File {
     /// So many of the records are written, and so many are durable.
     written: usize,
     durable: usize,
+    /// A round was made since the logger began, so the machine knows what is durable.
+    synced: bool,
     /// What lay behind the last record was lost by damage, and nobody has sent it again.
     damage: Option<String>,
 }
 
 impl File {
     fn new(incarnation: Incarnation, first: EventNo) -> Self {
-        Self { incarnation, first, records: Vec::new(), written: 0, durable: 0, damage: None }
+        let (written, durable, synced, damage) = (0, 0, true, None);
+        Self { incarnation, first, records: Vec::new(), written, durable, synced, damage }
     }
 
     fn last(&self, count: usize) -> EventNo {
@@ -85,15 +88,21 @@ impl Logger {
         for (&rank, file) in &mut self.files {
             let left = if power { file.durable } else { file.written };
             file.records.truncate(left);
-            // What is found in the file is synced before it is served.
-            (file.written, file.durable) = (left, left);
+            file.written = left;
+            // After a loss of power what is found is durable. Else a round has to come first, after what ranks have
+            // stored beside the logger.
+            let early = self.mutant == Some(Mutant::MarkBeforeRings);
+            file.synced = power || early;
+            file.durable = if file.synced { left } else { file.durable.min(left) };
             let (incarnation, last) = (file.incarnation, file.last(left));
             self.whole.restarts(rank, last, power);
             self.whole.forgets(rank, last);
             let unseen = self.mutant == Some(Mutant::DamageNotSeen);
             let damage = file.damage.clone().filter(|_| !unseen);
             self.machine.restore(rank, Found { incarnation, base: file.first, last, damage });
-            self.machine.handle(Input::Durable { rank, up_to: last }, &mut Vec::new());
+            if file.synced {
+                self.machine.handle(Input::Durable { rank, up_to: last }, &mut Vec::new());
+            }
         }
     }
 
@@ -214,8 +223,8 @@ impl Logger {
         let mut answers = Vec::new();
         for rank in ranks {
             let Some(file) = self.files.get_mut(&rank) else { continue };
-            if file.durable < file.written {
-                file.durable = file.written;
+            if file.durable < file.written || !file.synced {
+                (file.durable, file.synced) = (file.written, true);
                 let up_to = file.last(file.durable);
                 answers.extend(self.handle(Input::Durable { rank, up_to }));
             }

@@ -6,6 +6,7 @@ use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::choice::{Choice, replace_pessimistic};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
+use ftmpi_sim::programs::Program;
 use ftmpi_sim::scale::{self, model::Model, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
@@ -26,6 +27,9 @@ struct Arguments {
     /// Only this protocol.
     #[arg(long)]
     protocol: Option<Choice>,
+    /// Only this program.
+    #[arg(long)]
+    program: Option<Program>,
     /// Run the protocol of this library in the place of pessimistic, whose invariants it must keep.
     #[arg(long, value_name = "FILE")]
     plugin: Option<std::path::PathBuf>,
@@ -176,7 +180,8 @@ fn main() -> ExitCode {
     let (mut waves, mut orphans) = (0, 0);
     for seed in arguments.first..arguments.first + arguments.seeds {
         SEED.store(seed, Ordering::Relaxed);
-        let setup = setup(seed, arguments.protocol, arguments.mutant, arguments.trace);
+        let mut setup = setup(seed, arguments.protocol, arguments.mutant, arguments.trace);
+        setup.program = arguments.program.unwrap_or(setup.program);
         if arguments.svg.is_some() {
             picture::begin();
         }

@@ -126,6 +126,7 @@ impl EventStore {
         for (rank, _) in durable.iter().filter(|(_, last)| **last > EventNo(0)) {
             segments.entry(*rank).or_default();
         }
+        let marked = mark.as_ref().is_some_and(|mark| mark.boot == boot);
         // Another boot: only what was durable counts.
         let mark = mark.filter(|mark| mark.boot != boot);
         let power_lost = marker.lost;
@@ -154,6 +155,12 @@ impl EventStore {
             ));
         }
         let mut store = Self { _dir: dir, place, marker, logs, dirty };
+        if marked {
+            // Only this process died. Ranks may have stored events beside it that others depend on, and these are
+            // not in the logs yet: a mark now would be of no instant that ever was. The next round comes after
+            // them; until then the marks that are there count.
+            return Ok(Opened { store, found, lines, cut, power_lost });
+        }
         // From here on this boot's marks count.
         let round = store.take_round();
         if let Err(error) = round.sync() {
@@ -402,6 +409,43 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What ranks have stored beside a logger that died comes into its logs only when it has begun again. A mark
+    /// before that would keep one rank's events and not those of another that they depend on.
+    #[test]
+    fn a_logger_that_begins_again_marks_no_instant_before_it_has_looked_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let begin = |boot| EventStore::open_with(dir.path(), Files::default(), boot).unwrap();
+        let log = |store: &mut EventStore, rank, number| {
+            store.append(rank, Incarnation(0), EventNo(number), &[event(rank, number)]);
+            store.flush(rank).unwrap();
+        };
+        let Opened { mut store, .. } = begin("first");
+        for rank in [Rank(0), Rank(1)] {
+            store.fence(rank, Incarnation(0)).unwrap();
+            log(&mut store, rank, 1);
+        }
+        store.take_round().sync().unwrap();
+        // Of one rank; the other's second event, which came before it, is beside the logger.
+        log(&mut store, Rank(1), 2);
+        drop(store);
+        let opened = begin("first");
+        assert!(opened.store.is_dirty(), "a round comes, of all that is there by then");
+        assert_eq!(opened.found[1].1.last, EventNo(2));
+        drop(opened);
+        let both: Positions = [(Rank(0), EventNo(1)), (Rank(1), EventNo(1))].into();
+        assert_eq!(found(dir.path(), "second", "the power was lost"), both);
+        // A round after it has looked keeps both.
+        let mut store = begin("second").store;
+        log(&mut store, Rank(1), 2);
+        drop(store);
+        let mut store = begin("second").store;
+        log(&mut store, Rank(0), 2);
+        store.take_round().sync().unwrap();
+        drop(store);
+        let both: Positions = [(Rank(0), EventNo(2)), (Rank(1), EventNo(2))].into();
+        assert_eq!(found(dir.path(), "third", "the power was lost again"), both);
     }
 
     /// Others may have images that depend on it: a log that ends before is not taken for whole, at this

@@ -3,17 +3,25 @@
 use super::Mutant;
 use crate::invariants::dependencies::Frame;
 use ftmpi_core::engine::INTENT;
+use ftmpi_protocols::causal::encoding::{Reader, put, put_event, take_runs};
+use ftmpi_protocols::causal::store::Event;
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
     Readiness, SendVerdict, Service,
 };
+use ftmpi_protocols::received::is_reply;
 use ftmpi_protocols::shipper::{Cursor, VOID};
-use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
+use ftmpi_wire::{DecodeError, Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The protocol under test, with a bug if one is wanted.
 #[must_use]
-pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> Box<dyn Protocol> {
+pub fn protocol(
+    inner: Box<dyn Protocol>,
+    me: Rank,
+    ranks: usize,
+    mutant: Option<Mutant>,
+) -> Box<dyn Protocol> {
     match mutant {
         None => inner,
         Some(mutant) => {
@@ -26,6 +34,7 @@ pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> B
                 sent,
                 logged: 0,
                 lives,
+                ranks,
                 late: VecDeque::new(),
                 step: false,
                 intended: false,
@@ -34,11 +43,35 @@ pub fn protocol(inner: Box<dyn Protocol>, me: Rank, mutant: Option<Mutant>) -> B
     }
 }
 
+/// The same piggyback of vcausal or Manetho, and the last event of its first run that has several is not in it.
+fn without_an_event(piggyback: &[u8], ranks: usize) -> Option<Vec<u8>> {
+    // (No clocks are carried before the runs.)
+    let (&[0], runs) = piggyback.split_at_checked(1)? else { return None };
+    let mut events: BTreeMap<Rank, Vec<(EventNo, Event)>> = BTreeMap::new();
+    take_runs::<DecodeError>(&mut Reader(runs), ranks, |creator, number, event| {
+        events.entry(creator).or_default().push((number, event));
+        Ok(())
+    })
+    .ok()?;
+    let several = events.values_mut().find(|run| run.len() > 1)?;
+    several.pop();
+    let mut out = vec![0];
+    for (creator, run) in events {
+        put(&mut out, u64::from(creator.0));
+        put(&mut out, run[0].0.0);
+        put(&mut out, run.len() as u64);
+        // (What vcausal does not need is not in its events.)
+        run.iter().for_each(|(_, event)| put_event(&mut out, event, true));
+    }
+    Some(out)
+}
+
 struct Mutated {
     inner: Box<dyn Protocol>,
     me: Rank,
     /// The lives of all ranks when the present one began.
     lives: Vec<Incarnation>,
+    ranks: usize,
     mutant: Mutant,
     /// The last match, if nothing happened since.
     matched: Option<(Rank, Ssn)>,
@@ -102,6 +135,7 @@ impl Protocol for Mutated {
             Mutant::SyncAckNotGated | Mutant::ClearToSendNotGated if acknowledges => {
                 SendVerdict::Go
             }
+            Mutant::ReplyNotGated if is_reply(ssn) => SendVerdict::Go,
             _ => verdict,
         }
     }
@@ -138,6 +172,8 @@ impl Protocol for Mutated {
         let made = match self.mutant {
             Mutant::OutcomeNotMade => false,
             Mutant::IntentNotMade => !self.intended,
+            Mutant::ServiceNotMade => !matches!(answer, Answer::Served(_, Some(_))),
+            Mutant::QuietNotMade => !matches!(answer, Answer::Served(_, None)),
             _ => true,
         };
         if made {
@@ -203,6 +239,9 @@ impl Protocol for Mutated {
             if self.logged.is_multiple_of(4) {
                 out.clear();
             }
+        }
+        if self.mutant == Mutant::FactoringLosesEvent && !out.is_empty() {
+            *out = without_an_event(out, self.ranks).unwrap_or_else(|| out.clone());
         }
     }
     fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
@@ -273,7 +312,12 @@ impl Protocol for Mutated {
         self.inner.determinants()
     }
     fn next_service(&self) -> Service {
-        self.inner.next_service()
+        match (self.inner.next_service(), self.mutant) {
+            (Service::Recorded(call, message), Mutant::ServedTooLate) => {
+                Service::Recorded(call + 1, message)
+            }
+            (service, _) => service,
+        }
     }
     fn service_repeated(&mut self) {
         self.inner.service_repeated();

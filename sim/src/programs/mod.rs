@@ -7,11 +7,13 @@
 
 use crate::link::SimLink;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
+use ftmpi_core::mpi::Mpi;
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
 mod fixed;
 mod gossip;
+mod one_sided;
 mod outside;
 mod server;
 mod shared;
@@ -21,11 +23,11 @@ type E = Engine<SimLink>;
 /// Context of the programs' messages.
 const CONTEXT: u16 = 2;
 
-/// Context of what they tell each other at the end.
-const LAST_CONTEXT: u16 = 4;
+/// Context of what they tell each other at the end: none that a communicator gets.
+const LAST_CONTEXT: u16 = 0xFFF0;
 
 /// A program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Program {
     /// A ring of named receives, small and large payloads.
     Ring,
@@ -53,6 +55,16 @@ pub enum Program {
     Outside,
     /// All share memory: loads and stores that no protocol sees.
     SharedMemory,
+    /// Puts, gets and accumulates between fences.
+    Fences,
+    /// The same between post, start, complete and wait.
+    Exposures,
+    /// Fetch-and-op and compare-and-swap: each ticket is drawn once.
+    Tickets,
+    /// Reads and writes under exclusive and shared locks.
+    Locks,
+    /// Everybody looks into its own memory while others put there.
+    Mailboxes,
 }
 
 impl Program {
@@ -72,13 +84,51 @@ impl Program {
         Self::Outside,
     ];
 
+    /// Those whose ranks access each other's memory.
+    pub const ONE_SIDED: [Self; 5] =
+        [Self::Fences, Self::Exposures, Self::Tickets, Self::Locks, Self::Mailboxes];
+
     /// Whether the digests are the same in every run.
     #[must_use]
     pub fn is_deterministic(self) -> bool {
-        matches!(self, Self::Ring | Self::Exchange | Self::Relay | Self::SharedMemory)
+        matches!(
+            self,
+            Self::Ring | Self::Exchange | Self::Relay | Self::SharedMemory | Self::Fences
+        )
     }
 
-    /// Runs it.
+    /// Is it one of those that access each other's memory? They run over all of MPI: [`Program::run_over_mpi`].
+    #[must_use]
+    pub fn is_one_sided(self) -> bool {
+        Self::ONE_SIDED.contains(&self)
+    }
+
+    /// Before a simulation of it.
+    pub fn prepare(self) {
+        if self.is_one_sided() {
+            one_sided::prepare();
+        }
+    }
+
+    /// Runs one that needs windows.
+    ///
+    /// # Panics
+    /// It is none of these.
+    pub fn run_over_mpi(self, mpi: &mut Mpi<SimLink>) -> u64 {
+        match self {
+            Self::Fences => one_sided::fences(mpi),
+            Self::Exposures => one_sided::exposures(mpi),
+            Self::Tickets => one_sided::tickets(mpi),
+            Self::Locks => one_sided::locks(mpi),
+            Self::Mailboxes => one_sided::mailboxes(mpi),
+            other => panic!("{other:?} runs over the engine alone"),
+        }
+    }
+
+    /// Runs one of the others.
+    ///
+    /// # Panics
+    /// It is none of them.
     pub fn run(self, e: &mut E, size: usize) -> u64 {
         match self {
             Self::Ring => fixed::ring(e, size),
@@ -94,6 +144,9 @@ impl Program {
             Self::Gossip => gossip::gossip(e, size),
             Self::Outside => outside::outside(e, size),
             Self::SharedMemory => shared::shared_memory(e, size),
+            Self::Fences | Self::Exposures | Self::Tickets | Self::Locks | Self::Mailboxes => {
+                panic!("{self:?} needs windows")
+            }
         }
     }
 }

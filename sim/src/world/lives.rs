@@ -6,6 +6,7 @@ use crate::link::SimLink;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_core::engine::Engine;
+use ftmpi_core::mpi::Mpi;
 use ftmpi_protocols::dispatcher::{Ending, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ impl World {
         let life = &mut self.lives[rank];
         life.incarnation = incarnation;
         life.news.clear();
-        life.due = None;
+        (life.due, life.wakes) = (None, None);
         life.kept = None;
         life.logger = None;
         life.caught_up = life.incarnation == Incarnation(0);
@@ -241,7 +242,7 @@ thread_local! {
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let me = Rank(rank as u32);
     let inner = setup.choice.make(setup.all_events, me, incarnations, &setup.clusters);
-    let protocol = crate::mutants::protocol(inner, me, setup.mutant);
+    let protocol = crate::mutants::protocol(inner, me, setup.ranks, setup.mutant);
     let memories = setup.choice.has_memories();
     let link = SimLink::new(rank, stop, setup.mutant, memories, incarnations[0]);
     let mut engine = Engine::new(link, me, incarnations, protocol);
@@ -251,12 +252,25 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();
     }
+    if setup.program.is_one_sided() {
+        // Every rank is on a host of its own, as far as it was told.
+        let mut mpi = Mpi::new(engine, (0..setup.ranks as u32).collect(), false);
+        let digest = setup.program.run_over_mpi(&mut mpi);
+        stay(rank, &mut mpi.engine, digest);
+    }
     let digest = setup.program.run(&mut engine, setup.ranks);
-    engine.drain();
-    engine.conclude();
     if setup.mutant == Some(Mutant::LeavesEarly) {
+        engine.drain();
+        engine.conclude();
         return with(|world| world.finished(rank, digest));
     }
+    stay(rank, &mut engine, digest)
+}
+
+/// A program is over; its rank serves others until all are.
+fn stay(rank: usize, engine: &mut Engine<SimLink>, digest: u64) -> ! {
+    engine.drain();
+    engine.conclude();
     loop {
         // Again and again: an image may have been taken here, and this be a later life.
         with(|world| world.finished(rank, digest));

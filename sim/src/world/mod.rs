@@ -82,6 +82,8 @@ struct Life {
     news: VecDeque<News>,
     images: Vec<Image>,
     due: Option<ImageNo>,
+    /// When it is woken next, if nothing comes.
+    wakes: Option<u64>,
     /// The waves whose images are kept beside the next one.
     kept: Option<Vec<ImageNo>>,
     /// The highest number of an image that was ever durable, and whether logs may have been cut.
@@ -155,6 +157,7 @@ impl World {
     /// # Errors
     /// What went wrong: a program that saw something wrong, a rank that gave up, a hang.
     pub fn run(setup: Setup) -> Result<Outcome, String> {
+        setup.program.prepare();
         let mut random = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1;
         let dispatch = Dispatch::new(&setup, |limit| below(&mut random, limit));
         let mut world = Box::new(World {
@@ -173,6 +176,7 @@ impl World {
                     news: VecDeque::new(),
                     images: Vec::new(),
                     due: None,
+                    wakes: None,
                     kept: None,
                     highest: ImageNo(0),
                     start_given_up: false,
@@ -308,14 +312,14 @@ impl World {
                 let delay = 40 + world.below(100);
                 if world.lives[rank].news.is_empty() {
                     // It is woken when something comes; a last resort finds what is missing.
-                    world.after(2000 + delay, Event::Wake(rank, incarnation));
+                    world.wake(rank, 2000 + delay);
                 } else {
-                    world.after(1, Event::Wake(rank, incarnation));
+                    world.wake(rank, 1);
                 }
             }
             Pause::Relax => {
                 let delay = 1 + world.below(40);
-                world.after(delay, Event::Wake(rank, incarnation));
+                world.wake(rank, delay);
             }
             Pause::Image => {
                 let (truth, traffic) = world.seen_in_image(rank);
@@ -366,6 +370,21 @@ impl World {
         self.order += 1;
         self.heap.push(Reverse((self.now + delay, self.order)));
         self.events.insert(self.order, event);
+    }
+
+    /// Lets a rank run later, whatever comes until then.
+    fn wake(&mut self, rank: usize, delay: u64) {
+        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program that looks into its
+        // memory again and again would do so ever more often. (The others keep the moments that seeds stand for.)
+        if self.setup.program.is_one_sided() {
+            let at = self.now + delay;
+            let life = &mut self.lives[rank];
+            if life.wakes.is_some_and(|known| known > self.now && known <= at) {
+                return;
+            }
+            life.wakes = Some(at);
+        }
+        self.after(delay, Event::Wake(rank, self.lives[rank].incarnation));
     }
 
     fn is_alive(&self, (rank, incarnation): (usize, Incarnation)) -> bool {

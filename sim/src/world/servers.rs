@@ -115,6 +115,7 @@ impl World {
             (0..all).for_each(|logger| self.logger.restart(logger, true));
         } else {
             self.logger.restart(which, false);
+            self.syncs_later(which);
             let served: Vec<_> =
                 (0..self.lives.len()).filter(|rank| self.logger.serves(which, *rank)).collect();
             // It finds them in its directory.
@@ -126,6 +127,12 @@ impl World {
             self.crash(rank);
         }
         self.connections_end((!power).then_some(which));
+    }
+
+    /// The first round of a logger that has begun again.
+    pub(super) fn syncs_later(&mut self, logger: usize) {
+        let delay = 1 + self.below(400);
+        self.after(delay, Event::LoggerSyncs(logger));
     }
 
     /// Those of one logger, or of all.
@@ -234,6 +241,7 @@ impl World {
             });
             let logger = self.logger.of_rank(Rank(rank as u32));
             self.logger.restart(logger, false);
+            self.syncs_later(logger);
             self.connections_end(Some(logger));
             if self.below(2) == 0 {
                 self.crash(rank);

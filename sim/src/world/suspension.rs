@@ -67,7 +67,10 @@ impl World {
     fn servers_begin_again(&mut self) {
         let answers = self.logger.write();
         self.deliver_log(answers);
-        (0..self.logger.count()).for_each(|logger| self.logger.restart(logger, false));
+        for logger in 0..self.logger.count() {
+            self.logger.restart(logger, false);
+            self.syncs_later(logger);
+        }
         self.memories.write();
         for number in 0..self.memories.count() {
             self.memories.restart(number);
