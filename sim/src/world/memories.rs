@@ -56,7 +56,7 @@ impl World {
             format!("memory of rank {to} gets {kind:?} {ssn} of rank {rank}, life {life}")
         });
         self.memories.frame(conn, &header, payload);
-        let spread = if self.setup.slow_logger { 800 } else { 30 };
+        let spread = if self.setup.slow_logger { 5000 } else { 30 };
         let write = self.below(spread);
         self.after(write, Event::MemoriesWrite);
         self.memories_speak();

@@ -83,7 +83,6 @@ impl World {
         offered.next().map(|image| &image.traffic)
     }
 
-    /// A frame leaves.
     /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before any marker
     /// that comes now, and so belongs to the cut.
     pub(super) fn frame_begins(&mut self, from: usize, to: usize, header: &Header) {
@@ -133,6 +132,9 @@ impl World {
                 let Some(said) = said() else { return };
                 let oldest = self.oldest_offered(from).and_then(|t| t.landed.get(&to));
                 log_cuts::messages(from, to, &said, oldest.unwrap_or(&Received::default()));
+            }
+            Kind::Piggyback => {
+                self.seen.traffic.entry(from).or_default().decided.insert(to);
             }
             Kind::SyncAck | Kind::ClearToSend => {
                 self.seen.traffic.entry(from).or_default().decided.remove(&to);

@@ -187,6 +187,8 @@ struct Peer {
     /// The part of it that leaves next, and how much left before.
     piggyback_frame: Option<Frame>,
     piggyback_left: usize,
+    /// All of it has left, and the message that it belongs to has not: nothing comes between.
+    piggyback_out: bool,
     /// Parts of a piggyback that goes on.
     parts: Vec<u8>,
     channel: waves::ChannelState,
@@ -342,6 +344,7 @@ impl<L: Link> Engine<L> {
                 piggyback: Vec::new(),
                 piggyback_frame: None,
                 piggyback_left: 0,
+                piggyback_out: false,
                 parts: Vec::new(),
                 channel: waves::ChannelState::default(),
             })

@@ -260,6 +260,7 @@ impl State {
         peer.absent_life = true;
         peer.has = Received::default();
         peer.piggyback_frame = None;
+        peer.piggyback_out = false;
         peer.parts.clear();
         // Whether it heard of that is not known; and its new life may be older than what it heard.
         peer.told_cut = Received::default();
@@ -440,9 +441,29 @@ impl State {
     pub(super) fn log_cut(&mut self, rank: Rank, payload: &[u8]) {
         if let Ok(wire) = control::decode::<WireReceived>(payload) {
             let received = Received::from_wire(&wire);
+            if self.hooks.memory {
+                self.memory_has_more(rank, &received);
+            }
             self.peers[rank.index()].log.cut(&received, &mut self.memory);
             if self.hooks.memory {
                 self.put_confirmed(rank);
+            }
+        }
+    }
+
+    /// A memory has written these. Some of them may come from our earlier life, over a connection that it read
+    /// to its end after it had answered ours: they are on their way again, or about to be, and the log is
+    /// about to let their payload go.
+    fn memory_has_more(&mut self, of: Rank, received: &Received) {
+        let peer = &mut self.peers[of.index()];
+        peer.has.absorb(received);
+        for out in &mut peer.queue {
+            let header = &out.frame.header;
+            if out.message && out.owned.is_none() && received.contains(header.ssn) {
+                let mut payload = vec![0; header.len as usize];
+                out.frame.payload.read(&mut payload);
+                out.frame.payload = UserPtr::own(&payload);
+                out.owned = Some(payload);
             }
         }
     }

@@ -173,11 +173,16 @@ fn part_of(rest: &[u8], most: usize) -> Frame {
 }
 
 impl Peer {
+    /// Has anything left of what the protocol puts before the first message of the queue?
+    pub(super) fn piggyback_has_begun(&self) -> bool {
+        self.piggyback_frame.is_some() || self.piggyback_out
+    }
+
     /// Brings the frame that was queued last before everything that has not begun to leave, but
     /// behind frames that were brought forward earlier.
     pub(super) fn bring_forward(&mut self) {
         let Some(last) = self.queue.pop_back() else { return };
-        let begun = self.piggyback_frame.is_some()
+        let begun = self.piggyback_has_begun()
             || self.queue.front().is_some_and(|first| first.frame.begun);
         let first = usize::from(begun && !self.queue.is_empty());
         let earlier = self
@@ -452,6 +457,7 @@ impl State {
                 }
                 continue;
             }
+            let piggyback = peer.piggyback_has_begun();
             let Some(out) = peer.queue.front_mut() else { return true };
             // A marker goes ahead of the peer's `Resume`, which may be behind the peer's own marker, held here
             // until our image is taken; and that one may wait for the peer's, if they share memory.
@@ -459,7 +465,7 @@ impl State {
                 return false;
             }
             // Where its piggyback has begun to leave, so has the message.
-            let begun = out.frame.begun || peer.piggyback_frame.is_some();
+            let begun = out.frame.begun || piggyback;
             if out.after > stable && !begun {
                 if out.gated_at.is_none() {
                     out.gated_at = Some(link.clock());
@@ -493,6 +499,7 @@ impl State {
             if link.push(to, &mut out.frame) == Push::Full {
                 return false;
             }
+            peer.piggyback_out = false;
             let out = peer.queue.pop_front().expect("the front was there");
             self.left = true;
             self.has_left(to, &out);
@@ -505,6 +512,9 @@ impl State {
     /// Pushes what the protocol puts before the next message to this peer; `true` if it is out.
     fn push_piggyback<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
         let peer = &mut self.peers[to.index()];
+        if peer.piggyback_out {
+            return true;
+        }
         if peer.piggyback_frame.is_none() {
             peer.piggyback.clear();
             if !self.protocol.has_piggyback(to) {
@@ -528,6 +538,7 @@ impl State {
             let rest = &peer.piggyback[peer.piggyback_left..];
             peer.piggyback_frame = (!rest.is_empty()).then(|| part_of(rest, self.piggyback_part));
         }
+        peer.piggyback_out = true;
         true
     }
 

@@ -135,8 +135,8 @@ impl State {
 
     fn mark_channel(&mut self, rank: Rank, marker: Marker) {
         let peer = &mut self.peers[rank.index()];
-        // A message whose piggyback is half out goes first.
-        let begun = usize::from(peer.piggyback_frame.is_some() && !peer.queue.is_empty());
+        // A message whose piggyback has begun to leave goes first.
+        let begun = usize::from(peer.piggyback_has_begun() && !peer.queue.is_empty());
         let behind = peer.queue.iter().skip(begun);
         let at = begun + behind.take_while(|out| out.frame.begun || out.marker.is_some()).count();
         peer.queue.insert(at, Self::marker_out(marker));
@@ -303,6 +303,7 @@ impl State {
         peer.resume = None;
         peer.channel.greeting = None;
         peer.piggyback_frame = None;
+        peer.piggyback_out = false;
         peer.parts.clear();
         peer.has = Received::default();
         peer.queue.retain(|out| out.marker.is_none());
