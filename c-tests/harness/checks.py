@@ -14,6 +14,13 @@ COLLECTIVES = {
     "operation": ("MPI_Allreduce with another operation",),
     "length": ("MPI_Allreduce with", "bytes"),
     "type": ("MPI_Allreduce with values of", "MPI_FLOAT", "MPI_INT"),
+    "later-fits": ("no error",),
+    "later-kind": ("MPI_Ibarrier", "MPI_Ibcast"),
+    "later-length": ("MPI_Ireduce with", "bytes"),
+    # Of several requests only the class of the error is told.
+    "later-among": ("invalid root",),
+    "now-and-later": ("MPI_Ibarrier", "MPI_Barrier"),
+    "persistent": ("MPI_Bcast_init with", "bytes"),
 }
 LEFT = {
     "request": "request that was started and not completed",

@@ -26,6 +26,42 @@ static int collective(const char *what)
         return MPI_Allreduce(a, b, rank == 0 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (same(what, "type"))
         return MPI_Allreduce(a, b, 2, rank == 0 ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    /* Calls that do not wait: the request says it. Another one that fits is under way meanwhile. */
+    MPI_Request q[2];
+    MPI_Status each[2];
+    if (same(what, "later-fits")) {
+        MPI_Iallreduce(a, b, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[0]);
+        MPI_Ibcast(a + 2, 3, MPI_INT, 1, MPI_COMM_WORLD, &q[1]);
+        return MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    }
+    if (same(what, "later-kind")) {
+        MPI_Iallreduce(a, b, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[0]);
+        if (rank == 0)
+            MPI_Ibarrier(MPI_COMM_WORLD, &q[1]);
+        else
+            MPI_Ibcast(a + 2, 3, MPI_INT, 1, MPI_COMM_WORLD, &q[1]);
+        int code = MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+        return code == MPI_SUCCESS ? MPI_Wait(&q[1], MPI_STATUS_IGNORE) : -1;
+    }
+    if (same(what, "later-length")) {
+        MPI_Ireduce(a, b, rank == 0 ? 2 : 3, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, &q[0]);
+        return MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    }
+    if (same(what, "later-among")) {
+        MPI_Iallreduce(a, b, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[0]);
+        MPI_Ibcast(a + 2, 3, MPI_INT, rank == 0 ? 0 : 1, MPI_COMM_WORLD, &q[1]);
+        int code = MPI_Waitall(2, q, each);
+        return code == MPI_ERR_IN_STATUS && each[0].MPI_ERROR == MPI_SUCCESS ? each[1].MPI_ERROR : code;
+    }
+    if (same(what, "now-and-later")) {
+        if (rank == 0) {
+            MPI_Ibarrier(MPI_COMM_WORLD, &q[0]);
+            return MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+        }
+        return MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (same(what, "persistent"))
+        return MPI_Bcast_init(a, rank == 0 ? 2 : 3, MPI_INT, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
     return -1;
 }
 

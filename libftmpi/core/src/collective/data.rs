@@ -130,6 +130,13 @@ pub enum Spread {
 }
 
 impl Blocks {
+    /// `len` bytes for each rank, one after the other.
+    #[must_use]
+    pub fn bytes_each(base: UserPtr, len: usize) -> Self {
+        let datatype = Datatype::builtin(Builtin::Byte).clone();
+        Self { base, spread: Spread::Uniform { count: len, datatype } }
+    }
+
     /// Piece number `i`.
     #[must_use]
     pub fn piece(&self, i: usize) -> Piece {

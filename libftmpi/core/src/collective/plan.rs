@@ -7,6 +7,7 @@
 use super::data::{Elements, Piece, TypeRef};
 use super::pool::{Pool, lend};
 use super::schedule::{Carrier, Schedule, Step};
+use crate::error::Result;
 use crate::group::Group;
 
 use crate::op::Op;
@@ -114,6 +115,18 @@ impl<'a, C: Carrier> Plan<'a, C> {
     /// Waits for everything above.
     pub fn fence(&mut self) {
         self.steps.push(Step::Fence);
+    }
+
+    /// Goes on only if `verdict` says of the `ranks` words of `mine`'s length that have come to `all` that all call
+    /// what this rank does.
+    pub fn compare(&mut self, verdict: fn(&[u8], &[u8]) -> Result<()>, mine: &[u8], all: UserPtr) {
+        self.fence();
+        self.steps.push(Step::Compare { verdict, mine: mine.into(), all, ranks: self.size });
+    }
+
+    /// From here on, messages belong to another collective operation of the communicator.
+    pub fn turn_to_tag(&mut self, tag: i32) {
+        self.tag = tag;
     }
 
     /// Copies, repacking.

@@ -13,7 +13,7 @@ use super::data::{Piece, TypeRef};
 use super::pool::Pool;
 
 use crate::engine::{Completion, RecvData, SendData};
-use crate::error::ErrorClass;
+use crate::error::{ErrorClass, Result};
 use crate::op::Op;
 use crate::usermem::{Scratch, UserPtr};
 use ftmpi_wire::{Rank, Ssn};
@@ -86,6 +86,18 @@ pub enum Step {
         /// Target.
         to: Piece,
     },
+    /// Ends the schedule with an error if the words of all ranks say that they call different things. (Messages
+    /// that were reserved for what would have followed are never sent: their numbers stay free.)
+    Compare {
+        /// Compares ours with all of them, in the order of the ranks.
+        verdict: fn(&[u8], &[u8]) -> Result<()>,
+        /// Our word.
+        mine: Box<[u8]>,
+        /// As many bytes for each rank.
+        all: UserPtr,
+        /// How many ranks.
+        ranks: usize,
+    },
 }
 
 /// A collective operation of this rank under way.
@@ -96,11 +108,12 @@ pub struct Schedule<R> {
     next: usize,
     pending: Vec<R>,
     error: Option<ErrorClass>,
+    words: Option<String>,
 }
 
 impl<R: Copy + std::fmt::Debug> Schedule<R> {
     pub(super) fn new(context: u16, steps: Vec<Step>, scratch: Vec<Scratch>) -> Self {
-        Self { context, steps, scratch, next: 0, pending: Vec::new(), error: None }
+        Self { context, steps, scratch, next: 0, pending: Vec::new(), error: None, words: None }
     }
 
     /// Goes as far as possible without waiting; true when everything is done.
@@ -108,6 +121,16 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
         loop {
             let fence = match self.steps.get(self.next) {
                 None | Some(Step::Fence) => true,
+                Some(Step::Compare { verdict, mine, all, ranks }) => {
+                    let mut words = vec![0; mine.len() * ranks];
+                    all.read(&mut words);
+                    if let Err(why) = verdict(mine, &words) {
+                        (self.error, self.words) = (Some(why.class), Some(why.text.into_owned()));
+                        self.next = self.steps.len();
+                        continue;
+                    }
+                    false
+                }
                 Some(step) => {
                     Self::begin(step, self.context, carrier, &mut self.pending, &mut self.error);
                     false
@@ -167,8 +190,13 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
                     *error = error.or(Some(ErrorClass::Truncate));
                 }
             }
-            Step::Fence => {}
+            Step::Fence | Step::Compare { .. } => {}
         }
+    }
+
+    /// What is to be said of its error, if that is more than its class says.
+    pub fn take_words(&mut self) -> Option<String> {
+        self.words.take()
     }
 
     /// Gives the memory back and tells the first error.

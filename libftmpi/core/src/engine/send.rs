@@ -182,8 +182,8 @@ impl Peer {
     /// behind frames that were brought forward earlier.
     pub(super) fn bring_forward(&mut self) {
         let Some(last) = self.queue.pop_back() else { return };
-        let begun = self.piggyback_has_begun()
-            || self.queue.front().is_some_and(|first| first.frame.begun);
+        let begun =
+            self.piggyback_has_begun() || self.queue.front().is_some_and(|first| first.frame.begun);
         let first = usize::from(begun && !self.queue.is_empty());
         let earlier = self
             .queue

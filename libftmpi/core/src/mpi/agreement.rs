@@ -5,7 +5,7 @@
 
 use super::{CommId, Mpi};
 use crate::bail;
-use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, Spread, lend};
+use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, lend};
 use crate::comm::{Contexts, Members};
 use crate::datatype::{Builtin, Datatype};
 use crate::engine::{Link, TaskId};
@@ -164,7 +164,7 @@ impl<L: Link> Mpi<L> {
         at.write(mine);
         let call = Call::Allgather {
             send: Some(Piece::bytes(at, mine.len())),
-            recv: bytes_each(all, mine.len()),
+            recv: Blocks::bytes_each(all, mine.len()),
         };
         let answer = self.run_within(scope, &call);
         let mut out = vec![0; mine.len() * n];
@@ -187,7 +187,7 @@ impl<L: Link> Mpi<L> {
         at.write(mine);
         let call = Call::Allgather {
             send: Some(Piece::bytes(at, mine.len())),
-            recv: bytes_each(all, mine.len()),
+            recv: Blocks::bytes_each(all, mine.len()),
         };
         let answer = self.run_across(scope, remote, &call);
         let mut out = vec![0; mine.len() * n];
@@ -221,9 +221,4 @@ impl Scope {
             tag,
         }
     }
-}
-
-fn bytes_each(base: crate::usermem::UserPtr, len: usize) -> Blocks {
-    let datatype = Datatype::builtin(Builtin::Byte).clone();
-    Blocks { base, spread: Spread::Uniform { count: len, datatype } }
 }

@@ -1,15 +1,20 @@
 //! Checks that cost communication or time, on request (`FTMPI_CHECK=1`): do all ranks make the same
 //! collective call; what has a rank left open at the end.
 //!
-//! Guarantees: off, a collective pays one predicted branch. On, every blocking collective on an
+//! Guarantees: off, a collective pays one predicted branch. On, every collective on an
 //! intracommunicator first compares what the ranks call; a difference that MPI forbids becomes an
 //! error on every rank that can see it, with the names of both calls, instead of a hang or a wrong
-//! result. (A non-blocking call must not wait for others, hence cannot be compared.)
+//! result. A non-blocking call does not wait for others: its request ends with that error. A persistent
+//! one is compared when it is made, which MPI lets wait for all.
+
+use std::borrow::Cow;
 
 use super::{Buffer, Collective, CommId, Mpi, Peer};
 use crate::bail;
+use crate::collective::{Blocks, Call, Piece, Plan, Schedule};
+use crate::comm::Members;
 use crate::datatype::{Builtin, Class, Datatype, TypeId};
-use crate::engine::{Decision, Link};
+use crate::engine::{Decision, Link, ReqId};
 use crate::error::Result;
 use crate::op::{OpId, Predefined};
 
@@ -86,6 +91,19 @@ const NAMES: [&str; 22] = [
     "MPI_Neighbor_alltoallw",
 ];
 
+/// In which form a collective is called; MPI lets no two of them meet (MPI-4.1, 6.12 and 6.13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Now,
+    Later,
+    Persistent,
+}
+
+impl How {
+    /// Forms are told apart by multiples of this.
+    const ONE: u32 = 32;
+}
+
 impl Print {
     fn encode(self) -> [u8; LEN] {
         let mut out = [0; LEN];
@@ -112,9 +130,57 @@ impl Print {
         }
     }
 
-    fn name(self) -> &'static str {
-        NAMES.get(self.kind as usize).copied().unwrap_or("another call")
+    fn name(self) -> Cow<'static, str> {
+        let name = NAMES.get((self.kind & (How::ONE - 1)) as usize).copied();
+        match (name, self.kind / How::ONE) {
+            (Some(name), 0) => name.into(),
+            (Some(name), 1) => format!("MPI_I{}", name["MPI_".len()..].to_lowercase()).into(),
+            (Some(name), 2) => format!("{name}_init").into(),
+            _ => "another call".into(),
+        }
     }
+}
+
+/// Whether all ranks, whose prints are in `all`, call what this one does.
+fn verdict(mine: &[u8], all: &[u8]) -> Result<()> {
+    let Some(mine) = mine.first_chunk().map(Print::decode) else { return Ok(()) };
+    let name = mine.name();
+    for (rank, other) in all.as_chunks::<LEN>().0.iter().enumerate() {
+        let other = Print::decode(other);
+        if other.kind != mine.kind {
+            bail!(Other, "rank {rank} calls {} while this rank calls {name}", other.name());
+        }
+        if other.root != mine.root {
+            bail!(
+                Root,
+                "rank {rank} calls {name} with root {}, this rank with root {}",
+                other.root as i32,
+                mine.root as i32
+            );
+        }
+        if other.op != mine.op {
+            bail!(Op, "rank {rank} calls {name} with another operation than this rank");
+        }
+        if other.amount.bytes != mine.amount.bytes {
+            bail!(
+                Count,
+                "rank {rank} calls {name} with {} bytes, this rank with {}",
+                other.amount.bytes,
+                mine.amount.bytes
+            );
+        }
+        if let (Some(its), Some(ours)) = (other.amount.builtin(), mine.amount.builtin())
+            && its.class() != ours.class()
+        {
+            bail!(
+                Type,
+                "rank {rank} calls {name} with values of {}, this rank with values of {}",
+                its.name(),
+                ours.name()
+            );
+        }
+    }
+    Ok(())
 }
 
 impl<L: Link> Mpi<L> {
@@ -133,7 +199,7 @@ impl<L: Link> Mpi<L> {
         self.types.get(datatype).map_or(Amount::NONE, |datatype| Amount::of(datatype, count))
     }
 
-    fn print_of(&self, what: &Collective<'_>) -> Print {
+    fn print_of(&self, what: &Collective<'_>, how: How) -> Print {
         use Collective as C;
         let root_of = |root: Peer| match root {
             Peer::Rank(rank) => rank,
@@ -202,57 +268,56 @@ impl<L: Link> Mpi<L> {
             C::NeighborAlltoallv { .. } => (20, no_root, no_op, any),
             C::NeighborAlltoallw { .. } => (21, no_root, no_op, any),
         };
-        Print { kind, root, op, amount }
+        Print { kind: kind + how as u32 * How::ONE, root, op, amount }
     }
 
     /// Compares the call with those of the other members.
     #[cold]
     #[inline(never)]
-    pub(super) fn compare_calls(&mut self, comm: CommId, what: &Collective<'_>) -> Result<()> {
+    pub(super) fn compare_calls(
+        &mut self,
+        comm: CommId,
+        what: &Collective<'_>,
+        how: How,
+    ) -> Result<()> {
         if self.remote(comm).is_ok() {
             return Ok(());
         }
-        let mine = self.print_of(what);
+        let mine = self.print_of(what, how).encode();
         let scope = self.scope(comm)?;
-        let all = self.collect_within(&scope, &mine.encode())?;
+        let all = self.collect_within(&scope, &mine)?;
         self.blamed = comm;
-        for (rank, other) in all.as_chunks::<LEN>().0.iter().enumerate() {
-            let other = Print::decode(other);
-            let name = mine.name();
-            if other.kind != mine.kind {
-                bail!(Other, "rank {rank} calls {} while this rank calls {name}", other.name());
-            }
-            if other.root != mine.root {
-                bail!(
-                    Root,
-                    "rank {rank} calls {name} with root {}, this rank with root {}",
-                    other.root as i32,
-                    mine.root as i32
-                );
-            }
-            if other.op != mine.op {
-                bail!(Op, "rank {rank} calls {name} with another operation than this rank");
-            }
-            if other.amount.bytes != mine.amount.bytes {
-                bail!(
-                    Count,
-                    "rank {rank} calls {name} with {} bytes, this rank with {}",
-                    other.amount.bytes,
-                    mine.amount.bytes
-                );
-            }
-            if let (Some(its), Some(ours)) = (other.amount.builtin(), mine.amount.builtin())
-                && its.class() != ours.class()
-            {
-                bail!(
-                    Type,
-                    "rank {rank} calls {name} with values of {}, this rank with values of {}",
-                    its.name(),
-                    ours.name()
-                );
-            }
-        }
-        Ok(())
+        verdict(&mine, &all)
+    }
+
+    /// The same for a call that must not wait: the schedule of `call` goes on when the words of all are here, or
+    /// ends with an error.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn compare_later(
+        &mut self,
+        comm: CommId,
+        what: &Collective<'_>,
+        call: &Call,
+        members: &Members,
+    ) -> Result<Schedule<ReqId>> {
+        let mine = self.print_of(what, How::Later).encode();
+        let (first, then) = (self.next_tag(comm)?, self.next_tag(comm)?);
+        let context = members.collective_context();
+        let (engine, pool) = (&mut self.engine, &mut self.pool);
+        let mut plan = Plan::new(engine, pool, &members.local, members.me, context, first)
+            .in_crowd(self.crowded.then_some(&*self.hosts));
+        let (word, all) = (plan.scratch(LEN), plan.scratch(LEN * plan.size));
+        word.write(&mine);
+        let words = Call::Allgather {
+            send: Some(Piece::bytes(word, LEN)),
+            recv: Blocks::bytes_each(all, LEN),
+        };
+        words.write(&mut plan);
+        plan.compare(verdict, &mine, all);
+        plan.turn_to_tag(then);
+        call.write(&mut plan);
+        Ok(plan.finish())
     }
 
     /// How many messages of the program (on one communicator, if one is named) have come that nobody has
@@ -324,6 +389,16 @@ mod tests {
             assert_eq!(Print::decode(&print.encode()), print);
             assert_eq!(print.name(), *name);
         }
+        let of = |kind, how: How| Print {
+            kind: kind + how as u32 * How::ONE,
+            root: ANY,
+            op: ANY,
+            amount: Amount::NONE,
+        };
+        assert_eq!(of(12, How::Later).name(), "MPI_Iallreduce");
+        assert_eq!(of(1, How::Persistent).name(), "MPI_Bcast_init");
+        assert_eq!(of(0, How::Later).name(), "MPI_Ibarrier");
+        assert_eq!(of(31, How::Now).name(), "another call");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the program gives.)
 
 use super::arguments::Buffer;
+use super::checks::How;
 use super::collective_arguments::address;
 use super::{Collective, CommId, Mpi, Request, Status};
 use crate::bail;
@@ -18,7 +19,7 @@ impl<L: Link> Mpi<L> {
     #[inline]
     pub fn collective(&mut self, comm: CommId, what: Collective<'_>) -> Result<()> {
         if self.checks {
-            self.compare_calls(comm, &what)?;
+            self.compare_calls(comm, &what, How::Now)?;
         }
         if let Some(answer) = self.fast_collective(comm, &what) {
             return answer;
@@ -37,8 +38,13 @@ impl<L: Link> Mpi<L> {
     pub fn icollective(&mut self, comm: CommId, what: Collective<'_>) -> Result<Request> {
         let members = self.members(comm)?;
         let call = self.resolve(comm, &members, &what)?;
-        let tag = self.next_tag(comm)?;
-        let schedule = Box::new(self.schedule(&call, &members, tag));
+        let schedule = if self.checks && members.remote.is_none() {
+            self.compare_later(comm, &what, &call, &members)?
+        } else {
+            let tag = self.next_tag(comm)?;
+            self.schedule(&call, &members, tag)
+        };
+        let schedule = Box::new(schedule);
         let task = self.engine.start_schedule(schedule)?;
         self.new_request(Slot::once(comm, Active::Schedule(task, members)))
     }
@@ -47,6 +53,9 @@ impl<L: Link> Mpi<L> {
     pub fn collective_init(&mut self, comm: CommId, what: Collective<'_>) -> Result<Request> {
         let members = self.members(comm)?;
         let call = Box::new(self.resolve(comm, &members, &what)?);
+        if self.checks {
+            self.compare_calls(comm, &what, How::Persistent)?;
+        }
         let entry = self.comm_mut(comm)?;
         entry.persistent = entry.persistent.wrapping_add(1);
         let tag = persistent_tag_of(entry.persistent);

@@ -135,7 +135,8 @@ impl<L: Link> Mpi<L> {
                 Status { error: transfer.borrow().error, ..Status::EMPTY }
             }
             Some(Active::Schedule(id, _)) => {
-                let schedule = self.engine.take_schedule(id);
+                let mut schedule = self.engine.take_schedule(id);
+                self.words = schedule.as_mut().and_then(|schedule| schedule.take_words());
                 let error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
                 if !self.staged.is_empty() {
                     self.staged_is_done(this, over);

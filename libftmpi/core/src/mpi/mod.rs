@@ -123,6 +123,8 @@ pub struct Mpi<L: Link> {
     sessions: Slab<Session>,
     questions: Vec<Question>,
     checks: bool,
+    /// What is to be said of the collective that was completed last, if it failed by them.
+    words: Option<String>,
     /// Number of each rank's host, as this life found it.
     hosts: Vec<u32>,
     /// Segments of shared memory that this rank has named.
@@ -174,6 +176,7 @@ impl<L: Link> Mpi<L> {
             sessions: Slab::new(),
             questions: Vec::new(),
             checks: false,
+            words: None,
             hosts,
             segments_named: 0,
             crowded,

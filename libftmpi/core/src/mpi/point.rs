@@ -135,6 +135,11 @@ impl<L: Link> Mpi<L> {
     ) -> crate::error::MpiError {
         self.last_status = status;
         self.blamed = comm;
+        if let Some(words) = self.words.take()
+            && error != ErrorClass::Truncate
+        {
+            return error.because(words);
+        }
         if error == ErrorClass::Truncate {
             let source = match status.source {
                 Peer::Rank(rank) => format!(" from rank {rank}"),
