@@ -31,7 +31,7 @@ class Library:
         return self.name.startswith("ftmpi")
 
     def command(self, ranks: int, tcp: bool, words: list[str],
-                reserve: bool) -> tuple[list[str], dict[str, str]]:
+                reserve: bool = False) -> tuple[list[str], dict[str, str]]:
         more, env = self.tcp if tcp else ([], {})
         if reserve and self.name == LOGGED:
             more = [*more, "--log-reserve", str(RESERVE // ranks)]

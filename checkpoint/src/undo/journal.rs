@@ -1,8 +1,8 @@
 //! The journal of one file, and what one process keeps in mind of the journals that it writes.
 
 use super::record::{
-    self, Author, BEGIN_AT, BYTES_MAX, Deed, END_AT, FORMAT, HEAD, PROMISED_AT, RECORD, Record,
-    UNDONE,
+    self, Author, BEGIN_AT, BOOT_AT, BYTES_MAX, Deed, END_AT, FORMAT, HEAD, PROMISED_AT, RECORD,
+    Record, UNDONE,
 };
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,6 +10,17 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A number of this boot of the system; 0: not known.
+fn boot() -> u64 {
+    static BOOT: OnceLock<u64> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
+        u64::from_str_radix(&digits, 16).unwrap_or(0)
+    })
+}
 
 /// Beyond the path of a file: its name, as far as it can be said.
 fn name_of(path: &Path) -> io::Result<&str> {
@@ -35,12 +46,20 @@ pub struct Journal {
     /// The length that the file will have when what was written down is done: writes of others may be
     /// under way, or not be seen here yet.
     promised: u64,
+    /// The boot of the system that wrote last.
+    boot: u64,
     /// How the names of deleted files begin.
     hidden: String,
 }
 
-/// Opens and locks a file that only this user can have written.
-fn open_locked(path: &Path, create: bool) -> io::Result<File> {
+/// The second name of a file that is being copied to its `hidden` one: what is there is whole.
+fn part_of(hidden: &str) -> String {
+    format!("{hidden}.part")
+}
+
+/// Opens and locks a file that only this user can have written. `None`: there is none, or nobody of ours can have
+/// written it.
+fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
     // SAFETY: asks for a number.
     #[allow(unsafe_code)]
     let me = unsafe { libc::geteuid() };
@@ -48,10 +67,16 @@ fn open_locked(path: &Path, create: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     options.read(true).write(true).create(create).mode(0o600).custom_flags(flags);
     loop {
-        let file = options.open(path)?;
+        let file = match options.open(path) {
+            Ok(file) => file,
+            Err(e) if !create && is_nobodys(&e) => return Ok(None),
+            Err(e) => return Err(e),
+        };
         while let Err(e) = file.lock() {
             if e.kind() != ErrorKind::Interrupted {
-                return Err(e);
+                // Where nothing can be locked, it was made and not written.
+                let empty = !create && file.metadata()?.len() == 0;
+                return if empty { Ok(None) } else { Err(e) };
             }
         }
         let about = file.metadata()?;
@@ -59,11 +84,33 @@ fn open_locked(path: &Path, create: bool) -> io::Result<File> {
         if about.nlink() == 0 {
             continue;
         }
-        if !about.is_file() || about.uid() != me || about.nlink() != 1 {
+        let ours = about.is_file() && about.uid() == me;
+        if !create {
+            // (Who makes copies of files by other names may have made one of this.)
+            return Ok(ours.then_some(file));
+        }
+        if !ours || about.nlink() != 1 {
             return Err(io::Error::new(ErrorKind::PermissionDenied, "its name is not ours alone"));
         }
-        return Ok(file);
+        return Ok(Some(file));
     }
+}
+
+/// Whether what cannot be opened cannot have been written by us either. Any other error says nothing about what is
+/// there: to take it for nothing would leave a file in its future.
+fn is_nobodys(e: &io::Error) -> bool {
+    let not_ours = [
+        libc::ENOENT,
+        libc::ENOTDIR,
+        libc::ELOOP,
+        libc::EACCES,
+        libc::EPERM,
+        libc::EISDIR,
+        libc::ENXIO,
+        libc::ENODEV,
+        libc::ENAMETOOLONG,
+    ];
+    e.raw_os_error().is_some_and(|number| not_ours.contains(&number))
 }
 
 impl Journal {
@@ -75,12 +122,7 @@ impl Journal {
     pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
         let path = journal_of(data)?;
         let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
-        let file = match open_locked(&path, create) {
-            Ok(file) => file,
-            // What cannot be opened and locked nobody has written.
-            Err(_) if !create => return Ok(None),
-            Err(e) => return Err(e),
-        };
+        let Some(file) = open_locked(&path, create)? else { return Ok(None) };
         let mut head = [0u8; HEAD as usize];
         let begun = file.read_exact_at(&mut head, 0).is_ok() && head[..8] == FORMAT;
         let long = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| head[at as usize + i]));
@@ -96,11 +138,16 @@ impl Journal {
         }
         let (begin, end) = if begun { (long(BEGIN_AT), long(END_AT)) } else { (HEAD, HEAD) };
         let promised = if begun { long(PROMISED_AT) } else { 0 };
-        let mut journal = Self { file, data: data.to_owned(), begin, end, promised, hidden };
+        let wrote = if begun { long(BOOT_AT) } else { 0 };
+        let data = data.to_owned();
+        let mut journal = Self { file, data, begin, end, promised, boot: wrote, hidden };
         let sound = HEAD <= begin && begin <= end && (!begun || end <= length);
         if begun && long(8) == job {
-            let damaged = || io::Error::new(ErrorKind::InvalidData, "its journal is damaged");
-            return if sound { Ok(Some(journal)) } else { Err(damaged()) };
+            if HEAD <= begin && journal.other_boot() {
+                journal.find_end(length)?;
+                return Ok(Some(journal));
+            }
+            return if sound { Ok(Some(journal)) } else { Err(journal.damaged()) };
         }
         if !create {
             return Ok(None);
@@ -109,14 +156,72 @@ impl Journal {
             // What it deleted is gone; if it cannot be read, it stays under the other name.
             let _ = journal.forget_all();
         }
-        (journal.begin, journal.end, journal.promised) = (HEAD, HEAD, 0);
+        // (What would be behind the end must not look like a record of ours.)
+        journal.file.set_len(0)?;
+        (journal.begin, journal.end, journal.promised, journal.boot) = (HEAD, HEAD, 0, boot());
         head = [0; HEAD as usize];
         head[..8].copy_from_slice(&FORMAT);
         head[8..16].copy_from_slice(&job.to_le_bytes());
         head[16..24].copy_from_slice(&HEAD.to_le_bytes());
         head[24..32].copy_from_slice(&HEAD.to_le_bytes());
+        head[40..].copy_from_slice(&boot().to_le_bytes());
         journal.file.write_all_at(&head, 0)?;
         Ok(Some(journal))
+    }
+
+    fn damaged(&self) -> io::Error {
+        let name = self.data.file_name().unwrap_or_default().display();
+        let text = format!(
+            "its journal (.{name}.ftmpi-undo, beside it) is damaged; put a copy of the file from before the job in \
+             its place, remove the journal, and start the job anew"
+        );
+        io::Error::new(ErrorKind::InvalidData, text)
+    }
+
+    /// Was it last written in another boot of the system (or of another system), so that a loss of power may have
+    /// taken a part of it? Nothing in a journal is synced: that would cost more than what it guards.
+    fn other_boot(&self) -> bool {
+        self.boot != 0 && boot() != 0 && self.boot != boot()
+    }
+
+    /// After a loss of power the end that the head tells and the records may come from different times: the
+    /// records end where none can be read. What is missing counts as not done, as everything that was not on
+    /// the disk.
+    fn find_end(&mut self, length: u64) -> io::Result<()> {
+        let (told, mut at) = (self.end, self.begin);
+        while at < length {
+            match self.read(at) {
+                Ok((_, next)) => at = next,
+                Err(_) if at >= told || self.is_torn(at, length)? => break,
+                Err(e) => return Err(e),
+            }
+        }
+        self.end = at;
+        Ok(())
+    }
+
+    /// Is what cannot be read a record of which a part never reached the disk? There are zeros then, or nothing.
+    fn is_torn(&self, at: u64, length: u64) -> io::Result<bool> {
+        const BLOCK: u64 = 512;
+        let mut head = [0u8; RECORD];
+        if at + RECORD as u64 > length {
+            return Ok(true);
+        }
+        self.file.read_exact_at(&mut head, at)?;
+        let next = at + (RECORD + record::length(&head).unwrap_or(0)) as u64;
+        if head == [0; RECORD] || next > length {
+            return Ok(true);
+        }
+        let mut place = at.next_multiple_of(BLOCK);
+        while place < (next + BLOCK).min(length) {
+            let mut block = vec![0; BLOCK.min(length - place) as usize];
+            self.file.read_exact_at(&mut block, place)?;
+            if block.iter().all(|byte| *byte == 0) {
+                return Ok(true);
+            }
+            place += BLOCK;
+        }
+        Ok(false)
     }
 
     /// Writes a deed down, before it is done.
@@ -124,6 +229,10 @@ impl Journal {
     /// # Errors
     /// Of the file system.
     pub fn append(&mut self, author: Author, deed: &Deed) -> io::Result<()> {
+        if self.boot != boot() {
+            self.boot = boot();
+            self.file.write_all_at(&boot().to_le_bytes(), BOOT_AT)?;
+        }
         let record = record::encode(author, deed);
         self.file.write_all_at(&record, self.end)?;
         self.set(END_AT, self.end + record.len() as u64)
@@ -197,13 +306,16 @@ impl Journal {
     fn drop_hidden(&self, record: &Record) -> io::Result<()> {
         match &record.deed {
             Deed::Deleted { hidden } if !record.undone => {
-                match fs::remove_file(self.data.with_file_name(hidden)) {
-                    Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
-                    _ => Ok(()),
-                }
+                self.drop_part(hidden)?;
+                absent_is_fine(fs::remove_file(self.data.with_file_name(hidden)))
             }
             _ => Ok(()),
         }
+    }
+
+    /// A copy that was not finished is none.
+    fn drop_part(&self, hidden: &str) -> io::Result<()> {
+        absent_is_fine(fs::remove_file(self.data.with_file_name(part_of(hidden))))
     }
 
     fn forget_all(&mut self) -> io::Result<()> {
@@ -256,10 +368,6 @@ impl Journal {
     }
 
     fn undo(&self, deed: &Deed, stands: u64) -> io::Result<()> {
-        let absent_is_fine = |outcome: io::Result<()>| match outcome {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-            outcome => outcome,
-        };
         let data =
             || OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(&self.data);
         absent_is_fine(match deed {
@@ -270,8 +378,18 @@ impl Journal {
             }),
             Deed::Shrunk { from } => data().and_then(|file| file.set_len(*from)),
             Deed::Created => fs::remove_file(&self.data),
-            Deed::Deleted { hidden } => fs::rename(self.data.with_file_name(hidden), &self.data),
+            Deed::Deleted { hidden } => {
+                self.drop_part(hidden)?;
+                fs::rename(self.data.with_file_name(hidden), &self.data)
+            }
         })
+    }
+}
+
+fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
     }
 }
 
@@ -513,12 +631,17 @@ impl Journals {
         let deed = Deed::Deleted { hidden: hidden.clone() };
         journal.append(author, &deed).map_err(Deletion::NoJournal)?;
         journal.set(PROMISED_AT, 0).map_err(Deletion::NoJournal)?;
-        let hidden = path.with_file_name(hidden);
         if open {
-            fs::copy(path, &hidden).map_err(Deletion::NoJournal)?;
+            // Only a whole copy has the name from which a return takes it.
+            let part = path.with_file_name(part_of(&hidden));
+            let hidden = path.with_file_name(hidden);
+            if let Err(e) = fs::copy(path, &part).and_then(|_| fs::rename(&part, hidden)) {
+                let _ = fs::remove_file(&part);
+                return Err(Deletion::NoJournal(e));
+            }
             fs::remove_file(path).map_err(Deletion::Refused)
         } else {
-            fs::rename(path, hidden).map_err(Deletion::Refused)
+            fs::rename(path, path.with_file_name(hidden)).map_err(Deletion::Refused)
         }
     }
 }

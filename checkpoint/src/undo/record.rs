@@ -6,13 +6,14 @@ use std::io;
 pub const BYTES_MAX: usize = 1 << 20;
 
 /// Length of the head of a journal: name of the format, job, where records begin, where they end, the length
-/// that deeds have promised the file, room.
+/// that deeds have promised the file, the boot of the system that wrote last.
 pub(super) const HEAD: u64 = 48;
 pub(super) const FORMAT: [u8; 8] = *b"FTMPIUN1";
 /// Places in it.
 pub(super) const BEGIN_AT: u64 = 16;
 pub(super) const END_AT: u64 = 24;
 pub(super) const PROMISED_AT: u64 = 32;
+pub(super) const BOOT_AT: u64 = 40;
 
 /// Length of the head of a record.
 pub(super) const RECORD: usize = 48;
