@@ -254,11 +254,12 @@ def check(setting: Setting, lane: int | None) -> None:
         cuts.cuts(setting)
         bad_input.bad_input(setting)
     if lane != 1:
-        faults.kills(setting, 6, [], False, 7, None)
-        faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 5, None, True)
-        faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "scratch_files"], False, 4, None, True)
+        # With a kill every two seconds they last several times as long as without.
+        faults.kills(setting, 6, [], False, 4, None)
+        faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 3, None, True)
+        faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "scratch_files"], False, 3, None, True)
         faults.clusters(setting)
-        faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 6, None)
+        faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 4, None)
         orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
         killed.killed(setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)
         killed.killed(setting, ["f_languages", "f_one_sided_f08", "mpich_habits"], 2)

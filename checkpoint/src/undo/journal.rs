@@ -129,6 +129,8 @@ impl Journal {
         let length = file.metadata()?.len();
         if !begun
             && length > 0
+            // (What was made just before a loss of power.)
+            && head != [0; HEAD as usize]
             && !(length < HEAD && FORMAT.starts_with(&head[..8.min(length as usize)]))
         {
             // Somebody else's file: never touched.

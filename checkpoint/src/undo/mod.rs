@@ -12,6 +12,8 @@
 //!   each one once: a deed that was undone is marked before the one before it is looked at.
 //! * Only deeds of lives that are over, and that came after the wave, are undone.
 //! * A file that is deleted is kept under another name until no wave is left to which it belongs.
+//! * What a loss of power took from a journal, which is never synced, counts as not done; damage of any other
+//!   kind, and a journal that cannot be opened, is an error.
 //! * Nothing in a journal is believed unchecked: it names no file outside of its directory.
 
 mod journal;

@@ -277,3 +277,88 @@ fn a_record_that_was_half_written_is_none_and_a_damaged_one_is_an_error() {
         assert!(now == b"0123" || now == b"a123", "{place}: {outcome:?} {now:?}");
     }
 }
+
+#[test]
+fn a_copy_that_was_not_finished_is_none() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let author = Author { rank: 0, incarnation: 0, wave: 0 };
+    // What a process leaves that dies in the middle of deleting a file that it has open.
+    let mut journal = Journal::open(&path, JOB, true).unwrap().unwrap();
+    let hidden = journal.name_for_deleted(author);
+    journal.append(author, &Deed::Deleted { hidden: hidden.clone() }).unwrap();
+    drop(journal);
+    fs::write(path.with_file_name(format!("{hidden}.part")), b"01").unwrap();
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(fs::read(&path).unwrap(), b"0123");
+    forget(&path, JOB).unwrap();
+    assert_eq!(folder.hidden(), 0);
+    // And one that did finish.
+    let mut journals = Journals::new(JOB, author);
+    assert!(journals.delete(&path, true).is_ok());
+    assert!(!path.exists());
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(fs::read(&path).unwrap(), b"0123");
+}
+
+#[test]
+fn a_journal_with_a_second_name_is_read_all_the_same() {
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    fs::write(&path, b"0123").unwrap();
+    let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
+    write(&mut journals, &path, 0, b"a");
+    fs::hard_link(journal_of(&path).unwrap(), folder.0.join("copy")).unwrap();
+    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(fs::read(&path).unwrap(), b"0123");
+}
+
+#[test]
+fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
+    const DEEDS: usize = 60;
+    const BLOCK: usize = 512;
+    let folder = Folder::new();
+    let path = folder.0.join("data");
+    let before: Vec<u8> = (0..DEEDS as u8 * 2).collect();
+    fs::write(&path, &before).unwrap();
+    let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
+    for deed in 0..DEEDS {
+        write(&mut journals, &path, 2 * deed as u64, b"!!");
+    }
+    let after = fs::read(&path).unwrap();
+    let journal = journal_of(&path).unwrap();
+    let here = fs::read(&journal).unwrap();
+    let mut elsewhere = here.clone();
+    elsewhere[record::BOOT_AT as usize] ^= 1;
+    let record = record::RECORD + 2;
+    let head = record::HEAD as usize;
+    assert_eq!(here.len(), head + DEEDS * record);
+    let undone = |bytes: &[u8]| {
+        fs::write(&journal, bytes).unwrap();
+        fs::write(&path, &after).unwrap();
+        let count = take_back(&path, JOB, 0, &|_, _| true)?;
+        let now = fs::read(&path).unwrap();
+        assert_eq!(now[..2 * count as usize], before[..2 * count as usize]);
+        assert_eq!(now[2 * count as usize..], after[2 * count as usize..]);
+        std::io::Result::Ok(count as usize)
+    };
+    for length in head..here.len() {
+        assert_eq!(undone(&elsewhere[..length]).unwrap(), (length - head) / record);
+        assert!(undone(&here[..length]).is_err());
+    }
+    for from in (BLOCK..here.len()).step_by(BLOCK) {
+        let zeros = |bytes: &[u8]| [&bytes[..from], &vec![0; bytes.len() - from]].concat();
+        assert_eq!(undone(&zeros(&elsewhere)).unwrap(), (from - head) / record);
+        assert!(undone(&zeros(&here)).is_err());
+    }
+    // The head is older than the records.
+    let mut old_head = elsewhere.clone();
+    let end = (head + 3 * record) as u64;
+    old_head[record::END_AT as usize..][..8].copy_from_slice(&end.to_le_bytes());
+    assert_eq!(undone(&old_head).unwrap(), DEEDS);
+    // What is wrong in the middle, and no zero, is damage all the same.
+    let mut damaged = elsewhere;
+    damaged[head + 5 * record + 20] ^= 4;
+    assert!(undone(&damaged).is_err());
+}
