@@ -4,8 +4,7 @@
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if none failed. A step whose tool is
 missing on this machine is skipped, with a line that says which.
 
-The tests in Rust are compiled and run, at low priority, while the programs run in two lanes: these wait
-most of the time. The benchmark comes last and alone.
+The tests in Rust are compiled and run, at low priority, while the programs run. The benchmark comes last and alone.
 """
 import os
 import re
@@ -272,15 +271,12 @@ def main():
     else:
         count.one("mpi.h against MPICH's", code == 0)
     wrappers(count, dist)
-    lanes = [threading.Thread(target=lambda lane=lane: done.append(counted(
-        count, f"programs, lane {lane}", [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", lane],
-    ))) for lane in (1, 2)]
-    for thread in lanes:
-        thread.start()
-    for thread in [*lanes, in_rust]:
-        thread.join()
-    if len(done) != 3:
-        count.one("steps", False, "one of them ended early (see above)")
+    for lane in (1, 2):
+        command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", lane]
+        counted(count, f"programs, lane {lane}", command)
+    in_rust.join()
+    if not done:
+        count.one("steps in Rust", False, "they ended early (see above)")
     counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     if count.failed:
         # Once more, where one looks first.

@@ -343,7 +343,7 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
         assert_eq!(now[2 * count as usize..], after[2 * count as usize..]);
         std::io::Result::Ok(count as usize)
     };
-    for length in head..here.len() {
+    for length in (head..here.len()).step_by(11) {
         assert_eq!(undone(&elsewhere[..length]).unwrap(), (length - head) / record);
         assert!(undone(&here[..length]).is_err());
     }

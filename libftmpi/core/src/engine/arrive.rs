@@ -414,7 +414,11 @@ impl State {
                 }
             }
             Kind::ClearToSend => {
-                self.clear_to_send(from, header.ssn);
+                // A mate's tells of a match, which a state that is to be rolled back may have made.
+                let tells = self.hooks.arrivals && self.reveals_match(from, Kind::ClearToSend);
+                if !tells || !self.is_from_orphan(from, header.ssn) {
+                    self.clear_to_send(from, header.ssn);
+                }
                 self.discard()
             }
             Kind::SyncAck => {

@@ -318,19 +318,27 @@ impl State {
             return Some(request);
         }
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+        // What is repeated may have been found complete by the earlier life, whose receiver has lost its match since
+        // and, in its own new life, waits for something that is repeated later. The log has the payload.
+        let waits = (!self.protocol.repeating()).then_some(request);
+        if waits.is_none() {
+            self.send_is_out(request);
+        }
         if known {
             // The peer has the payload (and ours may be cut at any time); the announcement only asks
             // whether it was matched.
             header.kind = Kind::RequestToSend;
-            self.send_is_out(request);
+            if let Some(request) = waits {
+                self.send_is_out(request);
+            }
             self.announce(to, header, None);
         } else if len > eager_limit {
             header.kind = Kind::RequestToSend;
-            let pending = Pending { header, payload, owned: None, request: Some(request) };
+            let pending = Pending { header, payload, owned: None, request: waits };
             self.pending.insert((to, ssn), pending);
             self.announce(to, header, None);
         } else {
-            self.enqueue(to, header, payload, None, Some(request));
+            self.enqueue(to, header, payload, None, waits);
         }
         Some(request)
     }
@@ -392,7 +400,7 @@ impl State {
 
     /// Does this frame tell its receiver that a message was matched? The answer to an announcement
     /// does where the sender has no log from which it could claim that the message is out.
-    fn reveals_match(&self, to: Rank, kind: Kind) -> bool {
+    pub(super) fn reveals_match(&self, to: Rank, kind: Kind) -> bool {
         kind == Kind::SyncAck || (kind == Kind::ClearToSend && !self.peers[to.index()].logged)
     }
 
