@@ -4,7 +4,8 @@
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if none failed. A step whose tool is
 missing on this machine is skipped, with a line that says which.
 
-The tests in Rust are compiled and run, at low priority, while the programs run. The benchmark comes last and alone.
+The tests in Rust are compiled first; they run, at low priority, beside the programs that end well by themselves.
+Programs whose ranks die have the processors for themselves, and so has the benchmark.
 """
 import os
 import re
@@ -78,11 +79,12 @@ def linter():
     return {"RUSTC_WORKSPACE_WRAPPER": str(driver)} if where and driver.exists() else None
 
 
-def rust(count):
-    count.one("format", run(count, [*LATER, CARGO, "fmt", "--all", "--check"])[0] == 0)
+def compiled(count):
+    """Format, lints, and the tests of all crates, compiled. Gives the environment to run them in."""
+    count.one("format", run(count, [CARGO, "fmt", "--all", "--check"])[0] == 0)
     lints = linter()
     env = {**os.environ, **(lints or {})}
-    code, text = run(count, [*LATER, CARGO, "test", "--workspace", "--no-run"], env=env)
+    code, text = run(count, [CARGO, "test", "--workspace", "--no-run"], env=env)
     if lints is None:
         count.skip("lints", "this Rust comes without clippy")
     else:
@@ -90,7 +92,11 @@ def rust(count):
         found = re.findall(r"^warning: `([^`]*)` .* generated \d+ warning", text, re.M)
         count.one("lints", code == 0 and not found, ", ".join(sorted(set(found))))
     headers = [CARGO, "run", "--quiet", "-p", "ftmpi-headers", "--", "--check", "include/generated"]
-    count.one("generated headers", run(count, [*LATER, *headers], env=env)[0] == 0)
+    count.one("generated headers", run(count, headers, env=env)[0] == 0)
+    return env
+
+
+def rust(count, env):
     # One seed, so that a commit that passes here passes everywhere; `make fuzz` tries others.
     seed = os.environ.get("PROPTEST_RNG_SEED", "1")
     print(f"check: random input from PROPTEST_RNG_SEED={seed}", flush=True)
@@ -259,24 +265,35 @@ def symbols(count, lib):
     count.one(f"symbols of libmpi.so.12 ({len(names)} functions)", not missing, " ".join(missing[:10]))
 
 
+def side_by_side(count, *steps):
+    """All of these at once, to their ends."""
+    ended = []
+    threads = [threading.Thread(target=lambda step=step: ended.append(step())) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(ended) != len(steps):
+        count.one("steps", False, "one of them ended early (see above)")
+
+
 def main():
     dist = Path(sys.argv[1] if len(sys.argv) > 1 else TOP / "dist").resolve()
     count = Count()
-    done = []
-    in_rust = threading.Thread(target=lambda: done.append(rust(count)))
-    in_rust.start()
+    env = compiled(count)
     code, _ = run(count, [sys.executable, "tools/drift.py"])
     if code == 77:
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
         count.one("mpi.h against MPICH's", code == 0)
     wrappers(count, dist)
-    for lane in (1, 2):
-        command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", lane]
-        counted(count, f"programs, lane {lane}", command)
-    in_rust.join()
-    if not done:
-        count.one("steps in Rust", False, "they ended early (see above)")
+
+    def lane(number):
+        command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
+        counted(count, f"programs, lane {number}", command)
+
+    side_by_side(count, lambda: rust(count, env), lambda: lane(1))
+    side_by_side(count, lambda: lane(2), lambda: lane(3))
     counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     if count.failed:
         # Once more, where one looks first.
