@@ -235,13 +235,17 @@ impl Home {
     /// A record out of its file.
     pub fn read(&mut self, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let known = self.cursor.take().filter(|cursor| cursor.0 == place);
-        let index = match known {
-            Some((_, last, _)) => self.parts.iter().position(|part| part.last == last),
-            None => self.parts.iter().rposition(|part| part.last < place),
+        // A cut may have taken the file that ended right before this place.
+        let known =
+            self.cursor.take().filter(|cursor| cursor.0 == place).and_then(|(_, last, at)| {
+                Some((self.parts.iter().position(|part| part.last == last)?, at))
+            });
+        let search = || {
+            let index = self.parts.iter().rposition(|part| part.last < place)?;
+            Some((index, self.parts[index].begin))
         };
-        let mut index = index.ok_or_else(|| damaged("what was sent first is gone"))?;
-        let mut at = known.map_or(self.parts[index].begin, |cursor| cursor.2);
+        let (mut index, mut at) =
+            known.or_else(search).ok_or_else(|| damaged("what was sent first is gone"))?;
         loop {
             let mut part = &self.parts[index];
             if at >= part.bytes {
@@ -255,6 +259,10 @@ impl Home {
             let (record, crc) =
                 segment::read_head(&head).ok_or_else(|| damaged("a record's head changed"))?;
             let end = at + RECORD_BYTES as u64 + record.header.len;
+            // Before so much memory is asked for.
+            if end > part.bytes {
+                return Err(damaged("a record's length changed"));
+            }
             if record.place == place {
                 let mut payload = vec![0; record.header.len as usize];
                 part.file.file().read_exact_at(&mut payload, at + RECORD_BYTES as u64)?;

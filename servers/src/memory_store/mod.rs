@@ -325,4 +325,43 @@ mod tests {
             assert_eq!(store.take(TO, place).unwrap().1[0], place as u8);
         }
     }
+
+    #[test]
+    fn a_reader_goes_on_behind_a_file_that_was_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        for ssn in 1..=20 {
+            put(&mut machine, &mut store, ssn, 1 << 20);
+            store.flush(TO, || machine.summary(TO)).unwrap();
+        }
+        assert_eq!(files_of_messages(dir.path()).len(), 2);
+        // The last one of the first file.
+        for place in 1..=16 {
+            store.take(TO, place).unwrap();
+        }
+        store.cut(TO, 16, &machine.summary(TO)).unwrap();
+        assert_eq!(files_of_messages(dir.path()).len(), 1);
+        for place in 17..=20 {
+            assert_eq!(store.take(TO, place).unwrap().1[0], place as u8);
+        }
+    }
+
+    /// However much memory it asks for.
+    #[test]
+    fn a_record_whose_length_changed_is_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 5, "a").unwrap();
+        put(&mut machine, &mut store, 1, 10);
+        store.flush(TO, || machine.summary(TO)).unwrap();
+        let path = files_of_messages(dir.path()).remove(0);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let head = bytes.len() - 10 - segment::RECORD_BYTES;
+        let begin: [u8; segment::RECORD_BYTES] = *bytes[head..].first_chunk().unwrap();
+        let (mut record, _) = segment::read_head(&begin).unwrap();
+        record.header.len = 1 << 47;
+        bytes.splice(head..head + begin.len(), segment::record_head(&record, &[]));
+        std::fs::write(&path, bytes).unwrap();
+        let error = store.take(TO, 1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+    }
 }
