@@ -27,8 +27,8 @@ pub(super) struct Core {
     begun: u64,
     /// The last one that ended well.
     done: watch::Sender<u64>,
-    /// A round is under way.
-    syncing: bool,
+    /// The round that is under way.
+    running: Option<Round>,
     /// What the machine counts as changes of clocks.
     clocks: watch::Sender<u64>,
     /// Bytes that were told to loggers and agents, and clocks that loggers told.
@@ -71,7 +71,7 @@ impl Core {
             changed,
             begun: 0,
             done: watch::Sender::new(0),
-            syncing: false,
+            running: None,
             clocks: watch::Sender::new(0),
             clock_bytes: 0,
             clocks_heard: 0,
@@ -300,21 +300,26 @@ impl Core {
     /// Everything as it is now, to be made durable.
     pub fn begin_round(&mut self) -> Round {
         self.begun += 1;
-        self.syncing = true;
         self.seal_and_drain();
         let round = self.store.take_round();
         self.unseal();
+        self.running = Some(round.clone());
         round
     }
 
     /// Everything as it is now, and nothing after it.
     pub fn begin_last_round(&mut self) -> Round {
         self.seal_and_drain();
+        // One that is under way may not be done before the last mark is made, or may fail unheard.
+        if let Some(running) = self.running.take() {
+            self.store.round_failed(&running);
+        }
         self.store.take_last_round()
     }
 
-    pub fn end_round(&mut self, round: &Round, good: bool) {
-        self.syncing = false;
+    /// The round that is under way is over.
+    pub fn end_round(&mut self, good: bool) {
+        let Some(round) = self.running.take() else { return };
         if good {
             self.syncs += round.files();
             self.done.send_replace(self.begun);
@@ -322,7 +327,7 @@ impl Core {
                 self.feed(Input::Durable { rank, up_to });
             }
         } else {
-            self.store.round_failed(round);
+            self.store.round_failed(&round);
             self.changed.notify_one();
         }
     }
@@ -332,7 +337,7 @@ impl Core {
     pub fn durable_after(&mut self) -> Option<(u64, watch::Receiver<u64>)> {
         self.drain_all();
         self.flush();
-        if !self.syncing && !self.store.is_dirty() {
+        if self.running.is_none() && !self.store.is_dirty() {
             return None;
         }
         self.changed.notify_one();
@@ -365,5 +370,53 @@ impl Core {
             "rejected_callers": rejected,
             "ranks": self.machine.ranks().collect::<Vec<_>>(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::Plan;
+    use crate::files::Files;
+    use ftmpi_wire::Determinant;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    const RANK: Rank = Rank(0);
+    const CONN: ConnId = ConnId(1);
+
+    fn open(dir: &Path, files: Files) -> Core {
+        let opened = EventStore::open_with(dir, files, "first").unwrap();
+        Core::new(opened, Promise::Written)
+    }
+
+    fn hello(core: &mut Core) {
+        let welcome = core.hello(CONN, RANK, Incarnation(0), Rc::new(Link::default()));
+        assert_eq!(welcome, Welcome::Yes);
+    }
+
+    fn frame(first: u64, count: u64) -> Frame {
+        let event = |n| Determinant::Clock { fails: 0, bits: n };
+        let records = (first..first + count).map(event).collect();
+        Frame::Append { first: EventNo(first), clock: EventNo(0), records }
+    }
+
+    /// The last mark tells of what a round has taken that nobody hears of any more.
+    #[test]
+    fn the_end_makes_durable_what_a_round_had_begun_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Arc::new(Plan::new(None));
+        let mut core = open(dir.path(), Files::watched(plan.clone()));
+        hello(&mut core);
+        core.feed(Input::Frame { conn: CONN, frame: frame(1, 3) });
+        core.flush();
+        let running = core.begin_round();
+        core.begin_last_round().sync().unwrap();
+        plan.lose_power(|_| 0);
+        drop((running, core));
+        let opened = EventStore::open_with(dir.path(), Files::default(), "second").unwrap();
+        let (_, found) = &opened.found[0];
+        assert_eq!((found.last, &found.damage), (EventNo(3), &None));
+        assert!(!opened.power_lost, "it was a clean end");
     }
 }

@@ -336,8 +336,7 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
     loop {
         changed.notified().await;
         let round = core.borrow_mut().begin_round();
-        let syncing = round.clone();
-        let outcome = tokio::task::spawn_blocking(move || syncing.sync()).await;
+        let outcome = tokio::task::spawn_blocking(move || round.sync()).await;
         let outcome = outcome.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         if let Err(error) = &outcome
             && !failed_before
@@ -345,7 +344,7 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
             shell::say(NAME, format!("events cannot be made durable: {error}"));
         }
         failed_before = outcome.is_err();
-        core.borrow_mut().end_round(&round, outcome.is_ok());
+        core.borrow_mut().end_round(outcome.is_ok());
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             () = hurry.notified() => {}
