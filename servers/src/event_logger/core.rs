@@ -47,7 +47,9 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(opened: Opened, promise: Promise) -> Self {
+    /// # Errors
+    /// What ranks have stored beside an earlier logger cannot be read.
+    pub fn new(opened: Opened, promise: Promise) -> anyhow::Result<Self> {
         let Opened { store, found, cut, power_lost, .. } = opened;
         let mut machine = EventLog::new(promise);
         for (rank, found) in found {
@@ -61,7 +63,7 @@ impl Core {
         if store.is_dirty() {
             changed.notify_one();
         }
-        let rings = Rings::find(store.path(), NAME);
+        let rings = Rings::find(store.path())?;
         let mut core = Self {
             machine,
             store,
@@ -85,7 +87,7 @@ impl Core {
             failed_writes: 0,
         };
         core.retire_found().into_iter().for_each(|line| say(NAME, line));
-        core
+        Ok(core)
     }
 
     /// Something is to be synced.
@@ -387,7 +389,7 @@ mod tests {
 
     fn open(dir: &Path, files: Files) -> Core {
         let opened = EventStore::open_with(dir, files, "first").unwrap();
-        Core::new(opened, Promise::Written)
+        Core::new(opened, Promise::Written).unwrap()
     }
 
     fn hello(core: &mut Core) {

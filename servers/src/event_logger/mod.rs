@@ -121,7 +121,7 @@ impl Service {
         for line in opened.lines.drain(..) {
             shell::say(NAME, line);
         }
-        let core = Rc::new(RefCell::new(Core::new(opened, promise)));
+        let core = Rc::new(RefCell::new(Core::new(opened, promise)?));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
         Ok(Self {
             core,

@@ -11,7 +11,8 @@
 use super::connection::Link;
 use super::core::Core;
 use crate::event_store::boot_id;
-use crate::shell::{create_private, say};
+use crate::shell::create_private;
+use anyhow::Context;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::event_ring::Reader;
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
@@ -73,7 +74,12 @@ pub(super) struct Rings {
 
 impl Rings {
     /// Finds what an earlier logger has left in the directory.
-    pub fn find(dir: &Path, name: &str) -> Self {
+    ///
+    /// # Errors
+    /// One cannot be opened (no descriptor, no memory), or is damaged. Without what is in it its rank's log
+    /// would end too early, and the rank take another course than others have seen: the start is to be tried
+    /// again.
+    pub fn find(dir: &Path) -> anyhow::Result<Self> {
         let mut found = Self {
             dir: dir.to_owned(),
             made: 0,
@@ -82,30 +88,36 @@ impl Rings {
             bytes: Vec::new(),
             events: 0,
         };
-        let names =
-            std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        for path in names.filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
+        let about = || format!("event rings in {}", dir.display());
+        for entry in std::fs::read_dir(dir).with_context(about)? {
+            let path = entry.with_context(about)?.path();
+            if path.extension().is_none_or(|end| end != ENDING) {
+                continue;
+            }
             let number = path.file_stem().and_then(|name| name.to_str()?.parse::<u64>().ok());
             found.made = found.made.max(number.unwrap_or(0));
             let opened = File::options().read(true).write(true).open(&path);
-            match opened.and_then(|file| Reader::open(file, &found.boot)) {
-                Ok(Some((reader, rank, incarnation))) => {
+            let opened = opened.and_then(|file| Reader::open(file, &found.boot));
+            let opened = opened.with_context(|| {
+                format!("{}, which may hold the last events of a rank", path.display())
+            });
+            match opened? {
+                Some((reader, rank, incarnation)) => {
                     let conn = ConnId(OWN_CONNECTIONS + number.unwrap_or(0));
                     let last = EventNo(0);
                     let (retired, broken) = (true, None);
                     let ring = Ring { conn, incarnation, reader, path, last, retired, broken };
                     found.rings.entry(rank).or_default().push(ring);
                 }
-                Ok(None) => {
+                None => {
                     let _ = std::fs::remove_file(&path);
                 }
-                Err(error) => say(name, format!("{}: {error}", path.display())),
             }
         }
         for rings in found.rings.values_mut() {
             rings.sort_by_key(|ring| (ring.incarnation, ring.conn));
         }
-        found
+        Ok(found)
     }
 
     fn ranks(&self) -> Vec<Rank> {
