@@ -300,23 +300,37 @@ impl Core {
     }
 
     /// Everything as it is now, to be made durable.
-    pub fn begin_round(&mut self) -> Round {
-        self.begun += 1;
+    ///
+    /// # Errors
+    /// Something that ranks count on is in no log: a mark would be of no instant that ever was. To be tried
+    /// again.
+    pub fn begin_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
-        let round = self.store.take_round();
+        let owed = self.settle_owed();
+        let round = owed.map(|()| self.store.take_round());
         self.unseal();
-        self.running = Some(round.clone());
+        match &round {
+            Ok(round) => {
+                self.begun += 1;
+                self.running = Some(round.clone());
+            }
+            Err(_) => self.changed.notify_one(),
+        }
         round
     }
 
     /// Everything as it is now, and nothing after it.
-    pub fn begin_last_round(&mut self) -> Round {
+    ///
+    /// # Errors
+    /// As with [`Core::begin_round`].
+    pub fn begin_last_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
+        self.settle_owed()?;
         // One that is under way may not be done before the last mark is made, or may fail unheard.
         if let Some(running) = self.running.take() {
             self.store.round_failed(&running);
         }
-        self.store.take_last_round()
+        Ok(self.store.take_last_round())
     }
 
     /// The round that is under way is over.
@@ -339,7 +353,7 @@ impl Core {
     pub fn durable_after(&mut self) -> Option<(u64, watch::Receiver<u64>)> {
         self.drain_all();
         self.flush();
-        if self.running.is_none() && !self.store.is_dirty() {
+        if self.owed().is_none() && self.running.is_none() && !self.store.is_dirty() {
             return None;
         }
         self.changed.notify_one();
@@ -378,8 +392,9 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::Plan;
-    use crate::files::Files;
+    use crate::faults::{Plan, Switch};
+    use crate::files::{Files, Op};
+    use ftmpi_transport::event_ring::{Put, Writer, file_of};
     use ftmpi_wire::Determinant;
     use std::path::Path;
     use std::sync::Arc;
@@ -412,13 +427,78 @@ mod tests {
         hello(&mut core);
         core.feed(Input::Frame { conn: CONN, frame: frame(1, 3) });
         core.flush();
-        let running = core.begin_round();
-        core.begin_last_round().sync().unwrap();
+        let running = core.begin_round().unwrap();
+        core.begin_last_round().unwrap().sync().unwrap();
         plan.lose_power(|_| 0);
         drop((running, core));
         let opened = EventStore::open_with(dir.path(), Files::default(), "second").unwrap();
         let (_, found) = &opened.found[0];
         assert_eq!((found.last, &found.damage), (EventNo(3), &None));
         assert!(!opened.power_lost, "it was a clean end");
+    }
+
+    fn round(core: &mut Core) -> Result<(), String> {
+        core.begin_round()?.sync().unwrap();
+        core.end_round(true);
+        Ok(())
+    }
+
+    fn ring(core: &mut Core) -> Writer {
+        let near = core.begin_ring(CONN, RANK, Incarnation(0));
+        let Some(Frame::Near { process, descriptor, cookie }) = near else { panic!("{near:?}") };
+        Writer::map_anywhere(&file_of(process, descriptor).unwrap(), cookie).unwrap()
+    }
+
+    fn store(ring: &mut Writer, first: u64, count: u64) {
+        let mut bytes = Vec::new();
+        frame(first, count).encode(&mut bytes);
+        assert_eq!(ring.put(&bytes), Put::Stored);
+    }
+
+    /// Its rank was told that it is safe, and others may depend on it: no mark without it.
+    #[test]
+    fn what_finds_no_room_in_the_log_is_not_durable() {
+        fn is_write(op: &Op<'_>) -> bool {
+            let end = |path: &Path| path.extension().is_some_and(|end| end == "events");
+            matches!(op, Op::Write { path, .. } if end(path))
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let switch = Arc::new(Switch::new(is_write));
+        let mut core = open(dir.path(), Files::watched(switch.clone()));
+        hello(&mut core);
+        let mut ring = ring(&mut core);
+        store(&mut ring, 1, 3);
+        round(&mut core).unwrap();
+        assert!(core.durable_after().is_none());
+        store(&mut ring, 4, 2);
+        switch.set(true);
+        assert!(core.durable_after().is_some());
+        let why = round(&mut core).unwrap_err();
+        assert!(why.contains("rank 0") && why.contains("make room"), "{why}");
+        // The logger has closed its connection.
+        core.end_ring(CONN, RANK);
+        core.feed(Input::Lost { conn: CONN });
+        core.forget(CONN);
+        assert!(core.durable_after().is_some());
+        round(&mut core).unwrap_err();
+        core.begin_last_round().unwrap_err();
+        // Also if the rank does not come back.
+        switch.set(false);
+        round(&mut core).unwrap();
+        assert!(core.durable_after().is_none());
+        assert_eq!(core.machine.written(RANK), EventNo(5));
+    }
+
+    #[test]
+    fn what_is_damaged_in_a_ring_is_not_durable() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut core = open(dir.path(), Files::default());
+        hello(&mut core);
+        let mut ring = ring(&mut core);
+        store(&mut ring, 1, 3);
+        assert_eq!(ring.put(b"no event, but as long as a prefix"), Put::Stored);
+        assert!(core.durable_after().is_some());
+        let why = round(&mut core).unwrap_err();
+        assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
     }
 }

@@ -5,8 +5,8 @@
 //! anything about that rank to anybody, and before a round makes logs durable (all rings are sealed for
 //! that moment, so the round is one instant of them, too). A ring ends with its connection: it is
 //! sealed, carried over, removed. One whose logger died with its rank is found in the directory by the
-//! next logger. If the log cannot be written, the ring stays until it can, and its rank gets no other
-//! life until then.
+//! next logger. If the log cannot be written, the ring stays until it can; until then its rank gets no other
+//! life, and nothing is called durable.
 
 use super::connection::Link;
 use super::core::Core;
@@ -283,23 +283,16 @@ impl Core {
                     ring.conn = conn;
                 }
             }
-            let Some(rings) = self.rings.rings.get_mut(&rank) else { break };
-            let Some(ring) = rings.first() else { break };
-            if let Some(why) = &ring.broken {
-                return Err(Welcome::No(format!(
-                    "the last events of rank {rank} are damaged ({why}, in {}); the rank cannot be \
-                     restarted",
-                    ring.path.display()
-                )));
-            }
-            if ring.last > self.machine.written(rank) {
-                return Err(Welcome::Later(format!(
-                    "the event logger cannot write the last events of rank {rank} into its log in {}; \
-                     make room there",
-                    self.rings.dir.display()
-                )));
+            let first = self.rings.rings.get(&rank).and_then(|rings| rings.first());
+            let Some(ring) = first else { break };
+            if let Some(why) = self.owes(rank, ring) {
+                return Err(match ring.broken {
+                    Some(_) => Welcome::No(why + "; the rank cannot be restarted"),
+                    None => Welcome::Later(why),
+                });
             }
             let _ = std::fs::remove_file(&ring.path);
+            let Some(rings) = self.rings.rings.get_mut(&rank) else { break };
             rings.remove(0);
             if rings.is_empty() {
                 self.rings.rings.remove(&rank);
@@ -315,6 +308,44 @@ impl Core {
             // What cannot be written now is tried again before the next life is welcomed.
             let _ = self.retire_rings(rank);
         }
+    }
+
+    /// Why something that was stored in this ring is not in the log of its rank, if something is not; after
+    /// it was drained, and the log written.
+    fn owes(&self, rank: Rank, ring: &Ring) -> Option<String> {
+        if let Some(why) = &ring.broken {
+            let path = ring.path.display();
+            return Some(format!("the last events of rank {rank} are damaged ({why}, in {path})"));
+        }
+        (ring.last > self.machine.written(rank)).then(|| {
+            format!(
+                "the event logger cannot write the last events of rank {rank} into its log in {}; make \
+                 room there",
+                self.rings.dir.display()
+            )
+        })
+    }
+
+    /// Why something in any ring is in no log, if something is not; after all were drained, and the logs
+    /// written.
+    pub fn owed(&self) -> Option<String> {
+        let mut rings =
+            self.rings.rings.iter().flat_map(|(rank, all)| all.iter().map(|r| (*rank, r)));
+        rings.find_map(|(rank, ring)| self.owes(rank, ring))
+    }
+
+    /// Carries over what is left in rings whose connection is over: their ranks may never come again.
+    ///
+    /// # Errors
+    /// Something in any ring is in no log.
+    pub fn settle_owed(&mut self) -> Result<(), String> {
+        let over = |rings: &Vec<Ring>| rings.first().is_some_and(|ring| ring.retired);
+        let ranks: Vec<Rank> =
+            self.rings.rings.iter().filter(|(_, all)| over(all)).map(|(rank, _)| *rank).collect();
+        for rank in ranks {
+            let _ = self.retire_rings(rank);
+        }
+        self.owed().map_or(Ok(()), Err)
     }
 
     fn is_owed(&self, rank: Rank) -> bool {
