@@ -17,8 +17,10 @@ const SLAB_MAX: usize = 32 << 20;
 const SLAB_SHARE: usize = 16;
 /// A longer block gets a slab of its own, unless a spare one is there that holds it.
 const OWN_MIN: usize = SLAB_USUAL / 4;
-/// Blocks begin on cache lines.
+/// Blocks begin on cache lines, and their places are counted in them.
 const ALIGN: usize = 64;
+/// A slab is filled up to here: what lies behind has no number. (A longer block, alone in its slab, begins at 0.)
+const FILLED_MAX: usize = (u32::MAX as usize) * ALIGN;
 /// Bytes in slabs that are kept at least.
 const KEPT_MIN: usize = 16 << 20;
 const NO_SLAB: u32 = u32::MAX;
@@ -27,11 +29,18 @@ const NO_SLAB: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     slab: u32,
-    offset: u32,
+    /// Where it begins, in units of [`ALIGN`]: a slab made for one huge message may be longer than 4 GiB,
+    /// and is filled with short ones later.
+    line: u32,
     len: usize,
 }
 
 impl Block {
+    fn range(self) -> std::ops::Range<usize> {
+        let begin = self.line as usize * ALIGN;
+        begin..begin + self.len
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -50,8 +59,19 @@ struct Slab {
     memory: Box<[u8]>,
     /// Bytes given out from the front.
     used: usize,
+    /// How far they may go.
+    end: usize,
     /// Blocks that are held.
     live: usize,
+}
+
+impl Slab {
+    /// Gives out the next `len` bytes.
+    #[inline]
+    fn fill(&mut self, len: usize) {
+        self.used = (self.used + len).next_multiple_of(ALIGN).min(self.end);
+        self.live += 1;
+    }
 }
 
 /// The slabs, and the account of what the logs hold.
@@ -100,15 +120,14 @@ impl LogMemory {
         self.held += len as u64;
         self.peak = self.peak.max(self.held);
         if len == 0 {
-            return Block { slab: NO_SLAB, offset: 0, len };
+            return Block { slab: NO_SLAB, line: 0, len };
         }
         if let Some(slab) = self.slabs.get_mut(self.current as usize)
-            && slab.memory.len() - slab.used >= len
+            && slab.end - slab.used >= len
         {
-            let offset = slab.used as u32;
-            slab.used = (slab.used + len).next_multiple_of(ALIGN).min(slab.memory.len());
-            slab.live += 1;
-            return Block { slab: self.current, offset, len };
+            let line = (slab.used / ALIGN) as u32;
+            slab.fill(len);
+            return Block { slab: self.current, line, len };
         }
         self.take_elsewhere(len)
     }
@@ -125,8 +144,8 @@ impl LogMemory {
                     // A slab of its own; the current one goes on being filled.
                     let slab = fits.unwrap_or_else(|| self.fresh(size));
                     let s = &mut self.slabs[slab as usize];
-                    (s.used, s.live) = (s.memory.len(), 1);
-                    return Block { slab, offset: 0, len };
+                    (s.used, s.live) = (s.end, 1);
+                    return Block { slab, line: 0, len };
                 }
             }
         } else {
@@ -136,10 +155,8 @@ impl LogMemory {
             });
             self.fill_next(slab)
         };
-        let s = &mut self.slabs[slab as usize];
-        s.used = len.next_multiple_of(ALIGN).min(s.memory.len());
-        s.live = 1;
-        Block { slab, offset: 0, len }
+        self.slabs[slab as usize].fill(len);
+        Block { slab, line: 0, len }
     }
 
     fn size_of(&self, slab: u32) -> usize {
@@ -176,7 +193,8 @@ impl LogMemory {
 
     fn fresh(&mut self, size: usize) -> u32 {
         self.reserved += size;
-        let fresh = Slab { memory: vec![0; size].into_boxed_slice(), used: 0, live: 0 };
+        let (memory, end) = (vec![0; size].into_boxed_slice(), size.min(FILLED_MAX));
+        let fresh = Slab { memory, used: 0, end, live: 0 };
         match self.vacant.pop() {
             Some(slab) => {
                 self.slabs[slab as usize] = fresh;
@@ -201,8 +219,8 @@ impl LogMemory {
     }
 
     fn give_back(&mut self, slab: u32) {
-        let memory = std::mem::take(&mut self.slabs[slab as usize].memory);
-        self.reserved -= memory.len();
+        let gone = std::mem::take(&mut self.slabs[slab as usize]);
+        self.reserved -= gone.memory.len();
         self.vacant.push(slab);
     }
 
@@ -269,7 +287,7 @@ impl LogMemory {
     #[must_use]
     pub fn bytes(&self, block: Block) -> &[u8] {
         match self.slabs.get(block.slab as usize) {
-            Some(slab) => &slab.memory[block.offset as usize..block.offset as usize + block.len],
+            Some(slab) => &slab.memory[block.range()],
             None => &[],
         }
     }
@@ -279,9 +297,7 @@ impl LogMemory {
     #[must_use]
     pub fn bytes_mut(&mut self, block: Block) -> &mut [u8] {
         match self.slabs.get_mut(block.slab as usize) {
-            Some(slab) => {
-                &mut slab.memory[block.offset as usize..block.offset as usize + block.len]
-            }
+            Some(slab) => &mut slab.memory[block.range()],
             None => &mut [],
         }
     }
@@ -408,6 +424,30 @@ mod tests {
         }
         memory.reserve(0);
         assert_eq!(memory.reserved(), ready);
+    }
+
+    /// A slab that was made for one huge message is filled with short ones when that was cut. Hardly any of its
+    /// memory is touched.
+    #[test]
+    fn blocks_behind_four_gibibytes_are_places_of_their_own() {
+        const LEN: usize = OWN_MIN - 100;
+        let mut memory = LogMemory::default();
+        let huge = memory.take((4 << 30) + (8 << 20));
+        memory.give(huge);
+        assert_eq!(memory.spare.len(), 1, "it is kept");
+        let blocks: Vec<_> = (0..4100).map(|_| memory.take(LEN)).collect();
+        assert!(blocks.iter().all(|block| block.slab == huge.slab));
+        let mut end = 0;
+        for &block in &blocks {
+            let begin = memory.bytes(block).as_ptr() as usize;
+            assert!(begin >= end && memory.bytes(block).len() == LEN);
+            end = begin + LEN;
+        }
+        let (first, last) = (blocks[0], blocks[4099]);
+        assert!(last.range().start > u32::MAX as usize);
+        memory.bytes_mut(first)[..3].copy_from_slice(b"old");
+        memory.bytes_mut(last)[..3].copy_from_slice(b"new");
+        assert_eq!(memory.bytes(first)[..3], *b"old");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Storage that fails, dies or loses its power before any chosen change; for tests.
 //!
+//! A [`Switch`] lets all changes of a kind fail, from one moment to another.
+//!
 //! A [`Plan`] counts the changes and decides what happens to the n-th. After a death nothing changes
 //! any more. After a loss of power [`Plan::lose_power`] puts the directory into a state that a file
 //! system may show then: names as of the last synced directory plus a part of the later changes in
@@ -10,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What happens at the chosen change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +134,33 @@ impl Model {
     fn change_names(&mut self, change: NameChange) {
         apply(&mut self.names, &change);
         self.pending.push(change);
+    }
+}
+
+/// While it is on, the changes that it names fail for lack of space.
+#[derive(Debug)]
+pub struct Switch {
+    on: AtomicBool,
+    fails: fn(&Op<'_>) -> bool,
+}
+
+impl Switch {
+    /// Off.
+    pub fn new(fails: fn(&Op<'_>) -> bool) -> Self {
+        Self { on: AtomicBool::new(false), fails }
+    }
+
+    pub fn set(&self, on: bool) {
+        self.on.store(on, Ordering::SeqCst);
+    }
+}
+
+impl Watch for Switch {
+    fn before(&self, op: Op<'_>) -> io::Result<()> {
+        if self.on.load(Ordering::SeqCst) && (self.fails)(&op) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
     }
 }
 

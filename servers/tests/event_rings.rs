@@ -170,6 +170,55 @@ fn a_damaged_ring_is_no_log() {
     }
 }
 
+/// Without what is in it, a log would end too early. What was never finished is of no account.
+#[test]
+fn a_ring_that_cannot_be_used_ends_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = JobKey::generate();
+    let server = start(dir.path(), &key);
+    let near = block_on(async {
+        let mut near = Near::open(&server, 0, 0, 1).await;
+        near.store_many(3);
+        near
+    });
+    server.kill();
+    drop(near);
+    let ring = rings(dir.path()).remove(0);
+    let whole = std::fs::read(&ring).unwrap();
+    let fails = || {
+        let started = std::process::Command::new(LOGGER)
+            .arg("--dir")
+            .arg(dir.path())
+            .env("FTMPI_KEY", key.to_hex())
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        assert!(!started.status.success());
+        String::from_utf8(started.stderr).unwrap()
+    };
+    // Its rank.
+    let mut damaged = whole.clone();
+    damaged[16..24].fill(0xff);
+    std::fs::write(&ring, &damaged).unwrap();
+    let said = fails();
+    assert!(said.contains(ring.to_str().unwrap()) && said.contains("no rank"), "{said}");
+    assert_eq!(std::fs::read(&ring).unwrap(), damaged, "it is kept");
+    // Nothing that can be opened: as without a descriptor that is free.
+    std::fs::remove_file(&ring).unwrap();
+    std::fs::create_dir(&ring).unwrap();
+    let said = fails();
+    assert!(said.contains(ring.to_str().unwrap()), "{said}");
+    std::fs::remove_dir(&ring).unwrap();
+    std::fs::write(&ring, &whole).unwrap();
+    let unfinished = [dir.path().join("98.ring"), dir.path().join("99.ring")];
+    std::fs::write(&unfinished[0], b"").unwrap();
+    std::fs::write(&unfinished[1], vec![0; whole.len()]).unwrap();
+    let server = start(dir.path(), &key);
+    assert!(unfinished.iter().all(|path| !path.exists()));
+    block_on(async { assert_eq!(everything_of(&server, 0, 1).await, 3) });
+    server.end();
+}
+
 #[test]
 fn only_who_asks_for_it_gets_a_ring() {
     let dir = tempfile::tempdir().unwrap();

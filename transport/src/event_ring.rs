@@ -279,19 +279,23 @@ impl Reader {
         Ok(Self { memory, file, taken: 0, given: 0 })
     }
 
-    /// A ring that an earlier logger made, with whose it is; `None` if it is of another boot of the
-    /// system: what is in it was never promised to survive that.
+    /// A ring that an earlier logger made, with whose it is; `None` if nothing was promised of what is in
+    /// it: it was never finished, or is of another boot of the system.
     ///
     /// # Errors
-    /// It is none.
+    /// It cannot be opened now, or is damaged.
     pub fn open(file: File, boot: &str) -> io::Result<Option<(Self, Rank, Incarnation)>> {
+        if file.metadata()?.len() != FILE_BYTES as u64 {
+            // It was being made.
+            return Ok(None);
+        }
         // SAFETY: no address is asked for.
         let memory = unsafe { Memory::map(file.as_raw_fd(), ptr::null_mut())? };
         let given = memory.word(HEAD).load(Ordering::Acquire);
         let reader = Self { memory, file, taken: given, given };
         let get = |offset| reader.memory.word(offset).load(Ordering::Acquire);
         if get(0) != MAGIC {
-            // It was being made.
+            // Still being made.
             return Ok(None);
         }
         if reader.memory.boot() != boot_bytes(boot) {
@@ -447,7 +451,7 @@ mod tests {
         writer.memory.word(16).store(1 << 32, Ordering::SeqCst);
         assert!(again(&path, "a boot").is_err());
         std::fs::write(&path, b"short").unwrap();
-        assert!(again(&path, "a boot").is_err());
+        assert!(again(&path, "a boot").unwrap().is_none(), "it was never finished");
     }
 
     #[test]

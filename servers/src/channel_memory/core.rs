@@ -30,8 +30,8 @@ pub(super) enum Out {
 impl Core {
     pub fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<Self> {
         let mut machine = Memory::default();
-        let (store, lines) = MemoryStore::open(path, limit, boot, &mut machine)?;
-        lines.iter().for_each(|line| say(NAME, line));
+        let mut store = MemoryStore::open(path, limit, boot, &mut machine)?;
+        store.take_lines().iter().for_each(|line| say(NAME, line));
         Ok(Self { machine, store, woken: HashMap::new(), stuck: None })
     }
 
@@ -112,6 +112,7 @@ impl Core {
                 }
             }
         }
+        self.store.take_lines().iter().for_each(|line| say(NAME, line));
         match (&before, &self.stuck) {
             (None, Some(why)) => say(NAME, format!("messages cannot be stored: {why}")),
             (Some(_), None) => say(NAME, "messages can be stored again"),

@@ -27,8 +27,8 @@ pub(super) struct Core {
     begun: u64,
     /// The last one that ended well.
     done: watch::Sender<u64>,
-    /// A round is under way.
-    syncing: bool,
+    /// The round that is under way.
+    running: Option<Round>,
     /// What the machine counts as changes of clocks.
     clocks: watch::Sender<u64>,
     /// Bytes that were told to loggers and agents, and clocks that loggers told.
@@ -47,7 +47,9 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(opened: Opened, promise: Promise) -> Self {
+    /// # Errors
+    /// What ranks have stored beside an earlier logger cannot be read.
+    pub fn new(opened: Opened, promise: Promise) -> anyhow::Result<Self> {
         let Opened { store, found, cut, power_lost, .. } = opened;
         let mut machine = EventLog::new(promise);
         for (rank, found) in found {
@@ -61,7 +63,7 @@ impl Core {
         if store.is_dirty() {
             changed.notify_one();
         }
-        let rings = Rings::find(store.path(), NAME);
+        let rings = Rings::find(store.path())?;
         let mut core = Self {
             machine,
             store,
@@ -71,7 +73,7 @@ impl Core {
             changed,
             begun: 0,
             done: watch::Sender::new(0),
-            syncing: false,
+            running: None,
             clocks: watch::Sender::new(0),
             clock_bytes: 0,
             clocks_heard: 0,
@@ -85,7 +87,7 @@ impl Core {
             failed_writes: 0,
         };
         core.retire_found().into_iter().for_each(|line| say(NAME, line));
-        core
+        Ok(core)
     }
 
     /// Something is to be synced.
@@ -298,23 +300,42 @@ impl Core {
     }
 
     /// Everything as it is now, to be made durable.
-    pub fn begin_round(&mut self) -> Round {
-        self.begun += 1;
-        self.syncing = true;
+    ///
+    /// # Errors
+    /// Something that ranks count on is in no log: a mark would be of no instant that ever was. To be tried
+    /// again.
+    pub fn begin_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
-        let round = self.store.take_round();
+        let owed = self.settle_owed();
+        let round = owed.map(|()| self.store.take_round());
         self.unseal();
+        match &round {
+            Ok(round) => {
+                self.begun += 1;
+                self.running = Some(round.clone());
+            }
+            Err(_) => self.changed.notify_one(),
+        }
         round
     }
 
     /// Everything as it is now, and nothing after it.
-    pub fn begin_last_round(&mut self) -> Round {
+    ///
+    /// # Errors
+    /// As with [`Core::begin_round`].
+    pub fn begin_last_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
-        self.store.take_last_round()
+        self.settle_owed()?;
+        // One that is under way may not be done before the last mark is made, or may fail unheard.
+        if let Some(running) = self.running.take() {
+            self.store.round_failed(&running);
+        }
+        Ok(self.store.take_last_round())
     }
 
-    pub fn end_round(&mut self, round: &Round, good: bool) {
-        self.syncing = false;
+    /// The round that is under way is over.
+    pub fn end_round(&mut self, good: bool) {
+        let Some(round) = self.running.take() else { return };
         if good {
             self.syncs += round.files();
             self.done.send_replace(self.begun);
@@ -322,7 +343,7 @@ impl Core {
                 self.feed(Input::Durable { rank, up_to });
             }
         } else {
-            self.store.round_failed(round);
+            self.store.round_failed(&round);
             self.changed.notify_one();
         }
     }
@@ -332,7 +353,7 @@ impl Core {
     pub fn durable_after(&mut self) -> Option<(u64, watch::Receiver<u64>)> {
         self.drain_all();
         self.flush();
-        if !self.syncing && !self.store.is_dirty() {
+        if self.owed().is_none() && self.running.is_none() && !self.store.is_dirty() {
             return None;
         }
         self.changed.notify_one();
@@ -365,5 +386,119 @@ impl Core {
             "rejected_callers": rejected,
             "ranks": self.machine.ranks().collect::<Vec<_>>(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{Plan, Switch};
+    use crate::files::{Files, Op};
+    use ftmpi_transport::event_ring::{Put, Writer, file_of};
+    use ftmpi_wire::Determinant;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    const RANK: Rank = Rank(0);
+    const CONN: ConnId = ConnId(1);
+
+    fn open(dir: &Path, files: Files) -> Core {
+        let opened = EventStore::open_with(dir, files, "first").unwrap();
+        Core::new(opened, Promise::Written).unwrap()
+    }
+
+    fn hello(core: &mut Core) {
+        let welcome = core.hello(CONN, RANK, Incarnation(0), Rc::new(Link::default()));
+        assert_eq!(welcome, Welcome::Yes);
+    }
+
+    fn frame(first: u64, count: u64) -> Frame {
+        let event = |n| Determinant::Clock { fails: 0, bits: n };
+        let records = (first..first + count).map(event).collect();
+        Frame::Append { first: EventNo(first), clock: EventNo(0), records }
+    }
+
+    /// The last mark tells of what a round has taken that nobody hears of any more.
+    #[test]
+    fn the_end_makes_durable_what_a_round_had_begun_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Arc::new(Plan::new(None));
+        let mut core = open(dir.path(), Files::watched(plan.clone()));
+        hello(&mut core);
+        core.feed(Input::Frame { conn: CONN, frame: frame(1, 3) });
+        core.flush();
+        let running = core.begin_round().unwrap();
+        core.begin_last_round().unwrap().sync().unwrap();
+        plan.lose_power(|_| 0);
+        drop((running, core));
+        let opened = EventStore::open_with(dir.path(), Files::default(), "second").unwrap();
+        let (_, found) = &opened.found[0];
+        assert_eq!((found.last, &found.damage), (EventNo(3), &None));
+        assert!(!opened.power_lost, "it was a clean end");
+    }
+
+    fn round(core: &mut Core) -> Result<(), String> {
+        core.begin_round()?.sync().unwrap();
+        core.end_round(true);
+        Ok(())
+    }
+
+    fn ring(core: &mut Core) -> Writer {
+        let near = core.begin_ring(CONN, RANK, Incarnation(0));
+        let Some(Frame::Near { process, descriptor, cookie }) = near else { panic!("{near:?}") };
+        Writer::map_anywhere(&file_of(process, descriptor).unwrap(), cookie).unwrap()
+    }
+
+    fn store(ring: &mut Writer, first: u64, count: u64) {
+        let mut bytes = Vec::new();
+        frame(first, count).encode(&mut bytes);
+        assert_eq!(ring.put(&bytes), Put::Stored);
+    }
+
+    /// Its rank was told that it is safe, and others may depend on it: no mark without it.
+    #[test]
+    fn what_finds_no_room_in_the_log_is_not_durable() {
+        fn is_write(op: &Op<'_>) -> bool {
+            let end = |path: &Path| path.extension().is_some_and(|end| end == "events");
+            matches!(op, Op::Write { path, .. } if end(path))
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let switch = Arc::new(Switch::new(is_write));
+        let mut core = open(dir.path(), Files::watched(switch.clone()));
+        hello(&mut core);
+        let mut ring = ring(&mut core);
+        store(&mut ring, 1, 3);
+        round(&mut core).unwrap();
+        assert!(core.durable_after().is_none());
+        store(&mut ring, 4, 2);
+        switch.set(true);
+        assert!(core.durable_after().is_some());
+        let why = round(&mut core).unwrap_err();
+        assert!(why.contains("rank 0") && why.contains("make room"), "{why}");
+        // The logger has closed its connection.
+        core.end_ring(CONN, RANK);
+        core.feed(Input::Lost { conn: CONN });
+        core.forget(CONN);
+        assert!(core.durable_after().is_some());
+        round(&mut core).unwrap_err();
+        core.begin_last_round().unwrap_err();
+        // Also if the rank does not come back.
+        switch.set(false);
+        round(&mut core).unwrap();
+        assert!(core.durable_after().is_none());
+        assert_eq!(core.machine.written(RANK), EventNo(5));
+    }
+
+    #[test]
+    fn what_is_damaged_in_a_ring_is_not_durable() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut core = open(dir.path(), Files::default());
+        hello(&mut core);
+        let mut ring = ring(&mut core);
+        store(&mut ring, 1, 3);
+        assert_eq!(ring.put(b"no event, but as long as a prefix"), Put::Stored);
+        assert!(core.durable_after().is_some());
+        let why = round(&mut core).unwrap_err();
+        assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
     }
 }

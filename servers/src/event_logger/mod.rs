@@ -121,7 +121,7 @@ impl Service {
         for line in opened.lines.drain(..) {
             shell::say(NAME, line);
         }
-        let core = Rc::new(RefCell::new(Core::new(opened, promise)));
+        let core = Rc::new(RefCell::new(Core::new(opened, promise)?));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
         Ok(Self {
             core,
@@ -171,7 +171,7 @@ impl Service {
             core.flush();
             core.begin_last_round()
         };
-        last.sync()
+        last.map_err(std::io::Error::other)?.sync()
     }
 }
 
@@ -330,24 +330,33 @@ async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
     refuse(caller, welcome).await;
 }
 
+/// At least so long after a round that failed.
+const RETRY: Duration = Duration::from_millis(100);
+
 async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
     let mut failed_before = false;
     let (changed, hurry) = (core.borrow().changed(), core.borrow().hurry.clone());
     loop {
         changed.notified().await;
         let round = core.borrow_mut().begin_round();
-        let syncing = round.clone();
-        let outcome = tokio::task::spawn_blocking(move || syncing.sync()).await;
-        let outcome = outcome.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        let outcome = match round {
+            Ok(round) => {
+                let outcome = tokio::task::spawn_blocking(move || round.sync()).await;
+                let outcome = outcome.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+                core.borrow_mut().end_round(outcome.is_ok());
+                outcome
+            }
+            Err(why) => Err(std::io::Error::other(why)),
+        };
         if let Err(error) = &outcome
             && !failed_before
         {
             shell::say(NAME, format!("events cannot be made durable: {error}"));
         }
         failed_before = outcome.is_err();
-        core.borrow_mut().end_round(&round, outcome.is_ok());
+        let pause = if failed_before { every.max(RETRY) } else { every };
         tokio::select! {
-            () = tokio::time::sleep(every) => {}
+            () = tokio::time::sleep(pause) => {}
             () = hurry.notified() => {}
         }
     }

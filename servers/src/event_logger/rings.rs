@@ -5,13 +5,14 @@
 //! anything about that rank to anybody, and before a round makes logs durable (all rings are sealed for
 //! that moment, so the round is one instant of them, too). A ring ends with its connection: it is
 //! sealed, carried over, removed. One whose logger died with its rank is found in the directory by the
-//! next logger. If the log cannot be written, the ring stays until it can, and its rank gets no other
-//! life until then.
+//! next logger. If the log cannot be written, the ring stays until it can; until then its rank gets no other
+//! life, and nothing is called durable.
 
 use super::connection::Link;
 use super::core::Core;
 use crate::event_store::boot_id;
-use crate::shell::{create_private, say};
+use crate::shell::create_private;
+use anyhow::Context;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::event_ring::Reader;
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
@@ -73,7 +74,12 @@ pub(super) struct Rings {
 
 impl Rings {
     /// Finds what an earlier logger has left in the directory.
-    pub fn find(dir: &Path, name: &str) -> Self {
+    ///
+    /// # Errors
+    /// One cannot be opened (no descriptor, no memory), or is damaged. Without what is in it its rank's log
+    /// would end too early, and the rank take another course than others have seen: the start is to be tried
+    /// again.
+    pub fn find(dir: &Path) -> anyhow::Result<Self> {
         let mut found = Self {
             dir: dir.to_owned(),
             made: 0,
@@ -82,30 +88,36 @@ impl Rings {
             bytes: Vec::new(),
             events: 0,
         };
-        let names =
-            std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        for path in names.filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
+        let about = || format!("event rings in {}", dir.display());
+        for entry in std::fs::read_dir(dir).with_context(about)? {
+            let path = entry.with_context(about)?.path();
+            if path.extension().is_none_or(|end| end != ENDING) {
+                continue;
+            }
             let number = path.file_stem().and_then(|name| name.to_str()?.parse::<u64>().ok());
             found.made = found.made.max(number.unwrap_or(0));
             let opened = File::options().read(true).write(true).open(&path);
-            match opened.and_then(|file| Reader::open(file, &found.boot)) {
-                Ok(Some((reader, rank, incarnation))) => {
+            let opened = opened.and_then(|file| Reader::open(file, &found.boot));
+            let opened = opened.with_context(|| {
+                format!("{}, which may hold the last events of a rank", path.display())
+            });
+            match opened? {
+                Some((reader, rank, incarnation)) => {
                     let conn = ConnId(OWN_CONNECTIONS + number.unwrap_or(0));
                     let last = EventNo(0);
                     let (retired, broken) = (true, None);
                     let ring = Ring { conn, incarnation, reader, path, last, retired, broken };
                     found.rings.entry(rank).or_default().push(ring);
                 }
-                Ok(None) => {
+                None => {
                     let _ = std::fs::remove_file(&path);
                 }
-                Err(error) => say(name, format!("{}: {error}", path.display())),
             }
         }
         for rings in found.rings.values_mut() {
             rings.sort_by_key(|ring| (ring.incarnation, ring.conn));
         }
-        found
+        Ok(found)
     }
 
     fn ranks(&self) -> Vec<Rank> {
@@ -271,23 +283,16 @@ impl Core {
                     ring.conn = conn;
                 }
             }
-            let Some(rings) = self.rings.rings.get_mut(&rank) else { break };
-            let Some(ring) = rings.first() else { break };
-            if let Some(why) = &ring.broken {
-                return Err(Welcome::No(format!(
-                    "the last events of rank {rank} are damaged ({why}, in {}); the rank cannot be \
-                     restarted",
-                    ring.path.display()
-                )));
-            }
-            if ring.last > self.machine.written(rank) {
-                return Err(Welcome::Later(format!(
-                    "the event logger cannot write the last events of rank {rank} into its log in {}; \
-                     make room there",
-                    self.rings.dir.display()
-                )));
+            let first = self.rings.rings.get(&rank).and_then(|rings| rings.first());
+            let Some(ring) = first else { break };
+            if let Some(why) = self.owes(rank, ring) {
+                return Err(match ring.broken {
+                    Some(_) => Welcome::No(why + "; the rank cannot be restarted"),
+                    None => Welcome::Later(why),
+                });
             }
             let _ = std::fs::remove_file(&ring.path);
+            let Some(rings) = self.rings.rings.get_mut(&rank) else { break };
             rings.remove(0);
             if rings.is_empty() {
                 self.rings.rings.remove(&rank);
@@ -303,6 +308,44 @@ impl Core {
             // What cannot be written now is tried again before the next life is welcomed.
             let _ = self.retire_rings(rank);
         }
+    }
+
+    /// Why something that was stored in this ring is not in the log of its rank, if something is not; after
+    /// it was drained, and the log written.
+    fn owes(&self, rank: Rank, ring: &Ring) -> Option<String> {
+        if let Some(why) = &ring.broken {
+            let path = ring.path.display();
+            return Some(format!("the last events of rank {rank} are damaged ({why}, in {path})"));
+        }
+        (ring.last > self.machine.written(rank)).then(|| {
+            format!(
+                "the event logger cannot write the last events of rank {rank} into its log in {}; make \
+                 room there",
+                self.rings.dir.display()
+            )
+        })
+    }
+
+    /// Why something in any ring is in no log, if something is not; after all were drained, and the logs
+    /// written.
+    pub fn owed(&self) -> Option<String> {
+        let mut rings =
+            self.rings.rings.iter().flat_map(|(rank, all)| all.iter().map(|r| (*rank, r)));
+        rings.find_map(|(rank, ring)| self.owes(rank, ring))
+    }
+
+    /// Carries over what is left in rings whose connection is over: their ranks may never come again.
+    ///
+    /// # Errors
+    /// Something in any ring is in no log.
+    pub fn settle_owed(&mut self) -> Result<(), String> {
+        let over = |rings: &Vec<Ring>| rings.first().is_some_and(|ring| ring.retired);
+        let ranks: Vec<Rank> =
+            self.rings.rings.iter().filter(|(_, all)| over(all)).map(|(rank, _)| *rank).collect();
+        for rank in ranks {
+            let _ = self.retire_rings(rank);
+        }
+        self.owed().map_or(Ok(()), Err)
     }
 
     fn is_owed(&self, rank: Rank) -> bool {

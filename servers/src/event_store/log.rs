@@ -97,6 +97,9 @@ pub(super) struct RankLog {
     markers: Vec<PathBuf>,
     /// The last write failed: room must be proved before more is promised.
     failed: bool,
+    /// The log is to begin anew at this event, which failed: the next fence does it, and nothing is written
+    /// before. Until then the old log stands.
+    anew: Option<EventNo>,
 }
 
 impl RankLog {
@@ -112,6 +115,7 @@ impl RankLog {
             new_names: true,
             markers: Vec::new(),
             failed: false,
+            anew: None,
         })
     }
 
@@ -234,6 +238,7 @@ impl RankLog {
             new_names: true,
             markers,
             failed: false,
+            anew: None,
         };
         let before = log.next;
         if let Some(limit) = limit {
@@ -275,6 +280,10 @@ impl RankLog {
     }
 
     pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
+        if self.anew.is_some() {
+            // They were given before the failure was told; the next flush says that they are forgotten.
+            return;
+        }
         debug_assert_eq!(
             first.0,
             self.next.0 + (self.buffer.len() / Determinant::BYTES) as u64,
@@ -288,6 +297,9 @@ impl RankLog {
     }
 
     pub fn flush(&mut self, place: &Place) -> io::Result<()> {
+        if let Some(first) = self.anew {
+            return Err(io::Error::other(format!("it could not be begun anew at event {first}")));
+        }
         let payload = std::mem::take(&mut self.buffer);
         let mut out = Vec::with_capacity(payload.len() + BATCH_BYTES);
         let mut first = self.next;
@@ -309,6 +321,7 @@ impl RankLog {
     }
 
     pub fn fence(&mut self, place: &Place, incarnation: Incarnation) -> io::Result<()> {
+        self.begin_anew(place)?;
         if self.failed {
             // A word may find room where a batch does not. Not every file system can tell.
             use rustix::fs::{FallocateFlags, fallocate};
@@ -356,11 +369,11 @@ impl RankLog {
         self.segments.last().expect("there is always one")
     }
 
-    /// Begins a segment at the next event.
-    fn begin_segment(&self, place: &Place) -> io::Result<Segment> {
-        let mut segment = Segment::create(place, self.rank, self.next)?;
+    /// Begins a segment at this event.
+    fn begin_segment(&self, place: &Place, first: EventNo) -> io::Result<Segment> {
+        let mut segment = Segment::create(place, self.rank, first)?;
         // Every segment tells the living incarnation, for older ones may be removed.
-        let fence = Batch::describe(self.next, self.incarnation, &[]).encode();
+        let fence = Batch::describe(first, self.incarnation, &[]).encode();
         if let Err(error) = segment.file.write_all_at(&fence, segment.bytes) {
             let _ = place.files.remove(&segment.path);
             return Err(error);
@@ -376,12 +389,13 @@ impl RankLog {
     }
 
     fn roll(&mut self, place: &Place) -> io::Result<()> {
-        let segment = self.begin_segment(place)?;
+        let segment = self.begin_segment(place, self.next)?;
         self.take_into_use(segment);
         Ok(())
     }
 
     pub fn prune(&mut self, place: &Place, below: EventNo) -> io::Result<()> {
+        self.begin_anew(place)?;
         let mut outcome = Ok(());
         if below >= self.next && self.active().bytes >= PRUNE_BYTES {
             outcome = self.roll(place);
@@ -394,8 +408,15 @@ impl RankLog {
 
     pub fn restart(&mut self, place: &Place, first: EventNo) -> io::Result<()> {
         self.buffer.clear();
-        self.next = first;
-        let segment = self.begin_segment(place)?;
+        self.anew = Some(first);
+        self.begin_anew(place)
+    }
+
+    /// What a [`RankLog::restart`] has left to be done, if it has.
+    fn begin_anew(&mut self, place: &Place) -> io::Result<()> {
+        let Some(first) = self.anew else { return Ok(()) };
+        let segment = self.begin_segment(place, first).inspect_err(|_| self.failed = true)?;
+        (self.anew, self.next) = (None, first);
         for old in std::mem::take(&mut self.segments) {
             // The new one may have the name of an old one, whose file is gone already then.
             if old.path != segment.path {

@@ -239,7 +239,7 @@ impl EventStore {
     /// Throws the log away and begins a new one at this event.
     ///
     /// # Errors
-    /// The new one could not be begun.
+    /// The new one could not be begun: the next [`EventStore::fence`] tries again, and nothing is taken before.
     pub fn restart(&mut self, rank: Rank, first: EventNo) -> io::Result<()> {
         self.dirty.insert(rank);
         match self.logs.get_mut(&rank) {
@@ -303,7 +303,8 @@ impl EventStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{Fault, Plan};
+    use crate::faults::{Fault, Plan, Switch};
+    use crate::files::Op;
 
     const RANKS: u32 = 2;
     type Positions = BTreeMap<Rank, EventNo>;
@@ -469,6 +470,43 @@ mod tests {
                     assert_eq!(found.damage.is_some(), rank == Rank(0), "{start} start, {found:?}");
                 }
             }
+        }
+    }
+
+    /// The old log stands until the new one is there: what is acknowledged later follows a sound beginning.
+    #[test]
+    fn a_log_that_cannot_be_begun_anew_takes_nothing_before_it_is() {
+        let rank = Rank(0);
+        let fails: [fn(&Op<'_>) -> bool; 2] =
+            [|op| matches!(op, Op::Create(_)), |op| matches!(op, Op::Write { .. })];
+        for (which, fails) in fails.into_iter().enumerate() {
+            let dir = tempfile::tempdir().unwrap();
+            let switch = Arc::new(Switch::new(fails));
+            let files = Files::watched(switch.clone());
+            let mut store = EventStore::open_with(dir.path(), files, "first").unwrap().store;
+            store.fence(rank, Incarnation(0)).unwrap();
+            store.append(rank, Incarnation(0), EventNo(1), &[event(rank, 1)]);
+            store.flush(rank).unwrap();
+            switch.set(true);
+            store.restart(rank, EventNo(10)).unwrap_err();
+            // The machine may have given these already.
+            store.append(rank, Incarnation(0), EventNo(10), &[event(rank, 10)]);
+            store.flush(rank).unwrap_err();
+            store.fence(rank, Incarnation(0)).unwrap_err();
+            switch.set(false);
+            assert_eq!(store.read(rank, EventNo(1), 9).unwrap(), [event(rank, 1)], "{which}");
+            store.fence(rank, Incarnation(1)).unwrap();
+            let records: Vec<_> = (10..=12).map(|number| event(rank, number)).collect();
+            store.append(rank, Incarnation(1), EventNo(10), &records);
+            store.flush(rank).unwrap();
+            drop(store);
+            let Opened { store, found, .. } =
+                EventStore::open_with(dir.path(), Files::default(), "first").unwrap();
+            let [(_, found)] = &found[..] else { panic!("{found:?}") };
+            assert_eq!(found.damage, None, "{which}");
+            assert_eq!((found.base, found.last), (EventNo(10), EventNo(12)), "{which}");
+            assert_eq!(found.incarnation, Incarnation(1), "{which}");
+            assert_eq!(store.read(rank, EventNo(10), 9).unwrap(), records, "{which}");
         }
     }
 }

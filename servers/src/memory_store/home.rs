@@ -142,8 +142,9 @@ impl Home {
         !self.unwritten.is_empty()
     }
 
-    /// Begins a file behind everything that is written.
-    fn begin_part(&mut self, dir: &Path, files: &Files, summary: &Summary) -> io::Result<()> {
+    /// Begins a file behind everything that is written, which is all that `summary` tells of. If that
+    /// fails, the one before goes on being written to.
+    pub fn begin_part(&mut self, dir: &Path, files: &Files, summary: &Summary) -> io::Result<()> {
         let path = dir.join(name(self.rank, summary.last));
         if path.exists() {
             files.remove(&path)?;
@@ -160,13 +161,8 @@ impl Home {
         Ok(())
     }
 
-    /// `summary`: of everything that was taken, which is all written when a further file begins.
-    pub fn flush(
-        &mut self,
-        dir: &Path,
-        files: &Files,
-        summary: impl Fn() -> Summary,
-    ) -> io::Result<u64> {
+    /// Writes everything; the last place that is written then.
+    pub fn flush(&mut self, dir: &Path, files: &Files) -> io::Result<u64> {
         if self.parts.is_empty() {
             self.begin_part(dir, files, &Summary::default())?;
         }
@@ -205,10 +201,12 @@ impl Home {
             self.held.extend(self.unwritten.drain(..count));
             self.written = self.held.back().map_or(self.written, |held| held.record.place);
         }
-        if self.parts.last().is_some_and(|part| part.bytes >= FILE_BYTES) {
-            self.begin_part(dir, files, &summary())?;
-        }
         Ok(self.written)
+    }
+
+    /// Whether the file that is written to is to be closed, all that was taken being in it.
+    pub fn is_full(&self) -> bool {
+        self.unwritten.is_empty() && self.parts.last().is_some_and(|part| part.bytes >= FILE_BYTES)
     }
 
     /// Lets go of the oldest record in main memory; it is in its file.
@@ -237,13 +235,17 @@ impl Home {
     /// A record out of its file.
     pub fn read(&mut self, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let known = self.cursor.take().filter(|cursor| cursor.0 == place);
-        let index = match known {
-            Some((_, last, _)) => self.parts.iter().position(|part| part.last == last),
-            None => self.parts.iter().rposition(|part| part.last < place),
+        // A cut may have taken the file that ended right before this place.
+        let known =
+            self.cursor.take().filter(|cursor| cursor.0 == place).and_then(|(_, last, at)| {
+                Some((self.parts.iter().position(|part| part.last == last)?, at))
+            });
+        let search = || {
+            let index = self.parts.iter().rposition(|part| part.last < place)?;
+            Some((index, self.parts[index].begin))
         };
-        let mut index = index.ok_or_else(|| damaged("what was sent first is gone"))?;
-        let mut at = known.map_or(self.parts[index].begin, |cursor| cursor.2);
+        let (mut index, mut at) =
+            known.or_else(search).ok_or_else(|| damaged("what was sent first is gone"))?;
         loop {
             let mut part = &self.parts[index];
             if at >= part.bytes {
@@ -257,6 +259,10 @@ impl Home {
             let (record, crc) =
                 segment::read_head(&head).ok_or_else(|| damaged("a record's head changed"))?;
             let end = at + RECORD_BYTES as u64 + record.header.len;
+            // Before so much memory is asked for.
+            if end > part.bytes {
+                return Err(damaged("a record's length changed"));
+            }
             if record.place == place {
                 let mut payload = vec![0; record.header.len as usize];
                 part.file.file().read_exact_at(&mut payload, at + RECORD_BYTES as u64)?;
@@ -278,18 +284,20 @@ impl Home {
         summary: &Summary,
     ) -> io::Result<()> {
         let active = self.parts.last();
+        let mut outcome = Ok(());
         if place >= self.written
             && self.unwritten.is_empty()
             && active.is_some_and(|part| part.bytes >= CUT_BYTES && part.last < summary.last)
         {
-            self.begin_part(dir, files, summary)?;
+            outcome = self.begin_part(dir, files, summary);
         }
+        // What goes makes the room that the new one may lack.
         while self.parts.get(1).is_some_and(|second| second.last <= place) {
             let old = self.parts.remove(0);
             self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
             files.remove(&old.path)?;
         }
-        Ok(())
+        outcome
     }
 
     pub fn take_unsynced(&mut self) -> Vec<Arc<StoreFile>> {

@@ -43,6 +43,10 @@ pub struct MemoryStore {
     held: u64,
     limit: u64,
     counts: Counts,
+    /// The last file that was to be begun could not be.
+    crowded: bool,
+    /// What must be told to whoever watches.
+    lines: Vec<String>,
 }
 
 /// Files that are to be made durable.
@@ -68,14 +72,19 @@ impl MemoryStore {
     ///
     /// # Errors
     /// It is not ours alone, cannot be read, or is of an earlier boot of the system.
-    pub fn open(
+    pub fn open(path: &Path, limit: u64, boot: &str, machine: &mut Memory) -> anyhow::Result<Self> {
+        Self::open_with(path, Files::default(), limit, boot, machine)
+    }
+
+    /// As [`MemoryStore::open`], through these files.
+    fn open_with(
         path: &Path,
+        files: Files,
         limit: u64,
         boot: &str,
         machine: &mut Memory,
-    ) -> anyhow::Result<(Self, Vec<String>)> {
+    ) -> anyhow::Result<Self> {
         let dir = PrivateDir::take(path)?;
-        let files = Files::default();
         let mark = path.join("boot");
         let known = std::fs::read_to_string(&mark).unwrap_or_default();
         let mut firsts: BTreeMap<Rank, BTreeSet<u64>> = BTreeMap::new();
@@ -100,8 +109,13 @@ impl MemoryStore {
                 homes.insert(rank, home);
             }
         }
-        let counts = Counts::default();
-        Ok((Self { dir, files, homes, held: 0, limit, counts }, lines))
+        let (counts, crowded) = (Counts::default(), false);
+        Ok(Self { dir, files, homes, held: 0, limit, counts, crowded, lines })
+    }
+
+    /// What has happened since the last time that whoever watches must be told.
+    pub fn take_lines(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lines)
     }
 
     /// Takes a record; it is in no file before [`MemoryStore::flush`].
@@ -123,12 +137,26 @@ impl MemoryStore {
     /// The disk is full, or worse; the rest is still there to be written later.
     pub fn flush(&mut self, to: Rank, summary: impl Fn() -> Summary) -> io::Result<u64> {
         let Some(home) = self.homes.get_mut(&to) else { return Ok(0) };
-        let written = home.flush(self.dir.path(), &self.files, summary)?;
+        let written = home.flush(self.dir.path(), &self.files);
         while self.held > self.limit
             && let Some(bytes) = home.spill()
         {
             self.held -= bytes;
             self.counts.spilled += bytes;
+        }
+        let written = written?;
+        // Everything is written, whether the next file can be begun now or only after the next flush.
+        if home.is_full() {
+            let begun = home.begin_part(self.dir.path(), &self.files, &summary());
+            if let Err(error) = &begun
+                && !self.crowded
+            {
+                self.lines.push(format!(
+                    "no further file can be begun in {}, the last ones grow: {error}",
+                    self.dir.path().display()
+                ));
+            }
+            self.crowded = begun.is_err();
         }
         Ok(written)
     }
@@ -186,6 +214,8 @@ impl MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faults::Switch;
+    use crate::files::Op;
     use ftmpi_protocols::channel_memory::Fate;
     use ftmpi_protocols::event_log::ConnId;
     use ftmpi_wire::{Header, Incarnation, Ssn, header::Kind};
@@ -201,10 +231,24 @@ mod tests {
     }
 
     fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<(Memory, MemoryStore)> {
+        open_with(path, Files::default(), limit, boot)
+    }
+
+    fn open_with(
+        path: &Path,
+        files: Files,
+        limit: u64,
+        boot: &str,
+    ) -> anyhow::Result<(Memory, MemoryStore)> {
         let mut machine = Memory::default();
-        let (store, _) = MemoryStore::open(path, limit, boot, &mut machine)?;
+        let store = MemoryStore::open_with(path, files, limit, boot, &mut machine)?;
         machine.hello(CONN, Rank(0), Incarnation(0), TO);
         Ok((machine, store))
+    }
+
+    fn files_of_messages(path: &Path) -> Vec<std::path::PathBuf> {
+        let paths = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "messages")).collect()
     }
 
     #[test]
@@ -247,13 +291,77 @@ mod tests {
         store.flush(TO, || machine.summary(TO)).unwrap();
         let bytes = store.sizes().0;
         drop(store);
-        let entry = std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap);
-        let file = entry.map(|e| e.path()).find(|p| p.extension().is_some_and(|e| e == "messages"));
-        let file = std::fs::OpenOptions::new().write(true).open(file.unwrap()).unwrap();
+        let file = files_of_messages(dir.path()).remove(0);
+        let file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
         file.set_len(bytes - 3).unwrap();
         let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
         put(&mut machine, &mut store, 3, 10);
         assert_eq!(store.flush(TO, || machine.summary(TO)).unwrap(), 3);
         assert_eq!(store.take(TO, 3).unwrap().0.header.ssn, Ssn(3));
+    }
+
+    /// What was taken is written: it counts, and leaves main memory. The next file comes when there is room.
+    #[test]
+    fn a_file_that_cannot_be_begun_holds_nothing_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = Arc::new(Switch::new(|op| matches!(op, Op::Create(_))));
+        let files = Files::watched(switch.clone());
+        let (mut machine, mut store) = open_with(dir.path(), files, 1000, "a").unwrap();
+        let mut said = Vec::new();
+        for ssn in 1..=30 {
+            put(&mut machine, &mut store, ssn, 1 << 20);
+            let written = store.flush(TO, || machine.summary(TO)).unwrap();
+            assert_eq!(written, ssn);
+            assert!(store.sizes().1 <= 1000, "it stays in main memory");
+            said.extend(store.take_lines());
+            switch.set((1..25).contains(&ssn));
+        }
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(files_of_messages(dir.path()).len(), 2);
+        drop(store);
+        let (_, mut store) = open(dir.path(), 1000, "a").unwrap();
+        assert_eq!(store.take_lines(), [""; 0]);
+        for place in 1..=30 {
+            assert_eq!(store.take(TO, place).unwrap().1[0], place as u8);
+        }
+    }
+
+    #[test]
+    fn a_reader_goes_on_behind_a_file_that_was_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 1000, "a").unwrap();
+        for ssn in 1..=20 {
+            put(&mut machine, &mut store, ssn, 1 << 20);
+            store.flush(TO, || machine.summary(TO)).unwrap();
+        }
+        assert_eq!(files_of_messages(dir.path()).len(), 2);
+        // The last one of the first file.
+        for place in 1..=16 {
+            store.take(TO, place).unwrap();
+        }
+        store.cut(TO, 16, &machine.summary(TO)).unwrap();
+        assert_eq!(files_of_messages(dir.path()).len(), 1);
+        for place in 17..=20 {
+            assert_eq!(store.take(TO, place).unwrap().1[0], place as u8);
+        }
+    }
+
+    /// However much memory it asks for.
+    #[test]
+    fn a_record_whose_length_changed_is_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut machine, mut store) = open(dir.path(), 5, "a").unwrap();
+        put(&mut machine, &mut store, 1, 10);
+        store.flush(TO, || machine.summary(TO)).unwrap();
+        let path = files_of_messages(dir.path()).remove(0);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let head = bytes.len() - 10 - segment::RECORD_BYTES;
+        let begin: [u8; segment::RECORD_BYTES] = *bytes[head..].first_chunk().unwrap();
+        let (mut record, _) = segment::read_head(&begin).unwrap();
+        record.header.len = 1 << 47;
+        bytes.splice(head..head + begin.len(), segment::record_head(&record, &[]));
+        std::fs::write(&path, bytes).unwrap();
+        let error = store.take(TO, 1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
     }
 }
