@@ -3,7 +3,8 @@
 //! Ranks may outnumber processors, and then a rank that spins takes the processor from the one that
 //! it waits for. So the time to spin depends on ranks per processor; and where those of this host
 //! would fit but others use it too (another job, another "host" on the same machine), a rank that
-//! finds that it lost the processor while it spun spins half as long the next time. Before it sleeps a rank raises
+//! finds that it lost the processor while it spun spins half as long the next time. Where ranks outnumber processors it
+//! gives way instead, as long as that is quick. Before it sleeps a rank raises
 //! a flag in each of its rings and makes all processors see it (`membarrier`), then looks once more;
 //! a writer that sees the flag writes to the doorbell. The writer's check is thus a plain load.
 
@@ -30,6 +31,7 @@ pub struct Sleeper {
     since: u64,
     /// The last look.
     last: u64,
+    patience: Patience,
 }
 
 /// A tick is about a third of a nanosecond.
@@ -45,6 +47,45 @@ const LOOKS_CROWDED: u32 = 1;
 const YIELDING: u64 = 8_000_000;
 /// Between two looks that lie further apart somebody else had the processor.
 const GAP: u64 = 150_000;
+
+/// Whether a rank gives way before it sleeps. Whoever gives way gets the processor back when all others that want
+/// it have had their turn: in a microsecond where these are ranks that give way as well, and in milliseconds where
+/// somebody computes. Then a rank is better off asleep, because who wakes comes first: at once the next times,
+/// ever more of them while it goes on.
+#[derive(Debug)]
+struct Patience {
+    /// So many times more it sleeps at once.
+    hasty: u32,
+    /// How many times it does so when giving way takes long the next time.
+    next: u32,
+}
+
+/// Giving way took long, in ticks.
+const GIVEN_LONG: u64 = 3_000_000;
+const HASTE_MIN: u32 = 16;
+const HASTE_MAX: u32 = 4096;
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { hasty: 0, next: HASTE_MIN }
+    }
+}
+
+impl Patience {
+    fn gives_way(&mut self) -> bool {
+        let gives_way = self.hasty == 0;
+        self.hasty = self.hasty.saturating_sub(1);
+        gives_way
+    }
+
+    fn gave_way(&mut self, took: u64) {
+        if took > GIVEN_LONG {
+            (self.hasty, self.next) = (self.next, (2 * self.next).min(HASTE_MAX));
+        } else {
+            self.next = HASTE_MIN;
+        }
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 fn ticks() -> u64 {
@@ -88,6 +129,7 @@ impl Sleeper {
             budget: BUDGET_MIN,
             since: 0,
             last: 0,
+            patience: Patience::default(),
         };
         sleeper.set_crowd(processors, ranks);
         sleeper.watch(sleeper.doorbell, true);
@@ -157,7 +199,11 @@ impl Sleeper {
             return false;
         }
         if !self.roomy && waited < YIELDING {
+            if !self.patience.gives_way() {
+                return true;
+            }
             give_way();
+            self.patience.gave_way(ticks().wrapping_sub(now));
             return false;
         }
         true
@@ -218,4 +264,33 @@ pub fn ring(doorbell: i32) {
 pub fn give_way() {
     // SAFETY: a plain system call.
     unsafe { libc::sched_yield() };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often a rank gives way in so many waits, if that takes so long each time.
+    fn given(patience: &mut Patience, waits: u32, took: u64) -> u32 {
+        let mut given = 0;
+        for _ in 0..waits {
+            if patience.gives_way() {
+                patience.gave_way(took);
+                given += 1;
+            }
+        }
+        given
+    }
+
+    #[test]
+    fn who_gives_way_in_vain_sleeps() {
+        let mut patience = Patience::default();
+        assert_eq!(given(&mut patience, 1000, 3000), 1000);
+        // Somebody computes beside us.
+        assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG), 6);
+        assert_eq!(given(&mut patience, 100_000, 2 * GIVEN_LONG), 26);
+        // And ends: it takes no longer than one of these rounds until it is noticed.
+        assert!(given(&mut patience, 2 * HASTE_MAX, 3000) >= HASTE_MAX);
+        assert_eq!(given(&mut patience, 1000, 3000), 1000);
+    }
 }
