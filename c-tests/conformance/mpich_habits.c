@@ -162,6 +162,14 @@ static void same_memory(void)
         ALIASED(MPI_Gather(a, 1, MPI_INT, a, 1, MPI_INT, 0, check_comm));
         ALIASED(MPI_Scatter(a, 1, MPI_INT, a, 1, MPI_INT, 0, check_comm));
     }
+    MPI_Datatype gaps;
+    int *wide = calloc(3 * n, sizeof(int));
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    ALIASED(MPI_Alltoall(wide, 1, gaps, wide, 1, gaps, check_comm));
+    ALIASED(MPI_Allgather(wide + 3 * me, 1, gaps, wide, 1, gaps, check_comm));
+    MPI_Type_free(&gaps);
+    free(wide);
     /* Of nothing there is nothing to overlap; and blocks of one array may be exchanged. */
     EQUAL(MPI_Allreduce(a, a, 0, MPI_INT, MPI_SUM, check_comm), MPI_SUCCESS);
     int *both = malloc(2 * n * sizeof(int)), *behind = malloc(n * sizeof(int));
