@@ -126,6 +126,55 @@ static void cancelled_sends(void)
 static void no_type(void)
 {
     MPI_Status s;
+    MPI_Request q;
+    MPI_Message m;
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    int n = size, left = (me + n - 1) % n, right = (me + 1) % n;
+    int *zeros = calloc(n, sizeof *zeros), *in = calloc(n, sizeof *in);
+    MPI_Datatype *types = malloc(n * sizeof *types), *from = malloc(n * sizeof *from);
+    EQUAL(MPI_Bcast(NULL, 0, none, 0, check_comm), MPI_SUCCESS);
+    EQUAL(MPI_Sendrecv_replace(NULL, 0, none, right, 4, left, 4, check_comm, &s), MPI_SUCCESS);
+    EQUAL(s.MPI_SOURCE, left);
+    EQUAL(MPI_Isendrecv_replace(NULL, 0, none, right, 5, left, 5, check_comm, &q), MPI_SUCCESS);
+    MPI_Wait(&q, &s);
+    EQUAL(s.MPI_SOURCE, left);
+    for (int later = 0; later < 2; later++) {
+        MPI_Isend(NULL, 0, none, right, 6, check_comm, &q);
+        MPI_Mprobe(left, 6, check_comm, &m, &s);
+        if (later) {
+            MPI_Request r;
+            EQUAL(MPI_Imrecv(NULL, 0, none, &m, &r), MPI_SUCCESS);
+            MPI_Wait(&r, &s);
+        } else {
+            EQUAL(MPI_Mrecv(NULL, 0, none, &m, &s), MPI_SUCCESS);
+        }
+        EQUAL(s.MPI_SOURCE, left);
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+    }
+    EQUAL(MPI_Psend_init(NULL, 1, 0, none, right, 7, check_comm, MPI_INFO_NULL, &q), MPI_SUCCESS);
+    MPI_Request_free(&q);
+    EQUAL(MPI_Precv_init(NULL, 1, 0, none, left, 7, check_comm, MPI_INFO_NULL, &q), MPI_SUCCESS);
+    MPI_Request_free(&q);
+    /* Everybody sends to the right, with no type for anybody else. */
+    int *sent = calloc(n, sizeof *sent), *came = calloc(n, sizeof *came);
+    for (int i = 0; i < n; i++)
+        types[i] = from[i] = none, in[i] = -1;
+    types[right] = from[left] = MPI_INT;
+    sent[right] = came[left] = 1;
+    EQUAL(MPI_Alltoallw(&me, sent, zeros, types, in, came, zeros, from, check_comm), MPI_SUCCESS);
+    EQUAL(in[0], left);
+    MPI_Comm ring;
+    MPI_Cart_create(check_comm, 1, &n, (int[]){1}, 0, &ring);
+    EQUAL(MPI_Neighbor_allgather(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
+    EQUAL(MPI_Neighbor_alltoall(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
+    MPI_Comm_free(&ring);
+    /* MPICH wants one in the others. */
+    int class;
+    MPI_Error_class(MPI_Allgather(NULL, 0, none, NULL, 0, none, check_comm), &class);
+    EQUAL(class, MPI_ERR_TYPE);
+    MPI_Error_class(MPI_Bcast(&n, 1, none, 0, check_comm), &class);
+    EQUAL(class, MPI_ERR_TYPE);
+    free(zeros), free(in), free(types), free(sent), free(came), free(from);
     MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0,
                  check_comm, &s);
     EQUAL(s.MPI_SOURCE, MPI_PROC_NULL);
