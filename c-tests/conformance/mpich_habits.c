@@ -183,6 +183,36 @@ static void no_type(void)
     EQUAL(s.MPI_SOURCE, (me + size - 1) % size);
 }
 
+/* Who has no neighbours on one side has no buffer for it. */
+static void no_neighbours(void)
+{
+    MPI_Comm star;
+    int n = size, in = 0, *all = malloc(n * sizeof *all), *leaves = malloc(n * sizeof *leaves), class;
+    for (int i = 0; i < n; i++)
+        leaves[i] = i + 1, all[i] = 10 + i;
+    /* Rank 0 speaks to all others, who listen only. */
+    MPI_Dist_graph_create_adjacent(check_comm, me > 0, (int[]){0}, MPI_UNWEIGHTED, me > 0 ? 0 : n - 1, leaves,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
+    MPI_Comm_set_errhandler(star, MPI_ERRORS_RETURN);
+    void *send = me == 0 && n > 1 ? all : NULL, *recv = me > 0 ? &in : NULL;
+    EQUAL(MPI_Neighbor_allgather(send, 1, MPI_INT, recv, 1, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 10 : 0);
+    EQUAL(MPI_Neighbor_alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 9 + me : 0);
+    in = 0;
+    EQUAL(MPI_Neighbor_allgatherv(send, 1, MPI_INT, recv, (int[]){1}, (int[]){0}, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 10 : 0);
+    /* What is wrong all the same is told. */
+    if (me > 0) {
+        MPI_Error_class(MPI_Neighbor_allgather(NULL, -1, MPI_INT, &in, 1, MPI_INT, star), &class);
+        EQUAL(class, MPI_ERR_COUNT);
+        MPI_Error_class(MPI_Neighbor_alltoall(NULL, 1, MPI_DATATYPE_NULL, &in, 1, MPI_INT, star), &class);
+        EQUAL(class, MPI_ERR_TYPE);
+    }
+    MPI_Comm_free(&star);
+    free(all), free(leaves);
+}
+
 /* MPI-4.1, 6.2: the buffers of a collective must not be the same memory. */
 static void same_memory(void)
 {
@@ -400,6 +430,7 @@ int main(int argc, char **argv)
     persistent_collectives();
     cancelled_sends();
     no_type();
+    no_neighbours();
     same_memory();
     handlers();
     testall();
