@@ -11,6 +11,13 @@ static int refuses(MPI_Comm c, int key, void *extra, void *value, void *copy, in
     (void)c, (void)key, (void)extra, (void)value, (void)copy, (void)flag;
     return MPI_ERR_OTHER;
 }
+static int deleted;
+static int counts_deletions(MPI_Comm c, int key, void *value, void *extra)
+{
+    (void)c, (void)key, (void)value, (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
 static void keys(void)
 {
     int key, copy, found, value = 5;
@@ -35,6 +42,25 @@ static void keys(void)
     MPI_Comm_delete_attr(comm, key);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&comm);
+    /* What cannot be freed keeps its attributes. */
+    MPI_Comm own[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    int class;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, counts_deletions, &key, NULL);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_set_attr(own[i], key, &value);
+        MPI_Error_class(MPI_Comm_disconnect(&own[i]), &class);
+        EQUAL(class, MPI_ERR_COMM);
+        MPI_Error_class(MPI_Comm_free(&own[i]), &class);
+        EQUAL(class, MPI_ERR_COMM);
+        EQUAL(deleted, i);
+        CHECK(own[i] != MPI_COMM_NULL, "it is gone");
+        MPI_Comm_get_attr(own[i], key, &there, &found);
+        CHECK(found && there == &value, "its attribute is gone");
+        MPI_Comm_delete_attr(own[i], key);
+        EQUAL(deleted, i + 1);
+    }
+    MPI_Comm_free_keyval(&key);
 }
 
 /* MPI-4.1, 7.4.4 and 7.4.2: known hints are kept, others ignored; a duplicate has none. */
