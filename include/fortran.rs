@@ -370,23 +370,27 @@ fn parameter(p: &Param, f: &Function, x: &mut Pieces) -> Result<(), String> {
             format!("flags_{plain}.as_mut_ptr()")
         }
         Kind::Logical if written => {
-            let _ = writeln!(x.before, "let mut flag_{plain}: c_int = 0;");
-            let _ = writeln!(x.after, "if code == 0 {{ *{n} = logical(flag_{plain}); }}");
+            let _ = writeln!(x.before, "let mut flag_{plain} = UNTOLD;");
+            let _ = writeln!(x.after, "told({n}, flag_{plain}, logical);");
             format!("&raw mut flag_{plain}")
         }
         Kind::Logical => format!("(*{n} != 0) as c_int"),
         Kind::Index if array => {
-            let count = f
-                .params
-                .iter()
-                .find(|q| q.name == "outcount")
-                .ok_or("array of indices without outcount")?;
-            let _ = writeln!(x.after, "if succeeded(code) {{ from_one({n}, *r#{}); }}", count.name);
+            let counts = |q: &&Param| q.kind == Kind::Count && q.direction == Direction::Out;
+            let number = f.params.iter().find(counts).ok_or("array of indices without number")?;
+            let _ = writeln!(x.after, "from_one({n}, number_{});", number.name);
             n
         }
         Kind::Index => {
-            let _ = writeln!(x.after, "if succeeded(code) {{ from_one({n}, 1); }}");
-            n
+            let _ = writeln!(x.before, "let mut index_{plain} = UNTOLD;");
+            let _ = writeln!(x.after, "told({n}, index_{plain}, counted_from_one);");
+            format!("&raw mut index_{plain}")
+        }
+        // Not read from the program's variable: a call that fails may have left it as it was.
+        Kind::Count if written && f.params.iter().any(|q| q.kind == Kind::Index) => {
+            let _ = writeln!(x.before, "let mut number_{plain} = UNTOLD;");
+            let _ = writeln!(x.after, "told({n}, number_{plain}, |number| number);");
+            format!("&raw mut number_{plain}")
         }
         Kind::Errcode if array => format!("special::errcodes({n})"),
         _ if plain.ends_with("weights") => format!("special::weights({n})"),

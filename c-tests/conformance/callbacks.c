@@ -74,6 +74,15 @@ static void attributes(void)
     EQUAL(deletes, 1);
     MPI_Comm_free(&dup);
     EQUAL(deletes, 2);
+    /* A predefined communicator stays, hence its attributes. */
+    int class = MPI_SUCCESS;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Comm_free(&world), &class);
+    EQUAL(class, MPI_ERR_COMM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    EQUAL(world, MPI_COMM_WORLD);
+    EQUAL(deletes, 2);
     MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
     EQUAL(deletes, 3);
     MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &found);

@@ -255,6 +255,62 @@ static void types(void)
     free(all);
 }
 
+/* Both buffers begin at the same address, but their types take turns: nothing overlaps. */
+static void interleaved(void)
+{
+    int *u = ints((size_t)n * 4), *ones = ints((size_t)n), *ones_too = ints((size_t)n), *at = ints((size_t)n);
+    MPI_Datatype even, odd, *evens = malloc(sizeof *evens * (size_t)n), *odds = malloc(sizeof *odds * (size_t)n);
+    MPI_Type_indexed(2, (int[]){1, 1}, (int[]){0, 2}, MPI_INT, &even);
+    MPI_Type_indexed(2, (int[]){1, 1}, (int[]){1, 3}, MPI_INT, &odd);
+    MPI_Type_commit(&even);
+    MPI_Type_commit(&odd);
+    for (int r = 0; r < n; r++) {
+        ones[r] = ones_too[r] = 1;
+        at[r] = 4 * r * (int)sizeof(int);
+        evens[r] = even;
+        odds[r] = odd;
+        u[4 * r] = value(me, r, 0);
+        u[4 * r + 2] = value(me, r, 1);
+    }
+    MPI_Alltoallw(u, ones, at, evens, u, ones_too, at, odds, MPI_COMM_WORLD);
+    for (int r = 0; r < n; r++) {
+        EQUAL(u[4 * r + 1], value(r, me, 0));
+        EQUAL(u[4 * r + 3], value(r, me, 1));
+        EQUAL(u[4 * r], value(me, r, 0));
+    }
+    MPI_Type_free(&even);
+    MPI_Type_free(&odd);
+    /* and everything from MPI_BOTTOM */
+    MPI_Aint far[2];
+    MPI_Datatype here, there;
+    int mine[2] = {value(me, 0, 7), value(me, 0, 8)}, *all = ints((size_t)n * 2);
+    MPI_Get_address(&mine[0], &far[0]);
+    MPI_Get_address(&mine[1], &far[1]);
+    /* (two runs, not one) */
+    MPI_Type_create_hindexed(2, (int[]){1, 1}, (MPI_Aint[]){far[1], far[0]}, MPI_INT, &here);
+    MPI_Type_commit(&here);
+    MPI_Get_address(&all[0], &far[0]);
+    MPI_Get_address(&all[n], &far[1]);
+    MPI_Type_create_hindexed(2, (int[]){1, 1}, far, MPI_INT, &odd);
+    MPI_Type_create_resized(odd, 0, sizeof(int), &there);
+    MPI_Type_commit(&there);
+    MPI_Allgather(MPI_BOTTOM, 1, here, MPI_BOTTOM, 1, there, MPI_COMM_WORLD);
+    for (int r = 0; r < n; r++) {
+        EQUAL(all[r], value(r, 0, 8));
+        EQUAL(all[n + r], value(r, 0, 7));
+    }
+    MPI_Type_free(&odd);
+    MPI_Type_free(&here);
+    MPI_Type_free(&there);
+    free(u);
+    free(ones);
+    free(ones_too);
+    free(at);
+    free(evens);
+    free(odds);
+    free(all);
+}
+
 /* Collectives on several communicators, mixed with wildcard receives posted before them. */
 static void mixed(void)
 {
@@ -325,6 +381,8 @@ int main(int argc, char **argv)
     section("all to all v and w");
     types();
     section("types");
+    interleaved();
+    section("interleaved");
     mixed();
     section("mixed");
     return check_end();

@@ -34,6 +34,71 @@ static void add_mod(void *in, void *inout, int *len, MPI_Datatype *type)
         y[i] = (x[i] + y[i]) % PRIME;
 }
 
+/* The type may be gone as far as the program goes: the function can use it all the same. */
+static void add_typed(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    int *x = in, *y = inout, bytes = -1;
+    CHECK(*type != MPI_DATATYPE_NULL, "the operation was given no type");
+    MPI_Type_size(*type, &bytes);
+    EQUAL(bytes, 3 * sizeof(int));
+    for (int i = 0; i < *len * 3; i++)
+        y[i] += x[i];
+}
+
+static void freed_types(void)
+{
+    enum { LEN = 2000 };
+    static int in[3 * LEN], out[3 * LEN];
+    MPI_Op op;
+    MPI_Op_create(add_typed, 1, &op);
+    for (int round = 0; round < 4; round++) {
+        int len = round % 2 ? LEN : 1, n = check_size;
+        MPI_Datatype three, other;
+        MPI_Request q;
+        MPI_Type_contiguous(3, MPI_INT, &three);
+        MPI_Type_commit(&three);
+        for (int i = 0; i < 3 * len; i++)
+            in[i] = check_rank + i, out[i] = -1;
+        if (round < 2)
+            MPI_Iallreduce(in, out, len, three, op, MPI_COMM_WORLD, &q);
+        else
+            MPI_Ireduce_scatter_block(in, out, len, three, op, MPI_COMM_SELF, &q);
+        MPI_Type_free(&three);
+        /* Another takes its place. */
+        MPI_Type_contiguous(7, MPI_INT, &other);
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+        MPI_Type_free(&other);
+        for (int i = 0; i < 3 * len; i++)
+            EQUAL(out[i], round < 2 ? n * (n - 1) / 2 + n * i : check_rank + i);
+    }
+    MPI_Op_free(&op);
+}
+
+#if MPI_VERSION >= 4
+static void freed_type_of_persistent(void)
+{
+    int in[3], out[3], n = check_size;
+    MPI_Op op;
+    MPI_Datatype three;
+    MPI_Request q;
+    MPI_Op_create(add_typed, 1, &op);
+    MPI_Type_contiguous(3, MPI_INT, &three);
+    MPI_Type_commit(&three);
+    MPI_Allreduce_init(in, out, 1, three, op, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
+    MPI_Type_free(&three);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3; i++)
+            in[i] = check_rank + i + round, out[i] = -1;
+        MPI_Start(&q);
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 3; i++)
+            EQUAL(out[i], n * (n - 1) / 2 + n * (i + round));
+    }
+    MPI_Request_free(&q);
+    MPI_Op_free(&op);
+}
+#endif
+
 static struct matrix element(int rank, int i)
 {
     struct matrix m = {{(rank * 3 + i + 1) % PRIME, (rank + 2 * i) % PRIME, (i * i + rank) % PRIME,
@@ -125,6 +190,12 @@ int main(int argc, char **argv)
     }
     CHECK(n == 1 || calls > 0, "the operation was never called");
     section("commutative");
+    freed_types();
+    section("freed types");
+#if MPI_VERSION >= 4
+    freed_type_of_persistent();
+    section("freed types of persistent requests");
+#endif
 
     /* a type with a hole: the operation sees elements at their extent */
     MPI_Op_free(&op);

@@ -16,6 +16,7 @@ program f_point_f08
   call several
   call looking
   call partitions
+  call failing
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   if (me == 0) then
     if (total == 0) then
@@ -162,5 +163,85 @@ contains
     end do
     call MPI_Request_free(send)
     call MPI_Request_free(receive)
+  end subroutine
+
+  subroutine handler(comm, code)
+    type(MPI_Comm) :: comm
+    integer :: code
+    if (comm == MPI_COMM_NULL) error stop 'handler without communicator'
+    code = MPI_ERR_OTHER
+  end subroutine
+
+  ! A request that ended with an error is told as any other is: which it was, and that it is complete.
+  subroutine failing
+    integer, asynchronous :: r, s(2)
+    integer :: way, code, class, wanted, index, outcount, indices(2), looks
+    logical :: flag
+    type(MPI_Comm) :: comm
+    type(MPI_Errhandler) :: errhandler
+    type(MPI_Request) :: requests(2)
+    type(MPI_Status) :: status, statuses(2)
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm)
+    call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
+    call MPI_Comm_create_errhandler(handler, errhandler)
+    s = [1, 2]
+    do way = 1, 16
+      ! In the second half a handler changes the code.
+      if (way == 9) call MPI_Comm_set_errhandler(comm, errhandler)
+      requests(1) = MPI_REQUEST_NULL
+      call MPI_Irecv(r, 1, MPI_INTEGER, me, 60, comm, requests(2))
+      call MPI_Send(s, 2, MPI_INTEGER, me, 60, comm)
+      index = -5
+      indices = -5
+      outcount = -5
+      flag = .false.
+      wanted = MPI_ERR_TRUNCATE
+      do looks = 1, 100000
+        select case (modulo(way - 1, 8))
+        case (0)
+          call MPI_Waitany(2, requests, index, status, code)
+          flag = .true.
+        case (1)
+          call MPI_Testany(2, requests, index, flag, status, code)
+        case (2)
+          call MPI_Test(requests(2), flag, status, code)
+        case (3)
+          call MPI_Testall(2, requests, flag, statuses, code)
+          wanted = MPI_ERR_IN_STATUS
+        case (4)
+          call MPI_Waitsome(2, requests, outcount, indices, statuses, code)
+          flag = .true.
+          wanted = MPI_ERR_IN_STATUS
+        case (5)
+          call MPI_Testsome(2, requests, outcount, indices, statuses, code)
+          flag = outcount > 0
+          wanted = MPI_ERR_IN_STATUS
+        case (6)
+          call MPI_Request_get_status(requests(2), flag, status, code)
+        case (7)
+          call MPI_Wait(requests(2), status, code)
+          flag = .true.
+        end select
+        if (flag .or. code /= MPI_SUCCESS) exit
+      end do
+      call check(flag, 'a request that failed is complete')
+      call MPI_Error_class(code, class)
+      call check(class == merge(MPI_ERR_OTHER, wanted, way > 8), 'the code of a request that failed')
+      if (modulo(way - 1, 8) < 2) call check(index == 2, 'the index of a request that failed')
+      if (any(modulo(way - 1, 8) == [4, 5])) then
+        call check(outcount == 1 .and. indices(1) == 2, 'the indices of requests that failed')
+        call check(statuses(1)%MPI_TAG == 60, 'the status of a request that failed')
+      end if
+      if (requests(2) /= MPI_REQUEST_NULL) call MPI_Wait(requests(2), status, code)
+    end do
+    ! What fails before anything is told leaves everything as it was.
+    index = -5
+    flag = .true.
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    call MPI_Waitany(-1, requests, index, status, code)
+    call check(code /= MPI_SUCCESS .and. index == -5, 'MPI_Waitany of less than nothing')
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
+    call MPI_Errhandler_free(errhandler)
+    call MPI_Comm_free(comm)
   end subroutine
 end program

@@ -1,7 +1,6 @@
 /* What programs written for MPICH rely on and newer versions of the standard say; all of it was found by running
  * MPICH's own test programs. (Not compared: Debian's MPICH 4.0 is older than some of it.) */
 #include "../check.h"
-#include <unistd.h>
 
 static int me, size;
 
@@ -10,6 +9,13 @@ static int refuses(MPI_Comm c, int key, void *extra, void *value, void *copy, in
 {
     (void)c, (void)key, (void)extra, (void)value, (void)copy, (void)flag;
     return MPI_ERR_OTHER;
+}
+static int deleted;
+static int counts_deletions(MPI_Comm c, int key, void *value, void *extra)
+{
+    (void)c, (void)key, (void)value, (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
 }
 static void keys(void)
 {
@@ -35,6 +41,25 @@ static void keys(void)
     MPI_Comm_delete_attr(comm, key);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&comm);
+    /* What cannot be freed keeps its attributes. */
+    MPI_Comm own[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    int class;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, counts_deletions, &key, NULL);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_set_attr(own[i], key, &value);
+        MPI_Error_class(MPI_Comm_disconnect(&own[i]), &class);
+        EQUAL(class, MPI_ERR_COMM);
+        MPI_Error_class(MPI_Comm_free(&own[i]), &class);
+        EQUAL(class, MPI_ERR_COMM);
+        EQUAL(deleted, i);
+        CHECK(own[i] != MPI_COMM_NULL, "it is gone");
+        MPI_Comm_get_attr(own[i], key, &there, &found);
+        CHECK(found && there == &value, "its attribute is gone");
+        MPI_Comm_delete_attr(own[i], key);
+        EQUAL(deleted, i + 1);
+    }
+    MPI_Comm_free_keyval(&key);
 }
 
 /* MPI-4.1, 7.4.4 and 7.4.2: known hints are kept, others ignored; a duplicate has none. */
@@ -126,12 +151,91 @@ static void cancelled_sends(void)
 static void no_type(void)
 {
     MPI_Status s;
+    MPI_Request q;
+    MPI_Message m;
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    int n = size, left = (me + n - 1) % n, right = (me + 1) % n;
+    int *zeros = calloc(n, sizeof *zeros), *in = calloc(n, sizeof *in);
+    MPI_Datatype *types = malloc(n * sizeof *types), *from = malloc(n * sizeof *from);
+    EQUAL(MPI_Bcast(NULL, 0, none, 0, check_comm), MPI_SUCCESS);
+    EQUAL(MPI_Sendrecv_replace(NULL, 0, none, right, 4, left, 4, check_comm, &s), MPI_SUCCESS);
+    EQUAL(s.MPI_SOURCE, left);
+    EQUAL(MPI_Isendrecv_replace(NULL, 0, none, right, 5, left, 5, check_comm, &q), MPI_SUCCESS);
+    MPI_Wait(&q, &s);
+    EQUAL(s.MPI_SOURCE, left);
+    for (int later = 0; later < 2; later++) {
+        MPI_Isend(NULL, 0, none, right, 6, check_comm, &q);
+        MPI_Mprobe(left, 6, check_comm, &m, &s);
+        if (later) {
+            MPI_Request r;
+            EQUAL(MPI_Imrecv(NULL, 0, none, &m, &r), MPI_SUCCESS);
+            MPI_Wait(&r, &s);
+        } else {
+            EQUAL(MPI_Mrecv(NULL, 0, none, &m, &s), MPI_SUCCESS);
+        }
+        EQUAL(s.MPI_SOURCE, left);
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+    }
+    EQUAL(MPI_Psend_init(NULL, 1, 0, none, right, 7, check_comm, MPI_INFO_NULL, &q), MPI_SUCCESS);
+    MPI_Request_free(&q);
+    EQUAL(MPI_Precv_init(NULL, 1, 0, none, left, 7, check_comm, MPI_INFO_NULL, &q), MPI_SUCCESS);
+    MPI_Request_free(&q);
+    /* Everybody sends to the right, with no type for anybody else. */
+    int *sent = calloc(n, sizeof *sent), *came = calloc(n, sizeof *came);
+    for (int i = 0; i < n; i++)
+        types[i] = from[i] = none, in[i] = -1;
+    types[right] = from[left] = MPI_INT;
+    sent[right] = came[left] = 1;
+    EQUAL(MPI_Alltoallw(&me, sent, zeros, types, in, came, zeros, from, check_comm), MPI_SUCCESS);
+    EQUAL(in[0], left);
+    MPI_Comm ring;
+    MPI_Cart_create(check_comm, 1, &n, (int[]){1}, 0, &ring);
+    EQUAL(MPI_Neighbor_allgather(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
+    EQUAL(MPI_Neighbor_alltoall(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
+    MPI_Comm_free(&ring);
+    /* MPICH wants one in the others. */
+    int class;
+    MPI_Error_class(MPI_Allgather(NULL, 0, none, NULL, 0, none, check_comm), &class);
+    EQUAL(class, MPI_ERR_TYPE);
+    MPI_Error_class(MPI_Bcast(&n, 1, none, 0, check_comm), &class);
+    EQUAL(class, MPI_ERR_TYPE);
+    free(zeros), free(in), free(types), free(sent), free(came), free(from);
     MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0,
                  check_comm, &s);
     EQUAL(s.MPI_SOURCE, MPI_PROC_NULL);
     MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, (me + 1) % size, 3, NULL, 0, MPI_DATATYPE_NULL,
                  (me + size - 1) % size, 3, check_comm, &s);
     EQUAL(s.MPI_SOURCE, (me + size - 1) % size);
+}
+
+/* Who has no neighbours on one side has no buffer for it. */
+static void no_neighbours(void)
+{
+    MPI_Comm star;
+    int n = size, in = 0, *all = malloc(n * sizeof *all), *leaves = malloc(n * sizeof *leaves), class;
+    for (int i = 0; i < n; i++)
+        leaves[i] = i + 1, all[i] = 10 + i;
+    /* Rank 0 speaks to all others, who listen only. */
+    MPI_Dist_graph_create_adjacent(check_comm, me > 0, (int[]){0}, MPI_UNWEIGHTED, me > 0 ? 0 : n - 1, leaves,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
+    MPI_Comm_set_errhandler(star, MPI_ERRORS_RETURN);
+    void *send = me == 0 && n > 1 ? all : NULL, *recv = me > 0 ? &in : NULL;
+    EQUAL(MPI_Neighbor_allgather(send, 1, MPI_INT, recv, 1, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 10 : 0);
+    EQUAL(MPI_Neighbor_alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 9 + me : 0);
+    in = 0;
+    EQUAL(MPI_Neighbor_allgatherv(send, 1, MPI_INT, recv, (int[]){1}, (int[]){0}, MPI_INT, star), MPI_SUCCESS);
+    EQUAL(in, me > 0 ? 10 : 0);
+    /* What is wrong all the same is told. */
+    if (me > 0) {
+        MPI_Error_class(MPI_Neighbor_allgather(NULL, -1, MPI_INT, &in, 1, MPI_INT, star), &class);
+        EQUAL(class, MPI_ERR_COUNT);
+        MPI_Error_class(MPI_Neighbor_alltoall(NULL, 1, MPI_DATATYPE_NULL, &in, 1, MPI_INT, star), &class);
+        EQUAL(class, MPI_ERR_TYPE);
+    }
+    MPI_Comm_free(&star);
+    free(all), free(leaves);
 }
 
 /* MPI-4.1, 6.2: the buffers of a collective must not be the same memory. */
@@ -162,6 +266,14 @@ static void same_memory(void)
         ALIASED(MPI_Gather(a, 1, MPI_INT, a, 1, MPI_INT, 0, check_comm));
         ALIASED(MPI_Scatter(a, 1, MPI_INT, a, 1, MPI_INT, 0, check_comm));
     }
+    MPI_Datatype gaps;
+    int *wide = calloc(3 * n, sizeof(int));
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    ALIASED(MPI_Alltoall(wide, 1, gaps, wide, 1, gaps, check_comm));
+    ALIASED(MPI_Allgather(wide + 3 * me, 1, gaps, wide, 1, gaps, check_comm));
+    MPI_Type_free(&gaps);
+    free(wide);
     /* Of nothing there is nothing to overlap; and blocks of one array may be exchanged. */
     EQUAL(MPI_Allreduce(a, a, 0, MPI_INT, MPI_SUM, check_comm), MPI_SUCCESS);
     int *both = malloc(2 * n * sizeof(int)), *behind = malloc(n * sizeof(int));
@@ -283,10 +395,7 @@ static void windows(void)
 
 static void files(void)
 {
-    char name[40];
-    long id = getpid();
-    MPI_Bcast(&id, 1, MPI_LONG, 0, check_comm);
-    snprintf(name, sizeof name, "habits.%ld", id);
+    const char *name = "habits.data";
     MPI_File f;
     MPI_Datatype block, type;
     int class, got[4] = {0}, mine[2] = {me, 10 + me};
@@ -343,6 +452,7 @@ int main(int argc, char **argv)
     persistent_collectives();
     cancelled_sends();
     no_type();
+    no_neighbours();
     same_memory();
     handlers();
     testall();

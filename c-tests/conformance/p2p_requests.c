@@ -323,6 +323,54 @@ static void outstanding(void)
     free(in);
 }
 
+/* MPI-4.1, 3.7.5: who waits for some of many, over and over, hears of each of them some day, however many are
+ * complete every time. */
+static void fair(void)
+{
+    enum { LIST = 90, CALLS = 2000 };
+    MPI_Request q[LIST];
+    MPI_Status s[LIST];
+    int in[LIST], told[LIST] = {0}, indices[LIST], n, missing = LIST, calls = 0;
+    for (int i = 0; i < LIST; i++) {
+        MPI_Irecv(&in[i], 1, MPI_INT, check_rank, i, check_comm, &q[i]);
+        MPI_Send(&i, 1, MPI_INT, check_rank, i, check_comm);
+    }
+    for (; missing > 0 && calls < CALLS; calls++) {
+        if (calls % 2)
+            MPI_Testsome(LIST, q, &n, indices, s);
+        else
+            MPI_Waitsome(LIST, q, &n, indices, s);
+        CHECK(calls % 2 || n > 0, "Waitsome told of nothing");
+        for (int k = 0; k < n; k++) {
+            int i = indices[k];
+            EQUAL(in[i], i);
+            EQUAL(s[k].MPI_TAG, i);
+            missing -= !told[i]++;
+            MPI_Irecv(&in[i], 1, MPI_INT, check_rank, i, check_comm, &q[i]);
+            MPI_Send(&i, 1, MPI_INT, check_rank, i, check_comm);
+        }
+    }
+    EQUAL(missing, 0);
+    MPI_Waitall(LIST, q, MPI_STATUSES_IGNORE);
+    /* One that is complete as soon as it begins does not hide the other. */
+    int got = -1, seven = 7;
+    MPI_Irecv(&got, 1, MPI_INT, check_rank, 200, check_comm, &q[1]);
+    MPI_Send(&seven, 1, MPI_INT, check_rank, 200, check_comm);
+    for (calls = 0; got != 7 || q[1] != MPI_REQUEST_NULL; calls++) {
+        MPI_Irecv(in, 1, MPI_INT, MPI_PROC_NULL, 0, check_comm, &q[0]);
+        if (calls % 2)
+            MPI_Testsome(2, q, &n, indices, s);
+        else
+            MPI_Waitsome(2, q, &n, indices, s);
+        CHECK(n > 0 && q[0] == MPI_REQUEST_NULL, "a receive of nothing is complete");
+        if (calls == CALLS)
+            break;
+    }
+    CHECK(calls < CALLS, "the other request is never told");
+    MPI_Wait(&q[1], MPI_STATUS_IGNORE);
+    EQUAL(got, 7);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "p2p_requests");
@@ -338,5 +386,7 @@ int main(int argc, char **argv)
     section("freed");
     outstanding();
     section("outstanding");
+    fair();
+    section("fair");
     return check_end();
 }

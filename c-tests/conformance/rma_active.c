@@ -439,6 +439,65 @@ static void other_windows(void)
     section("other windows");
 }
 
+/* A type of the target that is much longer than the data: a list of very many blocks. */
+static void long_type(void)
+{
+    enum { BLOCKS = 2200000 };
+    char *memory, *data = NULL;
+    int last = check_size - 1, *places = NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Win win;
+    MPI_Aint bytes = check_rank == last ? 2 * BLOCKS : 0;
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, check_comm, &memory, &win);
+    for (MPI_Aint i = 0; i < bytes; i++)
+        memory[i] = -1;
+    if (check_rank == 0) {
+        data = malloc(BLOCKS);
+        places = malloc(BLOCKS * sizeof *places);
+        for (int i = 0; i < BLOCKS; i++) {
+            data[i] = (char)(i % 101);
+            places[i] = 2 * i + i * 7 % 5 % 2;
+        }
+        MPI_Type_create_indexed_block(BLOCKS, 1, places, MPI_CHAR, &type);
+        MPI_Type_commit(&type);
+    }
+    for (int locked = 0; locked < 2; locked++) {
+        if (!locked)
+            MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+        if (check_rank == 0) {
+            if (locked)
+                MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+            if (locked)
+                MPI_Accumulate(data, BLOCKS, MPI_CHAR, last, 0, 1, type, MPI_REPLACE, win);
+            else
+                MPI_Put(data, BLOCKS, MPI_CHAR, last, 0, 1, type, win);
+            if (locked)
+                MPI_Win_unlock(last, win);
+        }
+        if (!locked)
+            MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+        MPI_Barrier(check_comm);
+        int wrong = 0;
+        if (check_rank == last && locked) {
+            MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+            MPI_Win_unlock(last, win);
+        }
+        for (int i = 0; check_rank == last && i < BLOCKS; i++) {
+            int at = i * 7 % 5 % 2;
+            wrong += memory[2 * i + at] != i % 101 || memory[2 * i + !at] != -1;
+            memory[2 * i + at] = -1;
+        }
+        EQUAL(wrong, 0);
+        MPI_Barrier(check_comm);
+    }
+    if (check_rank == 0)
+        MPI_Type_free(&type);
+    free(places);
+    free(data);
+    MPI_Win_free(&win);
+    section("a long type");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "rma_active");
@@ -451,5 +510,6 @@ int main(int argc, char **argv)
     star();
     properties();
     other_windows();
+    long_type();
     return check_end();
 }

@@ -11,7 +11,7 @@ use crate::handle::{Comm, Datatype, Info, Op};
 use crate::memory::{Buf, BufMut, In, Out};
 use ftmpi_core::datatype::TypeId;
 use ftmpi_core::error::Result;
-use ftmpi_core::mpi::{Buffer, Collective, CommId, Request};
+use ftmpi_core::mpi::{Buffer, Collective, CommId, Counts, Request};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
 
@@ -96,7 +96,8 @@ pub extern "C" fn MPI_Barrier_init(comm: Comm, _info: Info, request: Out<Request
 collective! {
     [fn MPI_Bcast, fn MPI_Bcast_c, fn MPI_Ibcast, fn MPI_Ibcast_c, fn MPI_Bcast_init, fn MPI_Bcast_init_c]
     (buffer: BufMut, count: Count, datatype: Datatype, root: Rank) => |job, comm| Collective::Bcast {
-        buffer: decode::at(buffer), count: count.n(), datatype: datatype.id()?, root: decode::root(root),
+        buffer: decode::at(buffer), count: count.n(), datatype: datatype.id_of(count.n())?,
+        root: decode::root(root),
     }
 }
 
@@ -174,7 +175,7 @@ collective! {
     }
 }
 
-/// The four operations in which everybody sends to and receives from everybody (or all neighbours).
+/// The operations in which everybody sends to and receives from everybody.
 macro_rules! all_to_all {
     ($variant:ident [$($names:tt)*]) => { collective! {
         [$($names)*]
@@ -191,10 +192,25 @@ all_to_all! { Allgather [fn MPI_Allgather, fn MPI_Allgather_c, fn MPI_Iallgather
 fn MPI_Allgather_init, fn MPI_Allgather_init_c] }
 all_to_all! { Alltoall [fn MPI_Alltoall, fn MPI_Alltoall_c, fn MPI_Ialltoall, fn MPI_Ialltoall_c,
 fn MPI_Alltoall_init, fn MPI_Alltoall_init_c] }
-all_to_all! { NeighborAllgather [fn MPI_Neighbor_allgather, fn MPI_Neighbor_allgather_c,
+
+/// The same with all neighbours: never in place, and without a type where there is nothing, as MPICH has it.
+macro_rules! with_neighbors {
+    ($variant:ident [$($names:tt)*]) => { collective! {
+        [$($names)*]
+        (sendbuf: Buf, sendcount: Count, sendtype: Datatype, recvbuf: BufMut, recvcount: Count,
+         recvtype: Datatype) => |job, comm| Collective::$variant {
+            send: decode::buffer(sendbuf), send_count: sendcount.n(),
+            send_type: sendtype.id_of(sendcount.n())?,
+            recv: decode::buffer(recvbuf), recv_count: recvcount.n(),
+            recv_type: recvtype.id_of(recvcount.n())?,
+        }
+    } };
+}
+
+with_neighbors! { NeighborAllgather [fn MPI_Neighbor_allgather, fn MPI_Neighbor_allgather_c,
 fn MPI_Ineighbor_allgather, fn MPI_Ineighbor_allgather_c, fn MPI_Neighbor_allgather_init,
 fn MPI_Neighbor_allgather_init_c] }
-all_to_all! { NeighborAlltoall [fn MPI_Neighbor_alltoall, fn MPI_Neighbor_alltoall_c,
+with_neighbors! { NeighborAlltoall [fn MPI_Neighbor_alltoall, fn MPI_Neighbor_alltoall_c,
 fn MPI_Ineighbor_alltoall, fn MPI_Ineighbor_alltoall_c, fn MPI_Neighbor_alltoall_init,
 fn MPI_Neighbor_alltoall_init_c] }
 
@@ -236,12 +252,16 @@ alltoallv! { NeighborAlltoallv [fn MPI_Neighbor_alltoallv, fn MPI_Neighbor_allto
 fn MPI_Ineighbor_alltoallv, fn MPI_Ineighbor_alltoallv_c, fn MPI_Neighbor_alltoallv_init,
 fn MPI_Neighbor_alltoallv_init_c] }
 
-/// Decodes the datatypes of a w-collective; none if the buffer is `MPI_IN_PLACE`.
-fn types(buffer: Buf, array: In<Datatype>, count: usize) -> Result<Vec<TypeId>> {
+/// Decodes the `n` datatypes of a w-collective; none if the buffer is `MPI_IN_PLACE`.
+fn types(buffer: Buf, counts: Counts, array: In<Datatype>, n: usize) -> Result<Vec<TypeId>> {
     if matches!(decode::buffer(buffer), Buffer::InPlace) {
-        return Ok(vec![BYTE; count]);
+        return Ok(vec![BYTE; n]);
     }
-    array.slice(count)?.iter().map(|datatype| datatype.id()).collect()
+    // (Counts that are not there are refused later.)
+    let of = |(i, datatype): (usize, &Datatype)| {
+        if counts.is_null() { datatype.id() } else { datatype.id_of(counts.get(i)) }
+    };
+    array.slice(n)?.iter().enumerate().map(of).collect()
 }
 
 macro_rules! alltoallw {
@@ -250,9 +270,9 @@ macro_rules! alltoallw {
         (sendbuf: Buf, sendcounts: Counts, sdispls: $displs, sendtypes: Types, recvbuf: BufMut,
          recvcounts: Counts, rdispls: $displs, recvtypes: Types) => |job, comm| Collective::$variant {
             send: decode::buffer(sendbuf), send_counts: sendcounts.counts(), send_displs: sdispls.counts(),
-            send_types: &types(sendbuf, sendtypes, $counted(job, comm)?.0)?,
+            send_types: &types(sendbuf, sendcounts.counts(), sendtypes, $counted(job, comm)?.0)?,
             recv: decode::buffer(recvbuf), recv_counts: recvcounts.counts(), recv_displs: rdispls.counts(),
-            recv_types: &types(recvbuf, recvtypes, $counted(job, comm)?.1)?,
+            recv_types: &types(recvbuf, recvcounts.counts(), recvtypes, $counted(job, comm)?.1)?,
         }
     } };
 }

@@ -206,10 +206,22 @@ pub extern "C" fn MPI_Comm_split_type(
     })
 }
 
+/// Calls the delete functions of a communicator, if it may be freed.
+fn give_up_attributes(call: &'static str, comm: Comm) -> std::result::Result<(), c_int> {
+    // (Not told by the code: an error handler may make it MPI_SUCCESS.)
+    let mut may_go = false;
+    let code = on_comm(call, comm, |job, id| {
+        job.comm_may_go(id)?;
+        may_go = true;
+        Ok(())
+    });
+    if may_go { attributes::delete_all(call, comm) } else { Err(code) }
+}
+
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_free(comm: Out<Comm>) -> c_int {
     let handle = comm.get().unwrap_or(Comm::NULL);
-    if let Err(code) = attributes::delete_all("MPI_Comm_free", handle) {
+    if let Err(code) = give_up_attributes("MPI_Comm_free", handle) {
         return code;
     }
     on_comm("MPI_Comm_free", handle, |job, id| {
@@ -225,7 +237,7 @@ pub extern "C" fn MPI_Comm_free(comm: Out<Comm>) -> c_int {
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_disconnect(comm: Out<Comm>) -> c_int {
     let handle = comm.get().unwrap_or(Comm::NULL);
-    if let Err(code) = attributes::delete_all("MPI_Comm_disconnect", handle) {
+    if let Err(code) = give_up_attributes("MPI_Comm_disconnect", handle) {
         return code;
     }
     on_comm("MPI_Comm_disconnect", handle, |job, id| {

@@ -133,8 +133,8 @@ impl Datatype {
         self.other_id()
     }
 
-    /// The type of so many elements of a message. Of none it may be `MPI_DATATYPE_NULL`: programs written for MPICH
-    /// send and receive that.
+    /// The type of so many elements that are communicated. Of none it may be `MPI_DATATYPE_NULL`: programs written for
+    /// MPICH give that.
     #[inline(always)]
     pub fn id_of(self, count: i64) -> Result<TypeId> {
         self.id().or_else(|error| match self {

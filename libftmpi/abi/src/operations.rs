@@ -30,11 +30,39 @@ impl Op {
     }
 }
 
-/// The handle to pass to the program's function.
-fn handle_of(datatype: &core::Datatype) -> Datatype {
-    match datatype.as_builtin() {
-        Some(builtin) => Datatype::of_builtin(builtin),
-        None => job().and_then(|job| Datatype::find(job, datatype)).unwrap_or(Datatype::NULL),
+/// The handle that the program's function gets.
+struct Lent {
+    handle: Datatype,
+    /// The program has freed its own while the reduction was pending: this one is for the length of the call.
+    stored: bool,
+}
+
+impl Lent {
+    fn of(datatype: &core::Datatype) -> Self {
+        let lasting = |handle| Self { handle, stored: false };
+        if let Some(builtin) = datatype.as_builtin() {
+            return lasting(Datatype::of_builtin(builtin));
+        }
+        let Some(job) = job() else { return lasting(Datatype::NULL) };
+        if let Some(handle) = Datatype::find(job, datatype) {
+            return lasting(handle);
+        }
+        match Datatype::store(job, datatype.clone()) {
+            Ok(handle) => Self { handle, stored: true },
+            // There is room for no handle at all.
+            Err(_) => lasting(Datatype::NULL),
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if self.stored
+            && let (Some(job), Ok(id)) = (job(), self.handle.id())
+        {
+            // (What the function may have hung on it is forgotten: nobody can name it any more.)
+            let _ = job.types.free(id);
+        }
     }
 }
 
@@ -50,7 +78,8 @@ fn invoke_int(
     // `MPI_OP_CREATE`, whose functions have the same shape).
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let mut handle = handle_of(datatype);
+    let lent = Lent::of(datatype);
+    let mut handle = lent.handle;
     let (mut input, mut inout, mut left) = (input, inout, count);
     while left > 0 {
         let part = left.min(c_int::MAX as usize);
@@ -75,7 +104,8 @@ fn invoke_large(
     // SAFETY: the program gave this address to `MPI_Op_create_c` as an `MPI_User_function_c`.
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let (mut handle, mut len) = (handle_of(datatype), count as i64);
+    let lent = Lent::of(datatype);
+    let (mut handle, mut len) = (lent.handle, count as i64);
     // SAFETY: both buffers hold `count` values; the function may change its copies of the other two.
     unsafe { function(input, inout, &mut len, &mut handle) };
 }

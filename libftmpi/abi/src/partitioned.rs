@@ -22,7 +22,7 @@ pub extern "C" fn MPI_Psend_init(
 ) -> c_int {
     on_comm("MPI_Psend_init", comm, |job, comm| {
         info.optional_id()?;
-        let (datatype, dest) = (datatype.id()?, decode::destination(dest));
+        let (datatype, dest) = (datatype.id_of(count)?, decode::destination(dest));
         let (buf, partitions) = (decode::at(buf), i64::from(partitions));
         request.put(job.psend_init(buf, partitions, count, datatype, dest, tag, comm)?)
     })
@@ -42,7 +42,8 @@ pub extern "C" fn MPI_Precv_init(
 ) -> c_int {
     on_comm("MPI_Precv_init", comm, |job, comm| {
         info.optional_id()?;
-        let (datatype, source, tag) = (datatype.id()?, decode::source(source), decode::tag(tag));
+        let (datatype, source, tag) =
+            (datatype.id_of(count)?, decode::source(source), decode::tag(tag));
         let (buf, partitions) = (decode::at(buf), i64::from(partitions));
         request.put(job.precv_init(buf, partitions, count, datatype, source, tag, comm)?)
     })

@@ -139,7 +139,7 @@ macro_rules! receives {
             recvtag: c_int, comm: Comm, status: StatusOut,
         ) -> c_int {
             on_comm(stringify!($replace), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 let answer = job.sendrecv_replace(
                     decode::at(buf), count.n(), datatype, decode::destination(dest), sendtag,
                     decode::source(source), decode::tag(recvtag), comm,
@@ -154,7 +154,7 @@ macro_rules! receives {
             recvtag: c_int, comm: Comm, request: Out<Request>,
         ) -> c_int {
             on_comm(stringify!($ireplace), comm, |job, comm| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 request.put(job.isendrecv_replace(
                     decode::at(buf), count.n(), datatype, decode::destination(dest), sendtag,
                     decode::source(source), decode::tag(recvtag), comm,
@@ -167,7 +167,7 @@ macro_rules! receives {
             buf: BufMut, count: $count, datatype: Datatype, message: Out<Message>, status: StatusOut,
         ) -> c_int {
             on_requests(stringify!($mrecv), |job| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 let mut taken = message.get()?;
                 let answer = job.mrecv(decode::at(buf), count.n(), datatype, &mut taken);
                 message.put(taken)?;
@@ -180,7 +180,7 @@ macro_rules! receives {
             buf: BufMut, count: $count, datatype: Datatype, message: Out<Message>, request: Out<Request>,
         ) -> c_int {
             on_requests(stringify!($imrecv), |job| {
-                let datatype = datatype.id()?;
+                let datatype = datatype.id_of(count.n())?;
                 let mut taken = message.get()?;
                 let answer = job.imrecv(decode::at(buf), count.n(), datatype, &mut taken);
                 message.put(taken)?;

@@ -42,7 +42,9 @@ mod subroutines {
     use core::ffi::{c_int, c_void};
 
     use crate::c::mpi;
-    use crate::marshal::{Logicals, cartdim, from_one, logical, set, succeeded};
+    use crate::marshal::{
+        Logicals, UNTOLD, cartdim, counted_from_one, from_one, logical, set, told,
+    };
     use crate::special;
     use crate::text::Text;
 

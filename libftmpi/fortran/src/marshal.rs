@@ -5,9 +5,6 @@ use core::ffi::c_int;
 use crate::c::mpi;
 
 const MPI_UNDEFINED: c_int = -32766;
-const MPI_ERR_IN_STATUS: c_int = 17;
-/// The class is in the low bits of an error code of this binary interface.
-const CLASS: c_int = 0x7f;
 /// More dimensions than any topology has; bounds a count that a program got wrong.
 const DIMENSIONS: usize = 1 << 20;
 
@@ -26,9 +23,26 @@ pub fn logical(flag: c_int) -> c_int {
     (flag != 0) as c_int
 }
 
-/// Are the results there to be read? With errors in statuses they are.
-pub fn succeeded(code: c_int) -> bool {
-    code == 0 || code & CLASS == MPI_ERR_IN_STATUS
+/// Stands in a variable of ours that no call has written: neither a truth value, an index nor a number.
+pub const UNTOLD: c_int = c_int::MIN;
+
+/// Gives the program what a call wrote, whatever code it returned: one that tells of a request which ended with
+/// an error says first which (MPI-4.1, 3.7.5), and an error handler may change the code.
+///
+/// # Safety
+/// `p` points to an integer of the program.
+#[inline(always)]
+pub unsafe fn told(p: *mut c_int, value: c_int, translate: impl FnOnce(c_int) -> c_int) {
+    if value != UNTOLD {
+        // SAFETY: the caller's promise.
+        unsafe { *p = translate(value) };
+    }
+}
+
+/// The index in Fortran.
+#[inline(always)]
+pub fn counted_from_one(index: c_int) -> c_int {
+    if index == MPI_UNDEFINED { index } else { index.wrapping_add(1) }
 }
 
 /// Makes `count` indices that count from zero count from one.
@@ -39,9 +53,7 @@ pub unsafe fn from_one(p: *mut c_int, count: c_int) {
     if count > 0 {
         // SAFETY: the caller's promise.
         for index in unsafe { core::slice::from_raw_parts_mut(p, count as usize) } {
-            if *index != MPI_UNDEFINED {
-                *index += 1;
-            }
+            *index = counted_from_one(*index);
         }
     }
 }

@@ -85,7 +85,10 @@ impl Call {
     /// intracommunicator). MPI forbids it (MPI-4.1, 6.2 and 2.5.1); what is meant is `MPI_IN_PLACE`.
     #[must_use]
     pub fn is_aliased(&self, me: usize) -> bool {
-        let same = |from: &Piece, to: &Piece| from.at == to.at && from.len().min(to.len()) > 0;
+        // What other types select at the same address may lie between each other.
+        let same = |from: &Piece, to: &Piece| {
+            from.at == to.at && !from.is_empty() && !to.is_empty() && from.is_laid_out_as(to)
+        };
         let here = |root: &Root| matches!(root, Root::Remote(rank) if *rank == me);
         match self {
             Call::Gather { send: Some(send), recv, root, .. } if here(root) => {

@@ -50,6 +50,17 @@ impl Piece {
         self.len() == 0
     }
 
+    /// Whether both, at one address, certainly are the same bytes as far as the shorter one goes. Types are compared
+    /// by identity: of two that are made alike it is not known.
+    #[must_use]
+    pub fn is_laid_out_as(&self, other: &Piece) -> bool {
+        match (&self.datatype, &other.datatype) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => ours.is_same(theirs),
+            _ => false,
+        }
+    }
+
     /// As payload of a send.
     #[must_use]
     pub fn to_send(&self) -> SendData {

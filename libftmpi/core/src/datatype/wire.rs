@@ -8,9 +8,11 @@
 //! Guarantees: whatever bytes come, reading ends with a type that the constructors accept, or with an
 //! error, in memory proportional to the bytes.
 
-use super::{Builtin, Constructor, Datatype, Distribution, Order};
+use super::{Builtin, Constructor, Datatype, Distribution, Inner, Order};
 use crate::bail;
 use crate::error::Result;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const NAMED: u8 = 0;
 const CONTIGUOUS: u8 = 1;
@@ -25,12 +27,10 @@ const SUBARRAY: u8 = 9;
 const DARRAY: u8 = 10;
 const RESIZED: u8 = 11;
 
-/// Nodes of one type at the most.
-const NODES_MAX: usize = 1 << 16;
-
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    nodes: Vec<Datatype>,
+    /// The numbers of the nodes written, by where their types are.
+    nodes: BTreeMap<*const Inner, i64>,
 }
 
 impl Writer<'_> {
@@ -50,8 +50,9 @@ impl Writer<'_> {
     /// Writes the nodes of a type; returns the number of the last.
     fn node(&mut self, datatype: &Datatype) -> i64 {
         use Constructor as C;
-        if let Some(known) = self.nodes.iter().position(|node| node.is_same(datatype)) {
-            return known as i64;
+        let place = Arc::as_ptr(&datatype.0);
+        if let Some(&known) = self.nodes.get(&place) {
+            return known;
         }
         match datatype.constructor() {
             C::Named(builtin) => self.out.extend([NAMED, *builtin as u8]),
@@ -110,8 +111,9 @@ impl Writer<'_> {
                 self.order(*order);
             }
         }
-        self.nodes.push(datatype.clone());
-        self.nodes.len() as i64 - 1
+        let number = self.nodes.len() as i64;
+        self.nodes.insert(place, number);
+        number
     }
 
     fn lists(&mut self, kind: u8, element: &Datatype, lists: &[&[i64]]) {
@@ -265,16 +267,13 @@ fn distribution(number: i64) -> Result<Distribution> {
 impl Datatype {
     /// Appends the type as bytes.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        Writer { out, nodes: Vec::new() }.node(self);
+        Writer { out, nodes: BTreeMap::new() }.node(self);
     }
 
     /// The type that these bytes say.
     pub fn read_from(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader { bytes, nodes: Vec::new() };
         while !reader.bytes.is_empty() {
-            if reader.nodes.len() == NODES_MAX {
-                bail!(Type, "an encoded datatype has more than {NODES_MAX} parts");
-            }
             let node = reader.node()?;
             reader.nodes.push(node);
         }
@@ -359,6 +358,16 @@ mod tests {
         ] {
             equal(&there_and_back(&datatype), &datatype);
         }
+    }
+
+    #[test]
+    fn types_of_very_many_parts_survive() {
+        let char = Datatype::builtin(Builtin::Char);
+        let members: Vec<Datatype> =
+            (0..70_000).map(|i| Datatype::contiguous(1 + i % 5, char).unwrap()).collect();
+        let places: Vec<i64> = (0..70_000).map(|i| 8 * i).collect();
+        let many = Datatype::structure(&vec![1; members.len()], &places, &members).unwrap();
+        equal(&there_and_back(&many), &many);
     }
 
     proptest! {

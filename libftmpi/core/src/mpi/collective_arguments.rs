@@ -140,6 +140,32 @@ impl<L: Link> Mpi<L> {
         Ok(Blocks { base, spread: Spread::Mixed { counts, displacements, datatypes } })
     }
 
+    /// A block for all destinations of a neighbourhood, which may be none: then the buffer is not looked at.
+    fn neighbor_piece(&self, at: UserPtr, count: i64, datatype: TypeId, n: usize) -> Result<Piece> {
+        if n > 0 {
+            return self.piece(at, count, datatype);
+        }
+        number("count", count)?;
+        self.types.committed(datatype)?;
+        Ok(nothing())
+    }
+
+    /// The same for blocks one after the other.
+    fn neighbor_blocks(
+        &self,
+        at: UserPtr,
+        count: i64,
+        datatype: TypeId,
+        n: usize,
+    ) -> Result<Blocks> {
+        if n > 0 {
+            return self.uniform(at, count, datatype);
+        }
+        number("count", count)?;
+        self.types.committed(datatype)?;
+        self.no_blocks()
+    }
+
     fn no_blocks(&self) -> Result<Blocks> {
         let byte = TypeId::builtin(crate::datatype::Builtin::Byte);
         self.uniform(UserPtr::BOTTOM, 0, byte)
@@ -372,8 +398,10 @@ impl<L: Link> Mpi<L> {
                 recv_type,
             } => {
                 let neighbors = self.neighbors(comm)?;
-                let send = self.piece(address(send, "send")?, send_count, send_type)?;
-                let recv = self.uniform(address(recv, "receive")?, recv_count, recv_type)?;
+                let (at, n) = (address(send, "send")?, neighbors.destinations.len());
+                let send = self.neighbor_piece(at, send_count, send_type, n)?;
+                let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
+                let recv = self.neighbor_blocks(at, recv_count, recv_type, n)?;
                 Call::NeighborAllgather { neighbors, send, recv }
             }
             Collective::NeighborAllgatherv {
@@ -386,7 +414,8 @@ impl<L: Link> Mpi<L> {
                 recv_type,
             } => {
                 let neighbors = self.neighbors(comm)?;
-                let send = self.piece(address(send, "send")?, send_count, send_type)?;
+                let (at, n) = (address(send, "send")?, neighbors.destinations.len());
+                let send = self.neighbor_piece(at, send_count, send_type, n)?;
                 let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
                 let recv = self.varied(at, recv_counts, recv_displs, recv_type, n)?;
                 Call::NeighborAllgather { neighbors, send, recv }
@@ -400,8 +429,10 @@ impl<L: Link> Mpi<L> {
                 recv_type,
             } => {
                 let neighbors = self.neighbors(comm)?;
-                let send = self.uniform(address(send, "send")?, send_count, send_type)?;
-                let recv = self.uniform(address(recv, "receive")?, recv_count, recv_type)?;
+                let (at, n) = (address(send, "send")?, neighbors.destinations.len());
+                let send = self.neighbor_blocks(at, send_count, send_type, n)?;
+                let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
+                let recv = self.neighbor_blocks(at, recv_count, recv_type, n)?;
                 Call::NeighborAlltoall { neighbors, send, recv }
             }
             Collective::NeighborAlltoallv {

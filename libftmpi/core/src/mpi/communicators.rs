@@ -328,13 +328,21 @@ impl<L: Link> Mpi<L> {
         }
     }
 
+    /// Whether the program may free it. To be asked before the delete functions of its attributes run: of one that
+    /// stays they must not.
+    pub fn comm_may_go(&self, comm: CommId) -> Result<()> {
+        match comm {
+            CommId::WORLD | CommId::SELF => {
+                let name = if comm == CommId::WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
+                bail!(Comm, "{name} is a predefined communicator and cannot be freed")
+            }
+            _ => self.comm(comm).map(|_| ()),
+        }
+    }
+
     /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on.
     pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
-        if comm == CommId::WORLD || comm == CommId::SELF {
-            let name = if comm == CommId::WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
-            bail!(Comm, "{name} is a predefined communicator and cannot be freed");
-        }
-        self.comm(comm)?;
+        self.comm_may_go(comm)?;
         if let Some(mut old) = self.comms.remove(comm.0) {
             for call in old.attributes.deletions(&self.keyvals) {
                 old.attributes.remove(&mut self.keyvals, call.keyval);
@@ -347,6 +355,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Comm_disconnect`: waits for what is under way on it.
     pub fn comm_disconnect(&mut self, comm: CommId) -> Result<()> {
+        self.comm_may_go(comm)?;
         let members = self.members(comm)?;
         // Those who hold it: this call, the table, and requests of which only the engine's go on
         // without the program.

@@ -438,48 +438,67 @@ impl<L: Link> Mpi<L> {
         wait: bool,
     ) -> Result<Option<Vec<usize>>> {
         let (known, open, count) = self.survey(requests)?;
-        let mut chosen: Vec<usize> = Vec::new();
-        if known.is_some() {
-            // Those that are complete for certain are enough for this time.
-            for (i, &request) in requests.iter().enumerate() {
-                if self.look(request)? == Look::Known {
-                    chosen.push(i);
-                }
-            }
-        } else if count == 0 {
+        if known.is_none() && count == 0 {
             return Ok(None);
-        } else if wait && count == 1 {
+        }
+        // Those that are complete for certain: there is nothing to wait for, but others must not starve because a
+        // program starts these again and again.
+        let mut chosen: Vec<usize> = match known {
+            None => Vec::new(),
+            Some(first) => {
+                let is_known = |&i: &usize| matches!(self.look(requests[i]), Ok(Look::Known));
+                (first..requests.len()).filter(is_known).collect()
+            }
+        };
+        let wait = wait && known.is_none();
+        if wait && count == 1 {
             chosen.extend(open);
-        } else {
-            if !wait {
-                self.poll_once();
-            }
-            loop {
-                // Anew after every wait: an image may have been taken in it.
-                match self.engine.decide() {
-                    Decision::Negative => return Ok(Some(chosen)),
-                    Decision::Positive(packed) => {
-                        chosen = Choice::of(requests.len()).unpack(packed);
-                        break;
-                    }
-                    Decision::Live => {
-                        let choice = Choice::of(requests.len());
-                        let done = (0..requests.len()).filter(|&i| self.is_there(requests[i]));
-                        chosen.extend(done.take(choice.most));
-                        if !chosen.is_empty() {
-                            self.engine.answered(choice.pack(&chosen));
-                            break;
-                        }
-                        if !wait {
-                            self.engine.answered_negative();
-                            return Ok(Some(chosen));
-                        }
-                    }
-                }
-                self.block();
-            }
+        } else if count > 0 {
+            let others = self.choose_open(requests, &chosen, wait);
+            chosen.extend(others);
+            chosen.sort_unstable();
         }
         Ok(Some(chosen))
+    }
+
+    /// The same of those that depend on timing; `known` do not.
+    fn choose_open(&mut self, requests: &[Request], known: &[usize], wait: bool) -> Vec<usize> {
+        let (n, choice) = (requests.len(), Choice::of(requests.len()));
+        // What is recorded has a limit, what is not has none.
+        let most = if self.engine.replays() { choice.most } else { n };
+        if !wait {
+            self.poll_once();
+        }
+        let chosen = loop {
+            // Anew after every wait: an image may have been taken in it.
+            match self.engine.decide() {
+                Decision::Negative => return Vec::new(),
+                Decision::Positive(packed) => break choice.unpack(packed),
+                Decision::Live => {
+                    let begin = if most < n { choice.begin(self.turn) } else { 0 };
+                    let done = (begin..n).chain(0..begin).filter(|&i| {
+                        known.binary_search(&i).is_err() && self.is_there(requests[i])
+                    });
+                    let chosen: Vec<usize> = done.take(most).collect();
+                    if !chosen.is_empty() {
+                        if self.engine.replays() {
+                            self.engine.answered(choice.pack(&chosen));
+                        }
+                        break chosen;
+                    }
+                    if !wait {
+                        self.engine.answered_negative();
+                        return chosen;
+                    }
+                }
+            }
+            self.block();
+        };
+        // (The same in a replay: it counts what was recorded.)
+        if chosen.len() == most && most < n {
+            self.turn = self.turn.wrapping_add(1);
+        }
+        chosen
     }
 
     fn some(

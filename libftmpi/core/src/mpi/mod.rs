@@ -122,6 +122,8 @@ pub struct Mpi<L: Link> {
     partitions: Partitions,
     sessions: Slab<Session>,
     questions: Vec<Question>,
+    /// Choices of `MPI_Waitsome` and its kin of which a record had no room for more.
+    turn: u64,
     checks: bool,
     /// What is to be said of the collective that was completed last, if it failed by them.
     words: Option<String>,
@@ -175,6 +177,7 @@ impl<L: Link> Mpi<L> {
             partitions: Partitions::default(),
             sessions: Slab::new(),
             questions: Vec::new(),
+            turn: 0,
             checks: false,
             words: None,
             hosts,

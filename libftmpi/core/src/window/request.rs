@@ -125,8 +125,6 @@ pub struct Request {
 
 /// Bytes before the datatype.
 const FIXED: usize = 48;
-/// The most that a request may have in one message.
-pub const MESSAGE_MAX: u64 = 16 << 20;
 
 impl Request {
     /// As bytes; the data that go in the same message are to be appended.

@@ -6,7 +6,7 @@
 
 use super::locks::Asker;
 use super::memory::carry_out;
-use super::request::{Action, MESSAGE_MAX, Mode, Request};
+use super::request::{Action, Mode, Request};
 use super::{Window, Windows, tags};
 use crate::comm::Members;
 use crate::engine::{Engine, Link, RecvData, ReqId, Source, Turn};
@@ -41,6 +41,15 @@ enum Data {
     Stored,
 }
 
+/// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and the origin has
+/// room for it: only what does not fit into our memory cannot be.
+fn room(bytes: u64) -> Option<Vec<u8>> {
+    let (bytes, mut message) = (usize::try_from(bytes).ok()?, Vec::new());
+    message.try_reserve_exact(bytes).ok()?;
+    message.resize(bytes, 0);
+    Some(message)
+}
+
 impl Arrived {
     /// Begins to receive the claimed message.
     pub(crate) fn begin<L: Link>(
@@ -53,10 +62,11 @@ impl Arrived {
         let (envelope, id) = engine.claim(context, from, tag)?;
         let source = envelope.source;
         let origin = members.local.local(source);
-        if envelope.bytes > MESSAGE_MAX || origin.is_none() {
+        let room = room(envelope.bytes);
+        if room.is_none() || origin.is_none() {
             engine.damaged(source, "too long, or from outside of the window");
         }
-        let mut message = vec![0; envelope.bytes.min(MESSAGE_MAX) as usize];
+        let mut message = room.unwrap_or_default();
         let into = RecvData::Bytes { ptr: UserPtr::own_mut(&mut message), len: message.len() };
         let receiving = Some(engine.imrecv(id, into));
         Some(Self {
