@@ -31,7 +31,7 @@ impl Choice {
     pub(super) fn begin(self, turn: u64) -> usize {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let part = u128::from(turn.wrapping_mul(GOLDEN));
-        (part * self.n as u128 >> 64) as usize
+        ((part * self.n as u128) >> 64) as usize
     }
 
     pub(super) fn pack(self, chosen: &[usize]) -> u64 {

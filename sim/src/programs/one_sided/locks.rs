@@ -52,7 +52,7 @@ pub(in crate::programs) fn locks(mpi: &mut M) -> u64 {
     let mut seen = Vec::new();
     for k in 0..ROUNDS {
         let of = (rank.digest >> 20) as usize % size;
-        let writes = rank.digest % 3 != 0;
+        let writes = !rank.digest.is_multiple_of(3);
         rank.call(|mpi| mpi.win_lock(memory.window, peer(of), writes));
         let found = read(&mut rank, memory, of);
         let written = match writes {
