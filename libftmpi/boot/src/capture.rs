@@ -455,17 +455,28 @@ fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Ref
     let result = hole.copies()[..count].iter_mut().try_for_each(|copy| {
         let len = copy.end - copy.start;
         copy.copy = copies.room(len)?;
-        copy_resident(hole, memory, copy.start, len, copy.copy)
+        let all = swap_is_used();
+        copy_resident(hole, memory, (copy.start, len), copy.copy, all)?;
+        if !all && swap_is_used() {
+            // The first page may have gone there before we came to it.
+            copy_resident(hole, memory, (copy.start, len), copy.copy, true)?;
+        }
+        Ok(())
     });
     sys::close(memory);
     result.map_err(failed)
 }
 
 /// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
-/// `mincore`, so all are copied where swap is in use.
-fn copy_resident(hole: &Hole, memory: i32, start: usize, len: usize, to: usize) -> Result<(), i32> {
+/// `mincore`, so all are to be copied where swap is in use.
+fn copy_resident(
+    hole: &Hole,
+    memory: i32,
+    (start, len): (usize, usize),
+    to: usize,
+    all: bool,
+) -> Result<(), i32> {
     const STEP: usize = 32_768;
-    let all = swap_is_used();
     let resident = hole.content();
     let pages = len / 4096;
     let mut page = 0;
