@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// What the agent waits for.
 #[derive(Debug)]
@@ -182,6 +182,8 @@ pub struct Agent {
     clocks: clocks::Clocks,
     directory: watch::Sender<Directory>,
     window: Window,
+    /// Whose turn it is to be carried to its server.
+    images_at_once: Arc<Semaphore>,
     /// Copies of images on this host.
     local: Option<Arc<local::Local>>,
     events: mpsc::UnboundedSender<Event>,
@@ -252,6 +254,7 @@ async fn run_agent() -> anyhow::Result<()> {
         clocks: clocks::Clocks::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
+        images_at_once: Arc::new(Semaphore::new(images::AT_ONCE)),
         local: None,
         events,
         link,
