@@ -45,6 +45,25 @@ pub struct Outgoing {
     kick: bool,
 }
 
+/// Standard input on its way to a process.
+#[derive(Debug)]
+pub struct Feed {
+    /// Where the next byte for it is in all of the input.
+    next: u64,
+    pipe: mpsc::UnboundedSender<Vec<u8>>,
+}
+
+impl Feed {
+    /// Takes what comes next. Anything else was meant for an earlier process of the same life, whose image was of
+    /// no use, or is there already.
+    pub fn take(&mut self, offset: u64, bytes: Vec<u8>) {
+        if offset == self.next {
+            self.next += bytes.len() as u64;
+            let _ = self.pipe.send(bytes);
+        }
+    }
+}
+
 /// One life.
 #[derive(Debug)]
 pub struct Life {
@@ -53,7 +72,7 @@ pub struct Life {
     pub page: Arc<Page>,
     /// The rank's doorbell; there once it said hello.
     pub doorbell: Option<OwnedFd>,
-    pub input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    pub input: Option<Feed>,
     pub image: Option<TakingImage>,
     pub start: Start,
     /// Text that is not final yet, if such text is held.
@@ -255,7 +274,7 @@ impl Agent {
             let (send, receive) = mpsc::unbounded_channel();
             let life = (rank, incarnation);
             tokio::spawn(output::feed(pipe, page.clone(), receive, life, self.events.clone()));
-            Some(send)
+            Some(Feed { next: page.get(word::STDIN_FED), pipe: send })
         });
         // The old life's text up to an image that is durable is final. The rest the new one says again, or
         // something better.
@@ -637,4 +656,50 @@ fn watch_exit(
         let _ = events.send(Event::Exited { rank, incarnation });
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_for_an_earlier_process_is_not_fed() {
+        let (pipe, mut fed) = mpsc::unbounded_channel();
+        let mut feed = Feed { next: 6, pipe };
+        feed.take(12, b"late".to_vec());
+        feed.take(6, b"world".to_vec());
+        feed.take(6, b"world".to_vec());
+        feed.take(0, b"hello ".to_vec());
+        feed.take(11, b"!".to_vec());
+        feed.take(12, Vec::new());
+        let fed: Vec<_> = std::iter::from_fn(|| fed.try_recv().ok()).collect();
+        assert_eq!(fed, [b"world".to_vec(), b"!".to_vec(), Vec::new()]);
+    }
+
+    #[tokio::test]
+    async fn a_message_that_cannot_be_sent_ends_the_connection_with_a_reason() {
+        let (control, _rank) = Control::pair().unwrap();
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        let bytes = vec![0; 64 << 20];
+        outbox.send(Outgoing { bytes, descriptors: Vec::new(), kick: false }).unwrap();
+        let life = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        let Some(Event::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await else {
+            panic!("nobody heard of it")
+        };
+        assert!(why.contains("cannot be told"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_rank_that_has_gone_is_no_news_of_the_writer() {
+        let (control, rank) = Control::pair().unwrap();
+        drop(rank);
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        outbox.send(Outgoing { bytes: vec![1], descriptors: Vec::new(), kick: false }).unwrap();
+        let life = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        assert!(inbox.recv().await.is_none());
+    }
 }

@@ -458,9 +458,11 @@ impl Agent {
             ToAgent::Tell { rank, incarnation, what } => self.tell(rank, incarnation, what),
             ToAgent::Kill { rank, signal } => self.kill(rank, signal),
             ToAgent::OutputPrinted(bytes) => self.window.printed(bytes),
-            ToAgent::Input { rank, incarnation, bytes } => {
-                if let Some(input) = self.life(rank, incarnation).and_then(|l| l.input.as_ref()) {
-                    let _ = input.send(bytes);
+            ToAgent::Input { rank, incarnation, offset, bytes } => {
+                if let Some(life) = self.life_mut(rank, incarnation)
+                    && let Some(input) = &mut life.input
+                {
+                    input.take(offset, bytes);
                 }
             }
             ToAgent::Heard => self.lease.renew(Instant::now()),
