@@ -17,6 +17,7 @@ use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -96,6 +97,8 @@ pub struct Life {
     /// It was to be killed.
     killed: bool,
     control_lost: bool,
+    /// Its control connection does not do its work, though the rank has not closed it.
+    broken: bool,
     exited: Vec<oneshot::Sender<()>>,
     undrained: u32,
     ending: Option<(How, Instant)>,
@@ -317,7 +320,8 @@ impl Agent {
         let (outbox, queue) = mpsc::unbounded_channel();
         let control = Arc::new(control);
         tokio::spawn(read_rank(control.clone(), rank, incarnation, pid, self.events.clone()));
-        tokio::spawn(write_rank(control, queue, kick.clone()));
+        let life = (rank, incarnation, pid);
+        tokio::spawn(write_rank(control, queue, kick.clone(), life, self.events.clone()));
         watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
         Ok(Life {
             rank,
@@ -342,6 +346,7 @@ impl Agent {
             released: false,
             killed: false,
             control_lost: false,
+            broken: false,
             undrained: exited.len() as u32,
             exited,
             ending: None,
@@ -435,7 +440,9 @@ impl Agent {
     ) {
         let events = self.events.clone();
         let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
-        if life.is_over() || life.released || life.exiting {
+        // (Who has closed it, and is about to end, has said all.)
+        life.broken |= why.is_some();
+        if life.is_over() || life.released || life.exiting && !life.broken {
             return;
         }
         if let Some(why) = why {
@@ -455,7 +462,8 @@ impl Agent {
 
     pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) {
         let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
-        if life.rank_pid.is_some() && !life.is_over() && !life.released && !life.exiting {
+        let may_go_on = life.is_over() || life.released || life.exiting && !life.broken;
+        if life.rank_pid.is_some() && !may_go_on {
             life.control_lost = true;
             processes::signal_group(life.process.pid, libc::SIGKILL);
         }
@@ -626,9 +634,16 @@ async fn write_rank(
     control: Arc<Control>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
     kick: Arc<OnceLock<Kick>>,
+    (rank, incarnation, pid): (Rank, Incarnation, u32),
+    events: mpsc::UnboundedSender<Event>,
 ) {
     while let Some(outgoing) = queue.recv().await {
-        if control.send(&outgoing.bytes, &outgoing.descriptors).await.is_err() {
+        if let Err(e) = control.send(&outgoing.bytes, &outgoing.descriptors).await {
+            // (A rank that is gone the other direction notices.)
+            if !matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+                let why = Some(format!("it cannot be told anything: {e}"));
+                let _ = events.send(Event::ControlClosed { rank, incarnation, pid, why });
+            }
             return;
         }
         drop(outgoing.descriptors);
