@@ -15,7 +15,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from .core import Outcome, Setting, descendants, kill, problem_of, run
+from . import build
+from .core import TESTS, Outcome, Setting, descendants, kill, problem_of, run
 from .faults import RANKS, TOO_SOON, Job, Jobs, until_it_lasts
 
 SUSPENDED = 75
@@ -342,6 +343,67 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
     setting.results.check(test, problem, f"{early.seconds:.1f} s to the death")
 
 
+def killed_at_its_end(setting: Setting) -> None:
+    """All ranks have ended well, and nobody reads what they said last: a launcher that is killed then leaves a
+    job that can be continued for the rest, with all that this takes. Once everything is printed nobody goes on
+    with it, and nothing is left beside its files."""
+    test = "restart: killed at its end while nobody reads"
+    program, made = build.build(setting, TESTS / "programs" / "last_words.c")
+    if program is None:
+        setting.results.bad(test, made.last_words() if made else "it does not compile")
+        return
+    lines, steps = 8000, 150
+    where = setting.fresh("run")
+    folder, journal = where / "job", where / ".noted.data.ftmpi-undo"
+    words = setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "500ms", "--protocol", "coordinated")
+    process = subprocess.Popen([str(word) for word in [*words, program, steps, lines]], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, cwd=where, start_new_session=True)
+    try:
+        problem = None if end_of_ranks(process, program, setting.timeout) else "its ranks do not end"
+        # Time enough to forget too much.
+        time.sleep(2.0)
+        if problem is None and not journal.exists():
+            problem = "the journal has gone while the job can still be continued"
+        if problem is None and process.poll() is not None:
+            problem = "it did not wait for somebody who reads"
+    finally:
+        kill([process.pid, *descendants(process.pid)])
+    early = process.communicate()[0].decode()
+    if problem is None:
+        late = go_on(setting, folder, None)
+        problem = problem_of(late)
+        numbers = [[int(n) for n in re.findall(r"^line (\d+) of the last words$", text, re.M)]
+                   for text in (early, late.out)]
+        if problem is None and sorted({*numbers[0], *numbers[1]}) != list(range(lines)):
+            problem = f"{len(numbers[0])} and {len(numbers[1])} of {lines} lines came"
+    if problem is None:
+        data = (where / "noted.data").read_bytes()
+        if data != steps.to_bytes(4, "little") * RANKS:
+            problem = f"the file is {data!r}"
+        elif journal.exists():
+            problem = "the journal stays"
+        else:
+            problem = problem_of(go_on(setting, folder, None), code=2)
+    setting.results.check(test, problem)
+
+
+def end_of_ranks(process: subprocess.Popen, program: Path, patience: float) -> bool:
+    """Waits until no process of the program is left below the launcher, where there were some."""
+    until, seen = time.monotonic() + patience, False
+    while time.monotonic() < until:
+        there = False
+        for pid in descendants(process.pid):
+            try:
+                there |= Path("/proc", str(pid), "exe").resolve() == program.resolve()
+            except OSError:
+                continue
+        if seen and not there:
+            return True
+        seen |= there
+        time.sleep(0.05)
+    return False
+
+
 def refusals(setting: Setting, jobs: Jobs) -> None:
     """A second launcher, a job that has ended, a plan that is damaged, a directory that is taken."""
     job, why = jobs.make("waitany", setting.seed)
@@ -401,6 +463,7 @@ def restart(setting: Setting, full: bool = False) -> None:
     files_of_output(setting, jobs)
     after_a_mistake(setting, jobs)
     encrypted(setting, Jobs(setting, 6))
+    killed_at_its_end(setting)
     refusals(setting, Jobs(setting, 2))
     if full:
         for program in [*Jobs.CRASH, *Jobs.KERNELS]:

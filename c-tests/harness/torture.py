@@ -40,6 +40,8 @@ def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> N
             setting.results.skip("torture: as an ordinary user", "there is no setpriv")
             return
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if not kinds:
+        high_descriptor(setting)
     for kind in kinds or KINDS:
         program, why = program_of(setting, kind)
         if program is None:
@@ -113,6 +115,24 @@ def one(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user:
             return
         done += more
     setting.results.check(test, None, f"{done} restores, {passes} passes, {seconds:.1f} s")
+
+
+def high_descriptor(setting: Setting) -> None:
+    """A descriptor that an image cannot contain is told, and never lost: its rank is repeated from the start."""
+    test = "torture: a descriptor among the library's"
+    program, made = build.build(setting, TESTS / "programs" / "high_descriptor.c")
+    if program is None:
+        setting.results.bad(test, made.last_words() if made else FAILED)
+        return
+    outcome = run(
+        [*setting.mpiexec(RANKS, "--ckpt-interval", "150ms", "--inject",
+                          f"kill:every=700ms,count=3,seed={setting.seed}"), program, "1500", "200"],
+        timeout=setting.timeout, cwd=setting.fresh("run"),
+    )
+    problem = problem_of(outcome, says=f"descriptor 1500 on {RANKS}: ok")
+    if problem is None and "descriptor 1500 of the program (/dev/null) has a number" not in outcome.err:
+        problem = f"nobody was told: {outcome.last_words()}"
+    setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
 def lend(setting: Setting, program: Path, where: Path) -> tuple[Path, Path]:

@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -58,6 +58,12 @@ pub struct CaptureRequest {
     pub useless: *const [u64; 2],
     /// How many pairs.
     pub useless_len: usize,
+    /// The descriptors of the caller's own (beside those that a rank finds open when it starts) at
+    /// [`ftmpi_wire::control::fds::FIRST_OWN`] and above, in ascending order. Any other one there is the
+    /// program's, and there is no image while it is open. May be null if `own_len` is 0.
+    pub own: *const c_int,
+    /// How many.
+    pub own_len: usize,
     /// Called when all other threads stand still, before the process is looked at: what it writes is in the
     /// image. It runs on a stack of the boot library's, with all signals blocked, and must not take locks
     /// that another thread may hold (nor allocate). Not 0: no image is taken; `capture` refuses with this
@@ -130,7 +136,8 @@ pub struct BootTable {
     /// Collects the image child. 1: still running; 0: none (left).
     pub reap: extern "C" fn() -> c_int,
     /// 0: an image could be taken now. Otherwise an `errno`, and in `text` (at most `len` bytes,
-    /// zero-terminated) one line why not. The reasons may pass: ask again later.
+    /// zero-terminated) one line why not. The reasons may pass: ask again later. (Whose descriptors beyond
+    /// the library's first are, only a request can tell.)
     pub can_capture: unsafe extern "C" fn(text: *mut c_char, len: usize) -> c_int,
     /// Why the latest call of `capture` refused: one line in `text` (at most `len` bytes,
     /// zero-terminated).

@@ -50,7 +50,7 @@ impl StackLimit {
 
 /// To be called between fork and exec of a rank (`pre_exec`): switches address randomisation off,
 /// sets the limit on the stack, raises the soft limit on descriptors, and marks all descriptors from
-/// 3 up to (not including) [`ftmpi_wire::control::fds::CONTROL`] close-on-exec: what the launcher
+/// 3 on close-on-exec but those of [`ftmpi_wire::control::fds`] that a rank is given: what the launcher
 /// happened to inherit (pipes of a shell or batch system) would prevent images.
 ///
 /// Async-signal-safe: system calls only, no allocation.
@@ -77,6 +77,7 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
         set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS_MIN.min(hard), hard)?;
     }
     mark_close_on_exec(3, ftmpi_wire::control::fds::CONTROL - 1);
+    mark_close_on_exec(ftmpi_wire::control::fds::FIRST_OWN, libc::c_int::MAX);
     Ok(())
 }
 

@@ -141,6 +141,8 @@ pub enum ToAgent {
         rank: Rank,
         /// For which life.
         incarnation: Incarnation,
+        /// Where they begin in all of the input: a life may try several processes, one after the other.
+        offset: u64,
         /// The bytes; none means the end of the input.
         bytes: Vec<u8>,
     },

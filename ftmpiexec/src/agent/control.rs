@@ -1,6 +1,7 @@
 //! The agent's end of a rank's control socket: whole datagrams with descriptors beside them.
 //!
-//! Guarantees: a datagram is sent whole or not at all, in order; received descriptors are owned
+//! Guarantees: a datagram is sent whole or not at all, in order; what the system lacks to send one is waited
+//! for; received descriptors are owned
 //! and closed on every path; a datagram that is too long or carries too many descriptors is an
 //! error about that rank and of nobody else.
 
@@ -14,10 +15,13 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
 /// Descriptors beside one datagram at the most.
 const DESCRIPTORS_MAX: usize = 4;
+/// Before something is tried again for which the system lacked what it takes.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
 
 /// One datagram with its descriptors.
 #[derive(Debug)]
@@ -78,6 +82,7 @@ impl Control {
             match sent {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => {}
+                Ok(Err(e)) if is_short(&e) => tokio::time::sleep(SHORTAGE_PAUSE).await,
                 Ok(Err(e)) => return Err(e),
                 Err(_would_block) => {}
             }
@@ -102,6 +107,13 @@ impl Control {
             }
         }
     }
+}
+
+/// Whether this is a shortage that passes: memory, or descriptors that are on their way to processes which have
+/// not taken them yet.
+fn is_short(error: &io::Error) -> bool {
+    let short = [Errno::TOOMANYREFS, Errno::NOBUFS, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))
 }
 
 fn receive_now(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<Datagram>> {

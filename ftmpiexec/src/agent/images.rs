@@ -24,7 +24,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 const PIECE_BYTES: usize = 256 << 10;
 /// Headers of records are read ahead so far.
@@ -37,6 +37,11 @@ pub(super) const RETRY: Duration = Duration::from_millis(100);
 /// Events that an image depends on are durable after this time, or it is given up.
 const DURABLE_LIMIT: Duration = Duration::from_secs(40);
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Images that are carried at the same time. One needs two threads of Tokio's (`pack` and `write`, which wait for
+/// each other), of which there are 512: were all of them given to the first halves, no second one would ever begin.
+/// Ranks whose images come later have children that stand still meanwhile.
+pub(super) const AT_ONCE: usize = 200;
 
 /// An image that a rank was asked for.
 #[derive(Debug)]
@@ -111,8 +116,10 @@ impl Agent {
         let program = life.program();
         let copy = self.local.as_ref().map(|local| local.begin(id));
         let about = About { told, host, program, known, copy, how };
+        let turns = self.images_at_once.clone();
         tokio::spawn(async move {
-            let outcome = store(id, keep, ours, about, &key, &server).await;
+            let turn = turns.acquire_owned().await.ok();
+            let outcome = store(id, keep, ours, about, turn, (&key, &server)).await;
             let done = Done { image, outcome };
             let done = Box::new(done);
             let _ = events.send(Event::ImageDone { rank, incarnation, done });
@@ -208,8 +215,8 @@ async fn store(
     keep: Option<[ImageNo; 2]>,
     pipe: OwnedFd,
     about: About,
-    key: &JobKey,
-    directory: &watch::Receiver<Directory>,
+    turn: Option<OwnedSemaphorePermit>,
+    (key, directory): (&JobKey, &watch::Receiver<Directory>),
 ) -> Result<(Committed, Packed), String> {
     // Begins at once: the rank's child must not wait for the connection.
     let (pieces, mut queue) = mpsc::channel(PIECES);
@@ -252,6 +259,8 @@ async fn store(
                     }
                 }
             }
+            // What is left needs nobody's thread.
+            drop(turn);
             let mut loggers = directory.borrow().event_loggers.clone();
             loggers.sort_unstable();
             loggers.dedup();

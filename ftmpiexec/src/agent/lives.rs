@@ -17,6 +17,7 @@ use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -45,6 +46,25 @@ pub struct Outgoing {
     kick: bool,
 }
 
+/// Standard input on its way to a process.
+#[derive(Debug)]
+pub struct Feed {
+    /// Where the next byte for it is in all of the input.
+    next: u64,
+    pipe: mpsc::UnboundedSender<Vec<u8>>,
+}
+
+impl Feed {
+    /// Takes what comes next. Anything else was meant for an earlier process of the same life, whose image was of
+    /// no use, or is there already.
+    pub fn take(&mut self, offset: u64, bytes: Vec<u8>) {
+        if offset == self.next {
+            self.next += bytes.len() as u64;
+            let _ = self.pipe.send(bytes);
+        }
+    }
+}
+
 /// One life.
 #[derive(Debug)]
 pub struct Life {
@@ -53,7 +73,7 @@ pub struct Life {
     pub page: Arc<Page>,
     /// The rank's doorbell; there once it said hello.
     pub doorbell: Option<OwnedFd>,
-    pub input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    pub input: Option<Feed>,
     pub image: Option<TakingImage>,
     pub start: Start,
     /// Text that is not final yet, if such text is held.
@@ -77,6 +97,8 @@ pub struct Life {
     /// It was to be killed.
     killed: bool,
     control_lost: bool,
+    /// Its control connection does not do its work, though the rank has not closed it.
+    broken: bool,
     exited: Vec<oneshot::Sender<()>>,
     undrained: u32,
     ending: Option<(How, Instant)>,
@@ -255,7 +277,7 @@ impl Agent {
             let (send, receive) = mpsc::unbounded_channel();
             let life = (rank, incarnation);
             tokio::spawn(output::feed(pipe, page.clone(), receive, life, self.events.clone()));
-            Some(send)
+            Some(Feed { next: page.get(word::STDIN_FED), pipe: send })
         });
         // The old life's text up to an image that is durable is final. The rest the new one says again, or
         // something better.
@@ -298,7 +320,8 @@ impl Agent {
         let (outbox, queue) = mpsc::unbounded_channel();
         let control = Arc::new(control);
         tokio::spawn(read_rank(control.clone(), rank, incarnation, pid, self.events.clone()));
-        tokio::spawn(write_rank(control, queue, kick.clone()));
+        let life = (rank, incarnation, pid);
+        tokio::spawn(write_rank(control, queue, kick.clone(), life, self.events.clone()));
         watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
         Ok(Life {
             rank,
@@ -323,6 +346,7 @@ impl Agent {
             released: false,
             killed: false,
             control_lost: false,
+            broken: false,
             undrained: exited.len() as u32,
             exited,
             ending: None,
@@ -416,7 +440,9 @@ impl Agent {
     ) {
         let events = self.events.clone();
         let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
-        if life.is_over() || life.released || life.exiting {
+        // (Who has closed it, and is about to end, has said all.)
+        life.broken |= why.is_some();
+        if life.is_over() || life.released || life.exiting && !life.broken {
             return;
         }
         if let Some(why) = why {
@@ -436,7 +462,8 @@ impl Agent {
 
     pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) {
         let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
-        if life.rank_pid.is_some() && !life.is_over() && !life.released && !life.exiting {
+        let may_go_on = life.is_over() || life.released || life.exiting && !life.broken;
+        if life.rank_pid.is_some() && !may_go_on {
             life.control_lost = true;
             processes::signal_group(life.process.pid, libc::SIGKILL);
         }
@@ -607,9 +634,16 @@ async fn write_rank(
     control: Arc<Control>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
     kick: Arc<OnceLock<Kick>>,
+    (rank, incarnation, pid): (Rank, Incarnation, u32),
+    events: mpsc::UnboundedSender<Event>,
 ) {
     while let Some(outgoing) = queue.recv().await {
-        if control.send(&outgoing.bytes, &outgoing.descriptors).await.is_err() {
+        if let Err(e) = control.send(&outgoing.bytes, &outgoing.descriptors).await {
+            // (A rank that is gone the other direction notices.)
+            if !matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+                let why = Some(format!("it cannot be told anything: {e}"));
+                let _ = events.send(Event::ControlClosed { rank, incarnation, pid, why });
+            }
             return;
         }
         drop(outgoing.descriptors);
@@ -637,4 +671,50 @@ fn watch_exit(
         let _ = events.send(Event::Exited { rank, incarnation });
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_for_an_earlier_process_is_not_fed() {
+        let (pipe, mut fed) = mpsc::unbounded_channel();
+        let mut feed = Feed { next: 6, pipe };
+        feed.take(12, b"late".to_vec());
+        feed.take(6, b"world".to_vec());
+        feed.take(6, b"world".to_vec());
+        feed.take(0, b"hello ".to_vec());
+        feed.take(11, b"!".to_vec());
+        feed.take(12, Vec::new());
+        let fed: Vec<_> = std::iter::from_fn(|| fed.try_recv().ok()).collect();
+        assert_eq!(fed, [b"world".to_vec(), b"!".to_vec(), Vec::new()]);
+    }
+
+    #[tokio::test]
+    async fn a_message_that_cannot_be_sent_ends_the_connection_with_a_reason() {
+        let (control, _rank) = Control::pair().unwrap();
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        let bytes = vec![0; 64 << 20];
+        outbox.send(Outgoing { bytes, descriptors: Vec::new(), kick: false }).unwrap();
+        let life = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        let Some(Event::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await else {
+            panic!("nobody heard of it")
+        };
+        assert!(why.contains("cannot be told"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_rank_that_has_gone_is_no_news_of_the_writer() {
+        let (control, rank) = Control::pair().unwrap();
+        drop(rank);
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        outbox.send(Outgoing { bytes: vec![1], descriptors: Vec::new(), kick: false }).unwrap();
+        let life = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        assert!(inbox.recv().await.is_none());
+    }
 }

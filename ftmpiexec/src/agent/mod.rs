@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// What the agent waits for.
 #[derive(Debug)]
@@ -182,6 +182,8 @@ pub struct Agent {
     clocks: clocks::Clocks,
     directory: watch::Sender<Directory>,
     window: Window,
+    /// Whose turn it is to be carried to its server.
+    images_at_once: Arc<Semaphore>,
     /// Copies of images on this host.
     local: Option<Arc<local::Local>>,
     events: mpsc::UnboundedSender<Event>,
@@ -252,6 +254,7 @@ async fn run_agent() -> anyhow::Result<()> {
         clocks: clocks::Clocks::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
+        images_at_once: Arc::new(Semaphore::new(images::AT_ONCE)),
         local: None,
         events,
         link,
@@ -455,9 +458,11 @@ impl Agent {
             ToAgent::Tell { rank, incarnation, what } => self.tell(rank, incarnation, what),
             ToAgent::Kill { rank, signal } => self.kill(rank, signal),
             ToAgent::OutputPrinted(bytes) => self.window.printed(bytes),
-            ToAgent::Input { rank, incarnation, bytes } => {
-                if let Some(input) = self.life(rank, incarnation).and_then(|l| l.input.as_ref()) {
-                    let _ = input.send(bytes);
+            ToAgent::Input { rank, incarnation, offset, bytes } => {
+                if let Some(life) = self.life_mut(rank, incarnation)
+                    && let Some(input) = &mut life.input
+                {
+                    input.take(offset, bytes);
                 }
             }
             ToAgent::Heard => self.lease.renew(Instant::now()),

@@ -285,14 +285,14 @@ fn remove(entries: Vec<DirEntry>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A directory that the user named for a new job: what a job that ended well left there goes; what
+/// A directory that the user named for a new job: what a job that ended for good left there goes; what
 /// could still be continued is not touched.
 fn make_room(path: &Path) -> anyhow::Result<()> {
     let entries = ours(path)?;
     if entries.is_empty() {
         return Ok(());
     }
-    if Progress::ended_well(path) {
+    if Progress::ended(path).is_some() {
         return remove(entries);
     }
     bail!(

@@ -114,19 +114,20 @@ impl Progress {
     /// # Errors
     /// The job in this directory has ended: nobody can go on with it.
     pub fn must_not_have_ended(directory: &Path) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            !Self::ended_well(directory),
-            "the job in {} has ended with exit code 0: there is nothing to go on with",
-            directory.display()
-        );
-        Ok(())
+        match Self::ended(directory) {
+            Some(code) => anyhow::bail!(
+                "the job in {} has ended with exit code {code}: there is nothing to go on with",
+                directory.display()
+            ),
+            None => Ok(()),
+        }
     }
 
-    /// Whether the job in this directory ended with exit code 0: there is nothing to continue.
-    pub fn ended_well(directory: &Path) -> bool {
+    /// With which exit code the job in this directory ended for good, if it did: there is nothing to continue.
+    pub fn ended(directory: &Path) -> Option<i32> {
         let mut bytes = [0; RECORD];
-        let read = File::open(directory.join(NAME)).and_then(|f| f.read_exact_at(&mut bytes, 0));
-        read.is_ok() && decode_header(&bytes).is_some_and(|(_, ended)| ended == Some(0))
+        File::open(directory.join(NAME)).and_then(|f| f.read_exact_at(&mut bytes, 0)).ok()?;
+        decode_header(&bytes)?.1
     }
 
     /// All ranks.
@@ -174,7 +175,7 @@ impl Progress {
         self.write_header();
     }
 
-    /// The job is over.
+    /// The job is over, and nobody can go on with it.
     pub fn has_ended(&mut self, code: i32) {
         self.ended = Some(code);
         self.write_header();
@@ -280,7 +281,7 @@ mod tests {
         progress.printed(Rank(1), 1, 7);
         progress.lives(Rank(2), Incarnation(4));
         progress.runs(Rank(2), 1, ProcessId { pid: 12, started: 34 });
-        assert!(!Progress::ended_well(directory.path()));
+        assert_eq!(Progress::ended(directory.path()), None);
         drop(progress);
         let mut progress = Progress::open(directory.path(), 3).unwrap();
         assert_eq!(progress.ranks()[0], RankProgress::default());
@@ -289,10 +290,14 @@ mod tests {
         assert_eq!(progress.ranks()[2].process, Some(ProcessId { pid: 12, started: 34 }));
         progress.input_has_ended();
         progress.has_ended(0);
-        assert!(Progress::ended_well(directory.path()));
+        assert_eq!(Progress::ended(directory.path()), Some(0));
+        progress.has_ended(7);
+        assert_eq!(Progress::ended(directory.path()), Some(7));
+        let why = Progress::must_not_have_ended(directory.path()).unwrap_err().to_string();
+        assert!(why.contains("has ended with exit code 7"), "{why}");
         let progress = Progress::open(directory.path(), 3).unwrap();
         assert!(progress.input_ended());
-        assert!(!Progress::ended_well(directory.path()), "it goes on");
+        assert_eq!(Progress::ended(directory.path()), None, "it goes on");
     }
 
     #[test]
@@ -320,7 +325,7 @@ mod tests {
         ) {
             let directory = tempfile::tempdir().unwrap();
             std::fs::write(directory.path().join(NAME), bytes).unwrap();
-            prop_assert!(!Progress::ended_well(directory.path()));
+            prop_assert_eq!(Progress::ended(directory.path()), None);
             let progress = Progress::open(directory.path(), 4).unwrap();
             prop_assert_eq!(progress.ranks(), [RankProgress::default(); 4]);
             prop_assert!(!progress.input_ended());

@@ -5,7 +5,7 @@ use crate::cli::{Machine, Plan, Starter, own_address_towards};
 use crate::job_dir::progress::RankProgress;
 use crate::orders::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
-use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
+use ftmpi_transport::framed::{FrameError, FrameReader, FrameWriter, Framed};
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ impl Launcher {
         let framed = Framed::<TcpStream, ToAgent, FromAgent>::new(caller.stream, FRAME_BYTES_MAX);
         let (reader, writer) = framed.split();
         tokio::spawn(read_agent(reader, host, launch, self.events.clone()));
-        tokio::spawn(write_agent(writer, outbox));
+        tokio::spawn(write_agent(writer, outbox, (host, launch), self.events.clone()));
     }
 
     pub(super) fn agent_ready(&mut self, host: u32, port: u16, process: ProcessId) {
@@ -349,6 +349,18 @@ impl Launcher {
         }
     }
 
+    /// Something cannot be said to an agent, now or ever.
+    pub(super) fn agent_untold(&mut self, host: u32, launch: u64, why: &str) {
+        if self.agents[host as usize].is_launch(launch) {
+            let name = &self.plan.machines[host as usize].name;
+            let text = format!(
+                "the agent of {name} cannot be told what it has to know ({why}); use fewer ranks, or less in \
+                 the environment and arguments of the programs"
+            );
+            self.cannot_go_on(text);
+        }
+    }
+
     fn start_failed(&mut self, host: u32, why: String) {
         let state = &mut self.agents[host as usize];
         state.kill_hard();
@@ -450,10 +462,17 @@ async fn read_agent<R: AsyncRead + Unpin>(
 async fn write_agent<W: AsyncWrite + Unpin>(
     mut writer: FrameWriter<W, ToAgent>,
     mut outbox: mpsc::UnboundedReceiver<ToAgent>,
+    (host, launch): (u32, u64),
+    events: mpsc::UnboundedSender<Event>,
 ) {
     while let Some(message) = outbox.recv().await {
-        if writer.feed(&message).await.is_err() {
-            return;
+        if let Err(e) = writer.feed(&message).await {
+            if !matches!(e, FrameError::TooLong { .. }) {
+                // The other direction notices that the connection is gone.
+                return;
+            }
+            // Another agent could not be told it either: it is told the end of the job.
+            let _ = events.send(Event::AgentUntold { host, launch, why: e.to_string() });
         }
         if outbox.is_empty() && writer.flush().await.is_err() {
             return;
@@ -467,6 +486,24 @@ async fn write_agent<W: AsyncWrite + Unpin>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_too_long_for_a_frame_is_no_silence() {
+        let (here, there) = tokio::io::duplex(1 << 16);
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        outbox.send(ToAgent::ForgetFiles(vec!["x".repeat(2000)])).unwrap();
+        outbox.send(ToAgent::Heard).unwrap();
+        drop(outbox);
+        let writer = FrameWriter::new(here, 1000);
+        write_agent(writer, queue, (3, 7), events).await;
+        let Some(Event::AgentUntold { host: 3, launch: 7, why }) = inbox.recv().await else {
+            panic!("nobody heard of it")
+        };
+        assert!(why.contains("longer than a frame"), "{why}");
+        let mut reader = FrameReader::<_, ToAgent>::new(there, 1000);
+        assert_eq!(reader.recv().await.unwrap(), Some(ToAgent::Heard), "the rest is said");
+    }
 
     #[test]
     fn words_survive_a_shell() {

@@ -2,11 +2,13 @@
 //!
 //! Guarantees: what was printed is written down before the directory is let go, so that a continued job
 //! begins from no image that is ahead of its output; what a return would need (journals of files, images in
-//! the object store) goes only when nobody can go on with the job.
+//! the object store) goes only when nobody can go on with the job, and that is on the disk: a launcher that is
+//! killed at any point of its end leaves a job that can be continued as a whole, or one that says that it has ended.
 
 use super::signals::Signals;
 use super::{Event, FAREWELL, Launcher, Printed, control};
 use crate::inject::ServerKind;
+use crate::job_dir::progress::Progress;
 use crate::orders::{FromAgent, ToAgent};
 use ftmpi_wire::Rank;
 use tokio::sync::mpsc;
@@ -21,10 +23,23 @@ impl Launcher {
         let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
         let wall = self.now();
         let over = self.is_over_for_good(code, keep);
-        // Whatever becomes of the report, or of a user's patience, from here on.
-        let has_ended_well = code == 0 && !keep;
-        if over && !self.saved.files.is_empty() {
-            self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
+        let mut interrupted = None;
+        if over {
+            if code == 0 {
+                // A launcher that is killed while nobody reads leaves a job that can be continued for the rest.
+                // (All ranks have ended; agents are needed once more.)
+                interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
+            }
+            // Whatever becomes of the report, or of a user's patience, from here on.
+            if let Some(progress) = &mut self.progress {
+                progress.has_ended(code);
+                if let Some(file) = progress.take_unsynced() {
+                    let _ = file.sync_data();
+                }
+            }
+            if !self.saved.files.is_empty() {
+                self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
+            }
         }
         self.to_all(&ToAgent::Stop { keep });
         for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
@@ -36,32 +51,7 @@ impl Launcher {
         tokio::pin!(deadline);
         while self.agents.iter().any(|agent| agent.child_runs || agent.talks) {
             tokio::select! {
-                Some(event) = inbox.recv() => match event {
-                    Event::Agent { host, launch, message } => match *message {
-                        // The last words of the ranks.
-                        FromAgent::Output { rank, stream, offset, bytes }
-                            if self.agents[host as usize].is_launch(launch) =>
-                        {
-                            self.output(host, rank, stream, offset, bytes);
-                        }
-                        FromAgent::Say(line) => self.printer.say(line),
-                        _ => {}
-                    },
-                    Event::Printed { host, launch, bytes, upto, read } => {
-                        self.printed(host, launch, bytes, upto, read);
-                    }
-                    Event::AgentGone { host, launch, .. }
-                        if self.agents[host as usize].launch == launch =>
-                    {
-                        self.agents[host as usize].talks = false;
-                    }
-                    Event::AgentEnded { host, launch, .. }
-                        if self.agents[host as usize].launch == launch =>
-                    {
-                        self.agents[host as usize].child_runs = false;
-                    }
-                    _ => {}
-                },
+                Some(event) = inbox.recv() => self.hear_last(event),
                 () = &mut deadline => break,
                 signal = signals.next() => {
                     if self.asks_for_last_images(signal) {
@@ -77,7 +67,9 @@ impl Launcher {
         for agent in &mut self.agents {
             agent.kill_hard();
         }
-        let interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
+        if interrupted.is_none() {
+            interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
+        }
         if let Some(signal) = interrupted {
             code = 128 + signal;
         }
@@ -104,13 +96,8 @@ impl Launcher {
                 code = if code == 0 { 1 } else { code };
             }
         }
-        if let Some(progress) = &mut self.progress {
-            if has_ended_well {
-                progress.has_ended(0);
-            }
-            if let Some(file) = progress.take_unsynced() {
-                let _ = file.sync_data();
-            }
+        if let Some(file) = self.progress.as_mut().and_then(Progress::take_unsynced) {
+            let _ = file.sync_data();
         }
         if let Some(directory) = self.job_dir.take() {
             control::close(directory.path());
@@ -149,11 +136,7 @@ impl Launcher {
         let (all, signal) = loop {
             tokio::select! {
                 all = &mut done => break (all.unwrap_or(false), None),
-                Some(event) = inbox.recv() => {
-                    if let Event::Printed { host, launch, bytes, upto, read } = event {
-                        self.printed(host, launch, bytes, upto, read);
-                    }
-                }
+                Some(event) = inbox.recv() => self.hear_last(event),
                 signal = signals.next() => {
                     if self.asks_for_last_images(signal) {
                         self.suspending = true;
@@ -164,9 +147,7 @@ impl Launcher {
             }
         };
         while let Ok(event) = inbox.try_recv() {
-            if let Event::Printed { host, launch, bytes, upto, read } = event {
-                self.printed(host, launch, bytes, upto, read);
-            }
+            self.hear_last(event);
         }
         if let Some(progress) = self.progress.as_mut().filter(|_| all) {
             for (rank, streams) in self.printed.iter().enumerate() {
@@ -176,6 +157,33 @@ impl Launcher {
             }
         }
         signal
+    }
+
+    /// Something happened after the end of the job.
+    fn hear_last(&mut self, event: Event) {
+        let is_launch = |host: u32, launch| self.agents[host as usize].is_launch(launch);
+        match event {
+            Event::Agent { host, launch, message } if is_launch(host, launch) => match *message {
+                // The last words of the ranks.
+                FromAgent::Output { rank, stream, offset, bytes } => {
+                    self.output(host, rank, stream, offset, bytes);
+                }
+                FromAgent::Say(line) => self.printer.say(line),
+                // It would take this launcher for dead.
+                FromAgent::Heartbeat => self.to_agent(host, ToAgent::Heard),
+                _ => {}
+            },
+            Event::Printed { host, launch, bytes, upto, read } => {
+                self.printed(host, launch, bytes, upto, read);
+            }
+            Event::AgentGone { host, launch, .. } if is_launch(host, launch) => {
+                self.agents[host as usize].talks = false;
+            }
+            Event::AgentEnded { host, launch, .. } if is_launch(host, launch) => {
+                self.agents[host as usize].child_runs = false;
+            }
+            _ => {}
+        }
     }
 
     /// Text of a rank was printed; `read`: somebody reads it.

@@ -147,8 +147,8 @@ impl StandardInput {
         }
     }
 
-    /// What can be sent to this life now; an empty piece is the end.
-    pub fn next_pieces(&mut self, incarnation: Incarnation) -> io::Result<Vec<Vec<u8>>> {
+    /// What can be sent to this life now, and where it begins; an empty piece is the end.
+    pub fn next_pieces(&mut self, incarnation: Incarnation) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let mut pieces = Vec::new();
         if self.life != Some(incarnation) {
             return Ok(pieces);
@@ -163,14 +163,14 @@ impl StandardInput {
                 }
                 Store::Memory(held) => held.drain(..count).collect(),
             };
+            pieces.push((self.sent, piece));
             self.sent += count as u64;
             self.unconfirmed += count as u64;
-            pieces.push(piece);
         }
         if self.sent == self.read {
             if self.ended && !self.end_sent {
                 self.end_sent = true;
-                pieces.push(Vec::new());
+                pieces.push((self.sent, Vec::new()));
             } else if !self.ended && !self.asked && self.unconfirmed < WINDOW_BYTES {
                 self.asked = self.ask.as_ref().is_some_and(|ask| ask.try_send(()).is_ok());
             }
@@ -230,11 +230,12 @@ mod tests {
         input.arrived(Vec::new()).unwrap();
         input.begin_life(Incarnation(0), 0);
         let pieces = input.next_pieces(Incarnation(0)).unwrap();
-        assert_eq!(pieces, [b"hello world".to_vec(), Vec::new()]);
+        assert_eq!(pieces, [(0, b"hello world".to_vec()), (11, Vec::new())]);
         assert!(input.next_pieces(Incarnation(0)).unwrap().is_empty());
         input.begin_life(Incarnation(1), 6);
         assert!(input.next_pieces(Incarnation(0)).unwrap().is_empty(), "the old life gets nothing");
-        assert_eq!(input.next_pieces(Incarnation(1)).unwrap(), [b"world".to_vec(), Vec::new()]);
+        let pieces = input.next_pieces(Incarnation(1)).unwrap();
+        assert_eq!(pieces, [(6, b"world".to_vec()), (11, Vec::new())]);
     }
 
     #[test]
@@ -255,6 +256,6 @@ mod tests {
         assert!(!input.asked && input.try_again().is_none() && input.trouble().is_zero());
         input.arrived(b" world".to_vec()).unwrap();
         input.begin_life(Incarnation(0), 0);
-        assert_eq!(input.next_pieces(Incarnation(0)).unwrap(), [b"hello world".to_vec()]);
+        assert_eq!(input.next_pieces(Incarnation(0)).unwrap(), [(0, b"hello world".to_vec())]);
     }
 }

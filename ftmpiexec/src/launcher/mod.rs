@@ -65,6 +65,8 @@ enum Event {
     AgentEnded { host: u32, launch: u64, why: String },
     /// It did not report in time.
     AgentLate { host: u32, launch: u64 },
+    /// What it has to know cannot be told to it.
+    AgentUntold { host: u32, launch: u64, why: String },
     /// A server listens.
     ServerUp { index: usize, launch: u64, address: SocketAddr },
     /// A line on a server's standard error.
@@ -387,6 +389,7 @@ impl Launcher {
             Event::AgentGone { host, launch, why } => self.agent_gone(host, launch, &why),
             Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
             Event::AgentLate { host, launch } => self.agent_late(host, launch),
+            Event::AgentUntold { host, launch, why } => self.agent_untold(host, launch, &why),
             Event::ServerUp { index, launch, address } => {
                 match self.servers.is_up(index, launch, address) {
                     Ok(Some(ServerKind::CheckpointScheduler)) => self.scheduler_listens(address),

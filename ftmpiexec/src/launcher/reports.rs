@@ -216,8 +216,9 @@ impl Launcher {
         let (host, incarnation) = self.dispatcher.location(Rank(0));
         match self.input.next_pieces(incarnation) {
             Ok(pieces) => {
-                for bytes in pieces {
-                    self.to_agent(host, ToAgent::Input { rank: Rank(0), incarnation, bytes });
+                for (offset, bytes) in pieces {
+                    let rank = Rank(0);
+                    self.to_agent(host, ToAgent::Input { rank, incarnation, offset, bytes });
                 }
             }
             Err(e) => self.printer.say(format!("standard input cannot be read again: {e}")),

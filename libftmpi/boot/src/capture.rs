@@ -127,6 +127,7 @@ struct Job {
     fd: i32,
     image_no: u64,
     useless: Useless,
+    own: Own,
     hooks: Hooks,
     resume: [u64; 2],
     /// 0: only ask whether it could be done.
@@ -168,10 +169,30 @@ impl Useless {
     }
 }
 
+/// The list of the caller's descriptors (boot_abi).
+#[derive(Clone, Copy)]
+struct Own {
+    list: *const c_int,
+    len: usize,
+    /// There is one.
+    known: bool,
+}
+
+impl Own {
+    fn list(&self) -> Option<&[c_int]> {
+        if self.len == 0 {
+            return self.known.then_some(&[]);
+        }
+        // SAFETY: valid over the call of `capture`.
+        Some(unsafe { core::slice::from_raw_parts(self.list, self.len) })
+    }
+}
+
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::capture`].
 ///
 /// # Safety
-/// Both pointers are valid, and so is the list of useless memory, of which nobody wants the contents.
+/// Both pointers are valid, and so are the list of descriptors and that of useless memory, of which nobody
+/// wants the contents.
 pub unsafe extern "C" fn capture(
     request: *const CaptureRequest,
     out: *mut CaptureOutcome,
@@ -191,6 +212,7 @@ pub unsafe extern "C" fn capture(
         fd: asked.fd,
         image_no: asked.image_no,
         useless: Useless { pairs: asked.useless, len: asked.useless_len },
+        own: Own { list: asked.own, len: asked.own_len, known: true },
         hooks: Hooks {
             stopped: asked.stopped,
             made: asked.made,
@@ -264,6 +286,7 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         fd: -1,
         image_no: 0,
         useless: Useless::NONE,
+        own: Own { list: core::ptr::null(), len: 0, known: false },
         hooks: Hooks::NONE,
         resume: [0; 2],
         take: 0,
@@ -317,7 +340,7 @@ fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
     system_v::refuse_used(hole)?;
     if threads::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
-            descriptors::gather(hole, &mut Strings::new(hole), job.fd, false)
+            descriptors::gather(hole, &mut Strings::new(hole), (job.fd, job.own.list()), false)
     {
         // Before anything is disturbed. (Other errors may come from threads that go on.)
         return Err(refused);
@@ -368,7 +391,7 @@ fn look(
         identity::refuse_changed_thread(hole, thread.tid)?;
     }
     let mut strings = Strings::new(hole);
-    facts.descriptors = descriptors::gather(hole, &mut strings, job.fd, true)?;
+    facts.descriptors = descriptors::gather(hole, &mut strings, (job.fd, job.own.list()), true)?;
     if job.take != 0 {
         ranges::gather(hole)?;
         ranges::open(hole);
@@ -455,17 +478,28 @@ fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Ref
     let result = hole.copies()[..count].iter_mut().try_for_each(|copy| {
         let len = copy.end - copy.start;
         copy.copy = copies.room(len)?;
-        copy_resident(hole, memory, copy.start, len, copy.copy)
+        let all = swap_is_used();
+        copy_resident(hole, memory, (copy.start, len), copy.copy, all)?;
+        if !all && swap_is_used() {
+            // The first page may have gone there before we came to it.
+            copy_resident(hole, memory, (copy.start, len), copy.copy, true)?;
+        }
+        Ok(())
     });
     sys::close(memory);
     result.map_err(failed)
 }
 
 /// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
-/// `mincore`, so all are copied where swap is in use.
-fn copy_resident(hole: &Hole, memory: i32, start: usize, len: usize, to: usize) -> Result<(), i32> {
+/// `mincore`, so all are to be copied where swap is in use.
+fn copy_resident(
+    hole: &Hole,
+    memory: i32,
+    (start, len): (usize, usize),
+    to: usize,
+    all: bool,
+) -> Result<(), i32> {
     const STEP: usize = 32_768;
-    let all = swap_is_used();
     let resident = hole.content();
     let pages = len / 4096;
     let mut page = 0;

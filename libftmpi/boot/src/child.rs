@@ -14,19 +14,13 @@ use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, ma
 /// Ends with 0 if the image is whole, 1 if it was refused (the stream says why), 2 if the stream
 /// broke.
 pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &maps::Survey) -> ! {
-    // The parent's death is the end of this image: it belongs to a life that is over.
-    // SAFETY: no memory involved.
-    let _ = unsafe { sys::call!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    if sys::getppid() != parent {
-        sys::exit(2);
-    }
     descriptors::mark_own_logs(&mut hole.descriptors()[..hole.facts().descriptors as usize]);
     // Pipes and sockets must not seem open only because this child has them.
     if fd > 0 {
         sys::close_range(0, fd as u32 - 1);
     }
     sys::close_range(fd as u32 + 1, u32::MAX);
-    let mut stream = Stream { fd, sequence: 0, page_bytes: 0, broken: false, lends: true };
+    let mut stream = Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, lends: true };
     let result = descriptors::refuse_shared(hole, &strings, parent)
         .and_then(|()| write(hole, &mut stream, strings, survey));
     if stream.broken {
@@ -38,12 +32,17 @@ pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &maps::S
     }
     // Pages that the pipe refers to are still also ours: kernels before 5.8 let our parent write to a
     // page that no other process maps, whoever else refers to it.
-    sys::wait_until_read(fd);
+    sys::wait_until_read(fd, || sys::getppid() == parent);
     sys::exit(0);
 }
 
 struct Stream {
     fd: i32,
+    /// Its death is the end of this image, which belongs to a life that is over. Looked at before each record:
+    /// the system's own signal for that (`PR_SET_PDEATHSIG`) comes already when the *thread* ends that took the
+    /// image. Who waits in a write for the agent to read goes on with that, or gets an error when the agent
+    /// has ended, too; and the agent kills the group of a rank that has died.
+    parent: i32,
     sequence: u64,
     page_bytes: u64,
     broken: bool,
@@ -64,6 +63,7 @@ impl Stream {
     }
 
     fn record_from(&mut self, kind: u32, at: u64, address: usize, len: usize) {
+        self.broken |= sys::getppid() != self.parent;
         if self.broken {
             return;
         }

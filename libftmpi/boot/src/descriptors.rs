@@ -1,7 +1,8 @@
 //! The program's descriptors: what they are, and how they are to come back ([`crate::reopen`]).
 //!
-//! Descriptors from [`FIRST_LIBRARY`] on are the library's and are never part of an image. Standard
-//! streams stay those that the launcher gave to the new process, unless the program had replaced
+//! Descriptors of the library's lie at [`FIRST_LIBRARY`] and above and are never part of an image; of the
+//! program none may lie there, because they would be closed in a restored process, or be the library's new
+//! ones. Standard streams stay those that the launcher gave to the new process, unless the program had replaced
 //! them. Regular files, directories and a few harmless devices are opened again by path. Files without
 //! a name and pipes to oneself are made again with their contents ([`crate::contents`]), event counters
 //! with their value. Everything else (sockets, pipes to others…) makes an image impossible, with one
@@ -15,9 +16,10 @@ use crate::{file_locks, owners, sys};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
+use ftmpi_wire::control::fds;
 
 /// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
-pub const FIRST_LIBRARY: i32 = ftmpi_wire::control::fds::CONTROL;
+pub const FIRST_LIBRARY: i32 = fds::CONTROL;
 
 /// When a file was last written to: nanoseconds since 1970.
 pub fn modified(stat: &libc::stat) -> u64 {
@@ -64,12 +66,13 @@ fn given(fd: usize) -> Stream {
 }
 
 /// Fills the hole's tables of descriptors, in ascending order, and of locks; gives the number of descriptors.
-/// `still`: all threads stand still; otherwise it is only to find out what makes an image impossible, and disturbs
+/// The image's stream is none of the program's; from [`FIRST_LIBRARY`] on those in the list are the library's,
+/// or all if nobody knows. `still`: all threads stand still; otherwise it is only to find out what makes an image impossible, and disturbs
 /// nothing.
 pub fn gather(
     hole: &Hole,
     strings: &mut Strings,
-    image_fd: i32,
+    (image_fd, own): (i32, Option<&[i32]>),
     still: bool,
 ) -> Result<u32, Refused> {
     let table = hole.descriptors();
@@ -78,7 +81,11 @@ pub fn gather(
     let mut too_many = false;
     procfs::each_number(c"/proc/self/fd", hole.text(), |fd| {
         let fd = fd as i32;
-        if fd == image_fd || fd >= FIRST_LIBRARY {
+        let ours = || {
+            matches!(fd, fds::CONTROL | fds::STATUS)
+                || own.is_none_or(|own| own.binary_search(&fd).is_ok())
+        };
+        if fd == image_fd || fd >= FIRST_LIBRARY && ours() {
             return;
         }
         match table.get_mut(numbers) {
@@ -108,6 +115,9 @@ pub fn gather(
         if sys::fcntl(fd, libc::F_GETFD, 0) == Err(libc::EBADF) {
             continue;
         }
+        if fd >= FIRST_LIBRARY {
+            return Err(among_ours(hole, strings, fd));
+        }
         let mut entry = one(hole, strings, fd, &table[..count], still)?;
         owners::gather(hole, strings, &mut entry)?;
         if still && owners::has_any(&entry) {
@@ -119,6 +129,19 @@ pub fn gather(
     pair_pipes(hole, strings, &mut table[..count])?;
     file_locks::keep(hole, &table[..count], locks, still);
     Ok(count as u32)
+}
+
+/// A descriptor of the program's has a number that the library's may have in the next life.
+fn among_ours(hole: &Hole, strings: &mut Strings, fd: i32) -> Refused {
+    let mut name = [0u8; 64];
+    let path = strings.link(numbered("fd", fd as u32, &mut name)).unwrap_or_default();
+    refuse!(
+        hole,
+        libc::EOPNOTSUPP,
+        "descriptor {fd} of the program ({}) has a number from {FIRST_LIBRARY} on, where the library \
+         keeps its own: keep fewer files open at once, or duplicate them to lower numbers",
+        Shown(strings.get(path))
+    )
 }
 
 /// Pipes whose both ends are the program's are part of the image; others make it impossible.

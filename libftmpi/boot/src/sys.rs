@@ -164,10 +164,10 @@ pub unsafe fn lend_from(fd: i32, address: usize, len: usize) -> Result<usize, Er
     Ok(done)
 }
 
-/// Waits until everything in the pipe was read, or nobody reads any more.
-pub fn wait_until_read(fd: i32) {
+/// Waits until everything in the pipe was read, or nobody reads any more, or wants it to be.
+pub fn wait_until_read(fd: i32, wanted: impl Fn() -> bool) {
     const FIONREAD: usize = 0x541b;
-    loop {
+    while wanted() {
         let mut left = 0i32;
         // SAFETY: writes one number.
         let told = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };

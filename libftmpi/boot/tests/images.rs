@@ -7,6 +7,7 @@ use driver::{Job, compile, raw};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -331,6 +332,41 @@ fn any_thread_may_take_images() {
     let data_path = data.path().canonicalize().unwrap();
     let job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
     torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn the_thread_that_took_an_image_may_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("leaver.c", folder.path(), &["-pthread"]);
+    let job = Job::new(program, &[]);
+    let mut life = job.start(0, None);
+    assert_eq!(life.report(LONG).unwrap().result, 2);
+    let arriving = life.ask(1);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    life.kill();
+    life.end(LONG);
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(3), "{end:?}");
+}
+
+#[test]
+fn an_image_ends_with_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("leaver.c", folder.path(), &["-pthread"]);
+    let job = Job::new(program, &[]);
+    let mut life = job.start(0, None);
+    assert_eq!(life.report(LONG).unwrap().result, 2);
+    let (mut read, write) = std::io::pipe().unwrap();
+    life.request(1, write.as_raw_fd());
+    drop(write);
+    assert_eq!(life.report(LONG).unwrap().result, 0);
+    life.kill();
+    life.end(LONG);
+    // The child waits for somebody who reads; then it goes on, and sees that it is alone.
+    let mut image = Vec::new();
+    read.read_to_end(&mut image).unwrap();
+    assert!(image.len() < 64 << 20, "{} bytes came", image.len());
 }
 
 /// `rank.h` as a library, for other languages.

@@ -110,6 +110,26 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
 }
 
 #[test]
+fn descriptors_among_those_of_the_library_are_refused_and_its_own_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
+    let cases = [("7", Some("descriptor 1500 of")), ("8", Some("descriptor 1002 of")), ("9", None)];
+    for (what, word) in cases {
+        let mut job = Job::new(program.clone(), &[what]);
+        job.folder = Some(folder.path().to_path_buf());
+        let life = job.start(0, None);
+        assert_eq!(life.report(LONG).unwrap().result, 2);
+        std::thread::sleep(Duration::from_millis(100));
+        let arriving = life.ask(1);
+        let report = life.report(LONG).unwrap();
+        assert_eq!(report.result < 0, word.is_some(), "{what}: {}", report.why());
+        assert!(report.why().contains(word.unwrap_or_default()), "{what}: {}", report.why());
+        assert_eq!(arriving.join().unwrap().is_ok(), word.is_none());
+        assert_eq!(life.end(LONG).code, Some(0), "{what}");
+    }
+}
+
+#[test]
 fn a_process_without_its_main_thread_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);

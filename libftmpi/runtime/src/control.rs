@@ -3,9 +3,10 @@
 //! The agent's death shows as the end of the socket; a rank without its agent cannot be reached or
 //! restarted, so it ends at once (the dispatcher restarts it with its host).
 
-use crate::world::fatal;
+use crate::world::{fall, fatal};
 use ftmpi_wire::control::{self, FromRank, ToRank, fds};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Descriptors that may come with one message.
 const PASSED_MAX: usize = 4;
@@ -73,32 +74,19 @@ impl Control {
     /// Takes a message; `None` if there is none and `wait` is not set.
     pub fn receive(&mut self, wait: bool) -> Option<(ToRank, Vec<i32>)> {
         loop {
-            let part = libc::iovec {
-                iov_base: self.buffer.as_mut_ptr().cast(),
-                iov_len: self.buffer.len(),
-            };
-            let mut ancillary = Ancillary([0; 64]);
-            // SAFETY: all-zero is a valid `msghdr`.
-            let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-            header.msg_iov = (&raw const part).cast_mut();
-            header.msg_iovlen = 1;
-            header.msg_control = ancillary.0.as_mut_ptr().cast();
-            header.msg_controllen = ancillary.0.len();
-            let flags = libc::MSG_CMSG_CLOEXEC | if wait { 0 } else { libc::MSG_DONTWAIT };
-            // SAFETY: everything that the header points to lives over the call.
-            let count = unsafe { libc::recvmsg(self.fd, &mut header, flags) };
-            if count < 0 {
-                match io::Error::last_os_error().raw_os_error() {
+            let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
+            let mut came = Came::default();
+            let count = match take(self.fd, &mut self.buffer, &mut came, flags) {
+                Ok(0) => agent_is_gone(),
+                Ok(count) => count,
+                Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => continue,
                     Some(libc::EAGAIN) => return None,
                     _ => agent_is_gone(),
-                }
-            }
-            if count == 0 {
-                agent_is_gone();
-            }
-            let passed = passed_descriptors(&header);
-            match control::decode(&self.buffer[..count as usize]) {
+                },
+            };
+            let passed: Vec<_> = came.fds().iter().map(|&fd| own(fd)).collect();
+            match control::decode(&self.buffer[..count]) {
                 Ok(message) => {
                     self.understood = true;
                     return Some((message, passed));
@@ -119,8 +107,6 @@ impl Control {
 /// threads stand still wherever they are. Nothing else may be on its way. The length of the answer, and the
 /// descriptor that came along.
 pub fn ask(request: &[u8], answer: &mut [u8]) -> (usize, Option<i32>) {
-    let part = libc::iovec { iov_base: answer.as_mut_ptr().cast(), iov_len: answer.len() };
-    let mut ancillary = Ancillary([0; 64]);
     // SAFETY: the request lives over the call.
     let sent = || unsafe {
         libc::send(fds::CONTROL, request.as_ptr().cast(), request.len(), libc::MSG_NOSIGNAL)
@@ -132,38 +118,72 @@ pub fn ask(request: &[u8], answer: &mut [u8]) -> (usize, Option<i32>) {
         }
     }
     loop {
+        let mut came = Came::default();
+        match take(fds::CONTROL, answer, &mut came, 0) {
+            // At most one descriptor comes with an answer.
+            Ok(count) if count > 0 => return (count, came.fds().first().map(|&fd| own(fd))),
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            _ => agent_is_gone(),
+        }
+    }
+}
+
+/// Descriptors that came with a message, wherever the kernel has put them.
+#[derive(Debug, Default)]
+struct Came {
+    fds: [i32; PASSED_MAX],
+    count: usize,
+}
+
+impl Came {
+    fn fds(&self) -> &[i32] {
+        &self.fds[..self.count]
+    }
+}
+
+/// Takes a message with all its descriptors. The first look leaves it where it is, and gives copies of them:
+/// where the kernel has no room for one, because the program is at its limit, it would be lost otherwise, and
+/// with it a channel that nobody sends again. Allocates nothing.
+fn take(fd: i32, buffer: &mut [u8], came: &mut Came, flags: i32) -> io::Result<usize> {
+    let mut look = |came: &mut Came, flags| {
+        let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let mut ancillary = Ancillary([0; 64]);
         // SAFETY: all-zero is a valid `msghdr`.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = (&raw const part).cast_mut();
         header.msg_iovlen = 1;
         header.msg_control = ancillary.0.as_mut_ptr().cast();
         header.msg_controllen = ancillary.0.len();
+        let flags = flags | libc::MSG_PEEK | libc::MSG_CMSG_CLOEXEC;
         // SAFETY: everything that the header points to lives over the call.
-        let count = unsafe { libc::recvmsg(fds::CONTROL, &mut header, libc::MSG_CMSG_CLOEXEC) };
-        if count > 0 {
-            let mut passed = None;
-            // SAFETY: as in `passed_descriptors`; at most one descriptor comes with an answer.
-            unsafe {
-                let first = libc::CMSG_FIRSTHDR(&header);
-                if !first.is_null()
-                    && (*first).cmsg_level == libc::SOL_SOCKET
-                    && (*first).cmsg_type == libc::SCM_RIGHTS
-                    && (*first).cmsg_len >= libc::CMSG_LEN(4) as usize
-                {
-                    passed = Some(own(libc::CMSG_DATA(first).cast::<i32>().read_unaligned()));
-                }
-            }
-            return (count as usize, passed);
+        let count = unsafe { libc::recvmsg(fd, &mut header, flags) };
+        if count < 0 {
+            return Err(io::Error::last_os_error());
         }
-        if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-            agent_is_gone();
-        }
+        *came = passed_descriptors(&header);
+        Ok((count as usize, header.msg_flags & libc::MSG_CTRUNC != 0))
+    };
+    let (mut count, mut lost) = look(came, flags)?;
+    if lost {
+        let again = with_all_descriptors(|| {
+            came.fds().iter().for_each(|&fd| close(fd));
+            look(came, libc::MSG_DONTWAIT)
+        });
+        (count, lost) = again.unwrap_or(Ok((count, true)))?;
     }
+    if lost {
+        let why = "it has as many files open as it may have at the most (ulimit -Hn)";
+        fall("a connection that the agent has made for this process cannot be taken", &why);
+    }
+    let mut byte = 0u8;
+    // SAFETY: one byte is written at the most; the rest of the message goes with it.
+    unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
+    Ok(count)
 }
 
-/// The descriptors that came along, moved to where the library keeps its own.
-fn passed_descriptors(header: &libc::msghdr) -> Vec<i32> {
-    let mut passed = Vec::new();
+/// The descriptors that came along.
+fn passed_descriptors(header: &libc::msghdr) -> Came {
+    let mut passed = Came::default();
     // SAFETY: the kernel filled the control buffer; the macros walk it within `msg_controllen`, and
     // a descriptor is read only where `cmsg_len` says that it is.
     unsafe {
@@ -173,14 +193,26 @@ fn passed_descriptors(header: &libc::msghdr) -> Vec<i32> {
             {
                 let bytes = (*message).cmsg_len - libc::CMSG_LEN(0) as usize;
                 let data = libc::CMSG_DATA(message).cast::<i32>();
-                for i in 0..(bytes / 4).min(PASSED_MAX) {
-                    passed.push(own(data.add(i).read_unaligned()));
+                for i in 0..(bytes / 4).min(PASSED_MAX - passed.count) {
+                    passed.fds[passed.count] = data.add(i).read_unaligned();
+                    passed.count += 1;
                 }
             }
             message = libc::CMSG_NXTHDR(header, message);
         }
     }
     passed
+}
+
+/// Which descriptors from [`fds::FIRST_OWN`] on are ours. An image contains none of ours and cannot contain
+/// others there, so it must be known. Bits, because they are set where nothing can be allocated; a number
+/// beyond them counts as the program's, of which there are too many for an image then, anyhow.
+static OWN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+
+/// The word and the bit of a descriptor.
+fn place(fd: i32) -> Option<(&'static AtomicU64, u64)> {
+    let fd = usize::try_from(fd).ok()?;
+    Some((OWN.get(fd / 64)?, 1 << (fd % 64)))
 }
 
 /// Moves a descriptor out of the program's way.
@@ -190,27 +222,52 @@ pub fn own(fd: i32) -> i32 {
     let move_up = || unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, fds::FIRST_OWN) };
     let mut high = move_up();
     if high < 0 {
-        high = with_all_descriptors(move_up);
+        high = with_all_descriptors(move_up).unwrap_or(-1);
     }
     if high < 0 {
         return fd;
     }
     close(fd);
+    note(high);
     high
+}
+
+fn note(fd: i32) {
+    if let Some((word, bit)) = place(fd) {
+        word.fetch_or(bit, Ordering::Relaxed);
+    }
+}
+
+/// Those that [`own`] gave and nobody has closed, in ascending order.
+pub fn all_own() -> Vec<i32> {
+    let mut all = Vec::new();
+    for (index, word) in OWN.iter().enumerate() {
+        let mut bits = word.load(Ordering::Relaxed);
+        while bits != 0 {
+            all.push(index as i32 * 64 + bits.trailing_zeros() as i32);
+            bits &= bits - 1;
+        }
+    }
+    all
+}
+
+/// A life begins from an image: none of them are there any more.
+pub fn forget_own() {
+    OWN.iter().for_each(|word| word.store(0, Ordering::Relaxed));
 }
 
 /// Does something for which the program may have left no descriptors: its own limit on their number may be below
 /// ours. Up to the hard limit everybody may have them.
-fn with_all_descriptors(act: impl Fn() -> i32) -> i32 {
+fn with_all_descriptors<T>(act: impl FnOnce() -> T) -> Option<T> {
     let mut own = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: valid for writing.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut own) } != 0 {
-        return -1;
+        return None;
     }
     let all = libc::rlimit { rlim_cur: own.rlim_max, ..own };
     // SAFETY: valid for reading.
     if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const all) } != 0 {
-        return -1;
+        return None;
     }
     let result = act();
     let mut meanwhile = all;
@@ -221,11 +278,15 @@ fn with_all_descriptors(act: impl Fn() -> i32) -> i32 {
         // SAFETY: valid for reading.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const meanwhile) };
     }
-    result
+    Some(result)
 }
 
 /// Closes a descriptor of ours.
 pub fn close(fd: i32) {
+    // (Before somebody else has that number.)
+    if let Some((word, bit)) = place(fd) {
+        word.fetch_and(!bit, Ordering::Relaxed);
+    }
     // SAFETY: a plain system call on a descriptor that the caller owns.
     unsafe { libc::close(fd) };
 }
@@ -233,4 +294,66 @@ pub fn close(fd: i32) {
 fn agent_is_gone() -> ! {
     // SAFETY: ends the process; nothing is left to do.
     unsafe { libc::_exit(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// In a process of its own: the limit is that of all threads.
+    #[test]
+    fn a_descriptor_for_which_there_is_no_room_is_not_lost() {
+        const ALONE: &str = "FTMPI_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            let name = "control::tests::a_descriptor_for_which_there_is_no_room_is_not_lost";
+            let mut alone = Command::new(std::env::current_exe().unwrap());
+            let status = alone.args(["--exact", name]).env(ALONE, "1").status();
+            assert!(status.unwrap().success());
+            return;
+        }
+        let mut pair = [0; 2];
+        // SAFETY: two descriptors are written.
+        unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET, 0, pair.as_mut_ptr()) };
+        let mut sender = Control { fd: pair[0], ..Control::inherited() };
+        sender.send(&FromRank::OpenEventLog, Some(0));
+        sender.send(&FromRank::Settled, None);
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: plain system calls; the structure is valid for reading and writing.
+        unsafe {
+            libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+            limit.rlim_cur = libc::dup(0) as u64 + 1;
+            assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit), 0);
+            assert_eq!(libc::dup(0), -1, "there is no room");
+        }
+        let mut buffer = [0; 1024];
+        let mut came = Came::default();
+        let count = take(pair[1], &mut buffer, &mut came, libc::MSG_DONTWAIT).unwrap();
+        assert_eq!(control::decode(&buffer[..count]), Ok(FromRank::OpenEventLog));
+        let high = own(came.fds()[0]);
+        assert!(high >= fds::FIRST_OWN && came.fds().len() == 1);
+        close(high);
+        // It was taken once.
+        let count = take(pair[1], &mut buffer, &mut came, libc::MSG_DONTWAIT).unwrap();
+        assert_eq!(control::decode(&buffer[..count]), Ok(FromRank::Settled));
+        assert_eq!(came.fds(), []);
+        let none = take(pair[1], &mut buffer, &mut came, libc::MSG_DONTWAIT).unwrap_err();
+        assert_eq!(none.raw_os_error(), Some(libc::EAGAIN));
+    }
+
+    #[test]
+    fn the_library_knows_its_descriptors() {
+        // SAFETY: a plain system call.
+        let fd = own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) });
+        assert!(fd >= fds::FIRST_OWN && all_own().contains(&fd));
+        close(fd);
+        // Numbers that no other test gets meanwhile.
+        let high = || all_own().into_iter().filter(|fd| *fd >= 40_000).collect::<Vec<_>>();
+        [40_064, 40_000, i32::MAX, -1].into_iter().for_each(note);
+        assert_eq!(high(), [40_000, 40_064]);
+        close(40_000);
+        assert_eq!(high(), [40_064]);
+        close(40_064);
+        assert_eq!(high(), []);
+    }
 }

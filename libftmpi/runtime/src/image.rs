@@ -1,6 +1,6 @@
 //! Images of this rank, at safe points: the engine is at rest and every own event is stable.
 
-use crate::control::close;
+use crate::control::{all_own, close};
 use crate::shared::{self, Taking};
 use crate::world::World;
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
@@ -40,6 +40,7 @@ pub(crate) fn capture(
         return Captured::Refused;
     }
     let useless: Vec<_> = useless.filter_map(pages_of).collect();
+    let own = all_own();
     let mut taking = Taking { shared: &mut world.shared, image };
     let request = CaptureRequest {
         fd,
@@ -47,13 +48,15 @@ pub(crate) fn capture(
         image_no: image.0,
         useless: useless.as_ptr(),
         useless_len: useless.len(),
+        own: own.as_ptr(),
+        own_len: own.len(),
         stopped: shares.then_some(shared::stopped),
         made: shares.then_some(shared::made),
-        restored: shares.then_some(shared::restored),
+        restored: Some(shared::restored),
         context: (&raw mut taking).cast(),
     };
     let mut outcome = CaptureOutcome::default();
-    // SAFETY: both structures and the list live over the call, what it names is lent to us as memory
+    // SAFETY: both structures and the lists live over the call, what `useless` names is lent to us as memory
     // without contents (`Link::capture`); we are the one thread in the engine, outside of
     // any half-done change.
     let result = unsafe { (boot.0.capture)(&request, &mut outcome) };

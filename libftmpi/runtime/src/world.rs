@@ -424,6 +424,14 @@ pub(crate) fn die(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Ends this life as something that another one may not meet: it is restarted, where that is possible.
+pub(crate) fn fall(what: &str, error: &dyn std::fmt::Display) -> ! {
+    eprintln!("ftmpi: {what}: {error}");
+    // SAFETY: ends this very process.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    die(1)
+}
+
 pub(crate) fn fatal(what: &str, error: &dyn std::fmt::Display) -> ! {
     eprintln!("ftmpi: {what}: {error}");
     die(1)

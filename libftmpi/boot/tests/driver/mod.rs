@@ -217,9 +217,8 @@ impl Life {
         }
     }
 
-    /// Sends the request for an image; it arrives in the background.
-    pub fn ask(&self, image_no: u64) -> Arriving {
-        let (mut read, write) = std::io::pipe().unwrap();
+    /// Sends the request for an image into a pipe.
+    pub fn request(&self, image_no: u64, pipe: i32) {
         // SAFETY: the message and its parts are valid; one descriptor goes along.
         unsafe {
             let mut number = image_no;
@@ -234,12 +233,18 @@ impl Life {
             (*head).cmsg_level = libc::SOL_SOCKET;
             (*head).cmsg_type = libc::SCM_RIGHTS;
             (*head).cmsg_len = libc::CMSG_LEN(4) as usize;
-            libc::CMSG_DATA(head).cast::<i32>().write(write.as_raw_fd());
+            libc::CMSG_DATA(head).cast::<i32>().write(pipe);
             // A rank that has ended gives no report.
             libc::sendmsg(self.control.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL);
             let pid = self.child.id() as i32;
             libc::syscall(libc::SYS_tgkill, pid, pid, SIGNAL);
         }
+    }
+
+    /// Asks for an image; it arrives in the background.
+    pub fn ask(&self, image_no: u64) -> Arriving {
+        let (mut read, write) = std::io::pipe().unwrap();
+        self.request(image_no, write.as_raw_fd());
         drop(write);
         std::thread::spawn(move || {
             let id =

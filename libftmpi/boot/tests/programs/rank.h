@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 struct request { int fd, reserved; uint64_t image_no; const uint64_t (*useless)[2]; size_t useless_len;
+    const int *own; size_t own_len;
     int (*stopped)(void *); void (*made)(void *), (*restored)(void *); void *context; };
 struct outcome { uint64_t pause_ns, estimate_bytes, image_no; int restored, child_pid; };
 struct table {
@@ -31,6 +32,8 @@ struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_n
 static struct table *boot;
 /* Begin and end of memory whose contents are of no use, if any. */
 static uint64_t useless[2];
+/* A descriptor of ours beside the image's, if any. */
+static int own_fd;
 static volatile int images_taken, images_restored, hold;
 /* What is to be done while all other threads stand still. */
 static int (*on_stopped)(void *);
@@ -64,7 +67,7 @@ static void serve(void)
         memcpy(&low, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof low);
         fd = fcntl(low, F_DUPFD_CLOEXEC, 1003);
         close(low);
-        struct request request = { fd, 0, number, &useless, useless[1] > useless[0],
+        struct request request = { fd, 0, number, &useless, useless[1] > useless[0], &own_fd, own_fd > 0,
                                    on_stopped, on_made, on_restored, hook_context };
         struct outcome outcome;
         memset(&outcome, 0, sizeof outcome);
@@ -93,7 +96,7 @@ static void hook(void)
 static void be_a_rank(void)
 {
     boot = dlsym(RTLD_DEFAULT, "ftmpi_boot_table");
-    if (!boot || boot->version != 4 || boot->size != sizeof *boot || !boot->is_rank) {
+    if (!boot || boot->version != 5 || boot->size != sizeof *boot || !boot->is_rank) {
         fprintf(stderr, "no boot table\n");
         exit(99);
     }

@@ -238,6 +238,20 @@ int main(int argc, char **argv)
         break;
     }
     case 'P': fd = open(".", O_PATH); break;
+    case '7':
+        /* Among the library's, of which there is one behind it. */
+        own_fd = fcntl(0, F_DUPFD, 1600);
+        fd = fcntl(0, F_DUPFD, 1500);
+        require(own_fd == 1600 && fd == 1500);
+        break;
+    case '8':
+        while ((fd = open("/dev/null", O_RDONLY)) < 1003)
+            require(fd >= 0);
+        break;
+    case '9':
+        own_fd = fcntl(0, F_DUPFD, 1600);
+        require(own_fd == 1600);
+        break;
     case 'D': case 'W':
         require(mkdir(argv[1], 0700) == 0 && (fd = open(argv[1], O_RDONLY | O_DIRECTORY)) >= 0);
         if (argv[1][0] == 'W') {
@@ -277,7 +291,7 @@ int main(int argc, char **argv)
     done = 1;
     if (argv[1][0] == '1')
         require(seteuid(0) == 0);
-    if (strchr("2356fNl", argv[1][0]))
+    if (strchr("2356789fNl", argv[1][0]))
         return 0; /* no way back */
     if (argv[1][0] == 'r')
         require(pthread_mutex_unlock(&robust) == 0);

@@ -1,0 +1,34 @@
+/* Each step is noted in a file; at the end there is more to say than fits into a pipe.
+ * usage: last_words STEPS LINES */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int rank, before = 0;
+    MPI_File file;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int steps = atoi(argv[1]), lines = atoi(argv[2]);
+    MPI_File_open(MPI_COMM_WORLD, "noted.data", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    for (int i = 1; i <= steps; i++) {
+        /* A step that is there already, or is not, would be one twice or left out. */
+        if (i > 1)
+            MPI_File_read_at(file, rank * 4, &before, 1, MPI_INT, MPI_STATUS_IGNORE);
+        if (before != i - 1) {
+            fprintf(stderr, "rank %d: step %d finds %d\n", rank, i, before);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+        MPI_File_write_at(file, rank * 4, &i, 1, MPI_INT, MPI_STATUS_IGNORE);
+        usleep(10000);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_File_close(&file);
+    if (rank == 0)
+        for (int i = 0; i < lines; i++)
+            printf("line %d of the last words\n", i);
+    MPI_Finalize();
+    return 0;
+}
