@@ -102,6 +102,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--only", nargs="*", default=[], help="protocols whose options contain one of these")
     p.add_argument("--npb", type=Path, help="NPB sources: BT, LU, MG and CG take turns, too")
     p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
+    p.add_argument("--ranks", type=int, default=4)
     suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
@@ -174,7 +175,7 @@ def main() -> int:
             case "orphans":
                 orphans.orphans(setting, args.runs, args.programs, args.seconds)
             case "campaign":
-                campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb)
+                campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
             case "clusters":
                 faults.clusters(setting)
             case "points":

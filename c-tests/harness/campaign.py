@@ -146,12 +146,13 @@ def check(what: dict | None, fault: Fault) -> str | None:
     return orphans.wrong(what) if what.get("orphans") else None
 
 
-def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sources: Path | None) -> None:
+def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sources: Path | None,
+             ranks: int = RANKS) -> None:
     """`runs` runs of each variant whose words contain one of `only`, if there are such."""
     if not setting.ready():
         return
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
-    jobs = Jobs(setting, seconds)
+    jobs = Jobs(setting, seconds, ranks)
     suite = npb.Suite(setting, sources) if sources else None
     table: dict[str, Count] = {}
     for index, variant in enumerate(VARIANTS):
@@ -164,10 +165,11 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
         [next(names) for _ in range(index)]
         for seed in range(setting.seed, setting.seed + runs):
             draw = random.Random(f"{seed} {name}")
-            faults = faults_of(variant, RANKS, draw)
+            faults = faults_of(variant, ranks, draw)
             fault, mode = faults[seed % len(faults)], MODES[draw.randrange(len(MODES))]
             program = next(names)
-            test = f"campaign: {name}: {program}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
+            crowd = f" on {ranks}" if ranks != RANKS else ""
+            test = f"campaign: {name}: {program}{crowd}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
             job, why = (suite.job(program[4:], jobs) if program.startswith("npb-") and suite
                         else jobs.make(program, seed))
             if job is None:
@@ -182,14 +184,14 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
             said: list[Outcome] = []
 
             def execute(program: list) -> Outcome:
-                said.append(run([*setting.mpiexec(RANKS, *options), *program],
-                                timeout=max(setting.timeout, 20 * seconds), cwd=where))
+                said.append(run([*setting.mpiexec(ranks, *options), *program],
+                                timeout=max(setting.timeout, 20 * max(seconds, job.seconds)), cwd=where))
                 return said[-1]
 
             if fault.ranks:
-                problem, note = long_enough(job, file, fault.ranks, execute, fault.injections)
+                problem, note = long_enough(job, file, fault.ranks, execute, fault.injections, ranks)
             else:
-                problem, note = judge(execute(job.longer(1)), file, job.says, 0)
+                problem, note = judge(execute(job.longer(1)), file, job.says, 0, ranks)
             what, _ = reports.read(file)
             problem = problem or check(what, fault)
             count.runs += 1

@@ -30,6 +30,8 @@ class Job:
     program: Path
     arguments: list[str]
     says: str
+    # How long it lasts if that cannot be chosen: it did once, with nobody else there.
+    seconds: float = 0
 
     def lasting(self, factor: int) -> Job:
         """The same with so many times as much to do."""
@@ -112,21 +114,21 @@ def all_over_at(injections: list[str]) -> float:
                default=math.inf)
 
 
-def long_enough(job: Job, file: Path, least: int, execute,
-                injections: list[str] | None = None) -> tuple[str | None, str]:
+def long_enough(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
+                ranks: int = RANKS) -> tuple[str | None, str]:
     """Judges a run; one that was right and over before its faults came says nothing, and is repeated
     with more to do. (How long a program lasts is measured when it begins, perhaps on a busy machine.)
     `execute` runs these words. A run that lasted longer than its `injections` has had them all: more
     to do would bring no more of them, only a run that looks like a hang."""
     problem, note = None, ""
     until = all_over_at(injections or [])
-    at_once = sum(4 if "rank=all" in injection else "rank=" in injection
+    at_once = sum(ranks if "rank=all" in injection else "rank=" in injection
                   for injection in injections or []) > 1
     killed = frozenset(int(rank) for injection in injections or []
                        for rank in re.findall(r"^kill:rank=(\d+),at=", injection))
     for factor in (1, 4, 16):
         outcome = execute(job.longer(factor))
-        problem, note = judge(outcome, file, job.says, least, at_once=at_once, killed=killed)
+        problem, note = judge(outcome, file, job.says, least, ranks, at_once, killed)
         # Those that strike servers show in nothing that is judged here.
         unstruck = math.isfinite(until) and outcome.seconds < until - 1
         missing = unstruck if problem is None else problem.startswith("only ")
@@ -164,9 +166,10 @@ class Jobs:
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
-    def __init__(self, setting: Setting, seconds: float):
+    def __init__(self, setting: Setting, seconds: float, ranks: int = RANKS):
         self.setting = setting
         self.seconds = seconds
+        self.ranks = ranks
         self.repeats: dict[str, int] = {}
 
     def make(self, name: str, seed: int) -> tuple[Job | None, str]:
@@ -188,7 +191,7 @@ class Jobs:
             program = made_program
         if name in self.CRASH or name in self.OTHERS:
             arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
-            return Job(name, program, arguments, f"{name} on {RANKS}: ok"), ""
+            return Job(name, program, arguments, f"{name} on {self.ranks}: ok"), ""
         base = self.KERNELS[name]
         if name not in self.repeats:
             self.repeats[name], why = self.measure(program, base)
@@ -203,7 +206,7 @@ class Jobs:
         passes = 2
         while True:
             outcome = run(
-                [*self.setting.mpiexec(RANKS, "--protocol", "pessimistic"), program, *base,
+                [*self.setting.mpiexec(self.ranks, "--protocol", "pessimistic"), program, *base,
                  "--repeat", str(passes)],
                 timeout=self.setting.timeout,
                 cwd=self.setting.fresh("run"),
@@ -313,7 +316,7 @@ def kills(
         def execute(words: list) -> Outcome:
             return run(
                 [*setting.mpiexec(RANKS, *options), *words],
-                timeout=max(setting.timeout, 10 * seconds),
+                timeout=max(setting.timeout, 10 * max(seconds, job.seconds)),
                 cwd=where,
                 meanwhile=Killer(job.program, seed, 2.0, 20) if outside else None,
             )

@@ -85,7 +85,7 @@ class Suite:
 
     def job(self, kernel: str, jobs):
         """A kernel in the smallest class that lasts as long as the kill runs want."""
-        from .faults import RANKS, Job
+        from .faults import Job
 
         for size in ("W", "A", "B", "C"):
             program, why = self.build(kernel, size)
@@ -94,7 +94,7 @@ class Suite:
             key = f"npb-{kernel}-{size}"
             if key not in jobs.repeats:
                 outcome = run(
-                    [*self.setting.mpiexec(RANKS, "--protocol", "pessimistic"), program],
+                    [*self.setting.mpiexec(jobs.ranks, "--protocol", "pessimistic"), program],
                     timeout=600,
                     cwd=self.setting.fresh("run"),
                 )
@@ -103,7 +103,7 @@ class Suite:
                     return None, f"class {size} without kills: {problem}"
                 jobs.repeats[key] = int(outcome.seconds * 10)
             if jobs.repeats[key] >= jobs.seconds * 8:
-                return Job(key, program, [], "SUCCESSFUL"), ""
+                return Job(key, program, [], "SUCCESSFUL", jobs.repeats[key] / 10), ""
         return None, "no class lasts long enough"
 
 

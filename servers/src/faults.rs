@@ -2,13 +2,14 @@
 //!
 //! A [`Switch`] lets all changes of a kind fail, from one moment to another.
 //!
-//! A [`Plan`] counts the changes and decides what happens to the n-th. After a death nothing changes
+//! A [`Plan`] counts the changes and decides what happens to the n-th. After a sync that failed the system
+//! takes what it could not write for written: no later sync brings it to the disk. After a death nothing changes
 //! any more. After a loss of power [`Plan::lose_power`] puts the directory into a state that a file
 //! system may show then: names as of the last synced directory plus a part of the later changes in
 //! their order, contents as of the last sync of the file or anything between that and what was written.
 
 use crate::files::{Op, Watch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -27,6 +28,20 @@ pub enum Fault {
 struct Inode {
     now: Vec<u8>,
     durable: Vec<u8>,
+    /// Bytes of `now` that a sync brings to the disk.
+    dirty: BTreeSet<usize>,
+}
+
+impl Inode {
+    /// What a sync makes durable now.
+    fn synced(&self) -> Vec<u8> {
+        let mut bytes = self.durable.clone();
+        bytes.resize(self.now.len(), 0);
+        for &at in self.dirty.range(..self.now.len()) {
+            bytes[at] = self.now[at];
+        }
+        bytes
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -83,15 +98,16 @@ impl Plan {
         for (path, inode) in names {
             let inode = &mut model.inodes[inode];
             let mut bytes = inode.durable.clone();
+            let synced = inode.synced();
             match choose(4) {
                 0 => {}
-                1 => bytes.clone_from(&inode.now),
+                1 => bytes.clone_from(&synced),
                 // The length arrived, the bytes did not.
-                2 if inode.now.len() > bytes.len() => bytes.resize(inode.now.len(), 0),
-                _ if inode.now.len() > bytes.len() => {
-                    let more = choose(inode.now.len() - bytes.len() + 1);
+                2 if synced.len() > bytes.len() => bytes.resize(synced.len(), 0),
+                _ if synced.len() > bytes.len() => {
+                    let more = choose(synced.len() - bytes.len() + 1);
                     let from = bytes.len();
-                    bytes.extend_from_slice(&inode.now[from..from + more]);
+                    bytes.extend_from_slice(&synced[from..from + more]);
                 }
                 _ => {}
             }
@@ -122,7 +138,7 @@ impl Model {
         let place = known.unwrap_or_else(|| {
             // Was there before anybody looked: durable, let us say.
             let now = std::fs::read(path).unwrap_or_default();
-            self.inodes.push(Inode { durable: now.clone(), now });
+            self.inodes.push(Inode { durable: now.clone(), now, dirty: BTreeSet::new() });
             let place = self.inodes.len() - 1;
             self.names.insert(path.to_owned(), place);
             self.durable_names.insert(path.to_owned(), place);
@@ -175,6 +191,9 @@ impl Watch for Plan {
         model.changes += 1;
         match self.fault {
             Some((at, Fault::Full)) if at == number => {
+                if let Op::Sync(path) = op {
+                    model.inode(path).dirty.clear();
+                }
                 return Err(io::ErrorKind::StorageFull.into());
             }
             Some((at, Fault::Death)) if at <= number => model.dead = true,
@@ -192,17 +211,19 @@ impl Watch for Plan {
                 model.change_names(NameChange::Add(path.to_owned(), inode));
             }
             Op::Write { path, offset, bytes } => {
-                let now = &mut model.inode(path).now;
+                let Inode { now, dirty, .. } = model.inode(path);
                 let end = offset as usize + bytes.len();
                 if now.len() < end {
                     now.resize(end, 0);
                 }
                 now[offset as usize..end].copy_from_slice(bytes);
+                dirty.extend(offset as usize..end);
             }
             Op::Cut { path, bytes } => model.inode(path).now.resize(bytes as usize, 0),
             Op::Sync(path) => {
                 let inode = model.inode(path);
-                inode.durable = inode.now.clone();
+                inode.durable = inode.synced();
+                inode.dirty.clear();
             }
             Op::Rename { from, to } => {
                 model.change_names(NameChange::Rename(from.to_owned(), to.to_owned()));

@@ -17,7 +17,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One change that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,20 @@ pub struct StoreFile {
     file: File,
     path: PathBuf,
     files: Files,
+    reached: Mutex<Reached>,
 }
+
+/// How much of a file that only grows is on the disk.
+#[derive(Debug, Default)]
+struct Reached {
+    /// The first so many bytes are.
+    sure: u64,
+    /// A sync failed when there were so many: those behind `sure` may be lost, and no later sync tells.
+    lost: u64,
+}
+
+/// Bytes that are written again at a time.
+const AGAIN_BYTES: u64 = 1 << 20;
 
 impl Files {
     /// With somebody who looks at each change.
@@ -107,7 +120,7 @@ impl Files {
     /// It is there already, or cannot be made.
     pub fn create(&self, path: &Path) -> io::Result<StoreFile> {
         let file = self.change(Op::Create(path), || create_private(path))?;
-        Ok(StoreFile { file, path: path.to_owned(), files: self.clone() })
+        Ok(StoreFile::new(file, path, self))
     }
 
     /// A file that is there, to be read and written.
@@ -116,7 +129,7 @@ impl Files {
     /// It cannot be opened.
     pub fn open(&self, path: &Path) -> io::Result<StoreFile> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
-        Ok(StoreFile { file, path: path.to_owned(), files: self.clone() })
+        Ok(StoreFile::new(file, path, self))
     }
 
     /// Gives a file another name; what had that name is gone.
@@ -168,6 +181,10 @@ impl Files {
 }
 
 impl StoreFile {
+    fn new(file: File, path: &Path, files: &Files) -> Self {
+        Self { file, path: path.to_owned(), files: files.clone(), reached: Mutex::default() }
+    }
+
     /// Writes all of it or fails; then a part may have been written.
     ///
     /// # Errors
@@ -185,7 +202,8 @@ impl StoreFile {
         self.files.change(Op::Cut { path: &self.path, bytes }, || self.file.set_len(bytes))
     }
 
-    /// Makes what was written durable.
+    /// Makes what was written durable. After an error the file is to be given up or written anew: the system
+    /// tells of a loss once, and takes what it has lost for written from then on.
     ///
     /// # Errors
     /// Nobody knows what of it is.
@@ -196,12 +214,51 @@ impl StoreFile {
         self.files.change(Op::Sync(&self.path), || self.file.sync_data())
     }
 
+    /// Makes the first `end` bytes of a file that only grows durable, whatever has become of earlier syncs:
+    /// what one of them may have lost is written once more. Nobody changes these bytes meanwhile.
+    ///
+    /// # Errors
+    /// Nobody knows what of them is; to be tried again.
+    pub fn sync_first(&self, end: u64) -> io::Result<()> {
+        if self.files.volatile {
+            return Ok(());
+        }
+        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write_again(reached.sure, reached.lost.min(end))?;
+        if let Err(error) = self.sync() {
+            reached.lost = self.file.metadata().map_or(u64::MAX, |about| about.len());
+            return Err(error);
+        }
+        reached.sure = reached.sure.max(end);
+        Ok(())
+    }
+
+    /// A sync may have failed, here or in a process before: of the first `lost` bytes those behind `sure` may
+    /// not be on the disk.
+    pub fn doubt(&self, sure: u64, lost: u64) {
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Reached { sure, lost };
+    }
+
+    /// Whether the next [`StoreFile::sync_first`] writes something once more.
+    #[must_use]
+    pub fn is_doubted(&self) -> bool {
+        let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        reached.lost > reached.sure
+    }
+
+    fn write_again(&self, mut from: u64, end: u64) -> io::Result<()> {
+        let mut part = Vec::new();
+        while from < end {
+            part.resize(AGAIN_BYTES.min(end - from) as usize, 0);
+            self.file.read_exact_at(&mut part, from)?;
+            self.write_all_at(&part, from)?;
+            from += part.len() as u64;
+        }
+        Ok(())
+    }
+
     fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self {
-            file: self.file.try_clone()?,
-            path: self.path.clone(),
-            files: self.files.clone(),
-        })
+        Ok(Self::new(self.file.try_clone()?, &self.path, &self.files))
     }
 
     /// The file itself, for reading.

@@ -148,6 +148,11 @@ impl Core {
         self.store.take_unsynced()
     }
 
+    /// It could not be made durable.
+    pub fn put_back_unsynced(&mut self, unsynced: &Unsynced) {
+        self.store.put_back_unsynced(unsynced);
+    }
+
     pub fn status(&self) -> serde_json::Value {
         let counts = self.store.counts();
         let (stored, held) = self.store.sizes();

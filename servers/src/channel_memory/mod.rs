@@ -166,8 +166,14 @@ async fn make_durable(core: &RefCell<Core>) -> Result<(), String> {
         }
         core.take_unsynced()
     };
-    let outcome = tokio::task::spawn_blocking(move || unsynced.sync()).await;
-    outcome.map_err(|e| e.to_string())?.map_err(|e| format!("messages cannot be made durable: {e}"))
+    let syncing = unsynced.clone();
+    let outcome = tokio::task::spawn_blocking(move || syncing.sync()).await;
+    outcome.map_err(|e| e.to_string()).and_then(|done| done.map_err(|e| e.to_string())).map_err(
+        |why| {
+            core.borrow_mut().put_back_unsynced(&unsynced);
+            format!("messages cannot be made durable: {why}")
+        },
+    )
 }
 
 async fn write_again(core: Rc<RefCell<Core>>) {

@@ -1,5 +1,6 @@
 //! The log of one rank: its segments, its write buffer, and where its events lie.
 
+use super::Part;
 use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, End, HEADER_BYTES};
 use crate::files::{Files, StoreFile};
 use anyhow::Context;
@@ -121,12 +122,13 @@ impl RankLog {
 
     /// Reads what is there, cuts off a torn end, sets damaged parts aside. `durable`: an event that was on
     /// stable storage once, and all before it. `limit`: after a loss of power, the last event that counts.
+    /// `same_boot`: what a logger before this one could not make durable, the system may have lost since.
     pub fn recover(
         place: &Place,
         rank: Rank,
         firsts: BTreeSet<EventNo>,
         (was_damaged, durable): (bool, Option<&EventNo>),
-        limit: Option<EventNo>,
+        (limit, same_boot): (Option<EventNo>, bool),
         lines: &mut Vec<String>,
     ) -> anyhow::Result<(Self, Found, u64)> {
         let dir = place.dir.as_path();
@@ -170,9 +172,13 @@ impl RankLog {
                 bytes: 0,
                 index: Vec::new(),
             };
+            let mut sure = 0;
             let (sound, after, end) = segment::scan(&bytes, first, |batch, at| {
                 incarnation = incarnation.max(batch.incarnation);
                 part.note(batch.first, at as u64);
+                if durable.is_some_and(|durable| batch.next() <= durable.next()) {
+                    sure = (at + BATCH_BYTES + batch.payload_bytes()) as u64;
+                }
             });
             next = after;
             part.bytes = sound as u64;
@@ -198,6 +204,9 @@ impl RankLog {
                      behind event {}",
                     next.0 - 1
                 ));
+            }
+            if same_boot {
+                part.file.doubt(sure, part.bytes);
             }
             segments.push(part);
         }
@@ -479,13 +488,16 @@ impl RankLog {
 
     /// What must be synced for everything up to the event that comes first, and whether the names in
     /// the directory must be, too.
-    pub fn take_unsynced(&mut self) -> (EventNo, Vec<Arc<StoreFile>>, bool) {
+    pub fn take_unsynced(&mut self) -> (EventNo, Vec<Part>, bool) {
         let files = std::mem::take(&mut self.unsynced);
-        (self.last(), files, std::mem::take(&mut self.new_names))
+        let is_in = |s: &&Segment| files.iter().any(|file| Arc::ptr_eq(file, &s.file));
+        let part = |s: &Segment| Part { file: s.file.clone(), first: s.first, bytes: s.bytes };
+        let parts = self.segments.iter().filter(is_in).map(part).collect();
+        (self.last(), parts, std::mem::take(&mut self.new_names))
     }
 
-    pub fn put_back_unsynced(&mut self, files: &[Arc<StoreFile>], names: bool) {
-        self.unsynced.extend(files.iter().cloned());
+    pub fn put_back_unsynced(&mut self, parts: &[Part], names: bool) {
+        self.unsynced.extend(parts.iter().map(|part| part.file.clone()));
         self.new_names |= names;
     }
 

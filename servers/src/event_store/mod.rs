@@ -28,8 +28,33 @@ use std::sync::Arc;
 struct Dirty {
     rank: Rank,
     up_to: EventNo,
-    files: Vec<Arc<StoreFile>>,
+    parts: Vec<Part>,
     names: bool,
+}
+
+/// The first bytes of a segment, which nobody changes any more.
+#[derive(Debug, Clone)]
+struct Part {
+    file: Arc<StoreFile>,
+    first: EventNo,
+    bytes: u64,
+}
+
+impl Part {
+    fn sync(&self, rank: Rank) -> io::Result<()> {
+        if self.file.is_doubted() {
+            // It is written once more from what the system still has of it, which must be what it was.
+            let mut bytes = std::fs::read(self.file.path())?;
+            bytes.truncate(self.bytes as usize);
+            let whole = segment::check_header(&bytes, rank, self.first).is_ok()
+                && segment::scan(&bytes, self.first, |_, _| ()).0 as u64 == self.bytes;
+            if !whole {
+                let path = self.file.path().display();
+                return Err(io::Error::other(format!("the disk has lost a part of {path}")));
+            }
+        }
+        self.file.sync_first(self.bytes)
+    }
 }
 
 /// All logs at one instant: [`Round::sync`] makes them durable, away from the thread that serves.
@@ -46,8 +71,8 @@ impl Round {
     /// # Errors
     /// Nobody knows what of it is: to be tried again.
     pub fn sync(&self) -> io::Result<()> {
-        for file in self.dirty.iter().flat_map(|dirty| &dirty.files) {
-            file.sync()?;
+        for dirty in &self.dirty {
+            dirty.parts.iter().try_for_each(|part| part.sync(dirty.rank))?;
         }
         if self.dirty.iter().any(|dirty| dirty.names) {
             self.place.files.sync_dir(&self.place.dir)?;
@@ -58,7 +83,7 @@ impl Round {
     /// Files that it syncs.
     #[must_use]
     pub fn files(&self) -> u64 {
-        self.dirty.iter().map(|dirty| dirty.files.len() as u64).sum::<u64>() + 1
+        self.dirty.iter().map(|dirty| dirty.parts.len() as u64).sum::<u64>() + 1
     }
 
     /// What is durable afterwards.
@@ -140,7 +165,7 @@ impl EventStore {
                 rank,
                 firsts,
                 (was_damaged, durable.get(&rank)),
-                limit,
+                (limit, marked),
                 &mut lines,
             )?;
             found.push((rank, what));
@@ -257,8 +282,8 @@ impl EventStore {
         let dirty = dirty
             .into_iter()
             .filter_map(|rank| {
-                let (up_to, files, names) = self.logs.get_mut(&rank)?.take_unsynced();
-                Some(Dirty { rank, up_to, files, names })
+                let (up_to, parts, names) = self.logs.get_mut(&rank)?.take_unsynced();
+                Some(Dirty { rank, up_to, parts, names })
             })
             .collect();
         let mark = self.marker.next(self.logs.iter().map(|(rank, log)| (*rank, log.last())));
@@ -281,7 +306,7 @@ impl EventStore {
     pub fn round_failed(&mut self, round: &Round) {
         for dirty in &round.dirty {
             if let Some(log) = self.logs.get_mut(&dirty.rank) {
-                log.put_back_unsynced(&dirty.files, dirty.names);
+                log.put_back_unsynced(&dirty.parts, dirty.names);
                 self.dirty.insert(dirty.rank);
             }
         }
@@ -397,12 +422,13 @@ mod tests {
                 let what = format!("{fault:?} at change {at}");
                 assert_eq!(found(dir.path(), "first", &what), said.written, "{what}");
             }
-            for round in 0..6 {
+            // At that change, or at the end of a history in which it failed.
+            for (round, fault) in (0..6).flat_map(|n| [(n, Fault::Death), (n, Fault::Full)]) {
                 let dir = tempfile::tempdir().unwrap();
-                let plan = Arc::new(Plan::new(Some((at, Fault::Death))));
+                let plan = Arc::new(Plan::new(Some((at, fault))));
                 let said = history(dir.path(), Files::watched(plan.clone()));
                 plan.lose_power(&mut draw);
-                let what = format!("power lost at change {at}, {round}: {said:?}");
+                let what = format!("{fault:?} at change {at}, then power lost, {round}: {said:?}");
                 let there = found(dir.path(), "second", &what);
                 assert!(said.rounds.contains(&there), "{there:?} is no instant; {what}");
                 for (rank, last) in &said.durable {

@@ -41,6 +41,9 @@ struct Part {
     bytes: u64,
 }
 
+/// A file and how long it is, which it never is less.
+pub(super) type Written = (Arc<StoreFile>, u64);
+
 #[derive(Debug)]
 struct Held {
     record: Record,
@@ -300,8 +303,16 @@ impl Home {
         outcome
     }
 
-    pub fn take_unsynced(&mut self) -> Vec<Arc<StoreFile>> {
-        std::mem::take(&mut self.unsynced)
+    /// Files of which something is not durable, and how long they are.
+    pub fn take_unsynced(&mut self) -> Vec<Written> {
+        let files = std::mem::take(&mut self.unsynced);
+        let is_in = |part: &&Part| files.iter().any(|file| Arc::ptr_eq(file, &part.file));
+        self.parts.iter().filter(is_in).map(|part| (part.file.clone(), part.bytes)).collect()
+    }
+
+    /// They are not durable after all.
+    pub fn put_back_unsynced(&mut self, files: &[Written]) {
+        self.unsynced.extend(files.iter().map(|(file, _)| file.clone()));
     }
 
     pub fn bytes(&self) -> u64 {

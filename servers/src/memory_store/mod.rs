@@ -13,7 +13,7 @@ use crate::shell::PrivateDir;
 use anyhow::{Context, bail};
 use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
 use ftmpi_wire::Rank;
-use home::Home;
+use home::{Home, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -50,8 +50,9 @@ pub struct MemoryStore {
 }
 
 /// Files that are to be made durable.
+#[derive(Clone)]
 pub struct Unsynced {
-    files: Vec<Arc<crate::files::StoreFile>>,
+    files: Vec<(Rank, Vec<Written>)>,
     all: Files,
     dir: std::path::PathBuf,
 }
@@ -62,7 +63,8 @@ impl Unsynced {
     /// # Errors
     /// Nobody knows what of them is.
     pub fn sync(&self) -> io::Result<()> {
-        self.files.iter().try_for_each(|file| file.sync())?;
+        let mut files = self.files.iter().flat_map(|(_, files)| files);
+        files.try_for_each(|(file, bytes)| file.sync_first(*bytes))?;
         self.all.sync_dir(&self.dir)
     }
 }
@@ -188,8 +190,18 @@ impl MemoryStore {
 
     /// What is not durable; whoever takes it makes it so.
     pub fn take_unsynced(&mut self) -> Unsynced {
-        let files = self.homes.values_mut().flat_map(Home::take_unsynced).collect();
+        let files =
+            self.homes.iter_mut().map(|(rank, home)| (*rank, home.take_unsynced())).collect();
         Unsynced { files, all: self.files.clone(), dir: self.dir.path().to_owned() }
+    }
+
+    /// A [`Unsynced::sync`] that failed: what was taken is not durable.
+    pub fn put_back_unsynced(&mut self, unsynced: &Unsynced) {
+        for (rank, files) in &unsynced.files {
+            if let Some(home) = self.homes.get_mut(rank) {
+                home.put_back_unsynced(files);
+            }
+        }
     }
 
     /// What has been counted.
