@@ -383,6 +383,10 @@ extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
     let mut told = None;
     while !engine.link.all_exiting {
         if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
+            if engine.link.incarnation > Incarnation(0) {
+                // It may have begun from an image behind MPI_Finalize.
+                engine.link.tell(FromRank::Finalizing);
+            }
             engine.link.tell(FromRank::Exiting { code });
             engine.link.point("exit");
         }

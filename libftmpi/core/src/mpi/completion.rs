@@ -265,6 +265,8 @@ impl<L: Link> Mpi<L> {
     fn report(&mut self, failed: Option<(CommId, ErrorClass)>) -> Result<()> {
         let Some((comm, error)) = failed else { return Ok(()) };
         self.blamed = comm;
+        // They were for a call on this request alone.
+        self.words = None;
         bail!(
             InStatus,
             "a request failed with {error}: MPI_ERROR of its status says which ({})",
