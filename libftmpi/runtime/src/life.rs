@@ -210,18 +210,24 @@ fn start(wanted: Threads) -> Result<Threads> {
         engine.replay_from_start();
     }
     *slot = Some(Mpi::new(engine, hosts, crowded));
+    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
+    // The signal comes on the process's first thread; where another one calls, that is a second one inside.
+    if granted >= Threads::Serialized || !on_first_thread() {
+        threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+    }
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));
         // SAFETY: registers a function of this library, which is never unloaded.
         unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     }
-    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
-    if granted >= Threads::Serialized {
-        threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
-    }
     // What came before the hook was set.
     URGENT.store(true, Ordering::Relaxed);
     Ok(granted)
+}
+
+fn on_first_thread() -> bool {
+    // SAFETY: no precondition.
+    unsafe { libc::gettid() == libc::getpid() }
 }
 
 /// Levels of thread support.

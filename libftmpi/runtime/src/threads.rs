@@ -1,9 +1,9 @@
 //! Several threads of the program in the library: one lock around it, taken by every call and let go
-//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more; without
-//! that a call costs one predicted branch.
+//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more, or was not
+//! called by the process's first thread; without that a call costs one predicted branch.
 //!
-//! (With `SERIALIZED` the program takes care that threads do not meet, but the engine's signal comes
-//! on the main thread whatever the others do.)
+//! (There, and with `SERIALIZED`, the program takes care that threads do not meet, but the engine's signal
+//! comes on the main thread whatever the others do.)
 //!
 //! A call that waits lets others in where the engine would rest: between two steps, where an image
 //! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors, the
