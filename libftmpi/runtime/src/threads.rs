@@ -129,20 +129,21 @@ pub fn let_in() {
     }
 }
 
-/// Sleeps without the lock: `poll` on doorbell and descriptors if nobody else does, otherwise until
-/// somebody [`tell`]s, for 10 ms at the most.
+/// Sleeps without the lock: `poll` on doorbell and descriptors, if there are any and nobody else does,
+/// otherwise until somebody [`tell`]s, for 10 ms at the most.
 ///
 /// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
 #[inline(never)]
-pub fn sleep(poll: impl FnOnce()) {
-    let polls = !POLLER.swap(true, Ordering::SeqCst);
+pub fn sleep(poll: Option<impl FnOnce()>) {
+    let poll = poll.filter(|_| !POLLER.swap(true, Ordering::SeqCst));
+    let polls = poll.is_some();
     let moved = MOVED.load(Ordering::SeqCst);
     if !polls {
         SLEEPERS.fetch_add(1, Ordering::SeqCst);
     }
     let depth = crate::life::step_out();
     give();
-    if polls {
+    if let Some(poll) = poll {
         poll();
     } else {
         let time = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };

@@ -373,7 +373,14 @@ impl World {
     /// [`Link::rest`] where other threads may want to come in.
     #[inline(never)]
     fn rest_among_others(&mut self) {
-        let Some(sleeper) = &mut self.sleeper else { return };
+        let Some(sleeper) = &mut self.sleeper else {
+            // A process of its own: what the call waits for can come from other threads only.
+            threads::tell(None);
+            let world = std::hint::black_box(std::ptr::from_mut(self));
+            threads::sleep(None::<fn()>);
+            std::hint::black_box(world);
+            return;
+        };
         let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
         // What was done since the last rest may be what another one waits for.
         threads::tell(Some(doorbell));
@@ -391,7 +398,7 @@ impl World {
         if !self.is_ready() {
             let ticket = sleeper.ticket();
             let limit = if self.socket_full { 1 } else { 10 };
-            threads::sleep(|| ticket.sleep(limit));
+            threads::sleep(Some(|| ticket.sleep(limit)));
             std::hint::black_box(world);
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.slept();
