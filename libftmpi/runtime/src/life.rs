@@ -371,14 +371,18 @@ pub(crate) fn wait_for_the_end(world: &mut World) -> ! {
 
 /// The program ends: others may still need our log, so we stay until nobody does.
 extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
+    // SAFETY: see `Slot`; `exit` runs on the thread that was inside last, if any.
+    let Some(job) = (unsafe { (*JOB.0.get()).as_mut() }) else { return };
+    // A child that the program forked has inherited all this, and is not the rank.
+    if job.engine.link.process != std::process::id() {
+        return;
+    }
     if FINALIZE_AT_EXIT.swap(false, Ordering::Relaxed) && code == 0 {
         enter();
         finalize();
         leave();
     }
-    // SAFETY: see `Slot`; `exit` runs on the thread that was inside last, if any.
-    let Some(job) = (unsafe { (*JOB.0.get()).as_mut() }) else { return };
-    let engine = &mut job.engine;
+    let engine = &mut get().engine;
     if !engine.link.all_finalized || engine.link.job.is_none() {
         return;
     }

@@ -37,6 +37,8 @@ pub struct World {
     pub me: Rank,
     /// In which life.
     pub incarnation: Incarnation,
+    /// The number of the process that lives it.
+    pub(crate) process: u32,
     /// What the agent told about the job; `None` in a process of its own.
     pub job: Option<Box<JobView>>,
     pub(crate) control: Option<Control>,
@@ -98,6 +100,7 @@ impl World {
         Self {
             me: Rank(0),
             incarnation: Incarnation(0),
+            process: std::process::id(),
             job: None,
             control: None,
             status: StatusPage::NONE,
@@ -142,6 +145,7 @@ impl World {
         self.image_due = None;
         self.settle_due = false;
         self.window_used = 0;
+        self.process = std::process::id();
         self.control = Some(Control::inherited());
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
         self.status = StatusPage::map(page);
@@ -156,7 +160,7 @@ impl World {
         let hello = FromRank::Hello {
             rank: self.me,
             incarnation: self.incarnation,
-            pid: std::process::id(),
+            pid: self.process,
             resumed,
             executable: std::fs::read_link("/proc/self/exe")
                 .map(|path| path.to_string_lossy().into_owned())
