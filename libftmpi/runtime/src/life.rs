@@ -66,15 +66,38 @@ fn leave_shared() {
     if DEPTH.load(Ordering::Relaxed) > 0 {
         return;
     }
-    // SAFETY: see `Slot`; we have the lock.
-    let job = unsafe { (*JOB.0.get()).as_ref() };
-    let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
-    threads::tell(doorbell);
+    tell_others();
     threads::give();
     // The signal may have come between the look and now.
     if URGENT.load(Ordering::Relaxed) {
         attend_if_free();
     }
+}
+
+/// What this call has done may be what others wait for.
+fn tell_others() {
+    // SAFETY: see `Slot`; we have the lock.
+    let job = unsafe { (*JOB.0.get()).as_ref() };
+    let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
+    threads::tell(doorbell);
+}
+
+/// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as they may where a
+/// call rests: the function may wait for what a thread has that waits for us (the lock of an interpreter).
+///
+/// The caller takes nothing of the job for unchanged afterwards, and what the function was given is not the job's.
+#[inline]
+pub fn outside<R>(function: impl FnOnce() -> R) -> R {
+    if !threads::lets_go_for_functions() {
+        return function();
+    }
+    tell_others();
+    let depth = step_out();
+    threads::give();
+    let answer = function();
+    threads::take();
+    step_in(depth);
+    answer
 }
 
 /// Does what is urgent, unless somebody is inside, who will.
@@ -214,6 +237,9 @@ fn start(wanted: Threads) -> Result<Threads> {
     // The signal comes on the process's first thread; where another one calls, that is a second one inside.
     if granted >= Threads::Serialized || !on_first_thread() {
         threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+    }
+    if granted == Threads::Multiple {
+        threads::let_many_in();
     }
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));

@@ -13,6 +13,8 @@ use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 static ON: AtomicBool = AtomicBool::new(false);
+/// Several threads may be in calls at the same time (`MPI_THREAD_MULTIPLE`).
+static MANY: AtomicBool = AtomicBool::new(false);
 /// 0: free, 1: taken, 2: taken, and somebody may wait.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 /// The thread that has it (its `pthread_self`, which is never 0).
@@ -48,6 +50,17 @@ pub fn switch_on(inside: bool) {
         OWNER.store(me(), Ordering::SeqCst);
     }
     ON.store(true, Ordering::SeqCst);
+}
+
+/// From now on several threads may be in calls at the same time.
+pub fn let_many_in() {
+    MANY.store(true, Ordering::Relaxed);
+}
+
+/// Whether others may come in while a function of the program runs. Not where threads never meet: nobody
+/// wants in there, and what a protocol repeats must not begin to depend on it.
+pub fn lets_go_for_functions() -> bool {
+    MANY.load(Ordering::Relaxed) && is_mine() && may_let_go()
 }
 
 /// Whether the calling thread has the lock.
