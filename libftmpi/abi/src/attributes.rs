@@ -23,6 +23,7 @@ use ftmpi_core::bail;
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::mpi::CommId;
 use ftmpi_entry::entry;
+use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -147,7 +148,7 @@ fn run_delete(object: Object, what: &Call) -> c_int {
     // It was there a moment ago, when the call was asked for.
     let value = value.ok().flatten().unwrap_or(pointer(what.value));
     // SAFETY: as above; nothing of ours is borrowed.
-    unsafe { function(object.handle(), keyval, value, state) }
+    outside(|| unsafe { function(object.handle(), keyval, value, state) })
 }
 
 /// What the copy functions of an object kept, to be given to its copy.
@@ -178,8 +179,9 @@ fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c
         let (mut value, mut keep): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
         let keyval = Keyval::of(copy.keyval).0;
         // SAFETY: as above; both results are ours; nothing of ours is borrowed.
-        let code =
-            unsafe { function(object.handle(), keyval, state, given, &mut value, &mut keep) };
+        let code = outside(|| unsafe {
+            function(object.handle(), keyval, state, given, &mut value, &mut keep)
+        });
         if code != MPI_SUCCESS {
             return Err(object.refused(call, "copy", code));
         }

@@ -13,6 +13,7 @@ use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::file::FileId;
 use ftmpi_core::mpi::{CommId, Errhandler, Language};
 use ftmpi_core::window::WinId;
+use ftmpi_runtime::outside;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -197,7 +198,7 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
             let handler: unsafe extern "C" fn(*mut File, *mut c_int, ...) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { handler(&mut file, &mut code_again) };
+            outside(|| unsafe { handler(&mut file, &mut code_again) });
             code_again
         }
     }
@@ -313,7 +314,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             let function: unsafe extern "C" fn(*mut c_int, *mut c_int, ...) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { function(&mut handle, &mut code) };
+            outside(|| unsafe { function(&mut handle, &mut code) });
         }
         Language::Fortran => {
             // SAFETY: the program gave this address as a subroutine with two integer arguments, which
@@ -321,7 +322,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             let function: unsafe extern "C" fn(*mut c_int, *mut c_int) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { function(&mut handle, &mut code) };
+            outside(|| unsafe { function(&mut handle, &mut code) });
         }
     }
     code

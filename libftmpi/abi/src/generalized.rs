@@ -15,6 +15,7 @@ use ftmpi_core::error::ErrorClass;
 use ftmpi_core::mpi::{Asked, Question, Request};
 use ftmpi_core::request::Callbacks;
 use ftmpi_entry::entry;
+use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 
 /// Where the statuses of a call go.
@@ -73,7 +74,7 @@ fn query(callbacks: Callbacks, status: &mut MpiStatus) -> c_int {
     let function: unsafe extern "C" fn(*mut c_void, *mut MpiStatus) -> c_int =
         unsafe { std::mem::transmute(callbacks.query) };
     // SAFETY: with the state that it gave along; the status lives for the length of the call.
-    unsafe { function(callbacks.state as *mut c_void, status) }
+    outside(|| unsafe { function(callbacks.state as *mut c_void, status) })
 }
 
 fn free(callbacks: Callbacks) -> c_int {
@@ -81,7 +82,7 @@ fn free(callbacks: Callbacks) -> c_int {
     let function: unsafe extern "C" fn(*mut c_void) -> c_int =
         unsafe { std::mem::transmute(callbacks.free) };
     // SAFETY: with the state that it gave along, once.
-    unsafe { function(callbacks.state as *mut c_void) }
+    outside(|| unsafe { function(callbacks.state as *mut c_void) })
 }
 
 /// `MPI_Cancel` of a generalized request: what its function answers; `None` for all other requests.
@@ -92,7 +93,7 @@ pub fn cancel(job: &Job, request: Request) -> Option<impl FnOnce() -> c_int + us
         let function: unsafe extern "C" fn(*mut c_void, c_int) -> c_int =
             unsafe { std::mem::transmute(callbacks.cancel) };
         // SAFETY: with the state that it gave along.
-        unsafe { function(callbacks.state as *mut c_void, c_int::from(complete)) }
+        outside(|| unsafe { function(callbacks.state as *mut c_void, c_int::from(complete)) })
     })
 }
 
