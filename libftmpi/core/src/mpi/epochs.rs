@@ -36,11 +36,9 @@ impl<L: Link> Mpi<L> {
         if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_fence while a lock of this process is held");
         }
-        if !assert.no_precede {
-            self.close_fence(id)?;
-        }
+        let answer = if assert.no_precede { Ok(()) } else { self.close_fence(id) };
         self.window_mut(id)?.fenced = !assert.no_succeed;
-        Ok(())
+        answer
     }
 
     fn close_fence(&mut self, id: WinId) -> Result<()> {
@@ -75,18 +73,22 @@ impl<L: Link> Mpi<L> {
                 self.serve_fenced(id, world, count)?;
             }
         }
+        // Whatever failed: nothing of this epoch is under way, or told of, in the next one.
+        let mut answer = Ok(());
         for rank in 0..n as u32 {
-            self.finish_transfers(id, rank)?;
+            answer = answer.and(self.finish_transfers(id, rank));
         }
-        let window = self.window_mut(id)?;
-        match window.faults.pop_first() {
+        let fault = self.tell_fault(id);
+        answer.and(fault)
+    }
+
+    /// What others did wrong in the epoch that ends.
+    fn tell_fault(&mut self, id: WinId) -> Result<()> {
+        match std::mem::take(&mut self.window_mut(id)?.faults).pop_first() {
             None => Ok(()),
-            Some((origin, class)) => {
-                window.faults.clear();
-                Err(class.because(format!(
-                    "rank {origin} accessed memory that is not in this process' part of the window"
-                )))
-            }
+            Some((origin, class)) => Err(class.because(format!(
+                "rank {origin} accessed memory that is not in this process' part of the window"
+            ))),
         }
     }
 
@@ -212,14 +214,8 @@ impl<L: Link> Mpi<L> {
     }
 
     fn close_exposure(&mut self, id: WinId) -> Result<()> {
-        let window = self.window_mut(id)?;
-        window.exposure = None;
-        match window.faults.pop_first() {
-            None => Ok(()),
-            Some((origin, class)) => Err(class.because(format!(
-                "rank {origin} accessed memory that is not in this process' part of the window"
-            ))),
-        }
+        self.window_mut(id)?.exposure = None;
+        self.tell_fault(id)
     }
 
     /// `MPI_Win_wait`

@@ -150,6 +150,8 @@ pub struct Window {
     pub segment: Option<(UserPtr, usize)>,
     /// Regions of a dynamic window: begin and length.
     pub attached: BTreeMap<usize, usize>,
+    /// Where such of 0 bytes begin: they only have to be detached.
+    pub attached_empty: Vec<usize>,
     /// Others may lock it.
     pub lockable: bool,
     /// A counter of our own (`mpi::counters`): no epochs, no locks.
