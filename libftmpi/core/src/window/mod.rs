@@ -193,6 +193,8 @@ pub(crate) mod tags {
     pub const SERVICE: i32 = 0;
     /// Requests that wait for a fence.
     pub const FENCE: i32 = 1;
+    /// To those who may start: this rank has exposed its part of memory that all share.
+    pub const POSTED: i32 = 2;
     const APART: i32 = 1 << 28;
     const REPLY: i32 = 1 << 29;
 
