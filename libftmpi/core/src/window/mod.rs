@@ -264,6 +264,13 @@ impl Windows {
         }
     }
 
+    /// The window whose communicator this is.
+    #[must_use]
+    pub fn of_comm(&self, comm: CommId) -> Option<WinId> {
+        let found = self.table.iter().find(|(_, window)| window.comm == comm);
+        found.map(|(id, _)| WinId(id))
+    }
+
     /// The number of the next reply from a rank of the world.
     pub fn number_reply(&mut self, from: ftmpi_wire::Rank) -> u64 {
         let index = from.index();
