@@ -17,9 +17,11 @@
 //! * Nothing in a journal is believed unchecked: it names no file outside of its directory.
 
 mod journal;
+mod journals;
 mod record;
 #[cfg(test)]
 mod tests;
 
-pub use journal::{Deletion, Journal, Journals, forget, journal_of, take_back};
+pub use journal::{Journal, forget, journal_of, take_back};
+pub use journals::{Deletion, Journals};
 pub use record::{Author, BYTES_MAX, Deed};

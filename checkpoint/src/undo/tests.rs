@@ -91,7 +91,7 @@ fn write(journals: &mut Journals, path: &Path, at: u64, bytes: &[u8]) {
         journals.creates(path).unwrap();
     }
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap();
-    journals.opened(path);
+    journals.opened(path).unwrap();
     journals.writes(path, &file, at, bytes.len() as u64).unwrap();
     file.write_all_at(bytes, at).unwrap();
 }
@@ -118,7 +118,7 @@ proptest! {
                 }
                 Step::Resize { rank, file, length } => {
                     let Ok(open) = OpenOptions::new().write(true).open(path(file)) else { continue };
-                    ranks[rank].opened(&path(file));
+                    ranks[rank].opened(&path(file)).unwrap();
                     ranks[rank].resizes(&path(file), &open, length).unwrap();
                     open.set_len(length).unwrap();
                 }
@@ -203,6 +203,70 @@ fn a_write_that_is_under_way_elsewhere_keeps_its_length() {
     late.committed(1).unwrap();
     take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"0123halfrest");
+}
+
+#[test]
+fn what_was_written_before_the_cut_stays_in_what_a_later_deed_has_made() {
+    let author = |rank, wave| Author { rank, incarnation: 0, wave };
+    let returned = |deeds: &dyn Fn(&mut Journals, &mut Journals, &Path)| {
+        let folder = Folder::new();
+        let path = folder.0.join("data");
+        // Rank 0 has taken its image of wave 1, rank 1 has not yet.
+        let mut early = Journals::new(JOB, author(0, 1));
+        let mut late = Journals::new(JOB, author(1, 0));
+        deeds(&mut early, &mut late, &path);
+        late.committed(1).unwrap();
+        take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+        fs::read(&path).ok()
+    };
+    let resize = |journals: &mut Journals, path: &Path, length: u64| {
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        journals.opened(path).unwrap();
+        journals.resizes(path, &file, length).unwrap();
+        file.set_len(length).unwrap();
+    };
+    // It was made by who came too early.
+    let made = returned(&|early, late, path| {
+        write(early, path, 0, b"early");
+        write(late, path, 0, b"kept");
+    });
+    assert_eq!(made.as_deref(), Some(&b"kept"[..]));
+    // It was opened only.
+    let opened = returned(&|early, late, path| {
+        write(early, path, 0, b"early");
+        late.opened(path).unwrap();
+    });
+    assert_eq!(opened.as_deref(), Some(&b""[..]));
+    // Both found that there was none.
+    let both = returned(&|early, late, path| {
+        early.creates(path).unwrap();
+        late.creates(path).unwrap();
+        fs::write(path, b"").unwrap();
+    });
+    assert_eq!(both.as_deref(), Some(&b""[..]));
+    let nobody = returned(&|early, _, path| write(early, path, 0, b"early"));
+    assert_eq!(nobody, None);
+    // A piece before one by which the file had grown.
+    let before = returned(&|early, late, path| {
+        fs::write(path, b"01").unwrap();
+        write(early, path, 10, b"early");
+        write(late, path, 2, b"kept");
+    });
+    assert_eq!(before.as_deref(), Some(&b"01kept"[..]));
+    // Behind the end of what was cut, and before a cut that stands.
+    let behind = returned(&|early, late, path| {
+        fs::write(path, b"0123").unwrap();
+        resize(early, path, 1);
+        write(late, path, 6, b"kept");
+    });
+    assert_eq!(behind.as_deref(), Some(&b"0123\0\0kept"[..]));
+    let cut = returned(&|early, late, path| {
+        fs::write(path, b"01").unwrap();
+        write(early, path, 2, b"early");
+        resize(late, path, 1);
+        write(late, path, 1, b"kept");
+    });
+    assert_eq!(cut.as_deref(), Some(&b"0kept"[..]));
 }
 
 #[test]
@@ -323,8 +387,10 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     let before: Vec<u8> = (0..DEEDS as u8 * 2).collect();
     fs::write(&path, &before).unwrap();
     let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
-    for deed in 0..DEEDS {
-        write(&mut journals, &path, 2 * deed as u64, b"!!");
+    let open = OpenOptions::new().write(true).open(&path).unwrap();
+    for deed in 0..DEEDS as u64 {
+        journals.writes(&path, &open, 2 * deed, 2).unwrap();
+        open.write_all_at(b"!!", 2 * deed).unwrap();
     }
     let after = fs::read(&path).unwrap();
     let journal = journal_of(&path).unwrap();

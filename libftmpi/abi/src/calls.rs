@@ -224,14 +224,17 @@ pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_
     }
 }
 
-/// Runs the body of a call on requests: its errors are raised on the communicator of the request that
-/// failed.
+/// Runs the body of a call on requests: its errors are raised on the communicator, or window, of the request
+/// that failed.
 #[inline(always)]
 pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> c_int {
     let Some(job) = job() else { return not_running(call) };
     match body(job) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::of(job.blamed()), &error),
+        Err(error) => match job.blamed_win() {
+            Some(id) => raise_on_win(call, Win::of(id), error.class.number(), &error.text),
+            None => raise(call, Comm::of(job.blamed()), &error),
+        },
     }
 }
 

@@ -54,6 +54,7 @@ pub const MPI_DISPLACEMENT_CURRENT: i64 = -54278278;
 
 pub const MPI_LOCK_EXCLUSIVE: c_int = 234;
 pub const MPI_LOCK_SHARED: c_int = 235;
+pub const MPI_MODE_NOCHECK: c_int = 1024;
 pub const MPI_MODE_NOPRECEDE: c_int = 8192;
 pub const MPI_MODE_NOSUCCEED: c_int = 16384;
 

@@ -3,7 +3,7 @@
 use crate::attributes;
 use crate::calls::{anywhere, enter, job, on_comm, on_win, raise_on_win};
 use crate::constants::{
-    MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MAX_OBJECT_NAME, MPI_MODE_NOPRECEDE,
+    MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MAX_OBJECT_NAME, MPI_MODE_NOCHECK, MPI_MODE_NOPRECEDE,
     MPI_MODE_NOSUCCEED, MPI_PROC_NULL, MPI_SUCCESS,
 };
 use crate::decode::{self, Number, fit};
@@ -36,6 +36,7 @@ fn assertions(assert: c_int) -> Assert {
     Assert {
         no_precede: assert & MPI_MODE_NOPRECEDE != 0,
         no_succeed: assert & MPI_MODE_NOSUCCEED != 0,
+        no_check: assert & MPI_MODE_NOCHECK != 0,
     }
 }
 
@@ -157,7 +158,7 @@ pub extern "C" fn MPI_Win_test(win: Win, flag: Out<c_int>) -> c_int {
 }
 
 #[entry(guard = enter)]
-pub extern "C" fn MPI_Win_lock(lock_type: c_int, rank: c_int, _assert: c_int, win: Win) -> c_int {
+pub extern "C" fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> c_int {
     on_win("MPI_Win_lock", win, |job, id| {
         let exclusive = match lock_type {
             MPI_LOCK_EXCLUSIVE => true,
@@ -167,7 +168,7 @@ pub extern "C" fn MPI_Win_lock(lock_type: c_int, rank: c_int, _assert: c_int, wi
                 "lock_type is {other}, must be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED"
             ),
         };
-        job.win_lock(id, decode::destination(rank), exclusive)
+        job.win_lock(id, decode::destination(rank), exclusive, assertions(assert))
     })
 }
 
@@ -177,8 +178,8 @@ pub extern "C" fn MPI_Win_unlock(rank: c_int, win: Win) -> c_int {
 }
 
 #[entry(guard = enter)]
-pub extern "C" fn MPI_Win_lock_all(_assert: c_int, win: Win) -> c_int {
-    on_win("MPI_Win_lock_all", win, |job, id| job.win_lock_all(id))
+pub extern "C" fn MPI_Win_lock_all(assert: c_int, win: Win) -> c_int {
+    on_win("MPI_Win_lock_all", win, |job, id| job.win_lock_all(id, assertions(assert)))
 }
 
 /// Calls with a window only, or with a rank and a window.

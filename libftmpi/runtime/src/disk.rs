@@ -215,12 +215,15 @@ impl Disk for Posix {
 
     fn preallocate(&mut self, file: Handle, bytes: u64) -> Result<()> {
         let (path, open) = self.get(file)?;
-        // SAFETY: about our own descriptor.
-        let code = unsafe { libc::posix_fallocate(open.as_raw_fd(), 0, bytes as libc::off_t) };
-        match code {
-            0 => Ok(()),
-            libc::EINVAL if bytes == 0 => Ok(()),
-            code => Err(refused(Doing::Extended, path, &Error::from_raw_os_error(code))),
+        loop {
+            // SAFETY: about our own descriptor.
+            let code = unsafe { libc::posix_fallocate(open.as_raw_fd(), 0, bytes as libc::off_t) };
+            return match code {
+                0 => Ok(()),
+                libc::EINTR => continue,
+                libc::EINVAL if bytes == 0 => Ok(()),
+                code => Err(refused(Doing::Extended, path, &Error::from_raw_os_error(code))),
+            };
         }
     }
 

@@ -138,15 +138,12 @@ impl World {
 
     fn is_open(&mut self, file: Handle, path: Option<PathBuf>, writes: bool) {
         let Some(path) = path.filter(|path| path.is_file()) else { return };
+        let Some(guard) = &mut self.guard else { return };
+        guard.open.insert(file.0, path.clone());
         if writes {
             // Now, so that it is told before any image in which the file is open.
-            self.tell_of(&path);
+            self.note(&path, |journals, _| journals.opened(&path));
         }
-        let Some(guard) = &mut self.guard else { return };
-        if writes {
-            guard.journals.opened(&path);
-        }
-        guard.open.insert(file.0, path);
     }
 }
 

@@ -38,6 +38,11 @@ impl<L: Link> Engine<L> {
             return false;
         }
         let mut asked = self.settle_asked;
+        if asked != Some(self.restores()) {
+            // What was printed may tell that nothing more was served until now. (Once: a program that polls
+            // would make new events all the time, and none of its text would ever be final.)
+            self.state.note_no_service();
+        }
         self.settle_or_commit(&mut asked);
         self.settle_asked = asked;
         let protocol = &self.state.protocol;

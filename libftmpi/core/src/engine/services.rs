@@ -208,7 +208,7 @@ impl State {
         self.services.noted = call;
     }
 
-    /// Something is about to leave: that nothing more was served until now must be stable first.
+    /// Something is about to leave, or to be final: that nothing more was served until now must be stable first.
     #[inline]
     pub(super) fn note_no_service(&mut self) {
         if self.services.open > 0 && self.services.noted < self.services.call {

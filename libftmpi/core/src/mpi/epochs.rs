@@ -1,20 +1,23 @@
 //! Synchronisation of windows (MPI-3.1, 11.5): fences, post-start-complete-wait, locks, flushes.
 //!
 //! Guarantees: a fence carries out the operations of all origins in the order of their ranks; start
-//! and lock do not wait (a lock does under a logging protocol, so that it is granted, and recorded,
-//! before anything is done under it); whatever waits serves other ranks meanwhile.
+//! and lock do not wait for others, but where loads and stores may follow that nobody can keep back (in memory that
+//! ranks share, or in a rank's own), or a lock must be recorded before anything is done under it (by a logging
+//! protocol); whatever waits serves other ranks meanwhile.
 
 use super::{Collective, Mpi, Peer};
 use crate::bail;
 use crate::collective::lend;
 use crate::datatype::{Builtin, TypeId};
-use crate::engine::{Decision, Link, Source};
+use crate::engine::{Decision, Link, RecvData, Source};
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::mpi::Buffer;
+use crate::mpi::one_sided::Reply;
+use crate::usermem::UserPtr;
 use crate::window::locks::Asker;
 use crate::window::request::{Action, Mode};
-use crate::window::{Exposure, WinId, serve, tags};
+use crate::window::{Exposure, Flavor, WinId, serve, tags};
 use ftmpi_wire::Rank;
 use std::sync::atomic::{Ordering, fence};
 
@@ -25,6 +28,8 @@ pub struct Assert {
     pub no_precede: bool,
     /// `MPI_MODE_NOSUCCEED`: none begins.
     pub no_succeed: bool,
+    /// `MPI_MODE_NOCHECK`: nobody holds a conflicting lock, or will meanwhile.
+    pub no_check: bool,
 }
 
 impl<L: Link> Mpi<L> {
@@ -37,11 +42,15 @@ impl<L: Link> Mpi<L> {
         if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_fence while a lock of this process is held");
         }
-        if !assert.no_precede {
-            self.close_fence(id)?;
-        }
+        let (comm, shares) = (window.comm, window.flavor == Flavor::Shared);
+        let answer = match assert.no_precede {
+            // Others may still store there what they did before the epoch.
+            true if shares => self.collective(comm, Collective::Barrier),
+            true => Ok(()),
+            false => self.close_fence(id),
+        };
         self.window_mut(id)?.fenced = !assert.no_succeed;
-        Ok(())
+        answer
     }
 
     fn close_fence(&mut self, id: WinId) -> Result<()> {
@@ -76,18 +85,22 @@ impl<L: Link> Mpi<L> {
                 self.serve_fenced(id, world, count)?;
             }
         }
+        // Whatever failed: nothing of this epoch is under way, or told of, in the next one.
+        let mut answer = Ok(());
         for rank in 0..n as u32 {
-            self.finish_transfers(id, rank)?;
+            answer = answer.and(self.finish_transfers(id, rank));
         }
-        let window = self.window_mut(id)?;
-        match window.faults.pop_first() {
+        let fault = self.tell_fault(id);
+        answer.and(fault)
+    }
+
+    /// What others did wrong in the epoch that ends.
+    fn tell_fault(&mut self, id: WinId) -> Result<()> {
+        match std::mem::take(&mut self.window_mut(id)?.faults).pop_first() {
             None => Ok(()),
-            Some((origin, class)) => {
-                window.faults.clear();
-                Err(class.because(format!(
-                    "rank {origin} accessed memory that is not in this process' part of the window"
-                )))
-            }
+            Some((origin, class)) => Err(class.because(format!(
+                "rank {origin} accessed memory that is not in this process' part of the window"
+            ))),
         }
     }
 
@@ -145,8 +158,16 @@ impl<L: Link> Mpi<L> {
         if window.exposure.is_some() {
             bail!(RmaSync, "MPI_Win_post within an exposure epoch: call MPI_Win_wait first");
         }
-        window.exposure = Some(Exposure { open });
+        window.exposure = Some(Exposure { open: open.clone() });
         window.fenced = false;
+        if window.flavor == Flavor::Shared {
+            let (context, members) = (window.context(), std::rc::Rc::clone(&window.members));
+            for &origin in open.iter().filter(|&&origin| origin != members.me) {
+                if let Some(world) = members.local.world(origin) {
+                    self.send_owned(Vec::new(), world, context, tags::POSTED);
+                }
+            }
+        }
         // What came before may be served now.
         self.engine.progress();
         Ok(())
@@ -162,8 +183,25 @@ impl<L: Link> Mpi<L> {
         if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_start while a lock of this process is held");
         }
-        window.access = Some(targets);
         window.fenced = false;
+        let shares = window.flavor == Flavor::Shared;
+        window.access = Some(targets.clone());
+        if shares { self.await_posts(id, &targets) } else { Ok(()) }
+    }
+
+    /// Waits until these ranks have exposed their memory.
+    fn await_posts(&mut self, id: WinId, targets: &[u32]) -> Result<()> {
+        let window = self.window(id)?;
+        let (context, members) = (window.context(), std::rc::Rc::clone(&window.members));
+        let others = targets.iter().filter(|&&target| target != members.me);
+        let worlds = others.filter_map(|&target| members.local.world(target));
+        let nothing = RecvData::Bytes { ptr: UserPtr::BOTTOM, len: 0 };
+        let posted = worlds
+            .map(|world| self.engine.receive_own(nothing.clone(), world, context, tags::POSTED))
+            .collect::<Vec<_>>();
+        for one in posted {
+            self.engine.wait(one);
+        }
         Ok(())
     }
 
@@ -213,14 +251,8 @@ impl<L: Link> Mpi<L> {
     }
 
     fn close_exposure(&mut self, id: WinId) -> Result<()> {
-        let window = self.window_mut(id)?;
-        window.exposure = None;
-        match window.faults.pop_first() {
-            None => Ok(()),
-            Some((origin, class)) => Err(class.because(format!(
-                "rank {origin} accessed memory that is not in this process' part of the window"
-            ))),
-        }
+        self.window_mut(id)?.exposure = None;
+        self.tell_fault(id)
     }
 
     /// `MPI_Win_wait`
@@ -278,7 +310,13 @@ impl<L: Link> Mpi<L> {
     }
 
     /// `MPI_Win_lock`
-    pub fn win_lock(&mut self, id: WinId, rank: Peer, exclusive: bool) -> Result<()> {
+    pub fn win_lock(
+        &mut self,
+        id: WinId,
+        rank: Peer,
+        exclusive: bool,
+        assert: Assert,
+    ) -> Result<()> {
         self.may_lock(id)?;
         let Some(rank) = self.target(id, rank)? else { return Ok(()) };
         let window = self.window_mut(id)?;
@@ -291,7 +329,8 @@ impl<L: Link> Mpi<L> {
             Some(toward) if toward.lock.is_none() => toward.lock = Some(exclusive),
             _ => bail!(RmaSync, "rank {rank} is locked by this process already"),
         }
-        if rank == me { self.lock_myself(id, exclusive) } else { self.ask_for_lock(id, rank) }
+        let waits = window.flavor == Flavor::Shared && !assert.no_check;
+        if rank == me { self.lock_myself(id, exclusive) } else { self.lock_there(id, rank, waits) }
     }
 
     /// Loads and stores of this process follow: it waits.
@@ -316,20 +355,24 @@ impl<L: Link> Mpi<L> {
         done
     }
 
-    /// Tells `rank` that we lock it, if it does not know. Under a logging protocol what is done under
-    /// the lock must come after the target has recorded that it granted it; else nobody waits, the
-    /// target keeps back what it may not do yet.
-    pub(super) fn ask_for_lock(&mut self, id: WinId, rank: u32) -> Result<()> {
+    /// Tells `rank` that we lock it, if it does not know; gives what is to be waited for. Under a logging
+    /// protocol what is done under the lock must come after the target has recorded that it granted it; else
+    /// nobody waits unless it must, the target keeps back what it may not do yet.
+    fn ask_for_lock(&mut self, id: WinId, rank: u32, waits: bool) -> Result<Option<Reply>> {
         let window = self.window_mut(id)?;
-        let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(()) };
+        let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(None) };
         if std::mem::replace(&mut toward.asked, true) {
-            return Ok(());
+            return Ok(None);
         }
         let exclusive = toward.lock.unwrap_or(false);
-        let wait = self.engine.replays();
-        let action = Action::Lock { exclusive };
-        match self.send_request(id, rank, action, Mode::Locked, wait)? {
-            Some(waiting) => self.await_reply(waiting),
+        let waits = waits || self.engine.replays();
+        self.send_request(id, rank, Action::Lock { exclusive }, Mode::Locked, waits)
+    }
+
+    /// Asks, and waits if that must be.
+    pub(super) fn lock_there(&mut self, id: WinId, rank: u32, waits: bool) -> Result<()> {
+        match self.ask_for_lock(id, rank, waits)? {
+            Some(asked) => self.await_reply(asked),
             None => Ok(()),
         }
     }
@@ -376,15 +419,26 @@ impl<L: Link> Mpi<L> {
         answer
     }
 
-    /// `MPI_Win_lock_all`: other ranks are asked when something is done with them.
-    pub fn win_lock_all(&mut self, id: WinId) -> Result<()> {
+    /// `MPI_Win_lock_all`: other ranks are asked when something is done with them; at once where that may be
+    /// loads and stores of this process.
+    pub fn win_lock_all(&mut self, id: WinId, assert: Assert) -> Result<()> {
         self.may_lock(id)?;
         let window = self.window_mut(id)?;
         if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_lock_all while a lock of this process is held");
         }
         (window.locked_all, window.fenced) = (true, false);
-        self.lock_myself(id, false)
+        let (me, size) = (window.members.me, window.members.local.len());
+        let waits = window.flavor == Flavor::Shared && !assert.no_check;
+        let mut asked = Vec::new();
+        for rank in (0..size).filter(|&rank| waits && rank != me) {
+            asked.extend(self.ask_for_lock(id, rank, true)?);
+        }
+        self.lock_myself(id, false)?;
+        for one in asked {
+            self.await_reply(one)?;
+        }
+        Ok(())
     }
 
     /// `MPI_Win_unlock_all`

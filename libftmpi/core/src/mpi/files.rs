@@ -257,10 +257,18 @@ impl<L: Link> Mpi<L> {
         representation: &str,
         info: Option<InfoId>,
     ) -> Result<()> {
-        let comm = self.file(id)?.comm;
+        let file = self.file(id)?;
+        let comm = file.comm;
+        if file.mode.sequential {
+            self.collective(comm, Collective::Barrier)?;
+        }
         let view = self.wanted_view(id, disp, etype, filetype, representation);
+        let outcome = match (&view, info) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(_), Some(info)) => self.infos.get(info).map(|_| ()),
+            (Ok(_), None) => Ok(()),
+        };
         // The call is collective: nobody waits for one who cannot have this view.
-        let outcome = view.as_ref().map(|_| ()).map_err(Clone::clone);
         self.agree_on(comm, " could not set its view: MPI_File_set_view there", outcome)?;
         let view = view?;
         if let Some(info) = info {
@@ -272,6 +280,7 @@ impl<L: Link> Mpi<L> {
         self.set_shared(id, 0)
     }
 
+    /// Everybody has come: the shared pointer, which may count, is where they left it.
     fn wanted_view(
         &mut self,
         id: FileId,
@@ -385,11 +394,10 @@ impl<L: Link> Mpi<L> {
         self.file(id)?.view.byte_offset(offset)
     }
 
-    /// Sets the shared pointer: everybody calls it.
+    /// Sets the shared pointer: everybody calls it, and nobody looks at it before everybody is back.
     fn set_shared(&mut self, id: FileId, position: i64) -> Result<()> {
         let file = self.file(id)?;
         let (comm, shared) = (file.comm, file.shared);
-        self.collective(comm, Collective::Barrier)?;
         self.set_counter(shared, position)?;
         self.collective(comm, Collective::Barrier)
     }
@@ -399,11 +407,13 @@ impl<L: Link> Mpi<L> {
         self.must_be_random(id)?;
         let file = self.file(id)?;
         let (comm, shared) = (file.comm, file.shared);
-        // Everybody looks before anybody goes on.
-        let current = self.counter(shared)?;
+        // What others do before they come counts; and everybody looks before anybody goes on.
         self.collective(comm, Collective::Barrier)?;
-        let position = self.sought(id, offset, whence, current)?;
-        self.set_shared(id, position)
+        let position =
+            self.counter(shared).and_then(|current| self.sought(id, offset, whence, current));
+        let outcome = position.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.agree_on(comm, " could not seek: MPI_File_seek_shared there", outcome)?;
+        self.set_shared(id, position?)
     }
 
     /// `MPI_File_get_position_shared`

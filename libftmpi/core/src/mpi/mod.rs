@@ -86,6 +86,7 @@ use crate::info::InfoTable;
 use crate::op::OpTable;
 use crate::request::{Slot, Staging};
 use crate::slab::Slab;
+use crate::window::WinId;
 use buffered::BsendBuffers;
 use partitioned::Partitions;
 use properties::Handlers;
@@ -194,6 +195,13 @@ impl<L: Link> Mpi<L> {
     #[must_use]
     pub fn blamed(&self) -> CommId {
         if self.comms.contains(self.blamed.0) { self.blamed } else { CommId::WORLD }
+    }
+
+    /// The window of that request, if it was of a one-sided operation: no program has a request on the
+    /// communicator of a window.
+    #[must_use]
+    pub fn blamed_win(&self) -> Option<WinId> {
+        self.engine.windows.of_comm(self.blamed)
     }
 
     /// The status of the operation that failed last.

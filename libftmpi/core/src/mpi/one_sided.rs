@@ -12,7 +12,7 @@ use crate::engine::{Link, RecvData, ReqId, SendData, SendMode};
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::op::{Op, OpId, Predefined};
 use crate::request::{Active, Slot};
-use crate::usermem::UserPtr;
+use crate::usermem::{Scratch, UserPtr};
 use crate::window::memory::carry_out;
 use crate::window::request::{Action, Mode, Request as Asked, Target, check_operands};
 use crate::window::{Flavor, SharedTransfer, Transfer, WinId, tags};
@@ -21,6 +21,9 @@ use std::rc::Rc;
 
 /// Up to this many bytes of data go in the message of the request.
 const INSIDE_MAX: usize = 8 << 10;
+
+/// The receive that waits for the reply to a request of synchronisation, and its place.
+pub(super) type Reply = (ReqId, Scratch);
 
 /// A buffer of the origin.
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +156,7 @@ impl<L: Link> Mpi<L> {
             bail!(Intern, "a member of the window has no process")
         };
         if mode == Mode::Locked {
-            self.ask_for_lock(id, rank)?;
+            self.lock_there(id, rank, false)?;
         }
         self.send_operation(id, rank, world, mode, resolved)
     }
@@ -301,7 +304,7 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// Sends a request of synchronisation; with a reply, the receive that waits for it and its place.
+    /// Sends a request of synchronisation; gives what is to be waited for, if it has a reply.
     pub(super) fn send_request(
         &mut self,
         id: WinId,
@@ -309,7 +312,7 @@ impl<L: Link> Mpi<L> {
         action: Action,
         mode: Mode,
         replied: bool,
-    ) -> Result<Option<(ReqId, crate::usermem::Scratch)>> {
+    ) -> Result<Option<Reply>> {
         let window = self.window(id)?;
         let context = window.context();
         let Some(world) = window.members.local.world(rank) else {
@@ -327,7 +330,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Waits for the reply to such a request.
-    pub(super) fn await_reply(&mut self, waiting: (ReqId, crate::usermem::Scratch)) -> Result<()> {
+    pub(super) fn await_reply(&mut self, waiting: Reply) -> Result<()> {
         let (request, mut place) = waiting;
         self.engine.wait(request);
         let class: i32 = lend(&mut place).load();
@@ -335,7 +338,7 @@ impl<L: Link> Mpi<L> {
         told(class)
     }
 
-    fn send_owned(&mut self, message: Vec<u8>, to: Rank, context: u16, tag: i32) {
+    pub(super) fn send_owned(&mut self, message: Vec<u8>, to: Rank, context: u16, tag: i32) {
         let sent =
             self.engine.isend(SendData::Owned(message), to, context, tag, SendMode::Standard);
         if let Some(sent) = sent {

@@ -93,6 +93,7 @@ impl<L: Link> Mpi<L> {
             memory: memory.own,
             segment: memory.segment,
             attached: BTreeMap::new(),
+            attached_empty: Vec::new(),
             lockable,
             counter: false,
             fenced: false,
@@ -258,6 +259,7 @@ impl<L: Link> Mpi<L> {
             bail!(Size, "size is {size}, must not be negative");
         }
         if size == 0 {
+            window.attached_empty.push(base.address());
             return Ok(());
         }
         let (begin, end) = (base.address(), base.address().saturating_add(size as usize));
@@ -275,9 +277,14 @@ impl<L: Link> Mpi<L> {
         if window.flavor != Flavor::Dynamic {
             bail!(RmaFlavor, "memory can be detached from a window of MPI_Win_create_dynamic only");
         }
-        if window.attached.remove(&base.address()).is_none() {
-            bail!(RmaAttach, "no memory that begins at {:#x} is attached", base.address());
+        let at = base.address();
+        if window.attached.remove(&at).is_some() {
+            return Ok(());
         }
+        match window.attached_empty.iter().position(|&empty| empty == at) {
+            Some(empty) => window.attached_empty.swap_remove(empty),
+            None => bail!(RmaAttach, "no memory that begins at {at:#x} is attached"),
+        };
         Ok(())
     }
 

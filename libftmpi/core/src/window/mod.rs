@@ -150,6 +150,8 @@ pub struct Window {
     pub segment: Option<(UserPtr, usize)>,
     /// Regions of a dynamic window: begin and length.
     pub attached: BTreeMap<usize, usize>,
+    /// Where such of 0 bytes begin: they only have to be detached.
+    pub attached_empty: Vec<usize>,
     /// Others may lock it.
     pub lockable: bool,
     /// A counter of our own (`mpi::counters`): no epochs, no locks.
@@ -191,6 +193,8 @@ pub(crate) mod tags {
     pub const SERVICE: i32 = 0;
     /// Requests that wait for a fence.
     pub const FENCE: i32 = 1;
+    /// To those who may start: this rank has exposed its part of memory that all share.
+    pub const POSTED: i32 = 2;
     const APART: i32 = 1 << 28;
     const REPLY: i32 = 1 << 29;
 
@@ -258,6 +262,13 @@ impl Windows {
             Some(window) => Ok(window),
             None => bail!(Win, "there is no window number {}: was it freed?", id.0),
         }
+    }
+
+    /// The window whose communicator this is.
+    #[must_use]
+    pub fn of_comm(&self, comm: CommId) -> Option<WinId> {
+        let found = self.table.iter().find(|(_, window)| window.comm == comm);
+        found.map(|(id, _)| WinId(id))
     }
 
     /// The number of the next reply from a rank of the world.

@@ -4,6 +4,7 @@
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;
+use ftmpi_core::mpi::Assert;
 use ftmpi_core::op::Predefined;
 use std::collections::BTreeMap;
 
@@ -53,7 +54,7 @@ pub(in crate::programs) fn locks(mpi: &mut M) -> u64 {
     for k in 0..ROUNDS {
         let of = (rank.digest >> 20) as usize % size;
         let writes = !rank.digest.is_multiple_of(3);
-        rank.call(|mpi| mpi.win_lock(memory.window, peer(of), writes));
+        rank.call(|mpi| mpi.win_lock(memory.window, peer(of), writes, Assert::default()));
         let found = read(&mut rank, memory, of);
         let written = match writes {
             true => mix(found, (me as u64) << 32 | (k + 1)),
@@ -69,7 +70,7 @@ pub(in crate::programs) fn locks(mpi: &mut M) -> u64 {
         }
     }
     rank.barrier();
-    rank.call(|mpi| mpi.win_lock(memory.window, peer(me), false));
+    rank.call(|mpi| mpi.win_lock(memory.window, peer(me), false, Assert::default()));
     seen.extend([memory.load(VALUE), memory.load(WRITES)]);
     rank.call(|mpi| mpi.win_unlock(memory.window, peer(me)));
     let all = rank.ends(&seen);

@@ -4,6 +4,7 @@
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;
+use ftmpi_core::mpi::Assert;
 use ftmpi_core::op::Predefined;
 
 /// A box: number and digest of the sender's state, filling; and the number of the letter, which comes last.
@@ -78,7 +79,7 @@ pub(in crate::programs) fn mailboxes(mpi: &mut M) -> u64 {
     let (me, size) = (rank.me, rank.size);
     let letters = 16 / size as u64 + 2;
     let memory = rank.allocate(size * EACH);
-    rank.call(|mpi| mpi.win_lock_all(memory.window));
+    rank.call(|mpi| mpi.win_lock_all(memory.window, Assert::default()));
     // Letters taken of each, and the one that was sent last to each, or one more than all.
     let mut states = vec![(0u64, 1u64); size];
     for to in (0..size).filter(|to| *to != me) {

@@ -3,6 +3,7 @@
 //! between that nobody has.
 
 use super::{M, Memory, Rank, WORD, Words, op, peer, target};
+use ftmpi_core::mpi::Assert;
 use ftmpi_core::mpi::OneSided;
 use ftmpi_core::op::Predefined;
 
@@ -70,9 +71,9 @@ pub(in crate::programs) fn tickets(mpi: &mut M) -> u64 {
         // Of one part of the rounds all are under one lock.
         let to = (rank.digest >> 20) as usize % size;
         if k == 0 {
-            rank.call(|mpi| mpi.win_lock_all(memory.window));
+            rank.call(|mpi| mpi.win_lock_all(memory.window, Assert::default()));
         } else if k >= ROUNDS / 2 {
-            rank.call(|mpi| mpi.win_lock(memory.window, peer(to), false));
+            rank.call(|mpi| mpi.win_lock(memory.window, peer(to), false, Assert::default()));
         }
         let ticket = draw(&mut rank, memory, to, k);
         assert!(ticket >= last[to], "ticket {ticket} of rank {to} after {}", last[to]);
@@ -96,7 +97,7 @@ pub(in crate::programs) fn tickets(mpi: &mut M) -> u64 {
     }
     rank.barrier();
     // Everybody has given his locks back.
-    rank.call(|mpi| mpi.win_lock(memory.window, peer(me), true));
+    rank.call(|mpi| mpi.win_lock(memory.window, peer(me), true, Assert::default()));
     let found = [TICKETS, SWAPPED, TOTAL].map(|word| memory.load(word));
     rank.call(|mpi| mpi.win_unlock(memory.window, peer(me)));
     seen.extend(found);

@@ -1,0 +1,286 @@
+//! What one process keeps in mind of the journals that it writes.
+
+use super::journal::{Journal, part_of};
+use super::record::{Author, BYTES_MAX, Deed};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Pieces of a file, sorted and apart.
+#[derive(Debug, Default, Clone)]
+struct Pieces(Vec<(u64, u64)>);
+
+impl Pieces {
+    /// The parts of a piece that are not there yet.
+    fn missing(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let (mut at, mut missing) = (from, Vec::new());
+        for &(begin, end) in &self.0 {
+            if end <= at {
+                continue;
+            }
+            if begin >= to {
+                break;
+            }
+            if begin > at {
+                missing.push((at, begin));
+            }
+            at = at.max(end);
+        }
+        if at < to {
+            missing.push((at, to));
+        }
+        missing
+    }
+
+    fn add(&mut self, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        let first = self.0.partition_point(|&(_, end)| end < from);
+        let last = self.0.partition_point(|&(begin, _)| begin <= to);
+        let (mut begin, mut end) = (from, to);
+        for &(other, until) in &self.0[first..last] {
+            begin = begin.min(other);
+            end = end.max(until);
+        }
+        self.0.splice(first..last, [(begin, end)]);
+    }
+}
+
+/// What a process has written down of one file since its last image.
+#[derive(Debug, Default, Clone)]
+struct Noted {
+    author: Option<Author>,
+    /// What is safe already, at its begin.
+    pieces: Pieces,
+}
+
+/// Why a file was not deleted.
+#[derive(Debug)]
+pub enum Deletion {
+    /// The file system does not want to.
+    Refused(io::Error),
+    /// It could not be written down.
+    NoJournal(io::Error),
+}
+
+/// The journals that a process writes.
+#[derive(Debug)]
+pub struct Journals {
+    job: u64,
+    author: Author,
+    oldest: u64,
+    files: HashMap<PathBuf, Noted>,
+}
+
+impl Journals {
+    /// Of this life, which began from `author.wave`.
+    #[must_use]
+    pub fn new(job: u64, author: Author) -> Self {
+        Self { job, author, oldest: 0, files: HashMap::new() }
+    }
+
+    /// The process goes on in another life.
+    pub fn begin_life(&mut self, author: Author) {
+        self.author = author;
+    }
+
+    /// An image was taken: deeds are of the time after it.
+    pub fn image(&mut self, image: u64) {
+        self.author.wave = image;
+    }
+
+    /// Ranks return no further than this wave any more: what was before it is forgotten.
+    ///
+    /// # Errors
+    /// Of the file system, or a journal is damaged.
+    pub fn committed(&mut self, oldest: u64) -> io::Result<()> {
+        if oldest <= self.oldest {
+            return Ok(());
+        }
+        self.oldest = oldest;
+        let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
+        let mut outcome = Ok(());
+        for path in paths {
+            let gone = || -> io::Result<bool> {
+                let Some(mut journal) = Journal::open(&path, self.job, false)? else {
+                    return Ok(true);
+                };
+                let empty = journal.forget_before(oldest)?;
+                if empty { journal.remove().map(|()| true) } else { Ok(false) }
+            };
+            match gone() {
+                Ok(true) => drop(self.files.remove(&path)),
+                Ok(false) => {}
+                Err(e) => outcome = outcome.and(Err(e)),
+            }
+        }
+        outcome
+    }
+
+    /// Whether there is something about a file in mind.
+    #[must_use]
+    pub fn know(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    fn noted(&mut self, path: &Path) -> &mut Noted {
+        let noted = self.files.entry(path.to_owned()).or_default();
+        if noted.author != Some(self.author) {
+            *noted = Noted { author: Some(self.author), pieces: Pieces::default() };
+        }
+        noted
+    }
+
+    /// `len` bytes are about to be written at `at` (to the end of the file and beyond, perhaps).
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn writes(&mut self, path: &Path, file: &File, at: u64, len: u64) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        let until = at.saturating_add(len);
+        let missing = noted.pieces.missing(at, until);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
+        for (from, to) in missing {
+            save(&mut journal, author, path, from, to.min(size))?;
+            // Between the end of the file and what others are about to reach nothing was.
+            let (mut at, end) = (from.max(size), to.min(journal.promised()));
+            while at < end {
+                let old = vec![0; (end - at).min(BYTES_MAX as u64) as usize];
+                let next = at + old.len() as u64;
+                journal.append(author, &Deed::Overwritten { at, old })?;
+                at = next;
+            }
+        }
+        journal.extends(author, size, until)?;
+        noted.pieces.add(at, until);
+        Ok(())
+    }
+
+    /// It was opened for writing: perhaps it is not the one that had this path before. What another rank has
+    /// made in its later time stays for this one, also if it writes nothing: a deed of no bytes says so.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn opened(&mut self, path: &Path) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        self.noted(path).pieces = Pieces::default();
+        match Journal::open(path, job, false)? {
+            Some(mut journal) => {
+                journal.append(author, &Deed::Overwritten { at: 0, old: Vec::new() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// It is about to get this length.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn resizes(&mut self, path: &Path, file: &File, length: u64) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
+        let Some(size) = size_of(path, file)? else { return Ok(()) };
+        if length > size {
+            journal.extends(author, size, length)?;
+        } else if length < size {
+            save(&mut journal, author, path, length, size)?;
+            journal.append(author, &Deed::Shrunk { from: size })?;
+            journal.promises(length)?;
+            // It may grow again.
+            noted.pieces = Pieces::default();
+        }
+        Ok(())
+    }
+
+    /// It is about to be made, and is not there yet.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn creates(&mut self, path: &Path) -> io::Result<()> {
+        let (job, author) = (self.job, self.author);
+        self.noted(path);
+        if let Some(mut journal) = Journal::open(path, job, true)? {
+            journal.append(author, &Deed::Created)?;
+            journal.promises(0)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes it: gives it another name; or, where this process has it `open` and goes on with it, a copy.
+    /// (An image holds the contents of an open file only if it has no name.)
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn delete(&mut self, path: &Path, open: bool) -> Result<(), Deletion> {
+        let (job, author) = (self.job, self.author);
+        let noted = self.noted(path);
+        noted.pieces = Pieces::default();
+        let journal = Journal::open(path, job, true).map_err(Deletion::NoJournal)?;
+        let Some(mut journal) = journal else { return Ok(()) };
+        let hidden = journal.name_for_deleted(author);
+        let deed = Deed::Deleted { hidden: hidden.clone() };
+        journal.append(author, &deed).map_err(Deletion::NoJournal)?;
+        journal.promises(0).map_err(Deletion::NoJournal)?;
+        if open {
+            // Only a whole copy has the name from which a return takes it.
+            let part = path.with_file_name(part_of(&hidden));
+            let hidden = path.with_file_name(hidden);
+            if let Err(e) = fs::copy(path, &part).and_then(|_| fs::rename(&part, hidden)) {
+                let _ = fs::remove_file(&part);
+                return Err(Deletion::NoJournal(e));
+            }
+            fs::remove_file(path).map_err(Deletion::Refused)
+        } else {
+            fs::rename(path, path.with_file_name(hidden)).map_err(Deletion::Refused)
+        }
+    }
+}
+
+/// The length of an open file; `None` if its path is that of another one by now, or of none: then nobody
+/// will see it again.
+fn size_of(path: &Path, file: &File) -> io::Result<Option<u64>> {
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) if (named.dev(), named.ino()) == (open.dev(), open.ino()) => Ok(Some(open.len())),
+        Ok(_) => Ok(None),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Writes down what a piece of a file holds.
+fn save(journal: &mut Journal, author: Author, path: &Path, from: u64, to: u64) -> io::Result<()> {
+    if from >= to {
+        return Ok(());
+    }
+    let file = File::open(path)?;
+    let mut at = from;
+    while at < to {
+        let mut old = vec![0; (to - at).min(BYTES_MAX as u64) as usize];
+        let mut read = 0;
+        while read < old.len() {
+            match file.read_at(&mut old[read..], at + read as u64) {
+                Ok(0) => break,
+                Ok(some) => read += some,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if read == 0 {
+            break;
+        }
+        old.truncate(read);
+        journal.append(author, &Deed::Overwritten { at, old })?;
+        at += read as u64;
+    }
+    Ok(())
+}
