@@ -247,7 +247,7 @@ pub extern "C" fn MPI_Get_processor_name(
             let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
             Ok(buffer[..end].to_vec())
         })?;
-        length.put(name.put(&String::from_utf8_lossy(known))? as c_int)
+        length.put(name.put(known)? as c_int)
     })
 }
 

@@ -16,6 +16,8 @@ use ftmpi_core::file::{FileId, Mode};
 use ftmpi_core::mpi::{Language, Whence};
 use ftmpi_entry::entry;
 use std::ffi::{c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 const MPI_MAX_DATAREP_STRING: usize = NAME_MAX;
 
@@ -118,10 +120,10 @@ pub extern "C" fn MPI_File_open(
     file: Out<File>,
 ) -> c_int {
     on_no_file("MPI_File_open", |job| {
-        let name = name.get("filename")?;
+        let path = Path::new(name.name("filename")?);
         file.put(File::NULL)?;
         let (comm, info) = (comm.id()?, info.optional_id()?);
-        file.put(File::of(job.file_open(comm, &name, mode(amode)?, amode, info)?))
+        file.put(File::of(job.file_open(comm, path, mode(amode)?, amode, info)?))
     })
 }
 
@@ -137,7 +139,7 @@ pub extern "C" fn MPI_File_close(file: Out<File>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_delete(name: Text, _info: Info) -> c_int {
-    on_no_file("MPI_File_delete", |job| job.file_delete(&name.get("filename")?))
+    on_no_file("MPI_File_delete", |job| job.file_delete(Path::new(name.name("filename")?)))
 }
 
 #[entry(guard = enter)]
@@ -172,7 +174,7 @@ pub extern "C" fn MPI_File_set_view(
     on_file("MPI_File_set_view", file, |job, id| {
         let disp = (disp != MPI_DISPLACEMENT_CURRENT).then_some(disp);
         let (etype, filetype, info) = (etype.id()?, filetype.id()?, info.optional_id()?);
-        job.file_set_view(id, disp, etype, filetype, &representation.get("datarep")?, info)
+        job.file_set_view(id, disp, etype, filetype, representation.name("datarep")?, info)
     })
 }
 
@@ -189,7 +191,7 @@ pub extern "C" fn MPI_File_get_view(
         disp.put(begin)?;
         etype.put(Datatype::of(elementary))?;
         filetype.put(Datatype::of(seen))?;
-        representation.put(&name).map(|_| ())
+        representation.put(name.as_bytes()).map(|_| ())
     })
 }
 

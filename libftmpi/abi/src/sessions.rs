@@ -148,7 +148,7 @@ pub extern "C" fn MPI_Session_get_pset_info(
     info: Out<Info>,
 ) -> c_int {
     on_session("MPI_Session_get_pset_info", session, |job, session| {
-        info.put(Info::of(job.process_set_info(session, &name.get("pset_name")?)?))
+        info.put(Info::of(job.process_set_info(session, name.get("pset_name")?)?))
     })
 }
 
@@ -159,14 +159,14 @@ pub extern "C" fn MPI_Group_from_session_pset(
     group: Out<Group>,
 ) -> c_int {
     on_session("MPI_Group_from_session_pset", session, |job, session| {
-        group.put(Group::of(job.group_from_process_set(session, &name.get("pset_name")?)?))
+        group.put(Group::of(job.group_from_process_set(session, name.get("pset_name")?)?))
     })
 }
 
 /// `MPI_MAX_STRINGTAG_LEN`
 const TAG_MAX: usize = 256;
 
-fn string_tag(tag: Text) -> Result<String> {
+fn string_tag<'a>(tag: Text) -> Result<&'a [u8]> {
     let tag = tag.get("stringtag")?;
     if tag.len() >= TAG_MAX {
         bail!(Arg, "stringtag has {} characters, at most {} are allowed", tag.len(), TAG_MAX - 1);
@@ -186,7 +186,7 @@ pub extern "C" fn MPI_Comm_create_from_group(
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {
         let (info, handler) = (info.optional_id()?, errhandler.id()?);
-        let new = job.comm_create_from_group(group.id()?, &string_tag(tag)?, info, handler)?;
+        let new = job.comm_create_from_group(group.id()?, string_tag(tag)?, info, handler)?;
         newcomm.put(Comm::of_member(new))
     }();
     match outcome {
@@ -218,7 +218,7 @@ pub extern "C" fn MPI_Intercomm_create_from_groups(
             local_leader as u32,
             remote_group.id()?,
             remote_leader as u32,
-            &string_tag(tag)?,
+            string_tag(tag)?,
             info,
             handler,
         )?;

@@ -7,6 +7,7 @@ use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::info::InfoId;
 use crate::slab::Slab;
+use crate::text::within;
 
 /// The language of a function of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +202,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Comm_set_name`; longer names are cut.
     pub fn comm_set_name(&mut self, comm: CommId, name: &[u8]) -> Result<()> {
-        self.comm_mut(comm)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        self.comm_mut(comm)?.name = within(name, NAME_MAX).to_vec();
         Ok(())
     }
 

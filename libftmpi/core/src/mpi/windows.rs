@@ -9,6 +9,7 @@ use crate::engine::Link;
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
+use crate::text::within;
 use crate::usermem::{Scratch, UserPtr};
 use crate::window::locks::Locks;
 use crate::window::{Flavor, Part, Toward, Values, WinId, Window};
@@ -364,7 +365,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Win_set_name`; longer names are cut.
     pub fn win_set_name(&mut self, id: WinId, name: &[u8]) -> Result<()> {
-        self.window_mut(id)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        self.window_mut(id)?.name = within(name, NAME_MAX).to_vec();
         Ok(())
     }
 
