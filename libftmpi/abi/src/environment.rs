@@ -1,8 +1,8 @@
 //! Starting and ending MPI, clocks, memory, and what may be asked at any time.
 
 use crate::calls::{
-    self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, on_comm,
-    on_job, raise,
+    self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, nowhere,
+    on_comm, on_job, raise,
 };
 use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_FUNNELED,
@@ -66,7 +66,7 @@ fn start(call: &'static str, required: c_int) -> c_int {
     }();
     match outcome {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 
@@ -138,7 +138,7 @@ pub fn anytime(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<
     }
     match body(ftmpi_runtime::get()) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 

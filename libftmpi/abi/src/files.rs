@@ -1,6 +1,6 @@
 //! Files: opening, closing, views, pointers, asking.
 
-use crate::calls::{enter, job, not_running, on_comm, on_file, on_job, raise_on_file};
+use crate::calls::{enter, job, not_running, on_file, on_job, raise_on_file};
 use crate::constants::{
     MPI_DISPLACEMENT_CURRENT, MPI_MODE_APPEND, MPI_MODE_CREATE, MPI_MODE_DELETE_ON_CLOSE,
     MPI_MODE_EXCL, MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_SEQUENTIAL, MPI_MODE_UNIQUE_OPEN,
@@ -307,14 +307,14 @@ pub extern "C" fn MPI_File_create_errhandler(
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_set_errhandler(file: File, handler: Errhandler) -> c_int {
-    on_comm("MPI_File_set_errhandler", Comm::WORLD, |job, _| {
+    on_job("MPI_File_set_errhandler", |job| {
         job.file_set_errhandler(file.optional_id()?, handler.id()?)
     })
 }
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_get_errhandler(file: File, handler: Out<Errhandler>) -> c_int {
-    on_comm("MPI_File_get_errhandler", Comm::WORLD, |job, _| {
+    on_job("MPI_File_get_errhandler", |job| {
         handler.put(Errhandler::of(job.file_get_errhandler(file.optional_id()?)?))
     })
 }

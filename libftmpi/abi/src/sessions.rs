@@ -3,7 +3,9 @@
 //! Guarantees: a session may be opened before, beside, after or instead of `MPI_Init` and
 //! `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
 
-use crate::calls::{self, Job, enter, enter_first, job, not_running, raise, raise_to};
+use crate::calls::{
+    self, Job, enter, enter_first, job, not_running, nowhere, raise, raise_to,
+};
 use crate::constants::MPI_SUCCESS;
 use crate::decode::length;
 use crate::environment::{anytime, end, join_again, thread_level_name};
@@ -32,8 +34,8 @@ pub fn on_session(
     let Some(job) = job() else { return not_running(call) };
     let id = match session.id() {
         Ok(id) if job.has_session(id) => id,
-        Ok(_) => return raise(call, Comm::WORLD, &session.refuse()),
-        Err(error) => return raise(call, Comm::WORLD, &error),
+        Ok(_) => return raise(call, nowhere(), &session.refuse()),
+        Err(error) => return raise(call, nowhere(), &error),
     };
     match body(job, id) {
         Ok(()) => MPI_SUCCESS,
@@ -57,7 +59,7 @@ pub extern "C" fn MPI_Session_init(
 ) -> c_int {
     const CALL: &str = "MPI_Session_init";
     if let Err(error) = join_again() {
-        return raise(CALL, Comm::WORLD, &error);
+        return raise(CALL, nowhere(), &error);
     }
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {
@@ -163,8 +165,8 @@ pub extern "C" fn MPI_Group_from_session_pset(
     })
 }
 
-/// `MPI_MAX_STRINGTAG_LEN`
-const TAG_MAX: usize = 256;
+/// `MPI_MAX_STRINGTAG_LEN` of the standard ABI; with the other one programs have 256.
+const TAG_MAX: usize = 1024;
 
 fn string_tag<'a>(tag: Text) -> Result<&'a [u8]> {
     let tag = tag.get("stringtag")?;

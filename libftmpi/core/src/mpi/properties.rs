@@ -135,6 +135,16 @@ impl<L: Link> Mpi<L> {
         comm.map_or(Errhandler::Fatal, |comm| self.errhandler(comm.errhandler))
     }
 
+    /// On which communicator errors are raised that belong to no object: on `MPI_COMM_SELF` (MPI-4.0, 9.3), if
+    /// the program gave it a handler of its own; else it follows `MPI_COMM_WORLD`, and so do they.
+    #[must_use]
+    pub fn of_no_object(&self) -> CommId {
+        match self.comm(CommId::SELF) {
+            Ok(own) if own.errhandler != ErrhandlerId::DEFAULT => CommId::SELF,
+            _ => CommId::WORLD,
+        }
+    }
+
     /// What a handler does.
     #[must_use]
     pub fn errhandler(&self, id: ErrhandlerId) -> Errhandler {
