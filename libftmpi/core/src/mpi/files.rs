@@ -440,8 +440,8 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_get_group`
     pub fn file_get_group(&mut self, id: FileId) -> Result<GroupId> {
-        let group = self.file(id)?.members.local.clone();
-        self.groups.insert(group)
+        let comm = self.file(id)?.comm;
+        self.comm_group(comm)
     }
 
     /// `MPI_File_get_type_extent`

@@ -127,11 +127,11 @@ impl<L: Link> Mpi<L> {
     pub fn group_from_process_set(&mut self, session: SessionId, name: &[u8]) -> Result<GroupId> {
         self.session(session)?;
         let group = self.process_set(name)?;
-        self.groups.insert(group)
+        self.groups.insert_of(group, Some(session))
     }
 
     /// `MPI_Comm_create_from_group`; `None` for an empty group. The communicator belongs to the
-    /// youngest session that is open (whose buffer it may use).
+    /// session of the group (whose buffer it may use).
     pub fn comm_create_from_group(
         &mut self,
         group: GroupId,
@@ -139,6 +139,7 @@ impl<L: Link> Mpi<L> {
         info: Option<InfoId>,
         errhandler: ErrhandlerId,
     ) -> Result<Option<CommId>> {
+        let session = self.groups.session(group)?;
         let group = self.groups.get(group)?.clone();
         if group.is_empty() {
             return Ok(None);
@@ -169,7 +170,7 @@ impl<L: Link> Mpi<L> {
         self.contexts.take(context);
         let mut new = Comm::new(Members { context, local: group, me, remote: None }, errhandler);
         new.info = info;
-        new.session = self.sessions.iter().last().map(|(index, _)| SessionId(index));
+        new.session = session;
         Ok(Some(CommId(self.comms.insert(new)?)))
     }
 

@@ -359,8 +359,8 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Win_get_group`
     pub fn win_get_group(&mut self, id: WinId) -> Result<GroupId> {
-        let group = self.window(id)?.members.local.clone();
-        self.groups.insert(group)
+        let comm = self.window(id)?.comm;
+        self.comm_group(comm)
     }
 
     /// `MPI_Win_set_name`; longer names are cut.
@@ -374,10 +374,14 @@ impl<L: Link> Mpi<L> {
         Ok(&self.window(id)?.name)
     }
 
-    /// `MPI_Win_set_info`: hints are kept; `no_locks` counts when the window is made only.
+    /// `MPI_Win_set_info`: hints are kept beside those that were set before; `no_locks` counts when the window is
+    /// made only.
     pub fn win_set_info(&mut self, id: WinId, info: InfoId) -> Result<()> {
-        let info = self.infos.get(info)?.clone();
-        self.window_mut(id)?.info = info;
+        let wanted = self.infos.get(info)?.clone();
+        let hints = &mut self.window_mut(id)?.info;
+        for (key, value) in wanted.iter() {
+            hints.set(key, value)?;
+        }
         Ok(())
     }
 
@@ -386,9 +390,10 @@ impl<L: Link> Mpi<L> {
         let window = self.window(id)?;
         let mut info = window.info.clone();
         let no_locks: &[u8] = if window.lockable { b"false" } else { b"true" };
+        // What holds, whatever was asked for later.
+        info.set(b"no_locks", no_locks)?;
         for (key, value) in [
-            (&b"no_locks"[..], no_locks),
-            (b"accumulate_ordering", b"rar,raw,war,waw"),
+            (&b"accumulate_ordering"[..], &b"rar,raw,war,waw"[..]),
             (b"accumulate_ops", b"same_op_no_op"),
             (b"same_size", b"false"),
             (b"same_disp_unit", b"false"),
@@ -416,12 +421,12 @@ impl<L: Link> Mpi<L> {
         Ok(handler)
     }
 
-    /// What an error on this window leads to; on none, what the world's does.
+    /// What an error on this window leads to.
     #[must_use]
     pub fn win_errhandler_of(&self, id: WinId) -> Errhandler {
         match self.window(id) {
             Ok(window) => self.errhandler(window.errhandler),
-            Err(_) => self.errhandler_of(CommId::WORLD),
+            Err(_) => self.errhandler_of(self.of_no_object()),
         }
     }
 
