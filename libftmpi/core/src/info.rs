@@ -49,6 +49,15 @@ impl Info {
         Ok(self.0.iter().find(|pair| pair.0 == key).map(|pair| pair.1.as_slice()))
     }
 
+    /// `mpi_minimum_memory_alignment` (MPI-4.0, 9.2); 1 unless it says a power of two.
+    #[must_use]
+    pub fn alignment(&self) -> usize {
+        let value = self.get(b"mpi_minimum_memory_alignment").ok().flatten();
+        let text = value.and_then(|value| std::str::from_utf8(value).ok());
+        let wanted = text.and_then(|text| text.trim().parse().ok());
+        wanted.filter(|wanted: &usize| wanted.is_power_of_two()).unwrap_or(1)
+    }
+
     /// `MPI_Info_delete`
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
         check_key(key)?;
