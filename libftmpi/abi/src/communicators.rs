@@ -254,9 +254,7 @@ pub extern "C" fn MPI_Comm_get_parent(parent: Out<Comm>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_set_name(comm: Comm, name: Text) -> c_int {
-    on_comm("MPI_Comm_set_name", comm, |job, comm| {
-        job.comm_set_name(comm, name.get("comm_name")?)
-    })
+    on_comm("MPI_Comm_set_name", comm, |job, comm| job.comm_set_name(comm, name.get("comm_name")?))
 }
 
 #[entry(guard = enter)]

@@ -77,9 +77,7 @@ pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
 
 #[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_delete(info: Info, key: Text) -> c_int {
-    anytime("MPI_Info_delete", |job| {
-        job.infos.get_mut(info.id()?)?.delete(key.get("key")?)
-    })
+    anytime("MPI_Info_delete", |job| job.infos.get_mut(info.id()?)?.delete(key.get("key")?))
 }
 
 /// The value under a key.

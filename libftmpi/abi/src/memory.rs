@@ -210,5 +210,9 @@ mod tests {
         assert_eq!(room[4], 0);
         let len = OutTextOf(room.as_mut_ptr()).put(4, "aböc").unwrap();
         assert_eq!((len, room[2]), (2, 0));
+        let latin = c"M\xfcller";
+        assert_eq!(Text(latin.as_ptr()).get("a name").unwrap(), latin.to_bytes());
+        let len = OutTextOf(room.as_mut_ptr()).put(5, latin.to_bytes()).unwrap();
+        assert_eq!((len, room[1] as u8), (4, 0xfc));
     }
 }

@@ -3,9 +3,7 @@
 //! Guarantees: a session may be opened before, beside, after or instead of `MPI_Init` and
 //! `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
 
-use crate::calls::{
-    self, Job, enter, enter_first, job, not_running, nowhere, raise, raise_to,
-};
+use crate::calls::{self, Job, enter, enter_first, job, not_running, nowhere, raise, raise_to};
 use crate::constants::MPI_SUCCESS;
 use crate::decode::length;
 use crate::environment::{anytime, end, join_again, thread_level_name};

@@ -421,9 +421,7 @@ pub extern "C" fn MPI_Type_free(datatype: Out<Datatype>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_set_name(datatype: Datatype, name: Text) -> c_int {
-    on_job("MPI_Type_set_name", |job| {
-        job.types.set_name(datatype.id()?, name.get("type_name")?)
-    })
+    on_job("MPI_Type_set_name", |job| job.types.set_name(datatype.id()?, name.get("type_name")?))
 }
 
 #[entry(guard = enter)]

@@ -219,9 +219,7 @@ pub extern "C" fn MPI_Win_get_group(win: Win, group: Out<Group>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Win_set_name(win: Win, name: Text) -> c_int {
-    on_win("MPI_Win_set_name", win, |job, id| {
-        job.win_set_name(id, name.get("win_name")?)
-    })
+    on_win("MPI_Win_set_name", win, |job, id| job.win_set_name(id, name.get("win_name")?))
 }
 
 #[entry(guard = enter)]

@@ -456,5 +456,9 @@ mod tests {
         table.free(GroupId::EMPTY).unwrap();
         assert_eq!(table.free(id).unwrap_err().class, ErrorClass::Group);
         assert!(table.get(id).is_err());
+        let session = Some(SessionId(3));
+        let id = table.insert_of(Group::identity(4), session).unwrap();
+        assert_eq!(table.session(id).unwrap(), session);
+        assert_eq!(table.session(GroupId::EMPTY).unwrap(), None);
     }
 }

@@ -179,6 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn an_alignment_is_a_power_of_two() {
+        for (value, wanted) in
+            [("64", 64), (" 4096 ", 4096), ("48", 1), ("0", 1), ("-8", 1), ("page", 1)]
+        {
+            let mut info = Info::new();
+            assert_eq!(info.alignment(), 1);
+            info.set(b"mpi_minimum_memory_alignment", value.as_bytes()).unwrap();
+            assert_eq!(info.alignment(), wanted, "{value}");
+        }
+    }
+
+    #[test]
     fn lengths_are_bounded() {
         let mut info = Info::new();
         assert_eq!(info.set(b"", b"x").unwrap_err().class, ErrorClass::InfoKey);

@@ -129,7 +129,8 @@ impl Disk for Posix {
     }
 
     fn identity(&mut self, path: &Path) -> u64 {
-        CString::new(path.as_os_str().as_bytes()).map_or(0, |path| identity(libc::AT_FDCWD, &path, 0))
+        CString::new(path.as_os_str().as_bytes())
+            .map_or(0, |path| identity(libc::AT_FDCWD, &path, 0))
     }
 
     fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)> {

@@ -200,7 +200,9 @@ impl<L: Link> Mpi<L> {
     fn told(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
         match of {
             Of::Path(path) => told(answer, error, path),
-            Of::Open(id) => told(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path)),
+            Of::Open(id) => {
+                told(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path))
+            }
         }
     }
 
