@@ -10,7 +10,7 @@
 //! copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran hands C's pointers on.
 
 use crate::calls::{
-    self, enter, job, not_running, on_comm, on_job, on_win, raise_code, raise_on_win,
+    self, enter, job, not_running, nowhere, on_comm, on_job, on_win, raise_code, raise_on_win,
 };
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_SUCCESS, TAG_UB};
 use crate::errors;
@@ -89,7 +89,7 @@ impl Object {
     fn raise(self, call: &'static str, error: &MpiError) -> c_int {
         match self {
             Self::Comm(comm) => calls::raise(call, comm, error),
-            Self::Type(_) => calls::raise(call, Comm::WORLD, error),
+            Self::Type(_) => calls::raise(call, nowhere(), error),
             Self::Win(win) => raise_on_win(call, win, error.class.number(), &error.text),
         }
     }
@@ -100,7 +100,7 @@ impl Object {
         let code = errors::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
         match self {
             Self::Comm(comm) => raise_code(call, comm, code, &text),
-            Self::Type(_) => raise_code(call, Comm::WORLD, code, &text),
+            Self::Type(_) => raise_code(call, nowhere(), code, &text),
             Self::Win(win) => raise_on_win(call, win, code, &text),
         }
     }

@@ -4,10 +4,9 @@
 //! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code where
 //! there is one request, in the status where there are several.
 
-use crate::calls::{Job, enter, job, on_requests, raise_code};
+use crate::calls::{Job, enter, job, nowhere, on_requests, raise_code};
 use crate::constants::MPI_SUCCESS;
 use crate::decode::{StatusOut, StatusesOut};
-use crate::handle::Comm;
 use crate::memory::Out;
 use crate::status::MpiStatus;
 use ftmpi_core::bail;
@@ -63,7 +62,7 @@ fn call_back(call: &'static str, code: c_int, places: Places, questions: Vec<Que
                 Places::Many(_) => ErrorClass::InStatus.number(),
                 _ => failure,
             };
-            code = raise_code(call, Comm::WORLD, raised, text);
+            code = raise_code(call, nowhere(), raised, text);
         }
     }
     code

@@ -8,6 +8,7 @@
 //! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -384,6 +385,24 @@ impl Scratch {
         Self { words: vec![0; len.div_ceil(size_of::<u128>())], len }
     }
 
+    /// The same for as much as a program may ask for: `None` if there is not so much memory. What is never
+    /// touched takes none.
+    #[must_use]
+    pub fn try_new(len: usize) -> Option<Self> {
+        let count = len.div_ceil(size_of::<u128>());
+        if count == 0 {
+            return Some(Self::default());
+        }
+        let layout = Layout::array::<u128>(count).ok()?;
+        // SAFETY: the layout has a size.
+        let words = unsafe { alloc_zeroed(layout) }.cast::<u128>();
+        if words.is_null() {
+            return None;
+        }
+        // SAFETY: from the global allocator, with the layout of so many words, all of them zero.
+        Some(Self { words: unsafe { Vec::from_raw_parts(words, count, count) }, len })
+    }
+
     /// Its length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -475,6 +494,15 @@ mod tests {
         for i in 0..5 {
             assert_eq!(pb.offset(8 * i).load::<f64>(), i as f64 - 10.0);
         }
+    }
+
+    #[test]
+    fn scratch_that_cannot_be_had_is_none() {
+        assert!(Scratch::try_new(usize::MAX).is_none());
+        assert!(Scratch::try_new(1 << 60).is_none());
+        let some = Scratch::try_new(100).unwrap();
+        assert_eq!(some.as_slice(), [0; 100]);
+        assert!(Scratch::try_new(0).unwrap().is_empty());
     }
 
     #[test]
