@@ -8,7 +8,6 @@
 //! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
 
-use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -370,6 +369,45 @@ impl RunVisitor for Scatter<'_> {
     }
 }
 
+unsafe extern "C" {
+    fn calloc(count: usize, size: usize) -> *mut c_void;
+    fn free(at: *mut c_void);
+}
+
+/// Zeroed memory that the program has from us and may tell others the address of. It comes from the program's own
+/// allocator, so that a replay gives it at the same address; where ours would lie depends on what we needed before.
+#[derive(Debug)]
+pub struct Lent(UserPtr);
+
+impl Lent {
+    /// On what boundary it begins.
+    pub const ALIGN: usize = align_of::<u128>();
+
+    /// So many bytes: `None` if there is not so much memory. What is never touched takes none.
+    #[must_use]
+    pub fn new(len: usize) -> Option<Self> {
+        // SAFETY: asks for memory; nothing else is touched.
+        let at = unsafe { calloc(len.max(1), 1) };
+        (!at.is_null()).then(|| Self(UserPtr(at.expose_provenance())))
+    }
+
+    /// Where it is.
+    ///
+    /// # Safety
+    /// The result must not be used when this has been dropped.
+    #[must_use]
+    pub unsafe fn ptr(&self) -> UserPtr {
+        self.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // SAFETY: it is from `calloc`, and nobody uses it any more (`ptr`).
+        unsafe { free(ptr::with_exposed_provenance_mut(self.0.0)) };
+    }
+}
+
 /// A zeroed buffer of our own, aligned for every C type, that can stand where a program's buffer
 /// stands: operand of a user-defined reduction, stage of a collective.
 #[derive(Debug, Default)]
@@ -383,24 +421,6 @@ impl Scratch {
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(size_of::<u128>())], len }
-    }
-
-    /// The same for as much as a program may ask for: `None` if there is not so much memory. What is never
-    /// touched takes none.
-    #[must_use]
-    pub fn try_new(len: usize) -> Option<Self> {
-        let count = len.div_ceil(size_of::<u128>());
-        if count == 0 {
-            return Some(Self::default());
-        }
-        let layout = Layout::array::<u128>(count).ok()?;
-        // SAFETY: the layout has a size.
-        let words = unsafe { alloc_zeroed(layout) }.cast::<u128>();
-        if words.is_null() {
-            return None;
-        }
-        // SAFETY: from the global allocator, with the layout of so many words, all of them zero.
-        Some(Self { words: unsafe { Vec::from_raw_parts(words, count, count) }, len })
     }
 
     /// Its length in bytes.
@@ -497,12 +517,15 @@ mod tests {
     }
 
     #[test]
-    fn scratch_that_cannot_be_had_is_none() {
-        assert!(Scratch::try_new(usize::MAX).is_none());
-        assert!(Scratch::try_new(1 << 60).is_none());
-        let some = Scratch::try_new(100).unwrap();
-        assert_eq!(some.as_slice(), [0; 100]);
-        assert!(Scratch::try_new(0).unwrap().is_empty());
+    fn memory_that_cannot_be_had_is_none() {
+        assert!(Lent::new(usize::MAX).is_none());
+        assert!(Lent::new(1 << 60).is_none());
+        let some = Lent::new(100).unwrap();
+        // SAFETY: used while it is there.
+        let at = unsafe { some.ptr() };
+        assert!(at.address().is_multiple_of(Lent::ALIGN));
+        assert_eq!((at.load::<u64>(), at.offset(92).load::<u64>()), (0, 0));
+        assert!(Lent::new(0).is_some());
     }
 
     #[test]

@@ -4,13 +4,12 @@ use super::properties::NAME_MAX;
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
 use crate::bail;
-use crate::collective::lend;
 use crate::engine::Link;
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
 use crate::text::within;
-use crate::usermem::{Scratch, UserPtr};
+use crate::usermem::{Lent, UserPtr};
 use crate::window::locks::Locks;
 use crate::window::{Flavor, Part, Toward, Values, WinId, Window};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Memory that a new window has.
 struct Memory {
     base: UserPtr,
-    own: Option<Scratch>,
+    own: Option<Lent>,
     segment: Option<(UserPtr, usize)>,
     parts: Vec<Part>,
 }
@@ -174,15 +173,15 @@ impl<L: Link> Mpi<L> {
         comm: CommId,
         size: usize,
         align: usize,
-    ) -> Result<(Scratch, UserPtr)> {
-        // (Every `Scratch` begins on a boundary of a word.)
-        let beside = align.saturating_sub(size_of::<u128>());
-        let mut own = size.checked_add(beside).and_then(Scratch::try_new);
+    ) -> Result<(Lent, UserPtr)> {
+        let beside = align.saturating_sub(Lent::ALIGN);
+        let mut own = size.checked_add(beside).and_then(Lent::new);
         let scope = self.scope(comm)?;
         let answers = self.collect_within(&scope, &[u8::from(own.is_some())])?;
         let missing = answers.iter().position(|&ok| ok == 0);
-        if let (Some(mut own), None) = (own.take(), missing) {
-            let begin = lend(&mut own);
+        if let (Some(own), None) = (own.take(), missing) {
+            // SAFETY: the window keeps it as long as it uses the address.
+            let begin = unsafe { own.ptr() };
             let gap = begin.address().next_multiple_of(align) - begin.address();
             return Ok((own, begin.offset(gap as i64)));
         }
