@@ -132,7 +132,7 @@ def faults_of(variant: list[str], ranks: int, draw: random.Random) -> list[Fault
 def programs(sources: Path | None) -> Iterator[str]:
     """Kernels and programs with choices, in turn for ever."""
     names = ["cg", "master_worker", "wavefront", "waitany", "traffic", "sort", "probe_loop", "pipeline",
-             "test_loop", "two_receives", "collectives", "clock", "overlap", *(NPB if sources else [])]
+             "test_loop", "two_receives", "collectives", "clock", "overlap", "addresses", *(NPB if sources else [])]
     while True:
         yield from names
 

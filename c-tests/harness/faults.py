@@ -159,7 +159,7 @@ class Jobs:
     """Compiled once; kernels are measured once, so that they last as long as wanted."""
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
-             "collectives", "overlap", "traffic", "lines",
+             "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
     OTHERS = ["told", "late", "shared_memory", "scratch_files"]
     # The same program with other arguments.
