@@ -96,17 +96,18 @@ for file in README.md MATRIX.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANG
 done
 
 # Modules fit the compiler that made them: they are compiled here, for the compiler that is here. Their
-# sources lie beside them, for any other.
+# sources lie beside them, for any other: mpi_f08 first, whose types mpi has, too.
 fc=${FTMPI_FC:-gfortran}
 command -v "${fc%% *}" >/dev/null 2>&1 || {
     echo "lay: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
     fc=
 }
-for name in mpi mpi_f08; do
+for name in mpi_f08 mpi; do
     source=$dist/include/fortran/$name.f90
     put "$top/include/generated/$name.f90" "$source"
     module=$dist/include/fortran/$name.mod
-    if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ]; }; then
+    if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
+        [ "$dist/include/fortran/mpi_f08.mod" -nt "$module" ]; }; then
         object=$(mktemp)
         # What the object would hold is in libmpifort: only the module counts. Warnings are for users' code.
         (cd "$dist/include/fortran" && $fc -w -c "$name.f90" -o "$object") && touch "$module"

@@ -224,6 +224,30 @@ static void reductions(void)
     section("reductions");
 }
 
+/* The rank that leaves name as root is one of the other group: what they give at the root's place does not
+ * count, also where their own rank is the same. */
+static void leaves(void)
+{
+#ifdef FTMPI_VERSION
+    int sent[2] = {value(side, rank, 0), value(side, rank, 1)}, came[32];
+    for (int of = 0; of < 2; of++)
+        for (int root = 0; root < (side == of ? mine : others); root++) {
+            int who = side == of ? rank == root ? MPI_ROOT : MPI_PROC_NULL : root;
+            int leaf = who != MPI_ROOT && who != MPI_PROC_NULL;
+            MPI_Datatype at_root = leaf ? MPI_DATATYPE_NULL : MPI_INT;
+            EQUAL(MPI_Gather(sent, 2, MPI_INT, leaf ? NULL : came, leaf ? -5 : 2, at_root, who, inter), MPI_SUCCESS);
+            for (int k = 0; who == MPI_ROOT && k < others; k++)
+                EQUAL(came[2 * k + 1], value(1 - side, k, 1));
+            for (int i = 0; i < 32; i++)
+                came[i] = who == MPI_ROOT ? 100 * root + i : -1;
+            EQUAL(MPI_Scatter(leaf ? NULL : came, leaf ? -5 : 1, at_root, sent, 1, MPI_INT, who, inter), MPI_SUCCESS);
+            if (leaf)
+                EQUAL(sent[0], 100 * root + rank);
+            sent[0] = value(side, rank, 0);
+        }
+#endif
+}
+
 static void barriers(void)
 {
     MPI_Request q;
@@ -266,6 +290,7 @@ int main(int argc, char **argv)
         with_root(1);
         reductions();
         barriers();
+        leaves();
         MPI_Comm_free(&inter);
         MPI_Comm_free(&local);
     }

@@ -90,6 +90,54 @@ static void handlers(void)
     CHECK(got == MPI_ERRORS_ARE_FATAL, "the default handler is not MPI_ERRORS_ARE_FATAL");
 }
 
+#ifdef FTMPI_VERSION /* MPICH 4.0 asks the world's handler, whoever has another one. */
+static MPI_Comm handled_on;
+
+static void own_handler(MPI_Comm *comm, int *code, ...)
+{
+    handled_on = *comm;
+    handler(comm, code);
+}
+
+/* Errors that belong to no object go to the handler of MPI_COMM_SELF, if it has one of its own; and not to the
+ * communicator of a request that failed before. */
+static void no_object(void)
+{
+    MPI_Errhandler mine;
+    MPI_Comm dup;
+    MPI_Request wrong[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int x[2] = {0}, flag, size, before = handled;
+    MPI_Comm_create_errhandler(own_handler, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    EQUAL(handled, before + 1);
+    CHECK(handled_on == MPI_COMM_WORLD, "not on the world, whose handler alone was set");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, mine);
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    FAILS(MPI_Group_size(MPI_GROUP_NULL, &size), MPI_ERR_GROUP);
+    FAILS(MPI_Comm_size(MPI_COMM_NULL, &size), MPI_ERR_COMM);
+    FAILS(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
+    EQUAL(handled, before + 5);
+    CHECK(handled_on == MPI_COMM_SELF, "not on MPI_COMM_SELF");
+    FAILS(MPI_Send(x, 1, MPI_INT, check_size, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    EQUAL(handled, before + 5);
+    MPI_Comm_dup(check_comm, &dup);
+    MPI_Comm_set_errhandler(dup, mine);
+    MPI_Irecv(x, 1, MPI_INT, check_rank, 3, dup, &wrong[0]);
+    MPI_Send(x, 2, MPI_INT, check_rank, 3, dup);
+    FAILS(MPI_Wait(&wrong[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    CHECK(handled_on == dup, "not on the communicator of the request");
+    FAILS(MPI_Testall(-1, wrong, &flag, MPI_STATUSES_IGNORE), MPI_ERR_COUNT);
+    EQUAL(handled, before + 7);
+    CHECK(handled_on == MPI_COMM_SELF, "on the communicator of an earlier request");
+    MPI_Comm_free(&dup);
+    MPI_Errhandler_free(&mine);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+#endif
+
 static void strings(void)
 {
     static const int classes[] = {MPI_SUCCESS, MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
@@ -129,5 +177,8 @@ int main(int argc, char **argv)
     section("handlers");
     strings();
     section("strings");
+#ifdef FTMPI_VERSION
+    no_object();
+#endif
     return check_end();
 }

@@ -86,6 +86,34 @@ static void modes(void)
     section("modes");
 }
 
+/* Names are bytes: one of Latin-1 is another file than the one in which its odd byte stands replaced. */
+static void encodings(void)
+{
+    MPI_File f;
+    MPI_Offset size = 0;
+    char latin[400], replaced[400];
+    snprintf(latin, sizeof latin, "%s-m\xfcller-%d", path, check_rank);
+    snprintf(replaced, sizeof replaced, "%s-m\xef\xbf\xbdller-%d", path, check_rank);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, replaced, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f)),
+          MPI_SUCCESS);
+    MPI_File_set_size(f, 17);
+    MPI_File_close(&f);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, latin, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f)),
+          MPI_SUCCESS);
+    MPI_File_set_size(f, 4);
+    MPI_File_get_size(f, &size);
+    EQUAL(size, 4);
+    MPI_File_close(&f);
+    EQUAL(MPI_File_delete(latin, MPI_INFO_NULL), MPI_SUCCESS);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, latin, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)), MPI_ERR_NO_SUCH_FILE);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, replaced, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)), MPI_SUCCESS);
+    MPI_File_get_size(f, &size);
+    EQUAL(size, 17);
+    MPI_File_close(&f);
+    EQUAL(MPI_File_delete(replaced, MPI_INFO_NULL), MPI_SUCCESS);
+    MPI_Barrier(check_comm);
+}
+
 static void offsets(void)
 {
     MPI_File f;
@@ -424,6 +452,7 @@ int main(int argc, char **argv)
     /* In the working directory, under the same name in every life of a rank (a process id is another). */
     strcpy(path, "ftmpi-files");
     modes();
+    encodings();
     offsets();
     views();
     matrix();

@@ -127,6 +127,44 @@ static void graphs(void)
     section("graphs");
 }
 
+/* Bytes of any encoding come back as they were. */
+static void encodings(void)
+{
+    static const char latin[] = "M\xfcller & S\xf6hne", utf8[] = "M\xc3\xbcller";
+    char got[MPI_MAX_OBJECT_NAME];
+    MPI_Comm comm;
+    MPI_Datatype type;
+    MPI_Info info;
+    int length = 0, flag = 0, code = 0;
+    for (int i = 0; i < 2; i++) {
+        const char *text = i ? utf8 : latin;
+        MPI_Comm_dup(check_comm, &comm);
+        MPI_Comm_set_name(comm, text);
+        MPI_Comm_get_name(comm, got, &length);
+        CHECK(!strcmp(got, text) && length == (int)strlen(text), "name %d of a communicator is '%s'", i, got);
+        MPI_Comm_free(&comm);
+        MPI_Type_dup(MPI_INT, &type);
+        MPI_Type_set_name(type, text);
+        MPI_Type_get_name(type, got, &length);
+        CHECK(!strcmp(got, text) && length == (int)strlen(text), "name %d of a datatype is '%s'", i, got);
+        MPI_Type_free(&type);
+        MPI_Info_create(&info);
+        MPI_Info_set(info, text, text);
+        MPI_Info_get_nthkey(info, 0, got);
+        CHECK(!strcmp(got, text), "key %d is '%s'", i, got);
+        MPI_Info_get(info, text, sizeof got - 1, got, &flag);
+        CHECK(flag && !strcmp(got, text), "value %d is '%s'", i, got);
+        MPI_Info_get_valuelen(info, text, &length, &flag);
+        EQUAL(length, strlen(text));
+        MPI_Info_free(&info);
+        MPI_Add_error_code(MPI_ERR_OTHER, &code);
+        MPI_Add_error_string(code, text);
+        char error[MPI_MAX_ERROR_STRING];
+        MPI_Error_string(code, error, &length);
+        CHECK(!strcmp(error, text), "text %d of an error is '%s'", i, error);
+    }
+}
+
 static int handled;
 
 static void handler(MPI_Comm *comm, int *code, ...)
@@ -341,6 +379,7 @@ int main(int argc, char **argv)
     infos(argc, argv);
     hints();
     graphs();
+    encodings();
     first_names();
     removal();
     other_jobs();

@@ -68,6 +68,62 @@ static void windows(void)
     section("windows");
 }
 
+/* What MPICH 4.0 does not know: hints stay beside each other, boundaries of memory, memory that there is not. */
+static void hints(void)
+{
+#ifdef FTMPI_VERSION
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Info info;
+    MPI_Comm comm;
+    char value[20] = "";
+    int flag = 0, class = 0;
+    void *mine = NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "same_size", "true");
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "8192");
+    EQUAL(MPI_Alloc_mem(100, info, &mine), MPI_SUCCESS);
+    EQUAL((uintptr_t)mine % 8192, 0);
+    memset(mine, 1, 100);
+    MPI_Free_mem(mine);
+    MPI_Win_allocate(100, 1, info, check_comm, &mine, &win);
+    EQUAL((uintptr_t)mine % 8192, 0);
+    MPI_Win_fence(0, win);
+    MPI_Put(&check_rank, 1, MPI_INT, right, 96, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    EQUAL(((int *)mine)[24], (check_rank + check_size - 1) % check_size);
+    MPI_Info_delete(info, "same_size");
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Info_set(info, "same_disp_unit", "true");
+    MPI_Win_set_info(win, info);
+    MPI_Info_free(&info);
+    MPI_Win_get_info(win, &info);
+    MPI_Info_get(info, "same_size", sizeof value - 1, value, &flag);
+    CHECK(flag && !strcmp(value, "true"), "same_size is '%s'", value);
+    MPI_Info_get(info, "same_disp_unit", sizeof value - 1, value, &flag);
+    CHECK(flag && !strcmp(value, "true"), "same_disp_unit is '%s'", value);
+    MPI_Info_get(info, "no_locks", sizeof value - 1, value, &flag);
+    CHECK(flag && !strcmp(value, "false"), "no_locks is '%s', but there are locks", value);
+    MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, win);
+    MPI_Win_unlock(check_rank, win);
+    MPI_Info_free(&info);
+    MPI_Win_free(&win);
+
+    MPI_Comm_dup(check_comm, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Aint size = check_rank == check_size - 1 ? (MPI_Aint)1 << 52 : 100;
+    MPI_Error_class(MPI_Win_allocate(size, 1, MPI_INFO_NULL, comm, &mine, &win), &class);
+    EQUAL(class, MPI_ERR_NO_MEM);
+    EQUAL(MPI_Win_allocate(100, 1, MPI_INFO_NULL, comm, &mine, &win), MPI_SUCCESS);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&comm);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Win_allocate_shared((MPI_Aint)1 << 52, 1, MPI_INFO_NULL, comm, &mine, &win), &class);
+    EQUAL(class, MPI_ERR_NO_MEM);
+    MPI_Comm_free(&comm);
+#endif
+}
+
 /* Loads and stores in memory that all have: where the protocol allows it, or else a clear refusal. */
 static void shared(MPI_Comm comm, int large)
 {
@@ -132,5 +188,6 @@ int main(int argc, char **argv)
     MPI_Comm_free(&node);
     MPI_Comm_free(&alone);
     section("shared");
+    hints();
     return check_end();
 }

@@ -116,6 +116,35 @@ int main(void)
     MPI_Session_flush_buffer(session);
     MPI_Session_detach_buffer(session, &address, &n);
     EQUAL(n, sizeof buffer);
+    /* A communicator is of the session of its group, whatever session is younger. */
+    MPI_Session young;
+    MPI_Group all, part;
+    MPI_Comm child;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &young);
+    MPI_Session_attach_buffer(session, buffer, sizeof buffer);
+    MPI_Comm_group(check_comm, &all);
+    MPI_Group_incl(all, 1, &check_rank, &part);
+    MPI_Comm_create_from_group(part, "child", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &child);
+    EQUAL(MPI_Bsend(&check_rank, 1, MPI_INT, 0, 0, child), MPI_SUCCESS);
+    MPI_Recv(&n, 1, MPI_INT, 0, 0, child, MPI_STATUS_IGNORE);
+    MPI_Session_detach_buffer(session, &address, &n);
+    MPI_Group_free(&part);
+    MPI_Group_free(&all);
+    MPI_Comm_free(&child);
+    /* And one that is freed takes its own buffer along: the next one of its number has none. */
+    child = comm_of(young, "mpi://WORLD", "with a buffer");
+    MPI_Comm_attach_buffer(child, buffer, sizeof buffer);
+    int to = (check_rank + 1) % check_size, from = (check_rank + check_size - 1) % check_size;
+    MPI_Bsend(&check_rank, 1, MPI_INT, to, 0, child);
+    MPI_Recv(&n, 1, MPI_INT, from, 0, child, MPI_STATUS_IGNORE);
+    EQUAL(n, from);
+    MPI_Comm_free(&child);
+    child = comm_of(young, "mpi://WORLD", "without a buffer");
+    EQUAL(MPI_Comm_attach_buffer(child, buffer, sizeof buffer), MPI_SUCCESS);
+    MPI_Comm_detach_buffer(child, &address, &n);
+    EQUAL(n, sizeof buffer);
+    MPI_Comm_free(&child);
+    MPI_Session_finalize(&young);
 #endif
     section("sessions");
     bad = check_errors;

@@ -132,6 +132,13 @@ def command_lines(setting: Setting) -> None:
     setting.results.check("a shell script that starts the program", problem_of(outcome, says="ok"))
     outcome = run([program], timeout=60, cwd=where)
     setting.results.check("a program without launcher is alone", problem_of(outcome, says="on 1: ok"))
+    threads, made_program = build.build(setting, TESTS / "conformance" / "threads_meet.c")
+    if threads is None:
+        setting.results.bad("threads without launcher", made_program.last_words())
+        return
+    outcome = run([threads], timeout=60, cwd=where)
+    setting.results.check("threads without launcher wait for each other",
+                          problem_of(outcome, says="on 1: ok"))
 
 
 def job_directory(setting: Setting) -> None:

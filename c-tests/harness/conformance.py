@@ -30,8 +30,9 @@ NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feed
 SPIN = {"coll_reduce", "files_together", "groups_comms", "p2p_modes", "rma_active", "rma_passive", "threads"}
 # On 4 ranks the other MPI (Debian's 4.0) dies.
 DIE_ON_4 = {"coll_inter", "coll_mixed", "f_collectives_f08"}
-# They call what Debian's MPICH 4.0 does not have: large counts of files from mpi_f08, functions since MPI-4.1.
-NEWER = {"f_files_f08", "f_newer_f08", "mpich_habits"}
+# They call what Debian's MPICH 4.0 does not have: large counts of files from mpi_f08, functions since MPI-4.1,
+# keywords and types of `use mpi`.
+NEWER = {"f_files_f08", "f_newer_f08", "f_newer_usempi", "mpich_habits"}
 
 
 def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:

@@ -102,6 +102,9 @@ int main(int argc, char **argv)
         MPI_Error_class(code, &class);
         MPI_Error_string(code, text, &length);
         fprintf(stderr, "rank %d: %s\n", rank, code == MPI_SUCCESS ? "no error" : text);
+        /* Whoever goes on after such an error is in step with the others. */
+        if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS)
+            return 3;
     }
     MPI_Finalize();
     return 0;

@@ -263,6 +263,27 @@ static void many(void)
     MPI_Comm_free(&graph);
 }
 
+/* Tags of communicators from groups: up to 1023 characters and the zero. */
+static void string_tags(void)
+{
+    char tag[MPI_MAX_STRINGTAG_LEN + 1];
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int class = 0;
+    memset(tag, 't', sizeof tag);
+    tag[MPI_MAX_STRINGTAG_LEN] = 0;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+    MPI_Error_class(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), &class);
+    EQUAL(class, MPI_ERR_ARG);
+    tag[MPI_MAX_STRINGTAG_LEN - 1] = 0;
+    EQUAL(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_SUCCESS);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "values");
@@ -273,5 +294,6 @@ int main(int argc, char **argv)
     callbacks();
     contents();
     many();
+    string_tags();
     return check_end();
 }

@@ -1,5 +1,6 @@
 ! Module mpi of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.
 module mpi
+      use mpi_f08_types
       implicit none
       public
       INTEGER MPI_ADDRESS_KIND
@@ -1092,12 +1093,12 @@ logical flag
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine MPI_Request_get_status_all
-subroutine MPI_Request_get_status_any(count, array_of_requests, indx, flag, status, ierror)
+subroutine MPI_Request_get_status_any(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 logical flag
 integer status(MPI_STATUS_SIZE)
 integer ierror
@@ -1328,12 +1329,12 @@ logical flag
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine MPI_Testall
-subroutine MPI_Testany(count, array_of_requests, indx, flag, status, ierror)
+subroutine MPI_Testany(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 logical flag
 integer status(MPI_STATUS_SIZE)
 integer ierror
@@ -1364,12 +1365,12 @@ integer array_of_requests(*)
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine MPI_Waitall
-subroutine MPI_Waitany(count, array_of_requests, indx, status, ierror)
+subroutine MPI_Waitany(count, array_of_requests, index, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 integer status(MPI_STATUS_SIZE)
 integer ierror
 end subroutine MPI_Waitany
@@ -3613,33 +3614,33 @@ integer outdegree
 logical weighted
 integer ierror
 end subroutine MPI_Dist_graph_neighbors_count
-subroutine MPI_Graph_create(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror)
+subroutine MPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
 import
 implicit none
 integer comm_old
 integer nnodes
-integer indx(*)
+integer index(*)
 integer edges(*)
 logical reorder
 integer comm_graph
 integer ierror
 end subroutine MPI_Graph_create
-subroutine MPI_Graph_get(comm, maxindex, maxedges, indx, edges, ierror)
+subroutine MPI_Graph_get(comm, maxindex, maxedges, index, edges, ierror)
 import
 implicit none
 integer comm
 integer maxindex
 integer maxedges
-integer indx(*)
+integer index(*)
 integer edges(*)
 integer ierror
 end subroutine MPI_Graph_get
-subroutine MPI_Graph_map(comm, nnodes, indx, edges, newrank, ierror)
+subroutine MPI_Graph_map(comm, nnodes, index, edges, newrank, ierror)
 import
 implicit none
 integer comm
 integer nnodes
-integer indx(*)
+integer index(*)
 integer edges(*)
 integer newrank
 integer ierror
@@ -5864,12 +5865,12 @@ logical flag
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine PMPI_Request_get_status_all
-subroutine PMPI_Request_get_status_any(count, array_of_requests, indx, flag, status, ierror)
+subroutine PMPI_Request_get_status_any(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 logical flag
 integer status(MPI_STATUS_SIZE)
 integer ierror
@@ -6100,12 +6101,12 @@ logical flag
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine PMPI_Testall
-subroutine PMPI_Testany(count, array_of_requests, indx, flag, status, ierror)
+subroutine PMPI_Testany(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 logical flag
 integer status(MPI_STATUS_SIZE)
 integer ierror
@@ -6136,12 +6137,12 @@ integer array_of_requests(*)
 integer array_of_statuses(MPI_STATUS_SIZE,*)
 integer ierror
 end subroutine PMPI_Waitall
-subroutine PMPI_Waitany(count, array_of_requests, indx, status, ierror)
+subroutine PMPI_Waitany(count, array_of_requests, index, status, ierror)
 import
 implicit none
 integer count
 integer array_of_requests(*)
-integer indx
+integer index
 integer status(MPI_STATUS_SIZE)
 integer ierror
 end subroutine PMPI_Waitany
@@ -8387,33 +8388,33 @@ integer outdegree
 logical weighted
 integer ierror
 end subroutine PMPI_Dist_graph_neighbors_count
-subroutine PMPI_Graph_create(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror)
+subroutine PMPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
 import
 implicit none
 integer comm_old
 integer nnodes
-integer indx(*)
+integer index(*)
 integer edges(*)
 logical reorder
 integer comm_graph
 integer ierror
 end subroutine PMPI_Graph_create
-subroutine PMPI_Graph_get(comm, maxindex, maxedges, indx, edges, ierror)
+subroutine PMPI_Graph_get(comm, maxindex, maxedges, index, edges, ierror)
 import
 implicit none
 integer comm
 integer maxindex
 integer maxedges
-integer indx(*)
+integer index(*)
 integer edges(*)
 integer ierror
 end subroutine PMPI_Graph_get
-subroutine PMPI_Graph_map(comm, nnodes, indx, edges, newrank, ierror)
+subroutine PMPI_Graph_map(comm, nnodes, index, edges, newrank, ierror)
 import
 implicit none
 integer comm
 integer nnodes
-integer indx(*)
+integer index(*)
 integer edges(*)
 integer newrank
 integer ierror

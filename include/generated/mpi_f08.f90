@@ -443,18 +443,19 @@ contains
     type(MPI_Win), intent(in) :: y
     mpi_Win_f_neq_f08 = x /= y%MPI_VAL
   end function
-  subroutine MPI_Status_f2f08(from, to, ierror)
-    integer, intent(in) :: from(5)
-    type(MPI_Status), intent(out) :: to
+  subroutine MPI_Status_f2f08(f_status, f08_status, ierror)
+    integer, intent(in) :: f_status(5)
+    type(MPI_Status), intent(out) :: f08_status
     integer, optional, intent(out) :: ierror
-    to = MPI_Status(from(1), from(2), from(3), from(4), from(5))
+    f08_status = MPI_Status(f_status(1), f_status(2), f_status(3), f_status(4), f_status(5))
     if (present(ierror)) ierror = 0
   end subroutine
-  subroutine MPI_Status_f082f(from, to, ierror)
-    type(MPI_Status), intent(in) :: from
-    integer, intent(out) :: to(5)
+  subroutine MPI_Status_f082f(f08_status, f_status, ierror)
+    type(MPI_Status), intent(in) :: f08_status
+    integer, intent(out) :: f_status(5)
     integer, optional, intent(out) :: ierror
-    to = [from%count_lo, from%count_hi_and_cancelled, from%MPI_SOURCE, from%MPI_TAG, from%MPI_ERROR]
+    f_status = [f08_status%count_lo, f08_status%count_hi_and_cancelled, f08_status%MPI_SOURCE, &
+      f08_status%MPI_TAG, f08_status%MPI_ERROR]
     if (present(ierror)) ierror = 0
   end subroutine
 end module mpi_f08_types
@@ -2602,24 +2603,24 @@ integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Request_get_status_all_f08
 end interface PMPI_Request_get_status_all
 interface MPI_Request_get_status_any
-subroutine MPI_Request_get_status_any_f08(count, array_of_requests, indx, flag, status, ierror)
+subroutine MPI_Request_get_status_any_f08(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(in) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 logical, intent(out) :: flag
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
 end subroutine MPI_Request_get_status_any_f08
 end interface MPI_Request_get_status_any
 interface PMPI_Request_get_status_any
-subroutine PMPIR_Request_get_status_any_f08(count, array_of_requests, indx, flag, status, ierror)
+subroutine PMPIR_Request_get_status_any_f08(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(in) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 logical, intent(out) :: flag
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
@@ -3312,24 +3313,24 @@ integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Testall_f08
 end interface PMPI_Testall
 interface MPI_Testany
-subroutine MPI_Testany_f08(count, array_of_requests, indx, flag, status, ierror)
+subroutine MPI_Testany_f08(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(inout) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 logical, intent(out) :: flag
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
 end subroutine MPI_Testany_f08
 end interface MPI_Testany
 interface PMPI_Testany
-subroutine PMPIR_Testany_f08(count, array_of_requests, indx, flag, status, ierror)
+subroutine PMPIR_Testany_f08(count, array_of_requests, index, flag, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(inout) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 logical, intent(out) :: flag
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
@@ -3400,23 +3401,23 @@ integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Waitall_f08
 end interface PMPI_Waitall
 interface MPI_Waitany
-subroutine MPI_Waitany_f08(count, array_of_requests, indx, status, ierror)
+subroutine MPI_Waitany_f08(count, array_of_requests, index, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(inout) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
 end subroutine MPI_Waitany_f08
 end interface MPI_Waitany
 interface PMPI_Waitany
-subroutine PMPIR_Waitany_f08(count, array_of_requests, indx, status, ierror)
+subroutine PMPIR_Waitany_f08(count, array_of_requests, index, status, ierror)
 import
 implicit none
 integer, intent(in) :: count
 type(MPI_Request), intent(inout) :: array_of_requests(*)
-integer, intent(out) :: indx
+integer, intent(out) :: index
 type(MPI_Status) :: status
 integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Waitany_f08
@@ -9964,12 +9965,12 @@ integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Dist_graph_neighbors_count_f08
 end interface PMPI_Dist_graph_neighbors_count
 interface MPI_Graph_create
-subroutine MPI_Graph_create_f08(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror)
+subroutine MPI_Graph_create_f08(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm_old
 integer, intent(in) :: nnodes
-integer, intent(in) :: indx(*)
+integer, intent(in) :: index(*)
 integer, intent(in) :: edges(*)
 logical, intent(in) :: reorder
 type(MPI_Comm), intent(out) :: comm_graph
@@ -9977,12 +9978,12 @@ integer, optional, intent(out) :: ierror
 end subroutine MPI_Graph_create_f08
 end interface MPI_Graph_create
 interface PMPI_Graph_create
-subroutine PMPIR_Graph_create_f08(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror)
+subroutine PMPIR_Graph_create_f08(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm_old
 integer, intent(in) :: nnodes
-integer, intent(in) :: indx(*)
+integer, intent(in) :: index(*)
 integer, intent(in) :: edges(*)
 logical, intent(in) :: reorder
 type(MPI_Comm), intent(out) :: comm_graph
@@ -9990,48 +9991,48 @@ integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Graph_create_f08
 end interface PMPI_Graph_create
 interface MPI_Graph_get
-subroutine MPI_Graph_get_f08(comm, maxindex, maxedges, indx, edges, ierror)
+subroutine MPI_Graph_get_f08(comm, maxindex, maxedges, index, edges, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm
 integer, intent(in) :: maxindex
 integer, intent(in) :: maxedges
-integer, intent(out) :: indx(*)
+integer, intent(out) :: index(*)
 integer, intent(out) :: edges(*)
 integer, optional, intent(out) :: ierror
 end subroutine MPI_Graph_get_f08
 end interface MPI_Graph_get
 interface PMPI_Graph_get
-subroutine PMPIR_Graph_get_f08(comm, maxindex, maxedges, indx, edges, ierror)
+subroutine PMPIR_Graph_get_f08(comm, maxindex, maxedges, index, edges, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm
 integer, intent(in) :: maxindex
 integer, intent(in) :: maxedges
-integer, intent(out) :: indx(*)
+integer, intent(out) :: index(*)
 integer, intent(out) :: edges(*)
 integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Graph_get_f08
 end interface PMPI_Graph_get
 interface MPI_Graph_map
-subroutine MPI_Graph_map_f08(comm, nnodes, indx, edges, newrank, ierror)
+subroutine MPI_Graph_map_f08(comm, nnodes, index, edges, newrank, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm
 integer, intent(in) :: nnodes
-integer, intent(in) :: indx(*)
+integer, intent(in) :: index(*)
 integer, intent(in) :: edges(*)
 integer, intent(out) :: newrank
 integer, optional, intent(out) :: ierror
 end subroutine MPI_Graph_map_f08
 end interface MPI_Graph_map
 interface PMPI_Graph_map
-subroutine PMPIR_Graph_map_f08(comm, nnodes, indx, edges, newrank, ierror)
+subroutine PMPIR_Graph_map_f08(comm, nnodes, index, edges, newrank, ierror)
 import
 implicit none
 type(MPI_Comm), intent(in) :: comm
 integer, intent(in) :: nnodes
-integer, intent(in) :: indx(*)
+integer, intent(in) :: index(*)
 integer, intent(in) :: edges(*)
 integer, intent(out) :: newrank
 integer, optional, intent(out) :: ierror

@@ -125,6 +125,22 @@ impl ImageStore {
         }
     }
 
+    /// This life begins from this image (0: from the start): what comes after it is given up, durably.
+    ///
+    /// # Errors
+    /// A later incarnation was declared, they cannot be removed now, or the connection broke.
+    pub async fn return_to(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+    ) -> Result<(), ClientError> {
+        match self.ask(&Request::Return { rank, incarnation, image }).await? {
+            Answer::Done => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
     /// Sends the container that `reader` gives, to its end, and waits until it is durable.
     ///
     /// If `reader` fails, the server is told to forget the image and the error is
@@ -173,8 +189,13 @@ impl ImageStore {
     ///
     /// # Errors
     /// The connection broke.
-    pub async fn keep(&mut self, rank: Rank, images: [ImageNo; 2]) -> Result<(), ClientError> {
-        match self.ask(&Request::Keep { rank, images }).await? {
+    pub async fn keep(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        images: [ImageNo; 2],
+    ) -> Result<(), ClientError> {
+        match self.ask(&Request::Keep { rank, incarnation, images }).await? {
             Answer::Done => Ok(()),
             other => Err(self.unexpected(other)),
         }

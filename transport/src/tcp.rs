@@ -198,8 +198,10 @@ impl<T: Copy> Channel<T> {
         let mut outcome = Outcome::Nothing;
         // A bound, so that one busy writer does not keep us from the others.
         for _ in 0..16 {
-            while self.parse(receiver) {
-                outcome = Outcome::Done;
+            match self.parse(receiver) {
+                Ok(true) => outcome = Outcome::Done,
+                Ok(false) => {}
+                Err(_) => return Outcome::Lost,
             }
             let read = match &self.incoming {
                 Some(incoming) if incoming.header.len - incoming.received >= DIRECT_MIN => {
@@ -218,13 +220,12 @@ impl<T: Copy> Channel<T> {
                     outcome = Outcome::Done;
                     // A short read means that the socket is empty: spare the next call.
                     if count < BUFFER / 2 {
-                        while self.parse(receiver) {}
-                        return outcome;
+                        return self.parse(receiver).map_or(Outcome::Lost, |_| outcome);
                     }
                 }
                 Ok(None) => return outcome,
                 Err(_) => {
-                    while self.parse(receiver) {}
+                    let _ = self.parse(receiver);
                     return Outcome::Lost;
                 }
             }
@@ -253,18 +254,31 @@ impl<T: Copy> Channel<T> {
         Ok(read)
     }
 
+    /// Takes what is in the buffer; whether that was anything.
+    fn parse<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
+        let mut any = false;
+        while self.step(receiver)? {
+            any = true;
+        }
+        Ok(any)
+    }
+
     /// Takes one step in the buffer; `false` if more bytes are needed.
-    fn parse<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+    #[inline]
+    fn step<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
         let held = &self.buffer[self.from..self.to];
         let Some(incoming) = &mut self.incoming else {
-            let Some(head) = held.first_chunk::<{ Header::BYTES }>() else { return false };
+            let Some(head) = held.first_chunk::<{ Header::BYTES }>() else { return Ok(false) };
             let word = |i: usize| u64::from_le_bytes(head[i..i + 8].try_into().expect("8 bytes"));
+            // Where a header makes no sense nobody knows where the next one begins: what follows would be
+            // read at the wrong place. It stays where it is; a new connection begins at a frame.
+            let Ok(header) = Header::from_words([word(0), word(8), word(16)]) else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
             self.from += Header::BYTES;
-            // The connection is authenticated and checksummed by TCP; nonsense is dropped.
-            let Ok(header) = Header::from_words([word(0), word(8), word(16)]) else { return true };
             let (at, capacity, token) = receiver.begin(&header);
             self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
-            return true;
+            return Ok(true);
         };
         let left = (incoming.header.len - incoming.received) as usize;
         let count = left.min(held.len());
@@ -282,12 +296,12 @@ impl<T: Copy> Channel<T> {
         self.from += count;
         incoming.received += count as u64;
         if incoming.received < incoming.header.len {
-            return false;
+            return Ok(false);
         }
         if let Some(done) = self.incoming.take() {
             receiver.end(&done.header, done.token);
         }
-        true
+        Ok(true)
     }
 
     /// The frame that is in the middle of landing, if the channel ends now.
@@ -393,6 +407,26 @@ mod tests {
             b.poll(&mut sink);
         }
         assert!(sink.got == expected);
+    }
+
+    #[test]
+    fn a_header_without_sense_ends_the_connection() {
+        use std::io::Write;
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut b = Channel::<()>::new_for_test(b.into_raw_fd());
+        let mut sink = Collect { buffer: Vec::new(), limit: 1 << 20, got: Vec::new() };
+        let (flags, context, tag, ssn) = (0, 0, 1, Ssn(0));
+        let header = Header { kind: Kind::Eager, flags, context, tag, len: 3, ssn };
+        a.write_all(&head_of(&header)).unwrap();
+        a.write_all(b"abc").unwrap();
+        // What follows would pass for a frame.
+        a.write_all(&[0xff; Header::BYTES]).unwrap();
+        a.write_all(&head_of(&header)).unwrap();
+        a.write_all(b"xyz").unwrap();
+        for _ in 0..3 {
+            assert_eq!(b.poll(&mut sink), Outcome::Lost);
+        }
+        assert!(sink.got == [(header, b"abc".to_vec())]);
     }
 
     impl Channel<()> {

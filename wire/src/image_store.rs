@@ -21,10 +21,13 @@ pub enum Request {
         incarnation: Incarnation,
     },
     /// The images of this rank are taken in waves: from the next image on that image and these (0:
-    /// none) are kept, instead of the newest two, and the start of the program is always offered.
+    /// none) are kept, instead of the newest two, and the start of the program is always offered. What else
+    /// there is goes when room is short: the wave before this one is over, and it is none of those.
     Keep {
         /// Whose.
         rank: Rank,
+        /// The life that takes the next one.
+        incarnation: Incarnation,
         /// Images of complete waves.
         images: [ImageNo; 2],
     },
@@ -75,6 +78,16 @@ pub enum Request {
         /// Whose.
         rank: Rank,
         /// Which.
+        image: ImageNo,
+    },
+    /// This life begins from this image (0: from the program's start), and its course need not be that of the
+    /// lives before it. Images after it are of a state that was given up: they go, durably, before this is answered.
+    Return {
+        /// Whose.
+        rank: Rank,
+        /// Which life.
+        incarnation: Incarnation,
+        /// From where.
         image: ImageNo,
     },
 }

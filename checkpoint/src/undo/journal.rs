@@ -9,17 +9,17 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-/// A number of this boot of the system; 0: not known.
+/// A number of this boot of the system; 0: not known. It is asked for each time: what a process remembers is in its
+/// image, and may be restored on another host, or after a loss of power.
 fn boot() -> u64 {
-    static BOOT: OnceLock<u64> = OnceLock::new();
-    *BOOT.get_or_init(|| {
-        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
-        u64::from_str_radix(&digits, 16).unwrap_or(0)
-    })
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    u64::from_str_radix(&digits, 16).unwrap_or(0)
 }
+
+/// Instead of a boot's number: systems on several hosts have written.
+const SEVERAL: u64 = u64::MAX;
 
 /// Beyond the path of a file: its name, as far as it can be said.
 fn name_of(path: &Path) -> io::Result<&str> {
@@ -45,7 +45,7 @@ pub struct Journal {
     /// The length that the file will have when what was written down is done: writes of others may be
     /// under way, or not be seen here yet.
     promised: u64,
-    /// The boot of the system that wrote last.
+    /// The boot of the system that has written; 0: not known.
     boot: u64,
     /// How the names of deleted files begin.
     hidden: String,
@@ -119,6 +119,16 @@ impl Journal {
     /// # Errors
     /// It cannot be made, or is damaged.
     pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
+        Self::open_or_mend(data, job, create, false)
+    }
+
+    /// As [`Journal::open`], of one of which a loss of power may have taken a part: before any life after that
+    /// writes to it.
+    fn open_after_all(data: &Path, job: u64) -> io::Result<Option<Self>> {
+        Self::open_or_mend(data, job, false, true)
+    }
+
+    fn open_or_mend(data: &Path, job: u64, create: bool, mend: bool) -> io::Result<Option<Self>> {
         let path = journal_of(data)?;
         let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
         let Some(file) = open_locked(&path, create)? else { return Ok(None) };
@@ -144,7 +154,7 @@ impl Journal {
         let mut journal = Self { file, data, begin, end, promised, boot: wrote, hidden };
         let sound = HEAD <= begin && begin <= end && (!begun || end <= length);
         if begun && long(8) == job {
-            if HEAD <= begin && journal.other_boot() {
+            if mend && HEAD <= begin && journal.other_boot() {
                 journal.find_end(length)?;
                 return Ok(Some(journal));
             }
@@ -179,7 +189,7 @@ impl Journal {
         io::Error::new(ErrorKind::InvalidData, text)
     }
 
-    /// Was it last written in another boot of the system (or of another system), so that a loss of power may have
+    /// Was it written in another boot of the system (or by several systems), so that a loss of power may have
     /// taken a part of it? Nothing in a journal is synced: that would cost more than what it guards.
     fn other_boot(&self) -> bool {
         self.boot != 0 && boot() != 0 && self.boot != boot()
@@ -193,12 +203,21 @@ impl Journal {
         while at < length {
             match self.read(at) {
                 Ok((_, next)) => at = next,
+                // Any other error says nothing about what is there.
+                Err(e)
+                    if !matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
+                {
+                    return Err(e);
+                }
                 Err(_) if at >= told || self.is_torn(at, length)? => break,
                 Err(e) => return Err(e),
             }
         }
-        self.end = at;
-        Ok(())
+        // What was behind the end must not look like a record of ours some day. Then the head, all at once.
+        self.file.set_len(at.max(HEAD))?;
+        (self.end, self.boot) = (at, boot());
+        let words = [self.begin, self.end, self.promised, self.boot];
+        self.file.write_all_at(&words.map(u64::to_le_bytes).concat(), BEGIN_AT)
     }
 
     /// Is what cannot be read a record of which a part never reached the disk? There are zeros then, or nothing.
@@ -230,9 +249,9 @@ impl Journal {
     /// # Errors
     /// Of the file system.
     pub fn append(&mut self, author: Author, deed: &Deed) -> io::Result<()> {
-        if self.boot != boot() {
-            self.boot = boot();
-            self.file.write_all_at(&boot().to_le_bytes(), BOOT_AT)?;
+        if self.boot != SEVERAL && self.boot != boot() {
+            self.boot = if self.boot == 0 { boot() } else { SEVERAL };
+            self.file.write_all_at(&self.boot.to_le_bytes(), BOOT_AT)?;
         }
         let record = record::encode(author, deed);
         self.file.write_all_at(&record, self.end)?;
@@ -420,7 +439,7 @@ pub fn take_back(
     wave: u64,
     is_over: &dyn Fn(u32, u32) -> bool,
 ) -> io::Result<u64> {
-    match Journal::open(data, job, false)? {
+    match Journal::open_after_all(data, job)? {
         Some(mut journal) => journal.take_back(wave, is_over),
         None => Ok(0),
     }
@@ -431,7 +450,7 @@ pub fn take_back(
 /// # Errors
 /// Of the file system, or the journal is damaged.
 pub fn forget(data: &Path, job: u64) -> io::Result<()> {
-    let Some(mut journal) = Journal::open(data, job, false)? else { return Ok(()) };
+    let Some(mut journal) = Journal::open_after_all(data, job)? else { return Ok(()) };
     journal.forget_all()?;
     journal.remove()
 }

@@ -423,6 +423,26 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     let end = (head + 3 * record) as u64;
     old_head[record::END_AT as usize..][..8].copy_from_slice(&end.to_le_bytes());
     assert_eq!(undone(&old_head).unwrap(), DEEDS);
+    // Ranks of two hosts have written, and the power of one was lost, whoever asks.
+    let mut several = here.clone();
+    several[record::BOOT_AT as usize..][..8].copy_from_slice(&[255; 8]);
+    let cut = head + 7 * record + 5;
+    assert_eq!(undone(&several[..cut]).unwrap(), 7);
+    // It was mended: who writes next goes on behind the last whole record, and the head says so.
+    let mended = fs::read(&journal).unwrap();
+    assert_eq!(mended.len(), head + 7 * record);
+    assert_eq!(mended[record::BOOT_AT as usize..][..8], here[record::BOOT_AT as usize..][..8]);
+    assert_eq!(mended[record::END_AT as usize..][..8], (mended.len() as u64).to_le_bytes());
+    // Another host's rank writes to a journal that is whole: that costs no look at its records, and is noted.
+    let mut other = here.clone();
+    other[record::BOOT_AT as usize] ^= 1;
+    other[head + record + 20] ^= 4;
+    fs::write(&journal, &other).unwrap();
+    let mut journals = Journals::new(JOB, Author { rank: 1, incarnation: 0, wave: 0 });
+    journals.writes(&path, &open, 0, 1).unwrap();
+    let noted = fs::read(&journal).unwrap();
+    assert_eq!(noted[record::BOOT_AT as usize..][..8], [255; 8]);
+    assert!(noted.len() > other.len());
     // What is wrong in the middle, and no zero, is damage all the same.
     let mut damaged = elsewhere;
     damaged[head + 5 * record + 20] ^= 4;

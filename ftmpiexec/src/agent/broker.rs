@@ -4,7 +4,8 @@
 //! Guarantees: a channel joins exactly the two lives that its wish named; wishes for a life that
 //! has not said hello wait, wishes for a dead one are dropped; two wishes that cross make one
 //! shared segment; every socket carries the round that it was asked for in, so that both sides
-//! agree which of them are over; nothing is left in the file system.
+//! agree which of them are over; a wish that fails for want of descriptors or memory is tried again, since
+//! its rank asks only once; nothing is left in the file system.
 
 use super::page::sealed_memfd;
 use super::{Agent, Directory, Event};
@@ -90,7 +91,7 @@ impl Agent {
             return;
         }
         if self.life(to.0, to.1).is_some_and(|life| life.is_talking()) {
-            self.join(from, to);
+            self.join(from, to, RETRY_FIRST);
         } else {
             self.broker.waiting.push((from, to));
         }
@@ -115,15 +116,25 @@ impl Agent {
         self.look_at_waiting_callers();
     }
 
-    /// One segment for both.
-    fn join(&mut self, from: Peer, to: Peer) {
+    /// One segment for both, unless there is one by now; if that is impossible, again after a pause.
+    pub(super) fn join(&mut self, from: Peer, to: Peer, pause: Duration) {
         let (first, second) = ordered(from, to);
-        if let Err(e) = self.try_join(first, second) {
+        if self.broker.joined.contains(&(first, second)) {
+            return;
+        }
+        let Err(e) = self.try_join(first, second) else { return };
+        if pause == RETRY_FIRST {
             self.say(format!(
-                "ranks {} and {} cannot be joined through shared memory: {e}",
+                "ranks {} and {} cannot be joined through shared memory yet: {e}",
                 first.0, second.0
             ));
         }
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            let pause = (pause * 2).min(RETRY_MOST);
+            let _ = events.send(Event::JoinAgain { from, to, pause });
+        });
     }
 
     fn try_join(&mut self, first: Peer, second: Peer) -> io::Result<()> {
@@ -233,14 +244,15 @@ impl Agent {
                 let purpose = Purpose::Events { rank, incarnation };
                 let why = match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                     Ok(stream) => {
-                        if told.is_some() {
+                        if told.take().is_some() {
                             report(Report::LoggerBack);
                         }
                         if let Some(socket) = raw(stream) {
                             let _ =
                                 events.send(Event::LoggerConnected { rank, incarnation, socket });
+                            return;
                         }
-                        return;
+                        None
                     }
                     Err(e) => match e.problem {
                         Problem::Stale => return,
@@ -338,8 +350,9 @@ async fn connect(
         }
         if let Some(address) = address {
             // On an error: its agent may not have heard of our new life yet, or we of its.
-            if let Ok(stream) = auth::connect(address, &key, &purpose, CALL_LIMIT).await {
-                let Some(socket) = raw(stream) else { return };
+            if let Ok(stream) = auth::connect(address, &key, &purpose, CALL_LIMIT).await
+                && let Some(socket) = raw(stream)
+            {
                 let (rank, incarnation) = from;
                 let (peer, peer_incarnation) = to;
                 let _ = events.send(Event::Connected {
@@ -383,16 +396,17 @@ async fn connect_memory(
         if let Some(address) = address {
             match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                 Ok(stream) => {
-                    let Some(socket) = raw(stream) else { return };
-                    let _ = events.send(Event::Connected {
-                        rank: from.0,
-                        incarnation: from.1,
-                        peer: to.0,
-                        peer_incarnation: to.1,
-                        round,
-                        socket,
-                    });
-                    return;
+                    if let Some(socket) = raw(stream) {
+                        let _ = events.send(Event::Connected {
+                            rank: from.0,
+                            incarnation: from.1,
+                            peer: to.0,
+                            peer_incarnation: to.1,
+                            round,
+                            socket,
+                        });
+                        return;
+                    }
                 }
                 Err(e) if matches!(e.problem, Problem::Stale) => return,
                 // Trouble that lasts shows in the connection for events, which is to the same server.

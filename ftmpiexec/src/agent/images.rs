@@ -224,7 +224,7 @@ async fn store(
     let mut server = connect(id.rank, key, directory, CAPTURE_PATIENCE).await?;
     let text = |e: ClientError| e.to_string();
     if let Some(images) = keep {
-        server.keep(id.rank, images).await.map_err(text)?;
+        server.keep(id.rank, id.incarnation, images).await.map_err(text)?;
     }
     let (mut put, near) =
         server.begin_near(id.rank, id.incarnation, id.image).await.map_err(text)?;

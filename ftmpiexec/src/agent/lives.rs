@@ -202,6 +202,9 @@ impl Agent {
             secret: self.secret.clone(),
             directory: self.directory.subscribe(),
             in_waves: matches!(name, "coordinated" | "hierarchical"),
+            // Without a logger nobody may know what the lives before have seen since their image.
+            anew: matches!(name, "coordinated" | "hierarchical")
+                || (name == "causal" && self.directory.borrow().event_loggers.is_empty()),
             checked,
         };
         self.starting.insert(start.rank, start.incarnation);

@@ -65,6 +65,11 @@ impl Local {
     pub fn begin(self: &Arc<Self>, id: ImageId) -> Copy {
         let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
         let name = ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation };
+        // One of a life before it that was given up.
+        let other = self.lock().get_mut(&id.rank).and_then(|images| images.remove(&id.image));
+        if let Some(other) = other {
+            self.disk.remove(other);
+        }
         // Without room it is a copy of nothing.
         let upload = self.disk.receive(conn, id.rank).ok();
         Copy { local: self.clone(), conn, name, upload }

@@ -105,6 +105,13 @@ pub enum Event {
         incarnation: Incarnation,
         report: Report,
     },
+    /// Two ranks of this host could not be joined a while ago.
+    JoinAgain {
+        from: (Rank, Incarnation),
+        to: (Rank, Incarnation),
+        /// How long to wait if they still cannot.
+        pause: Duration,
+    },
     /// A channel that a rank asked for is connected.
     Connected {
         rank: Rank,
@@ -414,6 +421,7 @@ impl Agent {
                 let (rank, peer) = ((rank, incarnation), (peer, peer_incarnation));
                 self.hand_over_socket(rank, peer, round, socket);
             }
+            Event::JoinAgain { from, to, pause } => self.join(from, to, pause),
             Event::Incoming(caller) => self.incoming(*caller),
             Event::LoggerConnected { rank, incarnation, socket } => {
                 self.hand_over_event_log(rank, incarnation, socket);

@@ -57,6 +57,8 @@ pub struct Source {
     pub directory: watch::Receiver<Directory>,
     /// All ranks of a cluster begin from images of one wave, and no others.
     pub in_waves: bool,
+    /// From its image on a life may take another course than the ones before it.
+    pub anew: bool,
     /// Only what the server has read and checked before it is sent.
     pub checked: bool,
     /// Bytes of output and error that are not lost: they were printed, sent to be, or are held here.
@@ -74,8 +76,12 @@ pub async fn fetch(
     let mut unusable = Vec::new();
     let mut outcome = find(&start, &source, local, &mut unusable).await;
     if let Ok(found) = &outcome {
-        let wave = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
-        if let Err(why) = files.take_back(wave).await {
+        let image = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
+        let given_up = if source.anew { give_up(&start, &source, image).await } else { Ok(()) };
+        if let Err(why) = match given_up {
+            Ok(()) => files.take_back(image).await,
+            Err(why) => Err(why),
+        } {
             outcome = Err(why);
         }
     }
@@ -87,6 +93,21 @@ pub async fn begin_anew(start: Start, files: Files, events: mpsc::UnboundedSende
     let outcome = files.take_back(ImageNo(0)).await.map(|()| None);
     let restore = Restore { start, unusable: Vec::new(), outcome };
     let _ = events.send(Event::RestoreReady(Box::new(restore)));
+}
+
+/// Images after this one are of a state that is given up: whoever continues the job some day must not take them
+/// for a wave, while files and other ranks have gone on from this one.
+async fn give_up(start: &Start, source: &Source, image: ImageNo) -> Result<(), String> {
+    let since = Instant::now();
+    loop {
+        let mut server =
+            connect(start.rank, &source.key, &source.directory, RESTART_PATIENCE).await?;
+        match server.return_to(start.rank, start.incarnation, image).await {
+            Ok(()) => return Ok(()),
+            Err(error) if since.elapsed() > RESTART_PATIENCE => return Err(error.to_string()),
+            Err(_) => tokio::time::sleep(RETRY).await,
+        }
+    }
 }
 
 async fn find(

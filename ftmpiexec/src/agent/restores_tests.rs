@@ -97,6 +97,7 @@ fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() 
             secret: None,
             directory: directory.clone(),
             in_waves,
+            anew: in_waves,
             checked: false,
             told: [told, 0],
         };

@@ -44,6 +44,8 @@ const GOOD_RUN: Duration = Duration::from_secs(10);
 
 /// What a server says whose directory another one has not left yet.
 const IN_USE: &str = "is in use by another server";
+/// Words of the system.
+const PORT_IN_USE: &str = "Address already in use";
 /// A server of an earlier run on another host may need this long to see that its launcher is gone.
 const IN_USE_PATIENCE: Duration = Duration::from_secs(90);
 
@@ -80,8 +82,8 @@ struct Server {
     up: bool,
     launch: u64,
     started: Instant,
-    /// The first start.
-    begun: Instant,
+    /// Since when its place is taken by one that lives.
+    in_use_since: Option<Instant>,
     failures: u32,
     kill: Option<oneshot::Sender<Manner>>,
     runs: Option<JoinHandle<()>>,
@@ -503,11 +505,19 @@ impl Servers {
             return None;
         }
         let never_up = !server.up && server.address.is_none();
-        server.up = false;
-        server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
-        if never_up && why.contains(IN_USE) && server.begun.elapsed() < IN_USE_PATIENCE {
-            return Some(Ok(Again::Quietly(RESTART_PAUSE)));
+        if std::mem::take(&mut server.up) {
+            server.in_use_since = None;
         }
+        // One of an earlier launcher may be about to end. If it was ours, only the way to it may be gone: it lives,
+        // and serves, until its host notices.
+        let lives = why.contains(IN_USE) || (!never_up && why.contains(PORT_IN_USE));
+        if lives {
+            let since = *server.in_use_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < IN_USE_PATIENCE {
+                return Some(Ok(Again::Quietly(RESTART_PAUSE)));
+            }
+        }
+        server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
         if never_up {
             return Some(Err(format!("{name} cannot be started: {why}")));
         }

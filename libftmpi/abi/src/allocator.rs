@@ -4,48 +4,144 @@
 //! Small pieces come from `dlmalloc`. Large ones (slabs of the sender log, buffers of unexpected
 //! messages) are mapped one by one on boundaries of huge pages, and huge pages are asked for: the
 //! first touch of 2 MiB then is one fault, not 512.
+//!
+//! All of it lies in a part of the address space of its own, far from where the kernel puts what a program maps.
+//! How much the library needs by when depends on timing; what the program maps must not lie elsewhere for that in
+//! its next life: it may send addresses to others (`MPI_Get_address`, for windows whose memory is attached), and
+//! no replay repeats an address that has changed.
 
+use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const HUGE: usize = 2 << 20;
+const PAGE: usize = 4096;
+/// The library's part of the address space: above what the boot library uses, far below what the kernel gives.
+const BEGIN: usize = 0x400_0000_0000;
+const END: usize = 0x2000_0000_0000;
+/// Places that are tried before the kernel may choose.
+const ATTEMPTS: usize = 64;
+/// The next place.
+static NEXT: AtomicUsize = AtomicUsize::new(BEGIN);
 
 /// See the module.
-pub struct Allocator(pub dlmalloc::GlobalDlmalloc);
+pub struct Allocator(Mutex<Dlmalloc<Place>>);
+
+/// Memory of the library's part of the address space.
+pub struct Place;
 
 fn is_large(layout: Layout) -> bool {
     layout.size() >= HUGE && layout.align() <= HUGE
 }
 
+fn mmap(at: usize, len: usize, flags: libc::c_int) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
+    let at = std::ptr::without_provenance_mut(at);
+    // SAFETY: fresh memory, where nothing else is.
+    let at = unsafe { libc::mmap(at, len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    (at != libc::MAP_FAILED).then_some(at as usize)
+}
+
+/// So many bytes, whole pages, of the library's part.
+fn take(len: usize, align: usize) -> Option<usize> {
+    for _ in 0..ATTEMPTS {
+        let mut at = 0;
+        let _ = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            at = next.next_multiple_of(align);
+            if at.checked_add(len).is_none_or(|end| end > END) {
+                // Round it goes: most of what was there is free again.
+                at = BEGIN;
+            }
+            at.checked_add(len)
+        });
+        match mmap(at, len, libc::MAP_FIXED_NOREPLACE) {
+            // A kernel that does not know the flag takes the place for a wish.
+            Some(place) if place.is_multiple_of(align) => return Some(place),
+            // SAFETY: it was mapped here.
+            Some(place) => unsafe {
+                libc::munmap(std::ptr::without_provenance_mut(place), len);
+            },
+            None => {}
+        }
+    }
+    None
+}
+
 fn map(size: usize) -> *mut u8 {
     let Some(len) = size.checked_next_multiple_of(HUGE) else { return std::ptr::null_mut() };
-    let Some(reserved) = len.checked_add(HUGE) else { return std::ptr::null_mut() };
-    // SAFETY: fresh memory at an address of the kernel's choice; what lies before and behind the
-    // aligned part is given back, and the advice changes nothing but the size of pages.
-    unsafe {
-        let at = libc::mmap(
-            std::ptr::null_mut(),
-            reserved,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        );
-        if at == libc::MAP_FAILED {
-            return std::ptr::null_mut();
+    let Some(at) = take(len, HUGE).or_else(|| map_anywhere(len)) else {
+        return std::ptr::null_mut();
+    };
+    let at: *mut u8 = std::ptr::with_exposed_provenance_mut(at);
+    // SAFETY: the advice changes nothing but the size of pages.
+    unsafe { libc::madvise(at.cast(), len, libc::MADV_HUGEPAGE) };
+    at
+}
+
+/// On a boundary of huge pages, at an address of the kernel's choice; what lies before and behind it is given back.
+fn map_anywhere(len: usize) -> Option<usize> {
+    let reserved = len.checked_add(HUGE)?;
+    let begin = mmap(0, reserved, 0)?;
+    let at = begin.next_multiple_of(HUGE);
+    for (from, to) in [(begin, at), (at + len, begin + reserved)] {
+        if to > from {
+            // SAFETY: a part of what was just mapped, and that nobody has.
+            unsafe { libc::munmap(std::ptr::without_provenance_mut(from), to - from) };
         }
-        let begin = at as usize;
-        let aligned = begin.next_multiple_of(HUGE);
-        let before = aligned - begin;
-        if before > 0 {
-            libc::munmap(at, before);
+    }
+    Some(at)
+}
+
+// SAFETY: segments are fresh, zero, private and whole pages; only what was given is changed or given back.
+unsafe impl dlmalloc::Allocator for Place {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        match take(size, PAGE).or_else(|| mmap(0, size, 0)) {
+            Some(at) => (std::ptr::with_exposed_provenance_mut(at), size, 0),
+            None => (std::ptr::null_mut(), 0, 0),
         }
-        let behind = reserved - before - len;
-        if behind > 0 {
-            libc::munmap(at.cast::<u8>().add(before + len).cast(), behind);
-        }
-        let at = at.cast::<u8>().add(before);
-        libc::madvise(at.cast(), len, libc::MADV_HUGEPAGE);
-        at
+    }
+
+    /// Never to another place: the kernel would choose it.
+    fn remap(&self, at: *mut u8, old: usize, new: usize, _can_move: bool) -> *mut u8 {
+        // SAFETY: a segment of ours.
+        let moved = unsafe { libc::mremap(at.cast(), old, new, 0) };
+        if moved == libc::MAP_FAILED { std::ptr::null_mut() } else { moved.cast() }
+    }
+
+    fn free_part(&self, at: *mut u8, old: usize, new: usize) -> bool {
+        // SAFETY: the end of a segment of ours, which is whole pages long.
+        unsafe { libc::munmap(at.add(new).cast(), old - new) == 0 }
+    }
+
+    fn free(&self, at: *mut u8, size: usize) -> bool {
+        // SAFETY: a segment of ours.
+        unsafe { libc::munmap(at.cast(), size) == 0 }
+    }
+
+    fn can_release_part(&self, _flags: u32) -> bool {
+        true
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        PAGE
+    }
+}
+
+impl Allocator {
+    /// With nothing in it.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "there is one, a static")]
+    pub const fn new() -> Self {
+        Self(Mutex::new(Dlmalloc::new_with_allocator(Place)))
+    }
+
+    fn small(&self) -> MutexGuard<'_, Dlmalloc<Place>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,7 +153,7 @@ unsafe impl GlobalAlloc for Allocator {
             return map(layout.size());
         }
         // SAFETY: as our caller promises.
-        unsafe { self.0.alloc(layout) }
+        unsafe { self.small().malloc(layout.size(), layout.align()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -66,7 +162,7 @@ unsafe impl GlobalAlloc for Allocator {
             return map(layout.size());
         }
         // SAFETY: as our caller promises.
-        unsafe { self.0.alloc_zeroed(layout) }
+        unsafe { self.small().calloc(layout.size(), layout.align()) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -76,7 +172,7 @@ unsafe impl GlobalAlloc for Allocator {
             return;
         }
         // SAFETY: as our caller promises.
-        unsafe { self.0.dealloc(at, layout) }
+        unsafe { self.small().free(at, layout.size(), layout.align()) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -84,7 +180,7 @@ unsafe impl GlobalAlloc for Allocator {
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if !is_large(layout) && !is_large(new) {
             // SAFETY: as our caller promises.
-            return unsafe { self.0.realloc(at, layout, size) };
+            return unsafe { self.small().realloc(at, layout.size(), layout.align(), size) };
         }
         if is_large(layout)
             && is_large(new)
@@ -108,9 +204,27 @@ unsafe impl GlobalAlloc for Allocator {
 mod tests {
     use super::*;
 
+    /// Whatever it takes, the kernel gives the program the same place.
+    #[test]
+    fn the_library_leaves_the_programs_part_alone() {
+        let a = Allocator::new();
+        for size in [100, 70_000, 900_000, HUGE + 5] {
+            let layout = Layout::from_size_align(size, 16).unwrap();
+            // SAFETY: used within its layout and freed once.
+            unsafe {
+                let at = a.alloc(layout);
+                assert!((BEGIN..END).contains(&at.addr()), "{size} bytes at {at:p}");
+                let more = Layout::from_size_align(2 * size, 16).unwrap();
+                let moved = a.realloc(at, layout, 2 * size);
+                assert!((BEGIN..END).contains(&moved.addr()));
+                a.dealloc(moved, more);
+            }
+        }
+    }
+
     #[test]
     fn pieces_of_all_sizes_keep_their_contents() {
-        let a = Allocator(dlmalloc::GlobalDlmalloc);
+        let a = Allocator::new();
         for size in [2, 100, 5000, HUGE - 1, HUGE, HUGE + 1, 3 * HUGE + 17] {
             let layout = Layout::from_size_align(size, 16).unwrap();
             // SAFETY: pieces are used within their layouts and freed once.

@@ -10,7 +10,7 @@
 //! copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran hands C's pointers on.
 
 use crate::calls::{
-    self, enter, job, not_running, on_comm, on_job, on_win, raise_code, raise_on_win,
+    self, enter, job, not_running, nowhere, on_comm, on_job, on_win, raise_code, raise_on_win,
 };
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_SUCCESS, TAG_UB};
 use crate::errors;
@@ -23,6 +23,7 @@ use ftmpi_core::bail;
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::mpi::CommId;
 use ftmpi_entry::entry;
+use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -88,7 +89,7 @@ impl Object {
     fn raise(self, call: &'static str, error: &MpiError) -> c_int {
         match self {
             Self::Comm(comm) => calls::raise(call, comm, error),
-            Self::Type(_) => calls::raise(call, Comm::WORLD, error),
+            Self::Type(_) => calls::raise(call, nowhere(), error),
             Self::Win(win) => raise_on_win(call, win, error.class.number(), &error.text),
         }
     }
@@ -99,7 +100,7 @@ impl Object {
         let code = errors::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
         match self {
             Self::Comm(comm) => raise_code(call, comm, code, &text),
-            Self::Type(_) => raise_code(call, Comm::WORLD, code, &text),
+            Self::Type(_) => raise_code(call, nowhere(), code, &text),
             Self::Win(win) => raise_on_win(call, win, code, &text),
         }
     }
@@ -147,7 +148,7 @@ fn run_delete(object: Object, what: &Call) -> c_int {
     // It was there a moment ago, when the call was asked for.
     let value = value.ok().flatten().unwrap_or(pointer(what.value));
     // SAFETY: as above; nothing of ours is borrowed.
-    unsafe { function(object.handle(), keyval, value, state) }
+    outside(|| unsafe { function(object.handle(), keyval, value, state) })
 }
 
 /// What the copy functions of an object kept, to be given to its copy.
@@ -178,8 +179,9 @@ fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c
         let (mut value, mut keep): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
         let keyval = Keyval::of(copy.keyval).0;
         // SAFETY: as above; both results are ours; nothing of ours is borrowed.
-        let code =
-            unsafe { function(object.handle(), keyval, state, given, &mut value, &mut keep) };
+        let code = outside(|| unsafe {
+            function(object.handle(), keyval, state, given, &mut value, &mut keep)
+        });
         if code != MPI_SUCCESS {
             return Err(object.refused(call, "copy", code));
         }

@@ -13,6 +13,7 @@ use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::file::FileId;
 use ftmpi_core::mpi::{CommId, Errhandler, Language};
 use ftmpi_core::window::WinId;
+use ftmpi_runtime::outside;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -144,13 +145,13 @@ pub fn on_comm(
     }
 }
 
-/// Runs the body of a call that belongs to no communicator: its errors are raised on the world.
+/// Runs the body of a call that belongs to no communicator.
 #[inline(always)]
 pub fn on_job(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> c_int {
     let Some(job) = job() else { return not_running(call) };
     match body(job) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 
@@ -197,17 +198,17 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
             let handler: unsafe extern "C" fn(*mut File, *mut c_int, ...) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { handler(&mut file, &mut code_again) };
+            outside(|| unsafe { handler(&mut file, &mut code_again) });
             code_again
         }
     }
 }
 
-/// Brings an error to the error handler of a window; of none, to the world's.
+/// Brings an error to the error handler of a window; of none, to that of errors without an object.
 #[cold]
 pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_int {
     let known = win.id().ok().zip(job()).filter(|(id, job)| job.has_window(*id));
-    let Some((id, job)) = known else { return raise_code(call, Comm::WORLD, code, text) };
+    let Some((id, job)) = known else { return raise_code(call, nowhere(), code, text) };
     errors::remember(call, code, text);
     match job.win_errhandler_of(id) {
         Errhandler::Return => code,
@@ -228,6 +229,7 @@ pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_
 #[inline(always)]
 pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> c_int {
     let Some(job) = job() else { return not_running(call) };
+    job.blame_nobody();
     match body(job) {
         Ok(()) => MPI_SUCCESS,
         Err(error) => match job.blamed_win() {
@@ -237,11 +239,17 @@ pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>
     }
 }
 
+/// On what errors are raised that belong to no object.
+#[cold]
+pub fn nowhere() -> Comm {
+    job().map_or(Comm::WORLD, |job| Comm::of(job.of_no_object()))
+}
+
 /// Runs the body of a call that needs no job at all.
 pub fn anywhere(call: &'static str, body: impl FnOnce() -> Result<()>) -> c_int {
     match body() {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 
@@ -257,8 +265,9 @@ pub fn raise(call: &'static str, comm: Comm, error: &MpiError) -> c_int {
 pub fn raise_code(call: &'static str, comm: Comm, code: c_int, text: &str) -> c_int {
     errors::remember(call, code, text);
     let Some(job) = job() else { die(call, None, code, text) };
-    // An invalid communicator has no handler: the world's is asked.
-    let on = comm.id().ok().filter(|&id| job.comm_size(id).is_ok()).unwrap_or(CommId::WORLD);
+    // An invalid communicator is no object that has a handler.
+    let on = comm.id().ok().filter(|&id| job.comm_size(id).is_ok());
+    let on = on.unwrap_or_else(|| job.of_no_object());
     let handler = job.errhandler_of(on);
     hand_over(call, handler, Comm::of(on).0, || comm.describe(), code, text)
 }
@@ -316,7 +325,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             let function: unsafe extern "C" fn(*mut c_int, *mut c_int, ...) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { function(&mut handle, &mut code) };
+            outside(|| unsafe { function(&mut handle, &mut code) });
         }
         Language::Fortran => {
             // SAFETY: the program gave this address as a subroutine with two integer arguments, which
@@ -324,7 +333,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             let function: unsafe extern "C" fn(*mut c_int, *mut c_int) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
-            unsafe { function(&mut handle, &mut code) };
+            outside(|| unsafe { function(&mut handle, &mut code) });
         }
     }
     code
@@ -379,5 +388,5 @@ pub fn not_running(call: &'static str) -> c_int {
 #[inline(never)]
 pub fn unsupported(call: &'static str) -> c_int {
     let text = format!("this version of ftmpi does not implement {call}");
-    raise(call, Comm::WORLD, &ErrorClass::UnsupportedOperation.because(text))
+    raise(call, nowhere(), &ErrorClass::UnsupportedOperation.because(text))
 }

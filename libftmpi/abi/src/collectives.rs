@@ -114,9 +114,15 @@ fn type_of(
     }
     match datatype.id() {
         Ok(id) => Ok(id),
-        // Significant at the root only: elsewhere anything may stand there.
+        // Significant at the root only: elsewhere anything may stand there. On an intercommunicator the root
+        // says `MPI_ROOT`, and the rank that others give is one of the other group.
         Err(error) => match root {
-            Some(root) if root != MPI_ROOT && job.comm_rank(comm)? as c_int != root => Ok(BYTE),
+            Some(root)
+                if root != MPI_ROOT
+                    && (job.comm_test_inter(comm)? || job.comm_rank(comm)? as c_int != root) =>
+            {
+                Ok(BYTE)
+            }
             _ => Err(error),
         },
     }

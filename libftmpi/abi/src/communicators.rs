@@ -254,9 +254,7 @@ pub extern "C" fn MPI_Comm_get_parent(parent: Out<Comm>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_set_name(comm: Comm, name: Text) -> c_int {
-    on_comm("MPI_Comm_set_name", comm, |job, comm| {
-        job.comm_set_name(comm, name.get("comm_name")?.as_bytes())
-    })
+    on_comm("MPI_Comm_set_name", comm, |job, comm| job.comm_set_name(comm, name.get("comm_name")?))
 }
 
 #[entry(guard = enter)]
@@ -270,7 +268,7 @@ pub extern "C" fn MPI_Comm_get_name(
         return anywhere("MPI_Comm_get_name", || length.put(name.put("MPI_COMM_NULL")? as c_int));
     }
     on_comm("MPI_Comm_get_name", comm, |job, comm| {
-        let stored = name.put(&String::from_utf8_lossy(job.comm_get_name(comm)?))?;
+        let stored = name.put(job.comm_get_name(comm)?)?;
         length.put(stored as c_int)
     })
 }

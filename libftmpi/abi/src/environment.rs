@@ -1,8 +1,8 @@
 //! Starting and ending MPI, clocks, memory, and what may be asked at any time.
 
 use crate::calls::{
-    self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, on_comm,
-    on_job, raise,
+    self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, nowhere,
+    on_comm, on_job, raise,
 };
 use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUCCESS, MPI_THREAD_FUNNELED,
@@ -66,7 +66,7 @@ fn start(call: &'static str, required: c_int) -> c_int {
     }();
     match outcome {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 
@@ -138,7 +138,7 @@ pub fn anytime(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<
     }
     match body(ftmpi_runtime::get()) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(call, Comm::WORLD, &error),
+        Err(error) => raise(call, nowhere(), &error),
     }
 }
 
@@ -247,7 +247,7 @@ pub extern "C" fn MPI_Get_processor_name(
             let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
             Ok(buffer[..end].to_vec())
         })?;
-        length.put(name.put(&String::from_utf8_lossy(known))? as c_int)
+        length.put(name.put(known)? as c_int)
     })
 }
 
@@ -274,15 +274,26 @@ pub extern "C" fn MPI_Pcontrol(_level: c_int) -> c_int {
 }
 
 #[entry(guard = enter)]
-pub extern "C" fn MPI_Alloc_mem(size: isize, _info: Info, base: Out<*mut c_void>) -> c_int {
-    on_job("MPI_Alloc_mem", |_| {
+pub extern "C" fn MPI_Alloc_mem(size: isize, info: Info, base: Out<*mut c_void>) -> c_int {
+    on_job("MPI_Alloc_mem", |job| {
         let Ok(bytes) = usize::try_from(size) else {
             bail!(Arg, "size is {size}, must not be negative")
         };
+        let align = match info.optional_id()? {
+            Some(info) => job.infos.get(info)?.alignment(),
+            None => 1,
+        };
         // The program's own allocator: the memory belongs to the program and to its image.
-        // SAFETY: `malloc` may be asked for any size.
-        let memory = unsafe { libc::malloc(bytes.max(1)) };
-        if memory.is_null() {
+        let mut memory = std::ptr::null_mut();
+        let code = if align <= align_of::<libc::max_align_t>() {
+            // SAFETY: `malloc` may be asked for any size.
+            memory = unsafe { libc::malloc(bytes.max(1)) };
+            i32::from(memory.is_null())
+        } else {
+            // SAFETY: a power of two, and a multiple of the size of a pointer; the place is ours.
+            unsafe { libc::posix_memalign(&raw mut memory, align, bytes.max(1)) }
+        };
+        if code != 0 {
             bail!(NoMem, "{bytes} bytes are not available");
         }
         base.put(memory)

@@ -25,7 +25,7 @@ const FIRST_ADDED: c_int = 0x4000_0000;
 /// What the program added, and the last text of each class.
 struct Registry {
     /// Class of each added code (a class is its own), and its text.
-    added: BTreeMap<c_int, (c_int, String)>,
+    added: BTreeMap<c_int, (c_int, Vec<u8>)>,
     next: c_int,
     last: BTreeMap<c_int, String>,
 }
@@ -54,17 +54,22 @@ pub fn class_of(code: c_int) -> Option<c_int> {
     registry().added.get(&code).map(|(class, _)| *class)
 }
 
-/// What `MPI_Error_string` answers.
-pub fn text_of(code: c_int) -> String {
+/// What `MPI_Error_string` answers; texts of the program are in its own encoding.
+fn bytes_of(code: c_int) -> Vec<u8> {
     let registry = registry();
     match ErrorClass::from_number(code) {
         Some(class) if class.number() == 0 => class.text().into(),
         Some(class) => match registry.last.get(&code) {
-            Some(last) => format!("{class}: {}: {last}", class.text()),
-            None => format!("{class}: {}", class.text()),
+            Some(last) => format!("{class}: {}: {last}", class.text()).into(),
+            None => format!("{class}: {}", class.text()).into(),
         },
         None => registry.added.get(&code).map(|(_, text)| text.clone()).unwrap_or_default(),
     }
+}
+
+/// The same for a line of ours.
+pub fn text_of(code: c_int) -> String {
+    String::from_utf8_lossy(&bytes_of(code)).into_owned()
 }
 
 /// The largest code that is in use: the value of the attribute `MPI_LASTUSEDCODE`.
@@ -91,7 +96,7 @@ pub extern "C" fn MPI_Error_string(
         if class_of(code).is_none() {
             bail!(Arg, "{code} is no error code");
         }
-        length.put(text.put(&text_of(code))? as c_int)
+        length.put(text.put(bytes_of(code))? as c_int)
     })
 }
 
@@ -102,7 +107,7 @@ fn add(class: Option<c_int>) -> Result<c_int> {
         bail!(NoMem, "all error codes are used up");
     }
     registry.next += 1;
-    registry.added.insert(code, (class.unwrap_or(code), String::new()));
+    registry.added.insert(code, (class.unwrap_or(code), Vec::new()));
     drop(registry);
     attributes::last_used_code_changed();
     Ok(code)
@@ -127,7 +132,7 @@ pub extern "C" fn MPI_Add_error_string(code: c_int, text: Text) -> c_int {
         let text = text.get("string")?;
         match registry().added.get_mut(&code) {
             Some((_, place)) => {
-                *place = text;
+                *place = text.to_owned();
                 Ok(())
             }
             None => bail!(Arg, "{code} was not added by the program: its text cannot be changed"),

@@ -1,6 +1,6 @@
 //! Files: opening, closing, views, pointers, asking.
 
-use crate::calls::{enter, job, not_running, on_comm, on_file, on_job, raise_on_file};
+use crate::calls::{enter, job, not_running, on_file, on_job, raise_on_file};
 use crate::constants::{
     MPI_DISPLACEMENT_CURRENT, MPI_MODE_APPEND, MPI_MODE_CREATE, MPI_MODE_DELETE_ON_CLOSE,
     MPI_MODE_EXCL, MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_SEQUENTIAL, MPI_MODE_UNIQUE_OPEN,
@@ -16,6 +16,8 @@ use ftmpi_core::file::{FileId, Mode};
 use ftmpi_core::mpi::{Language, Whence};
 use ftmpi_entry::entry;
 use std::ffi::{c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 const MPI_MAX_DATAREP_STRING: usize = NAME_MAX;
 
@@ -118,10 +120,10 @@ pub extern "C" fn MPI_File_open(
     file: Out<File>,
 ) -> c_int {
     on_no_file("MPI_File_open", |job| {
-        let name = name.get("filename")?;
+        let path = Path::new(name.name("filename")?);
         file.put(File::NULL)?;
         let (comm, info) = (comm.id()?, info.optional_id()?);
-        file.put(File::of(job.file_open(comm, &name, mode(amode)?, amode, info)?))
+        file.put(File::of(job.file_open(comm, path, mode(amode)?, amode, info)?))
     })
 }
 
@@ -137,7 +139,7 @@ pub extern "C" fn MPI_File_close(file: Out<File>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_delete(name: Text, _info: Info) -> c_int {
-    on_no_file("MPI_File_delete", |job| job.file_delete(&name.get("filename")?))
+    on_no_file("MPI_File_delete", |job| job.file_delete(Path::new(name.name("filename")?)))
 }
 
 #[entry(guard = enter)]
@@ -172,7 +174,7 @@ pub extern "C" fn MPI_File_set_view(
     on_file("MPI_File_set_view", file, |job, id| {
         let disp = (disp != MPI_DISPLACEMENT_CURRENT).then_some(disp);
         let (etype, filetype, info) = (etype.id()?, filetype.id()?, info.optional_id()?);
-        job.file_set_view(id, disp, etype, filetype, &representation.get("datarep")?, info)
+        job.file_set_view(id, disp, etype, filetype, representation.name("datarep")?, info)
     })
 }
 
@@ -189,7 +191,7 @@ pub extern "C" fn MPI_File_get_view(
         disp.put(begin)?;
         etype.put(Datatype::of(elementary))?;
         filetype.put(Datatype::of(seen))?;
-        representation.put(&name).map(|_| ())
+        representation.put(name.as_bytes()).map(|_| ())
     })
 }
 
@@ -305,14 +307,14 @@ pub extern "C" fn MPI_File_create_errhandler(
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_set_errhandler(file: File, handler: Errhandler) -> c_int {
-    on_comm("MPI_File_set_errhandler", Comm::WORLD, |job, _| {
+    on_job("MPI_File_set_errhandler", |job| {
         job.file_set_errhandler(file.optional_id()?, handler.id()?)
     })
 }
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_File_get_errhandler(file: File, handler: Out<Errhandler>) -> c_int {
-    on_comm("MPI_File_get_errhandler", Comm::WORLD, |job, _| {
+    on_job("MPI_File_get_errhandler", |job| {
         handler.put(Errhandler::of(job.file_get_errhandler(file.optional_id()?)?))
     })
 }

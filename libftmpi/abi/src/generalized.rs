@@ -4,10 +4,9 @@
 //! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code where
 //! there is one request, in the status where there are several.
 
-use crate::calls::{Job, enter, job, on_requests, raise_code};
+use crate::calls::{Job, enter, job, nowhere, on_requests, raise_code};
 use crate::constants::MPI_SUCCESS;
 use crate::decode::{StatusOut, StatusesOut};
-use crate::handle::Comm;
 use crate::memory::Out;
 use crate::status::MpiStatus;
 use ftmpi_core::bail;
@@ -15,6 +14,7 @@ use ftmpi_core::error::ErrorClass;
 use ftmpi_core::mpi::{Asked, Question, Request};
 use ftmpi_core::request::Callbacks;
 use ftmpi_entry::entry;
+use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 
 /// Where the statuses of a call go.
@@ -62,7 +62,7 @@ fn call_back(call: &'static str, code: c_int, places: Places, questions: Vec<Que
                 Places::Many(_) => ErrorClass::InStatus.number(),
                 _ => failure,
             };
-            code = raise_code(call, Comm::WORLD, raised, text);
+            code = raise_code(call, nowhere(), raised, text);
         }
     }
     code
@@ -73,7 +73,7 @@ fn query(callbacks: Callbacks, status: &mut MpiStatus) -> c_int {
     let function: unsafe extern "C" fn(*mut c_void, *mut MpiStatus) -> c_int =
         unsafe { std::mem::transmute(callbacks.query) };
     // SAFETY: with the state that it gave along; the status lives for the length of the call.
-    unsafe { function(callbacks.state as *mut c_void, status) }
+    outside(|| unsafe { function(callbacks.state as *mut c_void, status) })
 }
 
 fn free(callbacks: Callbacks) -> c_int {
@@ -81,7 +81,7 @@ fn free(callbacks: Callbacks) -> c_int {
     let function: unsafe extern "C" fn(*mut c_void) -> c_int =
         unsafe { std::mem::transmute(callbacks.free) };
     // SAFETY: with the state that it gave along, once.
-    unsafe { function(callbacks.state as *mut c_void) }
+    outside(|| unsafe { function(callbacks.state as *mut c_void) })
 }
 
 /// `MPI_Cancel` of a generalized request: what its function answers; `None` for all other requests.
@@ -92,7 +92,7 @@ pub fn cancel(job: &Job, request: Request) -> Option<impl FnOnce() -> c_int + us
         let function: unsafe extern "C" fn(*mut c_void, c_int) -> c_int =
             unsafe { std::mem::transmute(callbacks.cancel) };
         // SAFETY: with the state that it gave along.
-        unsafe { function(callbacks.state as *mut c_void, c_int::from(complete)) }
+        outside(|| unsafe { function(callbacks.state as *mut c_void, c_int::from(complete)) })
     })
 }
 

@@ -30,9 +30,13 @@ impl Group {
         job.groups.get(self.id()?)
     }
 
-    /// The handle of a new group; an empty one needs no new object.
-    fn store(job: &mut Job, group: core::Group) -> Result<Self> {
-        if group.is_empty() { Ok(Self::EMPTY) } else { Ok(Self::of(job.groups.insert(group)?)) }
+    /// The handle of a new group that is made from this one; an empty one needs no new object.
+    fn derive(self, job: &mut Job, group: core::Group) -> Result<Self> {
+        if group.is_empty() {
+            return Ok(Self::EMPTY);
+        }
+        let session = job.groups.session(self.id()?)?;
+        Ok(Self::of(job.groups.insert_of(group, session)?))
     }
 }
 
@@ -89,7 +93,9 @@ macro_rules! pairs {
         pub extern "C" fn $name(group1: Group, group2: Group, newgroup: Out<Group>) -> c_int {
             on_job(stringify!($name), |job| {
                 let made = group1.look(job)?.$method(group2.look(job)?);
-                newgroup.put(Group::store(job, made)?)
+                // The union with an empty group is of the session of the other.
+                let of = if group1 == Group::EMPTY { group2 } else { group1 };
+                newgroup.put(of.derive(job, made)?)
             })
         }
     )* };
@@ -108,7 +114,7 @@ macro_rules! lists {
             on_job(stringify!($name), |job| {
                 let ranks = ranks.slice(length("n", n)?)?;
                 let made = group.look(job)?.$method(ranks.iter().map(|&rank| i64::from(rank)))?;
-                newgroup.put(Group::store(job, made)?)
+                newgroup.put(group.derive(job, made)?)
             })
         }
     )* };
@@ -127,7 +133,7 @@ macro_rules! ranges {
         ) -> c_int {
             on_job(stringify!($name), |job| {
                 let made = group.look(job)?.$method(ranges.slice(length("n", n)?)?)?;
-                newgroup.put(Group::store(job, made)?)
+                newgroup.put(group.derive(job, made)?)
             })
         }
     )* };

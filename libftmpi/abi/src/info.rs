@@ -71,22 +71,18 @@ pub extern "C" fn MPI_Info_free(info: Out<Info>) -> c_int {
 pub extern "C" fn MPI_Info_set(info: Info, key: Text, value: Text) -> c_int {
     anytime("MPI_Info_set", |job| {
         let (key, value) = (key.get("key")?, value.get("value")?);
-        job.infos.get_mut(info.id()?)?.set(key.as_bytes(), value.as_bytes())
+        job.infos.get_mut(info.id()?)?.set(key, value)
     })
 }
 
 #[entry(guard = enter_first)]
 pub extern "C" fn MPI_Info_delete(info: Info, key: Text) -> c_int {
-    anytime("MPI_Info_delete", |job| {
-        job.infos.get_mut(info.id()?)?.delete(key.get("key")?.as_bytes())
-    })
+    anytime("MPI_Info_delete", |job| job.infos.get_mut(info.id()?)?.delete(key.get("key")?))
 }
 
-/// The value under a key as text.
-fn value(job: &Job, info: Info, key: Text) -> Result<Option<String>> {
-    let key = key.get("key")?;
-    let found = info.look(job)?.get(key.as_bytes())?;
-    Ok(found.map(|value| String::from_utf8_lossy(value).into_owned()))
+/// The value under a key.
+fn value(job: &Job, info: Info, key: Text) -> Result<Option<&[u8]>> {
+    info.look(job)?.get(key.get("key")?)
 }
 
 #[entry(guard = enter_first)]
@@ -99,7 +95,7 @@ pub extern "C" fn MPI_Info_get(
 ) -> c_int {
     anytime("MPI_Info_get", |job| {
         let found = value(job, info, key)?;
-        if let Some(text) = &found {
+        if let Some(text) = found {
             // `valuelen` does not count the zero byte.
             place.put(crate::decode::length("valuelen", valuelen)?.saturating_add(1), text)?;
         }
@@ -117,7 +113,7 @@ pub extern "C" fn MPI_Info_get_string(
 ) -> c_int {
     anytime("MPI_Info_get_string", |job| {
         let found = value(job, info, key)?;
-        if let Some(text) = &found {
+        if let Some(text) = found {
             // `buflen` counts the zero byte; 0 asks for the length only.
             let room = crate::decode::length("buflen", buflen.get()?)?;
             if room > 0 {
@@ -138,7 +134,7 @@ pub extern "C" fn MPI_Info_get_valuelen(
 ) -> c_int {
     anytime("MPI_Info_get_valuelen", |job| {
         let found = value(job, info, key)?;
-        if let Some(text) = &found {
+        if let Some(text) = found {
             valuelen.put(text.len() as c_int)?;
         }
         flag.put(c_int::from(found.is_some()))
@@ -158,7 +154,7 @@ pub extern "C" fn MPI_Info_get_nthkey(
 ) -> c_int {
     anytime("MPI_Info_get_nthkey", |job| {
         let found = info.look(job)?.nth_key(i64::from(n))?;
-        key.put(&String::from_utf8_lossy(found))?;
+        key.put(found)?;
         Ok(())
     })
 }

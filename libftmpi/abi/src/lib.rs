@@ -53,7 +53,7 @@ pub use calls::unsupported;
 use std::ffi::c_int;
 
 #[global_allocator]
-static ALLOCATOR: allocator::Allocator = allocator::Allocator(dlmalloc::GlobalDlmalloc);
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// Functions of the standard without a body here: none, until a new one enters the table.
 mod stubs {

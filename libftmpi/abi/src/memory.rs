@@ -6,7 +6,9 @@
 //! where memory is needed becomes `MPI_ERR_ARG`, not a crash.
 
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
-use std::ffi::{CStr, c_char, c_void};
+use ftmpi_core::text::within;
+use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
 
 #[cold]
 fn null(what: &str) -> MpiError {
@@ -127,13 +129,19 @@ impl<T: Copy> OutArray<T> {
 pub struct Text(*const c_char);
 
 impl Text {
-    /// The text; bytes that are not UTF-8 are replaced.
-    pub fn get(self, what: &str) -> Result<String> {
+    /// The bytes of the text, in whatever encoding, without the zero.
+    pub fn get<'a>(self, what: &str) -> Result<&'a [u8]> {
         if self.0.is_null() {
             return Err(null(what));
         }
-        // SAFETY: not null; the caller promised a text that ends with a zero byte.
-        Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
+        // SAFETY: not null; the caller promised a text that ends with a zero byte, for the length of the
+        // call, and no body keeps it longer.
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
+    }
+
+    /// The same for names that are passed on as the system has them.
+    pub fn name<'a>(self, what: &str) -> Result<&'a OsStr> {
+        self.get(what).map(OsStr::from_bytes)
     }
 }
 
@@ -144,8 +152,8 @@ pub struct OutText<const N: usize>(*mut c_char);
 
 impl<const N: usize> OutText<N> {
     /// Stores `text`, cut at a character boundary if it is too long; returns the length stored.
-    pub fn put(self, text: &str) -> Result<usize> {
-        put_text(self.0, N, text)
+    pub fn put(self, text: impl AsRef<[u8]>) -> Result<usize> {
+        put_text(self.0, N, text.as_ref())
     }
 }
 
@@ -156,28 +164,25 @@ pub struct OutTextOf(*mut c_char);
 
 impl OutTextOf {
     /// Stores `text` in a place of `room` bytes, zero byte included.
-    pub fn put(self, room: usize, text: &str) -> Result<usize> {
-        put_text(self.0, room, text)
+    pub fn put(self, room: usize, text: impl AsRef<[u8]>) -> Result<usize> {
+        put_text(self.0, room, text.as_ref())
     }
 }
 
-fn put_text(place: *mut c_char, room: usize, text: &str) -> Result<usize> {
+fn put_text(place: *mut c_char, room: usize, text: &[u8]) -> Result<usize> {
     if place.is_null() {
         return Err(null("the place for a text"));
     }
     if room == 0 {
         return Ok(0);
     }
-    let mut len = text.len().min(room - 1);
-    while !text.is_char_boundary(len) {
-        len -= 1;
-    }
-    // SAFETY: not null; the caller promised `room` bytes, and `len + 1 <= room`.
+    let text = within(text, room - 1);
+    // SAFETY: not null; the caller promised `room` bytes, and `text.len() + 1 <= room`.
     unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast::<u8>(), len);
-        place.add(len).write(0);
+        std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast::<u8>(), text.len());
+        place.add(text.len()).write(0);
     }
-    Ok(len)
+    Ok(text.len())
 }
 
 /// A communication buffer as it came from the program: address, `MPI_BOTTOM` or `MPI_IN_PLACE`.
@@ -205,5 +210,9 @@ mod tests {
         assert_eq!(room[4], 0);
         let len = OutTextOf(room.as_mut_ptr()).put(4, "aböc").unwrap();
         assert_eq!((len, room[2]), (2, 0));
+        let latin = c"M\xfcller";
+        assert_eq!(Text(latin.as_ptr()).get("a name").unwrap(), latin.to_bytes());
+        let len = OutTextOf(room.as_mut_ptr()).put(5, latin.to_bytes()).unwrap();
+        assert_eq!((len, room[1] as u8), (4, 0xfc));
     }
 }

@@ -8,6 +8,7 @@ use ftmpi_core::datatype as core;
 use ftmpi_core::error::Result;
 use ftmpi_core::op::{OpId, Predefined, UserOp};
 use ftmpi_entry::entry;
+use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 
 /// The first number of an operation that the program makes.
@@ -79,15 +80,15 @@ fn invoke_int(
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
     let lent = Lent::of(datatype);
-    let mut handle = lent.handle;
+    let (mut handle, extent) = (lent.handle, datatype.extent());
     let (mut input, mut inout, mut left) = (input, inout, count);
     while left > 0 {
         let part = left.min(c_int::MAX as usize);
         let mut len = part as c_int;
         // SAFETY: both buffers hold `left` values; the function may change its copies of the other two.
-        unsafe { function(input, inout, &mut len, &mut handle) };
+        outside(|| unsafe { function(input, inout, &mut len, &mut handle) });
         left -= part;
-        let bytes = datatype.extent().wrapping_mul(part as i64) as isize;
+        let bytes = extent.wrapping_mul(part as i64) as isize;
         input = input.wrapping_byte_offset(bytes);
         inout = inout.wrapping_byte_offset(bytes);
     }
@@ -107,7 +108,7 @@ fn invoke_large(
     let lent = Lent::of(datatype);
     let (mut handle, mut len) = (lent.handle, count as i64);
     // SAFETY: both buffers hold `count` values; the function may change its copies of the other two.
-    unsafe { function(input, inout, &mut len, &mut handle) };
+    outside(|| unsafe { function(input, inout, &mut len, &mut handle) });
 }
 
 macro_rules! create {

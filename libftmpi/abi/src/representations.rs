@@ -80,7 +80,7 @@ macro_rules! register {
                 }
                 let given = |function: *mut c_void| (!function.is_null()).then_some(function as usize);
                 job.register_representation(Custom {
-                    name: name.get("datarep")?,
+                    name: name.name("datarep")?.to_owned(),
                     read: given(read),
                     write: given(write),
                     extent: extent as usize,

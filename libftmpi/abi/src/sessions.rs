@@ -3,7 +3,7 @@
 //! Guarantees: a session may be opened before, beside, after or instead of `MPI_Init` and
 //! `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
 
-use crate::calls::{self, Job, enter, enter_first, job, not_running, raise, raise_to};
+use crate::calls::{self, Job, enter, enter_first, job, not_running, nowhere, raise, raise_to};
 use crate::constants::MPI_SUCCESS;
 use crate::decode::length;
 use crate::environment::{anytime, end, join_again, thread_level_name};
@@ -32,8 +32,8 @@ pub fn on_session(
     let Some(job) = job() else { return not_running(call) };
     let id = match session.id() {
         Ok(id) if job.has_session(id) => id,
-        Ok(_) => return raise(call, Comm::WORLD, &session.refuse()),
-        Err(error) => return raise(call, Comm::WORLD, &error),
+        Ok(_) => return raise(call, nowhere(), &session.refuse()),
+        Err(error) => return raise(call, nowhere(), &error),
     };
     match body(job, id) {
         Ok(()) => MPI_SUCCESS,
@@ -57,7 +57,7 @@ pub extern "C" fn MPI_Session_init(
 ) -> c_int {
     const CALL: &str = "MPI_Session_init";
     if let Err(error) = join_again() {
-        return raise(CALL, Comm::WORLD, &error);
+        return raise(CALL, nowhere(), &error);
     }
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {
@@ -148,7 +148,7 @@ pub extern "C" fn MPI_Session_get_pset_info(
     info: Out<Info>,
 ) -> c_int {
     on_session("MPI_Session_get_pset_info", session, |job, session| {
-        info.put(Info::of(job.process_set_info(session, &name.get("pset_name")?)?))
+        info.put(Info::of(job.process_set_info(session, name.get("pset_name")?)?))
     })
 }
 
@@ -159,14 +159,14 @@ pub extern "C" fn MPI_Group_from_session_pset(
     group: Out<Group>,
 ) -> c_int {
     on_session("MPI_Group_from_session_pset", session, |job, session| {
-        group.put(Group::of(job.group_from_process_set(session, &name.get("pset_name")?)?))
+        group.put(Group::of(job.group_from_process_set(session, name.get("pset_name")?)?))
     })
 }
 
-/// `MPI_MAX_STRINGTAG_LEN`
-const TAG_MAX: usize = 256;
+/// `MPI_MAX_STRINGTAG_LEN` of the standard ABI; with the other one programs have 256.
+const TAG_MAX: usize = 1024;
 
-fn string_tag(tag: Text) -> Result<String> {
+fn string_tag<'a>(tag: Text) -> Result<&'a [u8]> {
     let tag = tag.get("stringtag")?;
     if tag.len() >= TAG_MAX {
         bail!(Arg, "stringtag has {} characters, at most {} are allowed", tag.len(), TAG_MAX - 1);
@@ -186,7 +186,7 @@ pub extern "C" fn MPI_Comm_create_from_group(
     let Some(job) = job() else { return not_running(CALL) };
     let outcome = || -> Result<()> {
         let (info, handler) = (info.optional_id()?, errhandler.id()?);
-        let new = job.comm_create_from_group(group.id()?, &string_tag(tag)?, info, handler)?;
+        let new = job.comm_create_from_group(group.id()?, string_tag(tag)?, info, handler)?;
         newcomm.put(Comm::of_member(new))
     }();
     match outcome {
@@ -218,7 +218,7 @@ pub extern "C" fn MPI_Intercomm_create_from_groups(
             local_leader as u32,
             remote_group.id()?,
             remote_leader as u32,
-            &string_tag(tag)?,
+            string_tag(tag)?,
             info,
             handler,
         )?;

@@ -197,7 +197,7 @@ fn put<T: Copy>(place: Out<T>, value: T) -> Result<(), E> {
 
 fn named<T>(table: &[T], name: Text, of: fn(&T) -> &str) -> Result<c_int, E> {
     let wanted = name.get("name").map_err(|_| E::TInvalidName)?;
-    let found = table.iter().position(|one| of(one) == wanted);
+    let found = table.iter().position(|one| of(one).as_bytes() == wanted);
     found.map(|index| index as c_int).ok_or(E::TInvalidName)
 }
 

@@ -203,7 +203,7 @@ pub extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: Out<Datatype>) -> c_i
 }
 
 /// The smallest of `choices` (decimal digits, decimal exponent, type) that has precision `p` and range
-/// `r`; either may be `MPI_UNDEFINED`, not both.
+/// `r`; either may be `MPI_UNDEFINED`, not both. The kinds are gfortran's: 4, 8, 10 (of the x87), 16.
 fn selected(p: c_int, r: c_int, choices: &[(c_int, c_int, Builtin)]) -> Result<Builtin> {
     if p == MPI_UNDEFINED && r == MPI_UNDEFINED {
         bail!(Arg, "precision and range are both MPI_UNDEFINED");
@@ -218,8 +218,12 @@ fn selected(p: c_int, r: c_int, choices: &[(c_int, c_int, Builtin)]) -> Result<B
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: Out<Datatype>) -> c_int {
     on_job("MPI_Type_create_f90_real", |job| {
-        let choices =
-            [(6, 37, Builtin::Real4), (15, 307, Builtin::Real8), (33, 4931, Builtin::Real16)];
+        let choices = [
+            (6, 37, Builtin::Real4),
+            (15, 307, Builtin::Real8),
+            (18, 4931, Builtin::LongDouble),
+            (33, 4931, Builtin::Real16),
+        ];
         let made = job.types.parametric((Combiner::F90Real, p.n(), r.n()), || {
             core::Datatype::f90_real(p.n(), r.n(), selected(p, r, &choices)?)
         })?;
@@ -233,6 +237,7 @@ pub extern "C" fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: Out<D
         let choices = [
             (6, 37, Builtin::Complex8),
             (15, 307, Builtin::Complex16),
+            (18, 4931, Builtin::CLongDoubleComplex),
             (33, 4931, Builtin::Complex32),
         ];
         let made = job.types.parametric((Combiner::F90Complex, p.n(), r.n()), || {

@@ -310,7 +310,8 @@ packs! {
 /// The only data representation that packing knows.
 fn external32(datarep: Text) -> Result<()> {
     let name = datarep.get("datarep")?;
-    if name != "external32" {
+    if name != b"external32" {
+        let name = String::from_utf8_lossy(name);
         bail!(Arg, "there is no data representation {name:?} for packing: it is \"external32\"");
     }
     Ok(())
@@ -420,9 +421,7 @@ pub extern "C" fn MPI_Type_free(datatype: Out<Datatype>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_set_name(datatype: Datatype, name: Text) -> c_int {
-    on_job("MPI_Type_set_name", |job| {
-        job.types.set_name(datatype.id()?, name.get("type_name")?.as_bytes())
-    })
+    on_job("MPI_Type_set_name", |job| job.types.set_name(datatype.id()?, name.get("type_name")?))
 }
 
 #[entry(guard = enter)]
@@ -437,7 +436,7 @@ pub extern "C" fn MPI_Type_get_name(
         });
     }
     on_job("MPI_Type_get_name", |job| {
-        let stored = name.put(&String::from_utf8_lossy(job.types.name(datatype.id()?)?))?;
+        let stored = name.put(job.types.name(datatype.id()?)?)?;
         length.put(stored as c_int)
     })
 }

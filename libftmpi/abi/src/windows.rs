@@ -220,9 +220,7 @@ pub extern "C" fn MPI_Win_get_group(win: Win, group: Out<Group>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Win_set_name(win: Win, name: Text) -> c_int {
-    on_win("MPI_Win_set_name", win, |job, id| {
-        job.win_set_name(id, name.get("win_name")?.as_bytes())
-    })
+    on_win("MPI_Win_set_name", win, |job, id| job.win_set_name(id, name.get("win_name")?))
 }
 
 #[entry(guard = enter)]
@@ -235,7 +233,7 @@ pub extern "C" fn MPI_Win_get_name(
         return anywhere("MPI_Win_get_name", || length.put(name.put("MPI_WIN_NULL")? as c_int));
     }
     on_win("MPI_Win_get_name", win, |job, id| {
-        let stored = name.put(&String::from_utf8_lossy(job.win_get_name(id)?))?;
+        let stored = name.put(job.win_get_name(id)?)?;
         length.put(stored as c_int)
     })
 }

@@ -7,6 +7,7 @@
 
 use crate::bail;
 use crate::error::Result;
+use crate::mpi::SessionId;
 use crate::slab::Slab;
 use ftmpi_wire::Rank;
 use std::sync::Arc;
@@ -297,14 +298,25 @@ impl GroupId {
     pub const EMPTY: Self = Self(0);
 }
 
-/// All groups that the program holds.
+/// All groups that the program holds, and the session from which each comes.
 #[derive(Debug, Default)]
-pub struct GroupTable(Slab<Group>);
+pub struct GroupTable(Slab<(Group, Option<SessionId>)>);
 
 impl GroupTable {
-    /// Stores a group.
+    /// Stores a group that comes from no session.
     pub fn insert(&mut self, group: Group) -> Result<GroupId> {
-        Ok(GroupId(1 + self.0.insert(group)?))
+        self.insert_of(group, None)
+    }
+
+    /// Stores a group that comes from a session, or from a communicator or another group of one.
+    pub fn insert_of(&mut self, group: Group, session: Option<SessionId>) -> Result<GroupId> {
+        Ok(GroupId(1 + self.0.insert((group, session))?))
+    }
+
+    /// The session from which it comes. (`MPI_GROUP_EMPTY` is of all.)
+    pub fn session(&self, id: GroupId) -> Result<Option<SessionId>> {
+        self.get(id)?;
+        Ok(id.0.checked_sub(1).and_then(|index| self.0.get(index)?.1))
     }
 
     /// The group with this number.
@@ -314,7 +326,7 @@ impl GroupTable {
             return Ok(EMPTY);
         }
         match self.0.get(id.0 - 1) {
-            Some(group) => Ok(group),
+            Some((group, _)) => Ok(group),
             None => bail!(Group, "there is no group with this handle: was it freed?"),
         }
     }
@@ -444,5 +456,9 @@ mod tests {
         table.free(GroupId::EMPTY).unwrap();
         assert_eq!(table.free(id).unwrap_err().class, ErrorClass::Group);
         assert!(table.get(id).is_err());
+        let session = Some(SessionId(3));
+        let id = table.insert_of(Group::identity(4), session).unwrap();
+        assert_eq!(table.session(id).unwrap(), session);
+        assert_eq!(table.session(GroupId::EMPTY).unwrap(), None);
     }
 }

@@ -49,6 +49,15 @@ impl Info {
         Ok(self.0.iter().find(|pair| pair.0 == key).map(|pair| pair.1.as_slice()))
     }
 
+    /// `mpi_minimum_memory_alignment` (MPI-4.0, 9.2); 1 unless it says a power of two.
+    #[must_use]
+    pub fn alignment(&self) -> usize {
+        let value = self.get(b"mpi_minimum_memory_alignment").ok().flatten();
+        let text = value.and_then(|value| std::str::from_utf8(value).ok());
+        let wanted = text.and_then(|text| text.trim().parse().ok());
+        wanted.filter(|wanted: &usize| wanted.is_power_of_two()).unwrap_or(1)
+    }
+
     /// `MPI_Info_delete`
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
         check_key(key)?;
@@ -167,6 +176,18 @@ mod tests {
         assert_eq!(info.len(), 1);
         assert_eq!(info.delete(b"b").unwrap_err().class, ErrorClass::InfoNokey);
         assert!(info.nth_key(1).is_err() && info.nth_key(-1).is_err());
+    }
+
+    #[test]
+    fn an_alignment_is_a_power_of_two() {
+        for (value, wanted) in
+            [("64", 64), (" 4096 ", 4096), ("48", 1), ("0", 1), ("-8", 1), ("page", 1)]
+        {
+            let mut info = Info::new();
+            assert_eq!(info.alignment(), 1);
+            info.set(b"mpi_minimum_memory_alignment", value.as_bytes()).unwrap();
+            assert_eq!(info.alignment(), wanted, "{value}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod mpi;
 pub mod op;
 pub mod request;
 pub mod slab;
+pub mod text;
 pub mod topology;
 pub mod usermem;
 pub mod window;

@@ -369,6 +369,45 @@ impl RunVisitor for Scatter<'_> {
     }
 }
 
+unsafe extern "C" {
+    fn calloc(count: usize, size: usize) -> *mut c_void;
+    fn free(at: *mut c_void);
+}
+
+/// Zeroed memory that the program has from us and may tell others the address of. It comes from the program's own
+/// allocator, so that a replay gives it at the same address; where ours would lie depends on what we needed before.
+#[derive(Debug)]
+pub struct Lent(UserPtr);
+
+impl Lent {
+    /// On what boundary it begins.
+    pub const ALIGN: usize = align_of::<u128>();
+
+    /// So many bytes: `None` if there is not so much memory. What is never touched takes none.
+    #[must_use]
+    pub fn new(len: usize) -> Option<Self> {
+        // SAFETY: asks for memory; nothing else is touched.
+        let at = unsafe { calloc(len.max(1), 1) };
+        (!at.is_null()).then(|| Self(UserPtr(at.expose_provenance())))
+    }
+
+    /// Where it is.
+    ///
+    /// # Safety
+    /// The result must not be used when this has been dropped.
+    #[must_use]
+    pub unsafe fn ptr(&self) -> UserPtr {
+        self.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // SAFETY: it is from `calloc`, and nobody uses it any more (`ptr`).
+        unsafe { free(ptr::with_exposed_provenance_mut(self.0.0)) };
+    }
+}
+
 /// A zeroed buffer of our own, aligned for every C type, that can stand where a program's buffer
 /// stands: operand of a user-defined reduction, stage of a collective.
 #[derive(Debug, Default)]
@@ -475,6 +514,18 @@ mod tests {
         for i in 0..5 {
             assert_eq!(pb.offset(8 * i).load::<f64>(), i as f64 - 10.0);
         }
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_none() {
+        assert!(Lent::new(usize::MAX).is_none());
+        assert!(Lent::new(1 << 60).is_none());
+        let some = Lent::new(100).unwrap();
+        // SAFETY: used while it is there.
+        let at = unsafe { some.ptr() };
+        assert!(at.address().is_multiple_of(Lent::ALIGN));
+        assert_eq!((at.load::<u64>(), at.offset(92).load::<u64>()), (0, 0));
+        assert!(Lent::new(0).is_some());
     }
 
     #[test]

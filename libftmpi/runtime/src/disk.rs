@@ -9,13 +9,14 @@ use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::Error;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Open files of the program.
 #[derive(Default)]
 pub struct Posix {
-    files: Vec<Option<(String, File)>>,
+    files: Vec<Option<(PathBuf, File)>>,
 }
 
 /// The class of what the system answered.
@@ -33,11 +34,11 @@ fn class(error: &Error) -> ErrorClass {
     }
 }
 
-pub(crate) fn refused(doing: Doing, path: &str, error: &Error) -> MpiError {
+pub(crate) fn refused(doing: Doing, path: &Path, error: &Error) -> MpiError {
     match error.raw_os_error().map(u16::try_from) {
         Some(Ok(code)) => Refusal { doing, code }.of(class(error), path),
         // The path has a zero byte.
-        _ => class(error).because(format!("'{path}': {error}")),
+        _ => class(error).because(format!("'{}': {error}", path.display())),
     }
 }
 
@@ -63,7 +64,7 @@ fn identity(directory: i32, path: &CStr, flags: i32) -> u64 {
 }
 
 impl Posix {
-    fn insert(&mut self, path: &str, file: File) -> Handle {
+    fn insert(&mut self, path: &Path, file: File) -> Handle {
         let entry = Some((path.to_owned(), file));
         let free = self.files.iter().position(Option::is_none);
         let index = free.unwrap_or(self.files.len());
@@ -79,7 +80,7 @@ impl Posix {
         self.get(file).ok().map(|(_, file)| file)
     }
 
-    fn get(&self, file: Handle) -> Result<&(String, File)> {
+    fn get(&self, file: Handle) -> Result<&(PathBuf, File)> {
         match self.files.get(file.0 as usize) {
             Some(Some(open)) => Ok(open),
             _ => Err(ErrorClass::File.because("the file is not open")),
@@ -112,7 +113,7 @@ fn range(kind: i32, from: u64, to: u64) -> libc::flock {
 }
 
 impl Disk for Posix {
-    fn open(&mut self, path: &str, how: Open) -> Result<Handle> {
+    fn open(&mut self, path: &Path, how: Open) -> Result<Handle> {
         let mut options = OpenOptions::new();
         options.read(how.read).write(how.write);
         if how.exclusive && how.create {
@@ -122,19 +123,20 @@ impl Disk for Posix {
         }
         let file = options.open(path).map_err(|error| refused(Doing::Opened, path, &error))?;
         if file.metadata().is_ok_and(|about| about.is_dir()) {
-            return Err(ErrorClass::BadFile.because(format!("'{path}' is a directory")));
+            return Err(ErrorClass::BadFile.because(format!("'{}' is a directory", path.display())));
         }
         Ok(self.insert(path, file))
     }
 
-    fn identity(&mut self, path: &str) -> u64 {
-        CString::new(path).map_or(0, |path| identity(libc::AT_FDCWD, &path, 0))
+    fn identity(&mut self, path: &Path) -> u64 {
+        CString::new(path.as_os_str().as_bytes())
+            .map_or(0, |path| identity(libc::AT_FDCWD, &path, 0))
     }
 
-    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)> {
+    fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)> {
         // Its name is given through /proc.
         std::fs::symlink_metadata("/proc/self/fd").ok()?;
-        let parent = Path::new(path).parent()?;
+        let parent = path.parent()?;
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         let mut options = OpenOptions::new();
         // The system wants such files to be open for writing, as this one is anyway.
@@ -144,11 +146,11 @@ impl Disk for Posix {
         (identity != 0).then(|| (self.insert(path, file), identity))
     }
 
-    fn name(&mut self, file: Handle, path: &str) -> Result<()> {
+    fn name(&mut self, file: Handle, path: &Path) -> Result<()> {
         let (_, open) = self.get(file)?;
         let refuse = |error: &Error| refused(Doing::Opened, path, error);
         let from = CString::new(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        let to = CString::new(path);
+        let to = CString::new(path.as_os_str().as_bytes());
         let (Ok(from), Ok(to)) = (from, to) else {
             return Err(ErrorClass::BadFile.because("the name of the file has a zero byte"));
         };
@@ -164,7 +166,7 @@ impl Disk for Posix {
         }
     }
 
-    fn delete(&mut self, path: &str) -> Result<()> {
+    fn delete(&mut self, path: &Path) -> Result<()> {
         std::fs::remove_file(path).map_err(|error| refused(Doing::Deleted, path, &error))
     }
 
@@ -260,7 +262,6 @@ mod tests {
     #[test]
     fn a_file_without_a_name_gets_one_and_is_known_by_it() {
         let path = std::env::temp_dir().join(format!("ftmpi-name-{}", std::process::id()));
-        let path = path.to_string_lossy().into_owned();
         let mut disk = Posix::default();
         let how = Open { read: true, write: true, create: true, exclusive: true };
         let Some((first, known)) = disk.unnamed(&path, how) else { return };
@@ -282,7 +283,6 @@ mod tests {
     #[test]
     fn a_file_is_written_read_cut_and_deleted() {
         let path = std::env::temp_dir().join(format!("ftmpi-disk-{}", std::process::id()));
-        let path = path.to_string_lossy().into_owned();
         let mut disk = Posix::default();
         let how = Open { read: true, write: true, create: true, exclusive: true };
         let file = disk.open(&path, how).unwrap();

@@ -68,8 +68,7 @@ impl Guard {
 }
 
 /// The path that the kernel would use, if the file is or could be a regular one.
-fn whole(path: &str) -> Option<PathBuf> {
-    let path = Path::new(path);
+fn whole(path: &Path) -> Option<PathBuf> {
     match path.canonicalize() {
         Ok(found) => found.is_file().then_some(found),
         // A link to what is not there yet.
@@ -83,11 +82,16 @@ fn whole(path: &str) -> Option<PathBuf> {
 }
 
 impl World {
-    /// Writes a deed down. Before the first one the launcher is told of the file.
+    /// Writes a deed down. Before the first one the launcher is told of the file; launcher and agents
+    /// know files by text, so one whose path is none has no journal.
     fn note(&mut self, path: &Path, note: impl FnOnce(&mut Journals, &Posix) -> io::Result<()>) {
         self.tell_of(path);
         let Some(guard) = &mut self.guard else { return };
-        if let Err(e) = note(&mut guard.journals, &self.disk) {
+        let noted = match path.to_str() {
+            Some(_) => note(&mut guard.journals, &self.disk),
+            None => Err(io::Error::new(io::ErrorKind::InvalidInput, "its path is not UTF-8")),
+        };
+        if let Err(e) = noted {
             // Once: from now on the file is not ours to guard.
             guard.open.retain(|_, open| open != path);
             let problem = Some(format!("its journal cannot be kept: {e}"));
@@ -98,9 +102,9 @@ impl World {
 
     /// Before the first deed the launcher is told of the file.
     fn tell_of(&mut self, path: &Path) {
-        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path)) {
-            let path = path.to_string_lossy().into_owned();
-            self.tell(FromRank::Guards { path, problem: None });
+        let Some(path) = path.to_str() else { return };
+        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path.as_ref())) {
+            self.tell(FromRank::Guards { path: path.to_owned(), problem: None });
         }
     }
 
@@ -118,9 +122,8 @@ impl World {
     /// A file that was changed after the wave and of which nobody was told (its rank's host died with
     /// the message) returns when it is opened.
     fn take_back(&mut self, path: &Path) -> Result<()> {
-        let Some(guard) = self.guard.as_ref().filter(|_| self.incarnation.0 > 0) else {
-            return Ok(());
-        };
+        let guard = self.guard.as_ref().filter(|_| self.incarnation.0 > 0);
+        let Some(guard) = guard.filter(|_| path.to_str().is_some()) else { return Ok(()) };
         let is_over =
             |rank: u32, life: u32| self.life_of(rank as usize).is_some_and(|now| life < now.0);
         undo::take_back(path, guard.job, guard.wave, &is_over).map(|_| ()).map_err(|e| {
@@ -148,7 +151,7 @@ impl World {
 }
 
 impl Disk for World {
-    fn open(&mut self, path: &str, how: Open) -> Result<Handle> {
+    fn open(&mut self, path: &Path, how: Open) -> Result<Handle> {
         if self.guard.is_none() {
             return self.disk.open(path, how);
         }
@@ -171,15 +174,15 @@ impl Disk for World {
         self.disk.close(file);
     }
 
-    fn identity(&mut self, path: &str) -> u64 {
+    fn identity(&mut self, path: &Path) -> u64 {
         self.disk.identity(path)
     }
 
-    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)> {
+    fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)> {
         self.disk.unnamed(path, how)
     }
 
-    fn name(&mut self, file: Handle, path: &str) -> Result<()> {
+    fn name(&mut self, file: Handle, path: &Path) -> Result<()> {
         let whole = self.guard.as_ref().and_then(|_| whole(path));
         if let Some(whole) = &whole {
             self.take_back(whole)?;
@@ -192,14 +195,14 @@ impl Disk for World {
         Ok(())
     }
 
-    fn delete(&mut self, path: &str) -> Result<()> {
+    fn delete(&mut self, path: &Path) -> Result<()> {
         let plain = std::fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
         let Some(whole) = self.guard.as_ref().filter(|_| plain).and_then(|_| whole(path)) else {
             return self.disk.delete(path);
         };
         self.take_back(&whole)?;
         let open = self.guard.iter().any(|guard| guard.open.values().any(|one| *one == whole));
-        let (mut failed, mut for_good) = (None, false);
+        let (mut failed, mut for_good) = (None, whole.to_str().is_none());
         self.note(&whole, |journals, _| match journals.delete(&whole, open) {
             Err(undo::Deletion::Refused(e)) => {
                 failed = Some(e);

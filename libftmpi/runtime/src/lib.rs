@@ -33,6 +33,6 @@ pub mod world;
 pub use ftmpi_wire::control::{Events, JobView};
 pub use life::{
     Job, Threads, abort, enter, finalize, finalize_at_exit, get, init, leave, let_threads_in,
-    reopen,
+    outside, reopen,
 };
 pub use world::World;

@@ -66,15 +66,38 @@ fn leave_shared() {
     if DEPTH.load(Ordering::Relaxed) > 0 {
         return;
     }
-    // SAFETY: see `Slot`; we have the lock.
-    let job = unsafe { (*JOB.0.get()).as_ref() };
-    let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
-    threads::tell(doorbell);
+    tell_others();
     threads::give();
     // The signal may have come between the look and now.
     if URGENT.load(Ordering::Relaxed) {
         attend_if_free();
     }
+}
+
+/// What this call has done may be what others wait for.
+fn tell_others() {
+    // SAFETY: see `Slot`; we have the lock.
+    let job = unsafe { (*JOB.0.get()).as_ref() };
+    let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
+    threads::tell(doorbell);
+}
+
+/// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as they may where a
+/// call rests: the function may wait for what a thread has that waits for us (the lock of an interpreter).
+///
+/// The caller takes nothing of the job for unchanged afterwards, and what the function was given is not the job's.
+#[inline]
+pub fn outside<R>(function: impl FnOnce() -> R) -> R {
+    if !threads::lets_go_for_functions() {
+        return function();
+    }
+    tell_others();
+    let depth = step_out();
+    threads::give();
+    let answer = function();
+    threads::take();
+    step_in(depth);
+    answer
 }
 
 /// Does what is urgent, unless somebody is inside, who will.
@@ -210,18 +233,27 @@ fn start(wanted: Threads) -> Result<Threads> {
         engine.replay_from_start();
     }
     *slot = Some(Mpi::new(engine, hosts, crowded));
+    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
+    // The signal comes on the process's first thread; where another one calls, that is a second one inside.
+    if granted >= Threads::Serialized || !on_first_thread() {
+        threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
+    }
+    if granted == Threads::Multiple {
+        threads::let_many_in();
+    }
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));
         // SAFETY: registers a function of this library, which is never unloaded.
         unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     }
-    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
-    if granted >= Threads::Serialized {
-        threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
-    }
     // What came before the hook was set.
     URGENT.store(true, Ordering::Relaxed);
     Ok(granted)
+}
+
+fn on_first_thread() -> bool {
+    // SAFETY: no precondition.
+    unsafe { libc::gettid() == libc::getpid() }
 }
 
 /// Levels of thread support.
@@ -365,14 +397,18 @@ pub(crate) fn wait_for_the_end(world: &mut World) -> ! {
 
 /// The program ends: others may still need our log, so we stay until nobody does.
 extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
+    // SAFETY: see `Slot`; `exit` runs on the thread that was inside last, if any.
+    let Some(job) = (unsafe { (*JOB.0.get()).as_mut() }) else { return };
+    // A child that the program forked has inherited all this, and is not the rank.
+    if job.engine.link.process != std::process::id() {
+        return;
+    }
     if FINALIZE_AT_EXIT.swap(false, Ordering::Relaxed) && code == 0 {
         enter();
         finalize();
         leave();
     }
-    // SAFETY: see `Slot`; `exit` runs on the thread that was inside last, if any.
-    let Some(job) = (unsafe { (*JOB.0.get()).as_mut() }) else { return };
-    let engine = &mut job.engine;
+    let engine = &mut get().engine;
     if !engine.link.all_finalized || engine.link.job.is_none() {
         return;
     }
@@ -383,6 +419,10 @@ extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
     let mut told = None;
     while !engine.link.all_exiting {
         if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
+            if engine.link.incarnation > Incarnation(0) {
+                // It may have begun from an image behind MPI_Finalize.
+                engine.link.tell(FromRank::Finalizing);
+            }
             engine.link.tell(FromRank::Exiting { code });
             engine.link.point("exit");
         }

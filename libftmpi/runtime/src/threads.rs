@@ -1,9 +1,9 @@
 //! Several threads of the program in the library: one lock around it, taken by every call and let go
-//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more; without
-//! that a call costs one predicted branch.
+//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more, or was not
+//! called by the process's first thread; without that a call costs one predicted branch.
 //!
-//! (With `SERIALIZED` the program takes care that threads do not meet, but the engine's signal comes
-//! on the main thread whatever the others do.)
+//! (There, and with `SERIALIZED`, the program takes care that threads do not meet, but the engine's signal
+//! comes on the main thread whatever the others do.)
 //!
 //! A call that waits lets others in where the engine would rest: between two steps, where an image
 //! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors, the
@@ -13,6 +13,8 @@ use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 static ON: AtomicBool = AtomicBool::new(false);
+/// Several threads may be in calls at the same time (`MPI_THREAD_MULTIPLE`).
+static MANY: AtomicBool = AtomicBool::new(false);
 /// 0: free, 1: taken, 2: taken, and somebody may wait.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 /// The thread that has it (its `pthread_self`, which is never 0).
@@ -48,6 +50,17 @@ pub fn switch_on(inside: bool) {
         OWNER.store(me(), Ordering::SeqCst);
     }
     ON.store(true, Ordering::SeqCst);
+}
+
+/// From now on several threads may be in calls at the same time.
+pub fn let_many_in() {
+    MANY.store(true, Ordering::Relaxed);
+}
+
+/// Whether others may come in while a function of the program runs. Not where threads never meet: nobody
+/// wants in there, and what a protocol repeats must not begin to depend on it.
+pub fn lets_go_for_functions() -> bool {
+    MANY.load(Ordering::Relaxed) && is_mine() && may_let_go()
 }
 
 /// Whether the calling thread has the lock.
@@ -129,20 +142,21 @@ pub fn let_in() {
     }
 }
 
-/// Sleeps without the lock: `poll` on doorbell and descriptors if nobody else does, otherwise until
-/// somebody [`tell`]s, for 10 ms at the most.
+/// Sleeps without the lock: `poll` on doorbell and descriptors, if there are any and nobody else does,
+/// otherwise until somebody [`tell`]s, for 10 ms at the most.
 ///
 /// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
 #[inline(never)]
-pub fn sleep(poll: impl FnOnce()) {
-    let polls = !POLLER.swap(true, Ordering::SeqCst);
+pub fn sleep(poll: Option<impl FnOnce()>) {
+    let poll = poll.filter(|_| !POLLER.swap(true, Ordering::SeqCst));
+    let polls = poll.is_some();
     let moved = MOVED.load(Ordering::SeqCst);
     if !polls {
         SLEEPERS.fetch_add(1, Ordering::SeqCst);
     }
     let depth = crate::life::step_out();
     give();
-    if polls {
+    if let Some(poll) = poll {
         poll();
     } else {
         let time = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };

@@ -37,6 +37,8 @@ pub struct World {
     pub me: Rank,
     /// In which life.
     pub incarnation: Incarnation,
+    /// The number of the process that lives it.
+    pub(crate) process: u32,
     /// What the agent told about the job; `None` in a process of its own.
     pub job: Option<Box<JobView>>,
     pub(crate) control: Option<Control>,
@@ -98,6 +100,7 @@ impl World {
         Self {
             me: Rank(0),
             incarnation: Incarnation(0),
+            process: std::process::id(),
             job: None,
             control: None,
             status: StatusPage::NONE,
@@ -142,6 +145,7 @@ impl World {
         self.image_due = None;
         self.settle_due = false;
         self.window_used = 0;
+        self.process = std::process::id();
         self.control = Some(Control::inherited());
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
         self.status = StatusPage::map(page);
@@ -156,7 +160,7 @@ impl World {
         let hello = FromRank::Hello {
             rank: self.me,
             incarnation: self.incarnation,
-            pid: std::process::id(),
+            pid: self.process,
             resumed,
             executable: std::fs::read_link("/proc/self/exe")
                 .map(|path| path.to_string_lossy().into_owned())
@@ -373,7 +377,14 @@ impl World {
     /// [`Link::rest`] where other threads may want to come in.
     #[inline(never)]
     fn rest_among_others(&mut self) {
-        let Some(sleeper) = &mut self.sleeper else { return };
+        let Some(sleeper) = &mut self.sleeper else {
+            // A process of its own: what the call waits for can come from other threads only.
+            threads::tell(None);
+            let world = std::hint::black_box(std::ptr::from_mut(self));
+            threads::sleep(None::<fn()>);
+            std::hint::black_box(world);
+            return;
+        };
         let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
         // What was done since the last rest may be what another one waits for.
         threads::tell(Some(doorbell));
@@ -391,7 +402,7 @@ impl World {
         if !self.is_ready() {
             let ticket = sleeper.ticket();
             let limit = if self.socket_full { 1 } else { 10 };
-            threads::sleep(|| ticket.sleep(limit));
+            threads::sleep(Some(|| ticket.sleep(limit)));
             std::hint::black_box(world);
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.slept();

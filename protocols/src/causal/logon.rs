@@ -107,6 +107,8 @@ impl Technique for Logon {
                 self.order.push_back((creator, number));
             }
         }
+        // Who sends nothing builds nothing.
+        self.tidy(store);
         Ok(())
     }
 

@@ -81,6 +81,9 @@ pub struct Settings {
     pub carry: bool,
 }
 
+/// More events of others than this are not held without asking whether they are stable.
+const HELD_UNASKED: u64 = 1024;
+
 /// While an acknowledgement is awaited, so many events are gathered before more are shipped.
 const GATHER: u64 = 256;
 
@@ -393,6 +396,10 @@ impl Protocol for Causal {
             .and_then(|()| self.technique.merge(&mut self.store, from, reader));
         if let Err(trouble) = outcome {
             self.troubled(from, &trouble);
+        }
+        // A rank that only receives would hold them for ever: what is stable it hears where it asks.
+        if self.store.held() > HELD_UNASKED {
+            self.ask_what_is_stable();
         }
     }
 

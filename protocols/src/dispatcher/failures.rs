@@ -5,6 +5,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
+use super::rank_state::Stage;
 use crate::scheduler::beside::Note;
 use ftmpi_wire::{Incarnation, Rank};
 
@@ -63,10 +64,29 @@ impl Dispatcher {
             );
             return self.give_up(code, text);
         }
+        self.bring_back(rank, cause);
+        for gone in self.gone_without_exit() {
+            self.bring_back(
+                gone,
+                "it had left without exit(), and what it has sent is needed again",
+            );
+        }
+    }
+
+    /// Ranks of the MPI program that have ended while others may need their logs: `_exit` asks nobody.
+    pub(super) fn gone_without_exit(&self) -> Vec<Rank> {
+        let ranks = self.ranks.iter().enumerate();
+        let gone = ranks.filter(|(_, s)| matches!(s.stage, Stage::Done(_)) && s.joined);
+        gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting).collect()
+    }
+
+    fn bring_back(&mut self, rank: Rank, cause: &str) {
+        let host_name = self.host_name(rank).to_owned();
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
         self.waits_no_more(rank);
+        self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
         let state = &mut self.ranks[rank.index()];
         state.new_life();
         let incarnation = state.incarnation;

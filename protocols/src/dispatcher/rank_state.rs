@@ -100,16 +100,15 @@ impl Images {
         self.issued
     }
 
-    /// Takes note of a commit and answers how far back logs must reach: two ways to recover are
-    /// always kept, and the start of the program counts as one (number 0).
+    /// Takes note of a commit and answers how far back logs must reach: to the oldest that the server offers,
+    /// be it the start of the program (number 0), which it gives up when there are two other ways to recover. It may
+    /// offer an image that nobody here was told of: then logs reach back to that one.
     pub(super) fn committed(&mut self, image: ImageFacts, oldest_offered: ImageNo) -> ImageNo {
         self.kept.retain(|kept| kept.image >= oldest_offered && kept.image != image.image);
         self.kept.push(image);
         self.kept.sort_by_key(|kept| kept.image);
-        if self.kept.len() >= 2 {
-            self.cut = true;
-        }
-        if self.cut { self.kept[0].image } else { ImageNo(0) }
+        self.cut |= oldest_offered > ImageNo(0);
+        oldest_offered
     }
 
     pub(super) fn condemn(&mut self, image: ImageNo) {

@@ -194,6 +194,24 @@ impl Dispatcher {
             self.failures.push(Failure::now(rank, incarnation, self.now, cause));
         }
         self.go_on(number);
+        // What others have sent to those that return may be in logs that are gone.
+        let gone = if self.settings.replays { self.gone_without_exit() } else { Vec::new() };
+        for rank in gone {
+            if let Some(other) = self.cluster_of(rank)
+                && !self.clusters[other].rolling
+            {
+                let cause = format!("rank {rank} had left without exit(), and its log is needed");
+                self.failures.push(Failure::now(
+                    rank,
+                    self.ranks[rank.index()].incarnation,
+                    self.now,
+                    &cause,
+                ));
+                if self.return_cluster(other, &[], &cause, code) {
+                    self.go_on(other);
+                }
+            }
+        }
     }
 
     /// The living ranks of a cluster are ended, its dead ones become new lives that wait for them; false:

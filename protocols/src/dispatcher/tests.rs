@@ -133,9 +133,10 @@ fn a_crash_at_the_same_place_gives_up_and_a_kill_from_outside_does_not() {
 #[test]
 fn logs_reach_back_to_the_start_until_two_images_are_there() {
     let mut dispatcher = running(settings(2, 1, "pessimistic"));
-    dispatcher.handle(S, commit(1, 1));
-    dispatcher.handle(S, commit(2, 1));
-    dispatcher.handle(S, commit(3, 2));
+    // The second one is not where it is to be yet: the server offers the start.
+    for (image, oldest) in [(1, 0), (2, 0), (3, 2)] {
+        dispatcher.handle(S, commit(image, oldest));
+    }
     let oldest: Vec<u64> = drain(&mut dispatcher)
         .into_iter()
         .map(|command| match command {
@@ -143,11 +144,22 @@ fn logs_reach_back_to_the_start_until_two_images_are_there() {
             other => panic!("unexpected {other:?}"),
         })
         .collect();
-    assert_eq!(oldest, [0, 1, 2]);
+    assert_eq!(oldest, [0, 0, 2]);
     dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 10));
     let start = drain(&mut dispatcher).pop();
     assert!(matches!(start, Some(Command::Start { images, or_beginning: false, .. })
         if images.iter().map(|image| image.image.0).collect::<Vec<_>>() == [3, 2]));
+}
+
+#[test]
+fn logs_reach_back_to_an_image_that_only_the_server_knows_of() {
+    let mut dispatcher = running(settings(2, 1, "pessimistic"));
+    // Image 3 was committed when the server died: nobody heard of it.
+    for (image, oldest) in [(1, 0), (2, 1), (4, 3)] {
+        dispatcher.handle(S, commit(image, oldest));
+    }
+    let last = drain(&mut dispatcher).pop();
+    assert!(matches!(last, Some(Command::ImageCommitted { oldest: ImageNo(3), .. })), "{last:?}");
 }
 
 #[test]
@@ -178,6 +190,33 @@ fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
     dispatcher.handle(S, ended(0, 0, Ending::Code(0), 3));
     dispatcher.handle(S, ended(1, 1, Ending::Code(4), 3));
     assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, text: None, keep: false }]);
+}
+
+/// `_exit` after MPI_Finalize asks nobody whether the sender's log is needed.
+#[test]
+fn who_left_without_exit_is_brought_back_when_its_log_is_needed() {
+    let mut dispatcher = running(settings(3, 1, "causal"));
+    for rank in 0..3 {
+        let (rank, incarnation) = (Rank(rank), Incarnation(0));
+        dispatcher.handle(S, Input::Finalizing { rank, incarnation });
+    }
+    dispatcher.handle(S, ended(0, 0, Ending::Code(0), 3));
+    drain(&mut dispatcher);
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 3));
+    let begun: Vec<u32> = drain(&mut dispatcher)
+        .iter()
+        .filter_map(|command| match command {
+            Command::Start { rank, incarnation: Incarnation(1), .. } => Some(rank.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((begun, dispatcher.restarts()), (vec![1, 0], 1));
+    // It leaves again, as it did.
+    hello(&mut dispatcher, 0, 1);
+    let again = Input::Finalizing { rank: Rank(0), incarnation: Incarnation(1) };
+    dispatcher.handle(S, again);
+    dispatcher.handle(S, ended(0, 1, Ending::Code(0), 3));
+    assert!(!dispatcher.has_ended());
 }
 
 #[test]

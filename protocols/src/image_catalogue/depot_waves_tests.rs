@@ -87,7 +87,7 @@ impl Site {
         let rank = self.rank;
         self.conns += 1;
         let conn = ConnId(self.conns);
-        self.feed(conn, Event::Request(Ask::Keep { rank, images: keep }));
+        self.feed(conn, Event::Request(Ask::Keep { rank, incarnation, images: keep }));
         let ask = Ask::Put { rank, incarnation, image };
         let refused = self.feed(conn, Event::Request(ask));
         if refused.is_some() {

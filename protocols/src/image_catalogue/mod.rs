@@ -11,6 +11,7 @@
 //!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
 //! - Of a coordinated job the store keeps what it is told to keep ([`Ask::Keep`]) and the newest:
 //!   the images of the last complete waves, whatever becomes of those after them.
+//! - After [`Ask::Return`] nothing that is later than the image that was returned to is ever offered again.
 //! - A fetch gets the newest image that verifies *now*; one that does not is set aside and the next
 //!   older one is tried. If images were there but none is good, and the start is no longer offered,
 //!   the answer is a refusal, never "begin at the start".
@@ -51,7 +52,7 @@ pub struct ImageName {
 #[expect(missing_docs, reason = "as in the wire format")]
 pub enum Ask {
     Declare { rank: Rank, incarnation: Incarnation },
-    Keep { rank: Rank, images: [ImageNo; 2] },
+    Keep { rank: Rank, incarnation: Incarnation, images: [ImageNo; 2] },
     Put { rank: Rank, incarnation: Incarnation, image: ImageNo },
     Data { bytes: u64 },
     Commit,
@@ -59,13 +60,14 @@ pub enum Ask {
     List { rank: Rank },
     Get { rank: Rank, at_most: ImageNo },
     Condemn { rank: Rank, image: ImageNo },
+    Return { rank: Rank, incarnation: Incarnation, image: ImageNo },
 }
 
 impl From<&Request> for Ask {
     fn from(request: &Request) -> Self {
         match *request {
             Request::Declare { rank, incarnation } => Self::Declare { rank, incarnation },
-            Request::Keep { rank, images } => Self::Keep { rank, images },
+            Request::Keep { rank, incarnation, images } => Self::Keep { rank, incarnation, images },
             Request::Put { rank, incarnation, image, .. } => Self::Put { rank, incarnation, image },
             Request::Data(ref bytes) => Self::Data { bytes: bytes.len() as u64 },
             Request::Written { bytes, .. } => Self::Data { bytes },
@@ -74,6 +76,9 @@ impl From<&Request> for Ask {
             Request::List { rank } => Self::List { rank },
             Request::Get { rank, at_most, .. } => Self::Get { rank, at_most },
             Request::Condemn { rank, image } => Self::Condemn { rank, image },
+            Request::Return { rank, incarnation, image } => {
+                Self::Return { rank, incarnation, image }
+            }
         }
     }
 }
@@ -148,6 +153,8 @@ pub enum Event {
     Published(Result<(), String>),
     /// Outcome of [`Output::Check`].
     Checked(Result<(), CheckError>),
+    /// Outcome of [`Output::GiveUp`].
+    GaveUp(Result<(), String>),
     /// [`Output::Send`] could not read to the end; the connection is to be closed.
     SendFailed(String),
     /// The connection ended.
@@ -181,6 +188,8 @@ pub enum Output {
     Discard,
     /// Remove a stored image; failure is no harm.
     Remove(ImageName),
+    /// Remove these stored images, durably; answer with [`Event::GaveUp`] before the machine gets any other input.
+    GiveUp(Vec<ImageName>),
     /// Rename a stored image so that it is not found again, but can be looked at.
     SetAside(ImageName),
     /// Verify a stored image as it is now; answer with [`Event::Checked`].
@@ -266,6 +275,11 @@ enum Phase {
     Sending {
         rank: Rank,
         image: ImageNo,
+    },
+    /// The images after one to which the rank returns are being removed.
+    Returning {
+        rank: Rank,
+        images: Vec<Stored>,
     },
 }
 
@@ -369,6 +383,7 @@ impl ImageCatalogue {
             Event::WriteFailed(why) => self.write_failed(conn, why, out),
             Event::Verified(outcome) => self.verified(conn, outcome, out),
             Event::Published(outcome) => self.published(conn, outcome, out),
+            Event::GaveUp(outcome) => self.returned(conn, outcome, out),
             Event::Checked(outcome) => self.checked(conn, outcome, out),
             Event::SendFailed(why) => self.send_failed(conn, why, out),
             Event::Flushed(name, outcome) => self.flushed(conn, name, outcome, out),

@@ -10,9 +10,11 @@ impl ImageCatalogue {
             (None, Ask::Declare { rank, incarnation }) => {
                 self.declare(conn, rank, incarnation, out)
             }
-            (None, Ask::Keep { rank, images }) => {
-                self.shelf(rank).keep = Some(images);
-                out.push(Output::Answer(Answer::Done));
+            (None, Ask::Keep { rank, incarnation, images }) => {
+                self.keep(rank, incarnation, images, out)
+            }
+            (None, Ask::Return { rank, incarnation, image }) => {
+                self.return_to(conn, (rank, incarnation), image, out);
             }
             (None, Ask::Put { rank, incarnation, image }) => {
                 self.put(conn, ImageName { rank, image, incarnation }, out);
@@ -70,11 +72,7 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         let shelf = self.shelf(rank);
-        if incarnation < shelf.incarnation {
-            let why = format!(
-                "life {} of rank {rank} was declared already: life {incarnation} is over",
-                shelf.incarnation
-            );
+        if let Some(why) = shelf.is_over(rank, incarnation) {
             out.push(Output::Answer(Answer::Refused(why)));
         } else if incarnation == shelf.durable {
             out.push(Output::Answer(Answer::Done));
@@ -86,6 +84,78 @@ impl ImageCatalogue {
             out.push(Output::Persist { rank, record });
             self.mirror(rank, out);
         }
+    }
+
+    fn keep(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        images: [ImageNo; 2],
+        out: &mut Vec<Output>,
+    ) {
+        let shelf = self.shelf(rank);
+        if let Some(why) = shelf.is_over(rank, incarnation) {
+            return out.push(Output::Answer(Answer::Refused(why)));
+        }
+        shelf.keep = Some(images);
+        // The next image may rest on them, so that they go only if there is no room for it.
+        shelf.void = shelf.images.keys().copied().filter(|image| !images.contains(image)).collect();
+        out.push(Output::Answer(Answer::Done));
+    }
+
+    /// There is no room: images of waves that came to nothing go, for the next wave needs what they take.
+    fn make_room(&mut self, out: &mut Vec<Output>) {
+        for (rank, shelf) in &mut self.shelves {
+            out.extend(shelf.take_void(*rank).into_iter().map(Output::Remove));
+        }
+    }
+
+    fn return_to(
+        &mut self,
+        conn: ConnId,
+        (rank, incarnation): (Rank, Incarnation),
+        image: ImageNo,
+        out: &mut Vec<Output>,
+    ) {
+        let shelf = self.shelf(rank);
+        if let Some(why) = shelf.is_over(rank, incarnation) {
+            return out.push(Output::Answer(Answer::Refused(why)));
+        }
+        let images: Vec<Stored> = shelf.images.range(image.next()..).map(|(_, s)| *s).collect();
+        let taken = images.iter().filter_map(|stored| shelf.take(rank, stored.image));
+        let names: Vec<ImageName> = taken.collect();
+        if names.is_empty() {
+            shelf.highest = shelf.highest.min(image);
+            return out.push(Output::Answer(Answer::Done));
+        }
+        self.phases.insert(conn, Phase::Returning { rank, images });
+        out.push(Output::GiveUp(names));
+    }
+
+    pub(super) fn returned(
+        &mut self,
+        conn: ConnId,
+        outcome: Result<(), String>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(Phase::Returning { rank, images }) = self.phases.remove(&conn) else { return };
+        let shelf = self.shelf(rank);
+        let answer = match outcome {
+            Ok(()) => {
+                // Whoever continues the job must not take them for lost.
+                let before = images[0].image.0 - 1;
+                shelf.highest = ImageNo(before);
+                Answer::Done
+            }
+            Err(why) => {
+                // They may be found again.
+                shelf.images.extend(images.into_iter().map(|stored| (stored.image, stored)));
+                Answer::Refused(format!(
+                    "images of rank {rank} that were given up cannot be removed: {why}"
+                ))
+            }
+        };
+        out.push(Output::Answer(answer));
     }
 
     fn put(&mut self, conn: ConnId, name: ImageName, out: &mut Vec<Output>) {
@@ -126,8 +196,11 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         // What came so far does not count while its phase is taken out.
-        let total = self.bytes().saturating_add(bytes).saturating_add(more);
-        let objection = if total > self.bytes_max {
+        let total = |catalogue: &Self| catalogue.bytes().saturating_add(bytes).saturating_add(more);
+        if total(self) > self.bytes_max {
+            self.make_room(out);
+        }
+        let objection = if total(self) > self.bytes_max {
             Some(format!(
                 "the checkpoint server may store {} bytes, and image {} of rank {} does not fit: \
                  raise its limit (three images of each rank must fit); older images stand",
@@ -151,6 +224,7 @@ impl ImageCatalogue {
             name.image, name.rank
         );
         out.push(Output::Discard);
+        self.make_room(out);
         self.refuse_early(conn, why, out);
     }
 

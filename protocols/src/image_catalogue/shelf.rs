@@ -4,7 +4,7 @@ use super::depot::Level;
 use super::{ImageName, RankState, Record};
 use ftmpi_wire::image_store::{self, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Images that are kept, the start of the program included.
 pub(super) const KEPT: usize = 2;
@@ -23,6 +23,8 @@ pub(super) struct Shelf {
     pub highest: ImageNo,
     /// Images that are kept beside the newest, where waves decide that.
     pub keep: Option<[ImageNo; 2]>,
+    /// Those that are none of them, when that was told last: of waves that came to nothing.
+    pub void: BTreeSet<ImageNo>,
     /// How many were found damaged.
     pub set_aside: u64,
     /// What the depot has, if there is one.
@@ -39,6 +41,7 @@ impl Shelf {
             images: BTreeMap::new(),
             highest: ImageNo(0),
             keep: None,
+            void: BTreeSet::new(),
             set_aside: 0,
             level: depot.then(|| Level::new(waves_cut_logs)),
         }
@@ -78,6 +81,16 @@ impl Shelf {
     pub fn is_stored(&mut self, incarnation: Incarnation) {
         self.durable = self.durable.max(incarnation);
         self.incarnation = self.incarnation.max(incarnation);
+    }
+
+    /// Why this life is not the living one, if it is not.
+    pub fn is_over(&self, rank: Rank, incarnation: Incarnation) -> Option<String> {
+        (incarnation < self.incarnation).then(|| {
+            format!(
+                "life {} of rank {rank} was declared already: life {incarnation} is over",
+                self.incarnation
+            )
+        })
     }
 
     /// Why this life may not put this image, if it may not.
@@ -127,6 +140,17 @@ impl Shelf {
                 self.images.keys().copied().take(surplus).collect()
             }
         };
+        self.take_all(rank, numbers)
+    }
+
+    /// Takes out images of waves that came to nothing.
+    pub fn take_void(&mut self, rank: Rank) -> Vec<ImageName> {
+        let numbers = std::mem::take(&mut self.void).into_iter().collect();
+        self.take_all(rank, numbers)
+    }
+
+    /// Takes out these, unless the depot needs them.
+    fn take_all(&mut self, rank: Rank, numbers: Vec<ImageNo>) -> Vec<ImageName> {
         let needed =
             |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image, self.keep));
         let numbers: Vec<ImageNo> = numbers.into_iter().filter(|image| !needed(image)).collect();

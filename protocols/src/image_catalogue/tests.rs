@@ -63,6 +63,14 @@ impl Shell {
                         assert!(self.disk.remove(&name));
                         self.aside.insert(name);
                     }
+                    // At the first attempt the directory cannot be synced.
+                    Output::GiveUp(_) if std::mem::take(&mut self.full) => {
+                        events.push(Event::GaveUp(Err("no sync".into())));
+                    }
+                    Output::GiveUp(names) => {
+                        names.iter().for_each(|name| assert!(self.disk.remove(name)));
+                        events.push(Event::GaveUp(Ok(())));
+                    }
                     Output::Check(name) => {
                         events.push(Event::Checked(if self.damaged.contains(&name) {
                             Err(CheckError::Damaged("a flipped bit".into()))
@@ -316,15 +324,64 @@ fn of_waves_the_told_ones_and_the_newest_are_kept_and_the_start_is_never_given_u
     let mut shell = Shell::new(u64::MAX);
     let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
     for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1])] {
-        shell.ask(1, Ask::Keep { rank: R, images: keep.map(ImageNo) });
+        shell.ask(1, Ask::Keep { rank: R, incarnation: Incarnation(0), images: keep.map(ImageNo) });
         shell.put(image, 0);
     }
     assert_eq!(images(&shell), [1, 2, 3]);
     // Waves 3 and 4 are not complete: another rank has no image in them.
     for image in [4, 5] {
-        shell.ask(1, Ask::Keep { rank: R, images: [2, 1].map(ImageNo) });
+        shell.ask(
+            1,
+            Ask::Keep { rank: R, incarnation: Incarnation(0), images: [2, 1].map(ImageNo) },
+        );
         shell.put(image, 0);
         assert_eq!(images(&shell), [1, 2, image]);
     }
     assert!(shell.record.is_none_or(|record| record.start_offered));
+}
+
+/// What was given up must not be taken for a wave by whoever continues the job: files have returned, and other ranks.
+#[test]
+fn what_comes_after_the_image_that_was_returned_to_goes_for_good() {
+    let mut shell = Shell::new(u64::MAX);
+    let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
+    for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1])] {
+        shell.ask(1, Ask::Keep { rank: R, incarnation: Incarnation(0), images: keep.map(ImageNo) });
+        shell.put(image, 0);
+    }
+    shell.ask(1, Ask::Declare { rank: R, incarnation: Incarnation(1) });
+    let back = |incarnation| Ask::Return {
+        rank: R,
+        incarnation: Incarnation(incarnation),
+        image: ImageNo(1),
+    };
+    assert!(refused(&shell.ask(1, back(0)), "life 0 is over"));
+    shell.full = true;
+    assert!(refused(&shell.ask(1, back(1)), "cannot be removed"));
+    assert_eq!(images(&shell), [1, 2, 3]);
+    assert_eq!(shell.ask(1, back(1)), [Output::Answer(Answer::Done)]);
+    assert_eq!(images(&shell), [1]);
+    let list = shell.ask(1, Ask::List { rank: R });
+    let [Output::Answer(Answer::Shelf(shelf))] = list.as_slice() else { panic!("{list:?}") };
+    assert_eq!((shelf.highest, shelf.images.len()), (ImageNo(1), 1));
+    // A life that is over must not say what is kept.
+    let keep = Ask::Keep { rank: R, incarnation: Incarnation(0), images: [ImageNo(0); 2] };
+    assert!(refused(&shell.ask(1, keep), "life 0 is over"));
+    shell.put(4, 1);
+    assert_eq!(images(&shell), [1, 4]);
+}
+
+/// There is room for three images. One of a wave that came to nothing stands in nobody's way.
+#[test]
+fn void_waves_make_room() {
+    let mut shell = Shell::new(30);
+    let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
+    for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1]), (4, [2, 1]), (5, [2, 1])] {
+        shell.ask(1, Ask::Keep { rank: R, incarnation: Incarnation(0), images: keep.map(ImageNo) });
+        assert!(
+            matches!(shell.put(image, 0)[..], [Output::Answer(Answer::Committed { .. })]),
+            "{image}"
+        );
+    }
+    assert_eq!(images(&shell), [1, 2, 5]);
 }

@@ -426,7 +426,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
                 let large = dice.below(12) == 0;
                 let bytes = container(next, large, &mut rows[next as usize % 2]);
                 if waves {
-                    images.keep(R, truth.kept()).await.unwrap();
+                    images.keep(R, Incarnation(0), truth.kept()).await.unwrap();
                 }
                 truth.begins(next, large);
                 let put = images.put(R, Incarnation(0), ImageNo(next), bytes.as_slice()).await;

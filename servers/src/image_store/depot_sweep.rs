@@ -69,7 +69,7 @@ fn history(store: &Faulty, plan: &Arc<Plan>, waves: bool, power: Option<u64>, ab
                 truth.begins(next, false);
                 let put = async {
                     if waves {
-                        conn.keep(R, truth.kept()).await?;
+                        conn.keep(R, Incarnation(0), truth.kept()).await?;
                     }
                     conn.put(R, Incarnation(0), ImageNo(next), bytes.as_slice()).await
                 };

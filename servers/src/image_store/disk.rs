@@ -365,6 +365,22 @@ impl Disk {
         self.release(Holder::Image(name));
     }
 
+    /// Not offered any more, and not found at the next start either.
+    ///
+    /// # Errors
+    /// They may be.
+    pub fn give_up(&self, names: &[ImageName]) -> Result<(), String> {
+        for name in names {
+            self.remove(*name);
+            match self.image(*name).try_exists() {
+                Ok(false) => {}
+                Ok(true) => return Err(format!("{} stays", self.image(*name).display())),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        self.sync_names().map_err(|error| error.to_string())
+    }
+
     fn release(&self, holder: Holder) {
         for base in release(&self.ground, &self.files, self.path(), holder) {
             self.is_gone(base);

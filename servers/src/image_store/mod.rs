@@ -137,6 +137,9 @@ impl Server {
                         events.push(Event::Persisted(self.disk.persist(rank, record)));
                     }
                     Output::SetAside(name) => self.disk.set_aside(name),
+                    Output::GiveUp(names) => {
+                        events.push(Event::GaveUp(self.disk.give_up(&names)));
+                    }
                     Output::Say(text) => shell::say(NAME, text),
                     other => match &self.flusher {
                         // In the order in which it was decided: the catalogue is still locked.
@@ -146,6 +149,8 @@ impl Server {
                 }
             }
         }
+        drop(catalogue);
+        self.forget_gone();
         rest
     }
 

@@ -201,6 +201,7 @@ impl Session<'_> {
             | Output::Publish(_)
             | Output::Persist { .. }
             | Output::SetAside(_)
+            | Output::GiveUp(_)
             | Output::Say(_)
             | Output::Flush(..)
             | Output::Mirror(..)

@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// What has been counted since the process began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -231,6 +230,7 @@ mod tests {
     use ftmpi_protocols::channel_memory::Fate;
     use ftmpi_protocols::event_log::ConnId;
     use ftmpi_wire::{Header, Incarnation, Ssn, header::Kind};
+    use std::sync::Arc;
 
     const TO: Rank = Rank(3);
     const CONN: ConnId = ConnId(1);

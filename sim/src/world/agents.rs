@@ -312,6 +312,7 @@ impl World {
         }
         self.loggers_sync_for_an_image();
         let mutant = self.setup.mutant;
+        let at_once = self.below(3) > 0;
         let life = &mut self.lives[rank];
         for stored in &mut life.images {
             stored.committed |= stored.number == image;
@@ -334,9 +335,13 @@ impl World {
         life.highest = image.max(life.highest);
         life.start_given_up |= match &life.kept {
             Some(kept) => self.setup.choice.has_clusters() && kept.iter().all(|k| *k > ImageNo(0)),
-            None => committed.len() >= 2,
+            // Later, if there is a third level, or if the disk has no room for this word.
+            None => at_once && committed.len() >= 2,
         };
-        let oldest = life.images.iter().find(|i| i.committed).map_or(image, |i| i.number);
+        let oldest = match life.images.iter().find(|i| i.committed) {
+            Some(oldest) if life.start_given_up => oldest.number,
+            _ => ImageNo(0),
+        };
         self.outcome.images += 1;
         self.seen.whole_waves.is_durable(rank, image);
         let facts = ImageFacts { image, bytes: 1, written: [0; 2], consumed: 0 };

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::fortran::{declarations_f08, folded, is_legacy};
+use crate::fortran::{declarations_f08, folded, is_legacy, keyword};
 use crate::table::{Direction, Function, Kind, Param, Standing};
 
 const HANDLES: [&str; 11] = [
@@ -136,23 +136,26 @@ fn types(out: &mut String) {
             );
         }
     }
-    for (name, from, to, assign) in [
+    for (name, arguments, from, to, assign) in [
         (
             "f2f08",
-            "integer, intent(in) :: from(5)",
-            "type(MPI_Status), intent(out) :: to",
-            "to = MPI_Status(from(1), from(2), from(3), from(4), from(5))",
+            "f_status, f08_status",
+            "integer, intent(in) :: f_status(5)",
+            "type(MPI_Status), intent(out) :: f08_status",
+            "f08_status = MPI_Status(f_status(1), f_status(2), f_status(3), f_status(4), f_status(5))",
         ),
         (
             "f082f",
-            "type(MPI_Status), intent(in) :: from",
-            "integer, intent(out) :: to(5)",
-            "to = [from%count_lo, from%count_hi_and_cancelled, from%MPI_SOURCE, from%MPI_TAG, from%MPI_ERROR]",
+            "f08_status, f_status",
+            "type(MPI_Status), intent(in) :: f08_status",
+            "integer, intent(out) :: f_status(5)",
+            "f_status = [f08_status%count_lo, f08_status%count_hi_and_cancelled, f08_status%MPI_SOURCE, &\n      \
+             f08_status%MPI_TAG, f08_status%MPI_ERROR]",
         ),
     ] {
         let _ = writeln!(
             out,
-            "  subroutine MPI_Status_{name}(from, to, ierror)\n    {from}\n    {to}\n    \
+            "  subroutine MPI_Status_{name}({arguments}, ierror)\n    {from}\n    {to}\n    \
              integer, optional, intent(out) :: ierror\n    {assign}\n    \
              if (present(ierror)) ierror = 0\n  end subroutine"
         );
@@ -167,7 +170,7 @@ fn procedure(prefix: &str, f: &Function, out: &mut String) {
         .filter(|p| !matches!(p.kind, Kind::Argc | Kind::Argv | Kind::Varargs))
         .filter(|p| f.name != "MPI_Info_create_env" || p.direction == Direction::Out)
         .collect();
-    let mut names: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
+    let mut names: Vec<&str> = params.iter().map(|p| keyword(p)).collect();
     let name = specific(prefix, f);
     if f.returns.is_some() {
         // Functions: Wtime and its kin.
@@ -195,7 +198,7 @@ fn procedure(prefix: &str, f: &Function, out: &mut String) {
 }
 
 fn declaration(p: &Param, f: &Function, out: &mut String) {
-    let n = &p.name;
+    let n = keyword(p);
     let array = if p.length.is_some() { "(*)" } else { "" };
     let intent = match p.direction {
         Direction::In | Direction::Ref => ", intent(in)",

@@ -174,10 +174,11 @@ fn is_operation(name: &str) -> bool {
     matches!(name, "MPI_MAX" | "MPI_MAXLOC")
 }
 
+/// With the types of `mpi_f08`, their operators and the conversions of statuses (MPI-4.1, 19.1.3).
 fn module(declarations: &str, functions: &[Function]) -> String {
     let mut out = String::from(
         "! Module mpi of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.\n\
-         module mpi\n      implicit none\n      public\n",
+         module mpi\n      use mpi_f08_types\n      implicit none\n      public\n",
     );
     out.push_str(declarations);
     out.push_str("interface\n");
@@ -210,6 +211,11 @@ fn exists(f: &Function) -> bool {
         || conversion.iter().any(|s| f.name.ends_with(s)))
 }
 
+/// The keyword of a parameter: C's table avoids the name of a function of the C library.
+pub fn keyword(p: &Param) -> &str {
+    if p.name == "indx" { "index" } else { &p.name }
+}
+
 /// MPI-1 functions whose addresses, displacements and attribute values are default integers.
 pub fn is_legacy(name: &str) -> bool {
     const NAMES: [&str; 10] = [
@@ -235,7 +241,7 @@ fn interface(prefix: &str, f: &Function, out: &mut String) {
         // The arguments of main, which Fortran does not have.
         .filter(|p| f.name != "MPI_Info_create_env" || p.direction == Direction::Out)
         .collect();
-    let mut names: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
+    let mut names: Vec<&str> = params.iter().map(|p| keyword(p)).collect();
     let word = if f.returns.is_some() { "function" } else { "subroutine" };
     if f.returns.is_none() {
         names.push("ierror");
@@ -261,7 +267,7 @@ fn interface(prefix: &str, f: &Function, out: &mut String) {
 }
 
 fn declaration(p: &Param, f: &Function, out: &mut String) {
-    let n = &p.name;
+    let n = keyword(p);
     let array = if p.length.is_some() { "(*)" } else { "" };
     let legacy = is_legacy(&f.name);
     let line = match &p.kind {

@@ -225,6 +225,29 @@ fn a_full_ring_refuses_and_recovers() {
 }
 
 #[test]
+fn a_writer_that_found_no_room_goes_on_only_when_there_is_more() {
+    // Of what it is not short of, the reader has told something that the writer need not have looked at.
+    for (before, size) in [([1; 5000].as_slice(), 20), (&[1; 20], 16_000)] {
+        let (mut a, mut b) = pair();
+        let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
+        for ssn in 0..80 {
+            assert!(send(&mut a, ssn, before, &mut false, &mut 0));
+            assert!(b.poll(&mut sink));
+        }
+        let payload = vec![2; size];
+        let (mut ssn, mut begun, mut sent) = (80, false, 0);
+        while send(&mut a, ssn, &payload, &mut begun, &mut sent) {
+            (ssn, begun, sent) = (ssn + 1, false, 0);
+        }
+        assert!(!a.can_go_on(), "{size}");
+        while b.poll(&mut sink) {}
+        assert!(a.can_go_on(), "{size}");
+        assert!(send(&mut a, ssn, &payload, &mut begun, &mut sent), "{size}");
+        assert!(!a.can_go_on(), "{size}");
+    }
+}
+
+#[test]
 fn only_what_is_awaited_and_whole_is_taken_in_advance() {
     let (mut a, mut b) = pair();
     let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };

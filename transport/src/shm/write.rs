@@ -184,11 +184,7 @@ impl<T: Copy> Channel<T> {
         if self.written + lines - self.out_consumed <= LINES {
             return true;
         }
-        let consumed = self.out.consumed_lines().load(Ordering::Acquire);
-        // A reader that claims more than was written is not believed.
-        if consumed <= self.written {
-            self.out_consumed = self.out_consumed.max(consumed);
-        }
+        self.learn_consumed();
         self.written + lines - self.out_consumed <= LINES
     }
 
@@ -196,11 +192,23 @@ impl<T: Copy> Channel<T> {
         if self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk {
             return true;
         }
+        self.learn_consumed();
+        self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk
+    }
+
+    /// How far the reader is, in lines and in bulk memory: [`Channel::can_go_on`] compares both, and a writer
+    /// that knew only of the one that it was short of would take the other for news, and never sleep.
+    #[inline(never)]
+    fn learn_consumed(&mut self) {
+        // A reader that claims more than was written is not believed.
+        let consumed = self.out.consumed_lines().load(Ordering::Acquire);
+        if consumed <= self.written {
+            self.out_consumed = self.out_consumed.max(consumed);
+        }
         let consumed = self.out.consumed_bulk().load(Ordering::Acquire);
         if consumed <= self.written_bulk {
             self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
         }
-        self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn server(
         up: false,
         launch: 0,
         started: Instant::now(),
-        begun: Instant::now(),
+        in_use_since: None,
         failures: 0,
         kill: None,
         runs: None,

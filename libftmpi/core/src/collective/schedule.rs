@@ -181,6 +181,9 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
                 pending.push(carrier.receive(into.to_receive(), *from, context, *tag));
             }
             Step::Reduce { op, datatype, count, input, inout } => {
+                // An operation of the program may let other threads in, which change what carries us: the
+                // compiler must not think it knows it.
+                std::hint::black_box(std::ptr::from_mut(carrier));
                 if let Err(e) = op.apply(*input, *inout, *count, datatype) {
                     *error = error.or(Some(e.class));
                 }

@@ -9,6 +9,7 @@ use crate::attribute::Attributes;
 use crate::bail;
 use crate::error::Result;
 use crate::slab::Slab;
+use crate::text::within;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -200,7 +201,7 @@ impl TypeTable {
 
     /// `MPI_Type_set_name`; longer names are cut.
     pub fn set_name(&mut self, id: TypeId, name: &[u8]) -> Result<()> {
-        self.entry_mut(id)?.name = name[..name.len().min(MAX_NAME)].to_vec();
+        self.entry_mut(id)?.name = within(name, MAX_NAME).to_vec();
         Ok(())
     }
 

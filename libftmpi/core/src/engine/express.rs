@@ -15,8 +15,6 @@ use ftmpi_wire::{Header, Rank};
 /// Looks at the channel before the receive is posted after all, for each of [`Link::looks`]: where
 /// processors are not scarce about two microseconds in all.
 const LOOKS: u32 = 4;
-/// After so many messages in a row everything else is looked at once.
-const RUN: u32 = 64;
 
 /// What [`Link::take_exact`] found.
 #[derive(Debug, Clone, Copy)]
@@ -133,11 +131,7 @@ impl<L: Link> Engine<L> {
         state.record_match(Source::Rank(from), post, from, header.ssn);
         state.counters.messages_received += 1;
         state.counters.bytes_received += header.len;
-        self.express_run += 1;
-        if self.express_run >= RUN {
-            self.express_run = 0;
-            self.progress_beside(from);
-        } else if self.state.has_work() {
+        if !self.came_from(from) && self.state.has_work() {
             self.work();
         }
         Completion {

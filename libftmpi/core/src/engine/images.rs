@@ -81,6 +81,7 @@ impl<L: Link> Engine<L> {
             Readiness::NotYet => return false,
             Readiness::Never => {
                 self.link.refuse(image, "its wave went on without this rank");
+                self.state.waves.since = None;
                 return true;
             }
         }

@@ -306,8 +306,8 @@ pub struct Engine<L: Link> {
     clock_reads: u32,
     /// In which life all that text depends on was asked to become stable ([`Engine::settle_or_commit`]).
     settle_asked: Option<u64>,
-    /// Messages that came the shortest way since everything else was looked at.
-    express_run: u32,
+    /// How often a look at one rank alone found something since everything else was looked at.
+    narrow_run: u32,
     tasks: schedules::Tasks,
     /// Memory that others may access.
     pub(crate) windows: Windows,
@@ -401,7 +401,7 @@ impl<L: Link> Engine<L> {
             idle_polls: 0,
             clock_reads: 0,
             settle_asked: None,
-            express_run: 0,
+            narrow_run: 0,
             tasks: schedules::Tasks::default(),
             windows: Windows::default(),
             quiet: false,

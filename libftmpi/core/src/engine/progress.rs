@@ -7,14 +7,17 @@ use super::{Engine, Link, Logger, Way};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::FromRank;
 
+/// After a rank alone was looked at, and had something, so many times everything else is looked at once.
+const NARROW_RUN: u32 = 64;
+
 impl<L: Link> Engine<L> {
     /// One look at everything that may have come; `true` if something happened.
     pub fn progress(&mut self) -> bool {
         self.progress_from(None)
     }
 
-    /// One look at everything but what comes from a rank whose messages are taken one by one as they are asked
-    /// for: those behind would only have to be stored.
+    /// One look at everything but what comes from this rank: messages that are taken one by one as they are asked
+    /// for would only have to be stored.
     #[cold]
     pub(super) fn progress_beside(&mut self, except: Rank) {
         self.link.poll_others(&mut self.state, Some(except));
@@ -22,6 +25,19 @@ impl<L: Link> Engine<L> {
             self.work();
         }
         self.go_on(false);
+    }
+
+    /// A look at one rank alone found something: others must not wait for ever while it sends and sends. `true`:
+    /// they were looked at.
+    #[inline]
+    pub(super) fn came_from(&mut self, rank: Rank) -> bool {
+        self.narrow_run += 1;
+        let due = self.narrow_run >= NARROW_RUN;
+        if due {
+            self.narrow_run = 0;
+            self.progress_beside(rank);
+        }
+        due
     }
 
     #[inline]
@@ -71,6 +87,9 @@ impl<L: Link> Engine<L> {
     pub(super) fn block_on(&mut self, first: Option<Rank>) {
         if self.progress_from(first) {
             self.idle_polls = 0;
+            if let Some(rank) = first {
+                self.came_from(rank);
+            }
         } else {
             // What usually comes comes at once; all the rest can wait a few looks.
             self.idle_polls += 1;

@@ -26,6 +26,9 @@ pub(super) struct Tasks {
     tasks: Slab<Task>,
     /// Those under way, in the order of their starts.
     running: Vec<u32>,
+    /// Calls that are advancing some of them, which are not in `running` meanwhile: others may come in while one
+    /// runs an operation of the program.
+    advancing: u32,
 }
 
 impl Tasks {
@@ -76,12 +79,13 @@ impl<L: Link> Engine<L> {
     /// Whether no schedule is under way.
     #[must_use]
     pub fn schedules_rest(&self) -> bool {
-        !self.tasks.any()
+        !self.tasks.any() && self.tasks.advancing == 0
     }
 
     #[inline(never)]
     pub(super) fn advance_schedules(&mut self) {
         let mut running = std::mem::take(&mut self.tasks.running);
+        self.tasks.advancing += 1;
         running.retain(|&index| {
             let Some(task) = self.tasks.tasks.get_mut(index) else { return false };
             let Some(mut schedule) = task.schedule.take() else { return false };
@@ -95,6 +99,7 @@ impl<L: Link> Engine<L> {
             }
             !done
         });
+        self.tasks.advancing -= 1;
         // What began meanwhile comes behind.
         running.append(&mut self.tasks.running);
         self.tasks.running = running;

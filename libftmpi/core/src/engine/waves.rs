@@ -54,7 +54,7 @@ pub(super) struct Waves {
     /// Nothing but the own events' way to stable storage is waited for.
     pub(super) settling: bool,
     /// Since when an image is waited for.
-    since: Option<f64>,
+    pub(super) since: Option<f64>,
     /// The last wave that is behind this rank.
     past: ImageNo,
 }
@@ -275,6 +275,8 @@ impl State {
     pub(super) fn image_over(&mut self, image: ImageNo) {
         self.protocol.on_image_over(image);
         self.waves.past = self.waves.past.max(image);
+        // Whether it was taken or not: nobody waits for it any more.
+        self.waves.since = None;
     }
 
     /// A life begins from an image of a wave.

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::usermem::UserPtr;
+use std::path::Path;
 
 /// An open file of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +66,10 @@ impl Refusal {
 
     /// The error for the program.
     #[must_use]
-    pub fn of(self, class: ErrorClass, path: &str) -> MpiError {
+    pub fn of(self, class: ErrorClass, path: &Path) -> MpiError {
         let system = std::io::Error::from_raw_os_error(i32::from(self.code));
         let what = Doing::ALL[self.doing as usize].1;
-        let text = format!("'{path}' cannot be {what}: {system}");
+        let text = format!("'{}' cannot be {what}: {system}", path.display());
         MpiError { refusal: Some(self), ..class.because(text) }
     }
 
@@ -89,19 +90,19 @@ impl Refusal {
 /// The file system. Errors say which file, and what the system answered.
 pub trait Disk {
     /// Opens a file.
-    fn open(&mut self, path: &str, how: Open) -> Result<Handle>;
+    fn open(&mut self, path: &Path, how: Open) -> Result<Handle>;
     /// Closes it.
     fn close(&mut self, file: Handle);
     /// What tells the file that is at a path from every other one that is or was there; 0: there is none,
     /// else at least 2 and below [`IDENTITIES`].
-    fn identity(&mut self, path: &str) -> u64;
+    fn identity(&mut self, path: &Path) -> u64;
     /// A new file in the directory of a path that has no name yet, and its [identity](Disk::identity);
     /// `None` where the file system has no such files.
-    fn unnamed(&mut self, path: &str, how: Open) -> Option<(Handle, u64)>;
+    fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)>;
     /// Gives it this name, which must be free.
-    fn name(&mut self, file: Handle, path: &str) -> Result<()>;
+    fn name(&mut self, file: Handle, path: &Path) -> Result<()>;
     /// Removes a path.
-    fn delete(&mut self, path: &str) -> Result<()>;
+    fn delete(&mut self, path: &Path) -> Result<()>;
     /// Reads at a place; fewer bytes than asked for only at the end of the file.
     fn read(&mut self, file: Handle, at: u64, into: UserPtr, len: usize) -> Result<usize>;
     /// Writes at a place, everything.
@@ -131,7 +132,7 @@ mod tests {
             let refusal = Refusal { doing, code: 2 };
             assert!(refusal.bits() != 0 && refusal.bits() >> Refusal::BITS == 0);
             assert_eq!(Refusal::from_bits(refusal.bits()), Some(refusal));
-            let error = refusal.of(ErrorClass::NoSuchFile, "some/path");
+            let error = refusal.of(ErrorClass::NoSuchFile, Path::new("some/path"));
             assert!(error.text.contains("some/path") && error.text.contains(word), "{error}");
         }
         assert_eq!(Refusal::from_bits(0), None);

@@ -21,6 +21,7 @@ use crate::mpi::{CommId, ErrhandlerId, Recorded, Status};
 use crate::slab::Slab;
 use crate::window::WinId;
 use disk::Handle;
+use std::path::PathBuf;
 use std::rc::Rc;
 use view::View;
 
@@ -58,7 +59,7 @@ pub struct File {
     /// Its members.
     pub members: Rc<Members>,
     /// Its path.
-    pub path: String,
+    pub path: PathBuf,
     /// How it was opened; the number as the program gave it, too.
     pub mode: Mode,
     /// The access mode as the program gave it.

@@ -9,6 +9,7 @@ use crate::bail;
 use crate::datatype::{Builtin, Datatype, TypeId};
 use crate::error::Result;
 use crate::usermem::UserPtr;
+use std::ffi::OsString;
 
 /// Longest name of a representation, with the zero byte of C.
 pub const NAME_MAX: usize = 128;
@@ -30,7 +31,7 @@ pub struct Conversion {
 #[derive(Debug)]
 pub struct Custom {
     /// Its name.
-    pub name: String,
+    pub name: OsString,
     /// From the file to memory; `None`: as in memory.
     pub read: Option<usize>,
     /// From memory to the file; `None`: as in memory.
@@ -54,12 +55,12 @@ impl Custom {
                 Conversion,
                 "the extent of {} in representation '{}' is {bytes}",
                 builtin.name(),
-                self.name
+                self.name.display()
             ),
             Err(code) => bail!(
                 Conversion,
                 "the extent function of representation '{}' answered {code} for {}",
-                self.name,
+                self.name.display(),
                 builtin.name()
             ),
         }
@@ -87,7 +88,7 @@ impl Custom {
                 bail!(
                     Conversion,
                     "a conversion function of representation '{}' answered {code}",
-                    self.name
+                    self.name.display()
                 );
             }
             left -= what.count;

@@ -11,6 +11,7 @@ use crate::datatype::{Builtin, Datatype};
 use crate::error::Result;
 use crate::file::represent::Custom;
 use crate::usermem::RunVisitor;
+use std::ffi::OsStr;
 use std::rc::Rc;
 
 /// How data are represented in the file.
@@ -29,11 +30,11 @@ pub enum Representation {
 impl Representation {
     /// The name that the program knows.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &OsStr {
         match self {
-            Self::Native => "native",
-            Self::Internal => "internal",
-            Self::External32 => "external32",
+            Self::Native => OsStr::new("native"),
+            Self::Internal => OsStr::new("internal"),
+            Self::External32 => OsStr::new("external32"),
             Self::Custom(custom) => &custom.name,
         }
     }
@@ -50,7 +51,7 @@ impl Representation {
 
     /// The predefined representation of this name.
     #[must_use]
-    pub fn predefined(name: &str) -> Option<Self> {
+    pub fn predefined(name: &OsStr) -> Option<Self> {
         let mut all = [Self::Native, Self::Internal, Self::External32].into_iter();
         all.find(|known| known.name().eq_ignore_ascii_case(name))
     }
@@ -309,7 +310,7 @@ mod tests {
         let down = Datatype::indexed(&[1, 1], &[5, 0], int).unwrap();
         let view = View { filetype: down, etype: int.clone(), ..View::default() };
         assert!(view.check(false).is_err());
-        assert!(Representation::predefined("vax").is_none());
-        assert!(Representation::predefined("External32").is_some());
+        assert!(Representation::predefined(OsStr::new("vax")).is_none());
+        assert!(Representation::predefined(OsStr::new("External32")).is_some());
     }
 }

@@ -287,7 +287,12 @@ impl<L: Link> Mpi<L> {
         let scope = self.scope(comm)?;
         let all = self.collect_within(&scope, &mine)?;
         self.blamed = comm;
-        verdict(&mine, &all)
+        let verdict = verdict(&mine, &all);
+        if verdict.is_err() {
+            // As if it had been carried out: who called something that does not wait has taken both tags.
+            self.next_tag(comm)?;
+        }
+        verdict
     }
 
     /// The same for a call that must not wait: the schedule of `call` goes on when the words of all are here, or

@@ -1,7 +1,7 @@
 //! Making, comparing and freeing communicators.
 
 use super::agreement::{Scope, private_tag};
-use super::{CommId, Mpi, Request, Status};
+use super::{BufferOwner, CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::collective::lend;
 use crate::comm::{Comm, Members, Offer};
@@ -52,14 +52,15 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Comm_group`
     pub fn comm_group(&mut self, comm: CommId) -> Result<GroupId> {
-        let group = self.comm(comm)?.members.local.clone();
-        self.groups.insert(group)
+        let comm = self.comm(comm)?;
+        let (group, session) = (comm.members.local.clone(), comm.session);
+        self.groups.insert_of(group, session)
     }
 
     /// `MPI_Comm_remote_group`
     pub fn comm_remote_group(&mut self, comm: CommId) -> Result<GroupId> {
-        let group = self.remote(comm)?.clone();
-        self.groups.insert(group)
+        let (group, session) = (self.remote(comm)?.clone(), self.comm(comm)?.session);
+        self.groups.insert_of(group, session)
     }
 
     /// Entries that arrays of v- and w-collectives have on this communicator.
@@ -340,9 +341,11 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on.
+    /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on, but in its
+    /// buffer: that is detached, and belongs to the program again when the call returns (MPI-4.1, 3.6).
     pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
         self.comm_may_go(comm)?;
+        self.buffer_detach(BufferOwner::Comm(comm))?;
         if let Some(mut old) = self.comms.remove(comm.0) {
             for call in old.attributes.deletions(&self.keyvals) {
                 old.attributes.remove(&mut self.keyvals, call.keyval);

@@ -12,7 +12,7 @@ use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Look, Slot, Staging};
 
-use super::generalized::Asked;
+use super::generalized::{Asked, Question};
 
 /// The answer of `MPI_Testany`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,11 +248,15 @@ impl<L: Link> Mpi<L> {
             self.look(request)?;
         }
         let mut failed = None;
-        for (i, request) in requests.iter_mut().enumerate() {
-            let one = self.wait_at(request, i)?;
+        let mut asked = Vec::new();
+        let waited: Result<()> = requests.iter_mut().enumerate().try_for_each(|(i, request)| {
+            let one = self.wait_at(request, i, &mut asked)?;
             self.note_failure(&one, &mut failed);
             status(i, &one);
-        }
+            Ok(())
+        });
+        self.questions.append(&mut asked);
+        waited?;
         self.report(failed)
     }
 
@@ -265,6 +269,8 @@ impl<L: Link> Mpi<L> {
     fn report(&mut self, failed: Option<(CommId, ErrorClass)>) -> Result<()> {
         let Some((comm, error)) = failed else { return Ok(()) };
         self.blamed = comm;
+        // They were for a call on this request alone.
+        self.words = None;
         bail!(
             InStatus,
             "a request failed with {error}: MPI_ERROR of its status says which ({})",
@@ -349,12 +355,17 @@ impl<L: Link> Mpi<L> {
         Ok((i, self.wait_one(request)?))
     }
 
-    /// Waits for a request whose status the call stores at `place` of an array.
-    fn wait_at(&mut self, request: &mut Request, place: usize) -> Result<Status> {
-        let before = self.questions.len();
+    /// Waits for a request whose status the call stores at `place` of an array. What it asks the program goes to
+    /// `asked`: in the next wait another thread may come in, and would take all questions for its own.
+    fn wait_at(
+        &mut self,
+        request: &mut Request,
+        place: usize,
+        asked: &mut Vec<Question>,
+    ) -> Result<Status> {
         let status = self.wait_one(request)?;
-        for question in &mut self.questions[before..] {
-            question.place = place;
+        if self.has_questions() {
+            asked.extend(self.questions.drain(..).map(|question| Question { place, ..question }));
         }
         Ok(status)
     }
@@ -509,14 +520,18 @@ impl<L: Link> Mpi<L> {
     ) -> Result<Option<usize>> {
         let Some(chosen) = self.choose(requests, wait)? else { return Ok(None) };
         let mut failed = None;
-        for (n, &i) in chosen.iter().enumerate() {
+        let mut asked = Vec::new();
+        let waited: Result<()> = chosen.iter().enumerate().try_for_each(|(n, &i)| {
             let Some(request) = requests.get_mut(i) else {
                 bail!(Intern, "entry {i} was recorded as complete, but there is none");
             };
-            let status = self.wait_at(request, n)?;
+            let status = self.wait_at(request, n, &mut asked)?;
             self.note_failure(&status, &mut failed);
             done(n, i, &status);
-        }
+            Ok(())
+        });
+        self.questions.append(&mut asked);
+        waited?;
         self.report(failed)?;
         Ok(Some(chosen.len()))
     }

@@ -12,7 +12,6 @@ use crate::datatype::{Builtin, TypeId};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::op::{OpId, Predefined};
-use crate::usermem::UserPtr;
 use crate::window::{Flavor, WinId};
 
 impl<L: Link> Mpi<L> {
@@ -42,7 +41,7 @@ impl<L: Link> Mpi<L> {
     fn use_counter(&mut self, id: WinId, value: i64, op: Predefined) -> Result<i64> {
         let window = self.window_mut(id)?;
         if window.members.me == 0 {
-            let at = window.memory.as_mut().map_or(UserPtr::BOTTOM, lend);
+            let at = window.base;
             let before = match self.engine.decide() {
                 Decision::Positive(before) => before as i64,
                 _ => {

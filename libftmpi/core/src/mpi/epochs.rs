@@ -19,6 +19,7 @@ use crate::window::locks::Asker;
 use crate::window::request::{Action, Mode};
 use crate::window::{Exposure, Flavor, WinId, serve, tags};
 use ftmpi_wire::Rank;
+use std::sync::atomic::{Ordering, fence};
 
 /// Assertions of the synchronisation calls. Most are hints that change nothing here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -533,10 +534,13 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Win_sync`: memory is one, and served in calls only; others may be served now.
+    /// `MPI_Win_sync`: memory is one, and served in calls only; others may be served now. Ranks that share memory
+    /// and tell each other nothing by messages have this as their memory barrier.
     pub fn win_sync(&mut self, id: WinId) -> Result<()> {
         self.window(id)?;
+        fence(Ordering::SeqCst);
         self.engine.poll_once();
+        fence(Ordering::SeqCst);
         Ok(())
     }
 }

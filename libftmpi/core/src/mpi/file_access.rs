@@ -152,7 +152,7 @@ impl Course {
                         Conversion,
                         "representation '{}' has values of another size than memory, and no function that \
                      converts them",
-                        custom.name
+                        custom.name.display()
                     ),
                 }
             }
@@ -291,7 +291,7 @@ impl<L: Link> Mpi<L> {
                     Type,
                     "the values of the buffer have {each} bytes per element in representation '{}', \
                      and are not those of the etype",
-                    representation.name()
+                    representation.name().display()
                 );
             }
         }
@@ -409,7 +409,7 @@ impl<L: Link> Mpi<L> {
             Decision::Negative => false,
         };
         if !same || came != Some(done) {
-            let path = self.file(id)?.path.clone();
+            let path = self.file(id)?.path.display().to_string();
             let me = self.engine.me();
             self.engine.link.give_up(format!(
                 "rank {me} cannot be recovered: it read '{path}' before it died, and the file has other \

@@ -29,6 +29,7 @@ use crate::error::{ErrorClass, MpiError, Result};
 use crate::file::FileId;
 use crate::file::disk::{Disk, Handle, IDENTITIES, Open, Refusal};
 use crate::usermem::UserPtr;
+use std::path::Path;
 
 /// Set in a recorded outcome that is the class of an error.
 pub(super) const FAILED: u64 = 1 << 63;
@@ -79,7 +80,7 @@ fn recorded(answer: Result<u64>, error: &mut Option<MpiError>) -> u64 {
     }
 }
 
-fn told(answer: u64, error: Option<MpiError>, path: &str) -> Result<u64> {
+fn told(answer: u64, error: Option<MpiError>, path: &Path) -> Result<u64> {
     if answer & FAILED == 0 {
         return Ok(answer);
     }
@@ -89,6 +90,7 @@ fn told(answer: u64, error: Option<MpiError>, path: &str) -> Result<u64> {
         match Refusal::from_bits(answer >> REFUSAL & ((1 << Refusal::BITS) - 1)) {
             Some(refusal) => refusal.of(class, path),
             None => {
+                let path = path.display();
                 class.because(format!("'{path}' was refused before this process was restarted"))
             }
         }
@@ -105,12 +107,12 @@ fn disk_of<L: Link>(link: &mut L) -> Result<&mut dyn Disk> {
 /// Which file, for the text of an error.
 #[derive(Clone, Copy)]
 pub(super) enum Of<'a> {
-    Path(&'a str),
+    Path(&'a Path),
     Open(FileId),
 }
 
 struct Deletion<'a> {
-    path: &'a str,
+    path: &'a Path,
     error: Option<MpiError>,
 }
 
@@ -131,7 +133,7 @@ impl<L: Link> Effect<L> for Deletion<'_> {
 }
 
 struct Creation<'a> {
-    path: &'a str,
+    path: &'a Path,
     how: Open,
     /// Without a name, made by this life or the one whose image it began from: then it is another file.
     unnamed: Option<Handle>,
@@ -198,7 +200,9 @@ impl<L: Link> Mpi<L> {
     fn told(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
         match of {
             Of::Path(path) => told(answer, error, path),
-            Of::Open(id) => told(answer, error, self.file(id).map_or("", |file| &file.path)),
+            Of::Open(id) => {
+                told(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path))
+            }
         }
     }
 
@@ -298,7 +302,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Deletes a file.
-    pub(super) fn deleted(&mut self, path: &str) -> Result<()> {
+    pub(super) fn deleted(&mut self, path: &Path) -> Result<()> {
         let mut effect = Deletion { path, error: None };
         match self.engine.effect_once(&mut effect) {
             Some(answer) => told(answer, effect.error, path).map(|_| ()),
@@ -307,7 +311,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Opens a file, and makes it if that is wanted. `None` in a replay if it is not there any more.
-    pub(super) fn opened(&mut self, path: &str, how: Open) -> Result<Option<Handle>> {
+    pub(super) fn opened(&mut self, path: &Path, how: Open) -> Result<Option<Handle>> {
         let handle = if how.create && how.exclusive {
             let mut effect = Creation { path, how, unnamed: None, made: None, error: None };
             let answer = self.engine.effect_once(&mut effect);

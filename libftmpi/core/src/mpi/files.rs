@@ -15,6 +15,9 @@ use crate::file::view::{Representation, View};
 use crate::file::{File, FileId, Mode};
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::rc::Rc;
 
 /// From where `MPI_File_seek` counts.
@@ -26,6 +29,14 @@ pub enum Whence {
     Current,
     /// The end of the file.
     End,
+}
+
+/// A path without the name of a file system before it.
+fn without_file_system(path: &Path) -> &Path {
+    let bytes = path.as_os_str().as_bytes();
+    let known = [&b"ufs:"[..], b"nfs:", b"unix:", b"xfs:", b"testfs:"];
+    let rest = known.into_iter().find_map(|kind| bytes.strip_prefix(kind));
+    Path::new(OsStr::from_bytes(rest.unwrap_or(bytes)))
 }
 
 impl<L: Link> Mpi<L> {
@@ -61,7 +72,7 @@ impl<L: Link> Mpi<L> {
     pub fn file_open(
         &mut self,
         comm: CommId,
-        path: &str,
+        path: &Path,
         mode: Mode,
         amode: i32,
         info: Option<InfoId>,
@@ -83,10 +94,7 @@ impl<L: Link> Mpi<L> {
             None => Info::default(),
         };
         // The names of file systems that other implementations want mean nothing here.
-        let path = match path.split_once(':') {
-            Some((kind, rest)) if ["ufs", "nfs", "unix", "xfs", "testfs"].contains(&kind) => rest,
-            _ => path,
-        };
+        let path = without_file_system(path);
         let comm = self.duplicate(comm)?;
         let members = self.members(comm)?;
         let first = members.me == 0;
@@ -114,7 +122,7 @@ impl<L: Link> Mpi<L> {
             }
             self.comm_free(comm)?;
             begun?;
-            bail!(Io, "process {rank} of the communicator could not open '{path}'");
+            bail!(Io, "process {rank} of the communicator could not open '{}'", path.display());
         }
         let handle = match answer {
             Ok(handle) => handle,
@@ -175,7 +183,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// `MPI_File_delete`
-    pub fn file_delete(&mut self, path: &str) -> Result<()> {
+    pub fn file_delete(&mut self, path: &Path) -> Result<()> {
         self.deleted(path)
     }
 
@@ -254,7 +262,7 @@ impl<L: Link> Mpi<L> {
         disp: Option<i64>,
         etype: TypeId,
         filetype: TypeId,
-        representation: &str,
+        representation: &OsStr,
         info: Option<InfoId>,
     ) -> Result<()> {
         let file = self.file(id)?;
@@ -287,7 +295,7 @@ impl<L: Link> Mpi<L> {
         disp: Option<i64>,
         etype: TypeId,
         filetype: TypeId,
-        representation: &str,
+        representation: &OsStr,
     ) -> Result<View> {
         let file = self.file(id)?;
         let reads_only = !file.mode.write;
@@ -308,7 +316,7 @@ impl<L: Link> Mpi<L> {
         Ok(view)
     }
 
-    fn representation(&self, name: &str) -> Result<Representation> {
+    fn representation(&self, name: &OsStr) -> Result<Representation> {
         if let Some(known) = Representation::predefined(name) {
             return Ok(known);
         }
@@ -316,8 +324,9 @@ impl<L: Link> Mpi<L> {
             Some(custom) => Ok(Representation::Custom(custom.clone())),
             None => bail!(
                 UnsupportedDatarep,
-                "there is no data representation '{name}': use native, internal, external32 or one \
-                 of MPI_Register_datarep"
+                "there is no data representation '{}': use native, internal, external32 or one of \
+                 MPI_Register_datarep",
+                name.display()
             ),
         }
     }
@@ -333,14 +342,14 @@ impl<L: Link> Mpi<L> {
             );
         }
         if self.representation(&custom.name).is_ok() {
-            bail!(DupDatarep, "there is a data representation '{}' already", custom.name);
+            bail!(DupDatarep, "there is a data representation '{}' already", custom.name.display());
         }
         self.files.representations.push(Rc::new(custom));
         Ok(())
     }
 
     /// `MPI_File_get_view`: types that the program frees if they are derived.
-    pub fn file_get_view(&mut self, id: FileId) -> Result<(i64, TypeId, TypeId, String)> {
+    pub fn file_get_view(&mut self, id: FileId) -> Result<(i64, TypeId, TypeId, OsString)> {
         let view = self.file(id)?.view.clone();
         let etype = self.types.insert(view.etype)?;
         let filetype = self.types.insert(view.filetype)?;
@@ -441,8 +450,8 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_get_group`
     pub fn file_get_group(&mut self, id: FileId) -> Result<GroupId> {
-        let group = self.file(id)?.members.local.clone();
-        self.groups.insert(group)
+        let comm = self.file(id)?.comm;
+        self.comm_group(comm)
     }
 
     /// `MPI_File_get_type_extent`

@@ -141,6 +141,9 @@ pub struct Mpi<L: Link> {
     last_status: Status,
 }
 
+/// Stands where no communicator is to blame.
+const NOBODY: CommId = CommId(u32::MAX);
+
 impl<L: Link> Mpi<L> {
     /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts), `crowded`
     /// whether some host then had more ranks than processors. All ranks are told the same, in all lives.
@@ -186,7 +189,7 @@ impl<L: Link> Mpi<L> {
             crowded,
             host: None,
             processor_name: None,
-            blamed: CommId::WORLD,
+            blamed: NOBODY,
             last_status: Status::EMPTY,
         }
     }
@@ -194,7 +197,13 @@ impl<L: Link> Mpi<L> {
     /// The communicator of the request that failed last: whose error handler is to be asked.
     #[must_use]
     pub fn blamed(&self) -> CommId {
-        if self.comms.contains(self.blamed.0) { self.blamed } else { CommId::WORLD }
+        if self.comms.contains(self.blamed.0) { self.blamed } else { self.of_no_object() }
+    }
+
+    /// A call on requests begins: what fails before it comes to one has nothing to do with an earlier one.
+    #[inline]
+    pub fn blame_nobody(&mut self) {
+        self.blamed = NOBODY;
     }
 
     /// The window of that request, if it was of a one-sided operation: no program has a request on the

@@ -7,6 +7,7 @@ use crate::engine::{Decision, Link};
 use crate::error::Result;
 use crate::info::InfoId;
 use crate::slab::Slab;
+use crate::text::within;
 
 /// The language of a function of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +135,16 @@ impl<L: Link> Mpi<L> {
         comm.map_or(Errhandler::Fatal, |comm| self.errhandler(comm.errhandler))
     }
 
+    /// On which communicator errors are raised that belong to no object: on `MPI_COMM_SELF` (MPI-4.0, 9.3), if
+    /// the program gave it a handler of its own; else it follows `MPI_COMM_WORLD`, and so do they.
+    #[must_use]
+    pub fn of_no_object(&self) -> CommId {
+        match self.comm(CommId::SELF) {
+            Ok(own) if own.errhandler != ErrhandlerId::DEFAULT => CommId::SELF,
+            _ => CommId::WORLD,
+        }
+    }
+
     /// What a handler does.
     #[must_use]
     pub fn errhandler(&self, id: ErrhandlerId) -> Errhandler {
@@ -201,7 +212,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Comm_set_name`; longer names are cut.
     pub fn comm_set_name(&mut self, comm: CommId, name: &[u8]) -> Result<()> {
-        self.comm_mut(comm)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        self.comm_mut(comm)?.name = within(name, NAME_MAX).to_vec();
         Ok(())
     }
 

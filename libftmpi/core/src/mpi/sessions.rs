@@ -22,8 +22,8 @@ pub(super) struct Session {
 }
 
 /// A number for the program's tag, the same on all ranks (FNV-1a).
-fn number_of(tag: &str) -> u32 {
-    tag.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+fn number_of(tag: &[u8]) -> u32 {
+    tag.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 impl<L: Link> Mpi<L> {
@@ -100,13 +100,14 @@ impl<L: Link> Mpi<L> {
         self.errhandler(id)
     }
 
-    fn process_set(&self, name: &str) -> Result<Group> {
-        match PROCESS_SETS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
+    fn process_set(&self, name: &[u8]) -> Result<Group> {
+        match PROCESS_SETS.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
             Some(0) => Ok(Group::identity(self.engine.size())),
             Some(_) => Group::new(&[self.engine.me()]),
             None => bail!(
                 Arg,
-                "there is no process set {name:?}: there are {} and {}",
+                "there is no process set '{}': there are {} and {}",
+                String::from_utf8_lossy(name),
                 PROCESS_SETS[0],
                 PROCESS_SETS[1]
             ),
@@ -114,7 +115,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// `MPI_Session_get_pset_info`: a new object, which the program frees.
-    pub fn process_set_info(&mut self, session: SessionId, name: &str) -> Result<InfoId> {
+    pub fn process_set_info(&mut self, session: SessionId, name: &[u8]) -> Result<InfoId> {
         self.session(session)?;
         let size = self.process_set(name)?.len().to_string();
         let mut info = Info::default();
@@ -123,21 +124,22 @@ impl<L: Link> Mpi<L> {
     }
 
     /// `MPI_Group_from_session_pset`
-    pub fn group_from_process_set(&mut self, session: SessionId, name: &str) -> Result<GroupId> {
+    pub fn group_from_process_set(&mut self, session: SessionId, name: &[u8]) -> Result<GroupId> {
         self.session(session)?;
         let group = self.process_set(name)?;
-        self.groups.insert(group)
+        self.groups.insert_of(group, Some(session))
     }
 
     /// `MPI_Comm_create_from_group`; `None` for an empty group. The communicator belongs to the
-    /// youngest session that is open (whose buffer it may use).
+    /// session of the group (whose buffer it may use).
     pub fn comm_create_from_group(
         &mut self,
         group: GroupId,
-        tag: &str,
+        tag: &[u8],
         info: Option<InfoId>,
         errhandler: ErrhandlerId,
     ) -> Result<Option<CommId>> {
+        let session = self.groups.session(group)?;
         let group = self.groups.get(group)?.clone();
         if group.is_empty() {
             return Ok(None);
@@ -168,7 +170,7 @@ impl<L: Link> Mpi<L> {
         self.contexts.take(context);
         let mut new = Comm::new(Members { context, local: group, me, remote: None }, errhandler);
         new.info = info;
-        new.session = self.sessions.iter().last().map(|(index, _)| SessionId(index));
+        new.session = session;
         Ok(Some(CommId(self.comms.insert(new)?)))
     }
 
@@ -180,7 +182,7 @@ impl<L: Link> Mpi<L> {
         local_leader: u32,
         remote: GroupId,
         remote_leader: u32,
-        tag: &str,
+        tag: &[u8],
         info: Option<InfoId>,
         errhandler: ErrhandlerId,
     ) -> Result<Option<CommId>> {

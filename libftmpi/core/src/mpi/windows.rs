@@ -4,12 +4,12 @@ use super::properties::NAME_MAX;
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
 use crate::bail;
-use crate::collective::lend;
 use crate::engine::Link;
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::info::{Info, InfoId};
-use crate::usermem::{Scratch, UserPtr};
+use crate::text::within;
+use crate::usermem::{Lent, UserPtr};
 use crate::window::locks::Locks;
 use crate::window::{Flavor, Part, Toward, Values, WinId, Window};
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Memory that a new window has.
 struct Memory {
     base: UserPtr,
-    own: Option<Scratch>,
+    own: Option<Lent>,
     segment: Option<(UserPtr, usize)>,
     parts: Vec<Part>,
 }
@@ -31,8 +31,14 @@ impl<L: Link> Mpi<L> {
         self.engine.windows.get_mut(id)
     }
 
-    /// What all members contribute.
-    fn window_parts(&mut self, comm: CommId, size: i64, unit: i64) -> Result<Vec<Part>> {
+    /// What all members contribute, one behind the other; `align`: on what boundary that of this one begins.
+    fn window_parts(
+        &mut self,
+        comm: CommId,
+        size: i64,
+        unit: i64,
+        align: usize,
+    ) -> Result<Vec<Part>> {
         if size < 0 {
             bail!(Size, "size is {size}, must not be negative");
         }
@@ -40,14 +46,16 @@ impl<L: Link> Mpi<L> {
             bail!(Disp, "disp_unit is {unit}, must be positive");
         }
         let scope = self.scope(comm)?;
-        let mut mine = [0; 16];
+        let mut mine = [0; 24];
         mine[..8].copy_from_slice(&size.to_le_bytes());
-        mine[8..].copy_from_slice(&unit.to_le_bytes());
+        mine[8..16].copy_from_slice(&unit.to_le_bytes());
+        mine[16..].copy_from_slice(&align.to_le_bytes());
         let all = self.collect_within(&scope, &mine)?;
         let mut begin = 0u64;
-        let mut parts = Vec::with_capacity(all.len() / 16);
-        for part in all.as_chunks::<16>().0 {
+        let mut parts = Vec::with_capacity(all.len() / mine.len());
+        for part in all.as_chunks::<24>().0 {
             let word = |at: usize| i64::from_le_bytes(std::array::from_fn(|i| part[at + i]));
+            begin = begin.checked_next_multiple_of(word(16) as u64).unwrap_or(u64::MAX);
             parts.push(Part { size: word(0) as u64, unit: word(8), begin });
             begin = begin.saturating_add(word(0) as u64);
         }
@@ -132,7 +140,7 @@ impl<L: Link> Mpi<L> {
             bail!(Arg, "base is a null pointer, but the window has {size} bytes");
         }
         let comm = self.new_window_comm(comm)?;
-        let parts = self.window_parts(comm, size, unit)?;
+        let parts = self.window_parts(comm, size, unit, 1)?;
         let memory = Memory { base, own: None, segment: None, parts };
         self.establish_window(comm, Flavor::Create, memory, info)
     }
@@ -145,12 +153,45 @@ impl<L: Link> Mpi<L> {
         info: Option<InfoId>,
         comm: CommId,
     ) -> Result<(WinId, UserPtr)> {
+        let align = self.alignment_hint(info)?;
         let comm = self.new_window_comm(comm)?;
-        let parts = self.window_parts(comm, size, unit)?;
-        let mut own = Scratch::new(size as usize);
-        let base = lend(&mut own);
+        let parts = self.window_parts(comm, size, unit, 1)?;
+        let (own, base) = self.window_memory(comm, size as usize, align)?;
         let memory = Memory { base, own: Some(own), segment: None, parts };
         Ok((self.establish_window(comm, Flavor::Allocate, memory, info)?, base))
+    }
+
+    /// On what boundary the program wants the memory of a window. A wrong info is told of before there is any.
+    fn alignment_hint(&self, info: Option<InfoId>) -> Result<usize> {
+        info.map_or(Ok(1), |info| Ok(self.infos.get(info)?.alignment()))
+    }
+
+    /// Memory of ours for the part of this rank, and where it begins in it; all members have theirs, or nobody
+    /// has and the communicator is gone.
+    fn window_memory(
+        &mut self,
+        comm: CommId,
+        size: usize,
+        align: usize,
+    ) -> Result<(Lent, UserPtr)> {
+        let beside = align.saturating_sub(Lent::ALIGN);
+        let mut own = size.checked_add(beside).and_then(Lent::new);
+        let scope = self.scope(comm)?;
+        let answers = self.collect_within(&scope, &[u8::from(own.is_some())])?;
+        let missing = answers.iter().position(|&ok| ok == 0);
+        if let (Some(own), None) = (own.take(), missing) {
+            // SAFETY: the window keeps it as long as it uses the address.
+            let begin = unsafe { own.ptr() };
+            let gap = begin.address().next_multiple_of(align) - begin.address();
+            return Ok((own, begin.offset(gap as i64)));
+        }
+        self.comm_free(comm)?;
+        let rank = missing.unwrap_or_default();
+        bail!(
+            NoMem,
+            "process {rank} of the communicator has no memory for its part of the window (that of this \
+             one has {size} bytes)"
+        )
     }
 
     /// `MPI_Win_allocate_shared`; also returns where this rank's part is.
@@ -162,15 +203,11 @@ impl<L: Link> Mpi<L> {
         comm: CommId,
     ) -> Result<(WinId, UserPtr)> {
         let members = self.members(comm)?;
-        if let Some(info) = info {
-            // Wrong ones are told of before there is any memory.
-            self.infos.get(info)?;
-        }
+        let align = self.alignment_hint(info)?;
         if members.local.len() == 1 && members.remote.is_none() {
             let comm = self.new_window_comm(comm)?;
-            let parts = self.window_parts(comm, size, unit)?;
-            let mut own = Scratch::new(size as usize);
-            let base = lend(&mut own);
+            let parts = self.window_parts(comm, size, unit, 1)?;
+            let (own, base) = self.window_memory(comm, size as usize, align)?;
             let segment = Some((base, size as usize));
             let memory = Memory { base, own: Some(own), segment, parts };
             return Ok((self.establish_window(comm, Flavor::Shared, memory, info)?, base));
@@ -191,8 +228,13 @@ impl<L: Link> Mpi<L> {
                  use --protocol none or coordinated, or MPI_Win_allocate"
             );
         }
+        // A boundary is one of the segment, which begins on a page.
+        let apart = match info {
+            Some(info) => self.infos.get(info)?.get(b"alloc_shared_noncontig")? == Some(b"true"),
+            None => false,
+        };
         let comm = self.new_window_comm(comm)?;
-        let parts = self.window_parts(comm, size, unit)?;
+        let parts = self.window_parts(comm, size, unit, if apart { align } else { 1 })?;
         let (at, len) = self.share_segment(comm, &parts)?;
         let mine = parts.get(members.me as usize).copied().unwrap_or_default();
         let base = at.offset(mine.begin as i64);
@@ -244,7 +286,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Win_create_dynamic`
     pub fn win_create_dynamic(&mut self, info: Option<InfoId>, comm: CommId) -> Result<WinId> {
         let comm = self.new_window_comm(comm)?;
-        let parts = self.window_parts(comm, 0, 1)?;
+        let parts = self.window_parts(comm, 0, 1, 1)?;
         let memory = Memory { base: UserPtr::BOTTOM, own: None, segment: None, parts };
         self.establish_window(comm, Flavor::Dynamic, memory, info)
     }
@@ -365,13 +407,13 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Win_get_group`
     pub fn win_get_group(&mut self, id: WinId) -> Result<GroupId> {
-        let group = self.window(id)?.members.local.clone();
-        self.groups.insert(group)
+        let comm = self.window(id)?.comm;
+        self.comm_group(comm)
     }
 
     /// `MPI_Win_set_name`; longer names are cut.
     pub fn win_set_name(&mut self, id: WinId, name: &[u8]) -> Result<()> {
-        self.window_mut(id)?.name = name[..name.len().min(NAME_MAX)].to_vec();
+        self.window_mut(id)?.name = within(name, NAME_MAX).to_vec();
         Ok(())
     }
 
@@ -380,10 +422,14 @@ impl<L: Link> Mpi<L> {
         Ok(&self.window(id)?.name)
     }
 
-    /// `MPI_Win_set_info`: hints are kept; `no_locks` counts when the window is made only.
+    /// `MPI_Win_set_info`: hints are kept beside those that were set before; `no_locks` counts when the window is
+    /// made only.
     pub fn win_set_info(&mut self, id: WinId, info: InfoId) -> Result<()> {
-        let info = self.infos.get(info)?.clone();
-        self.window_mut(id)?.info = info;
+        let wanted = self.infos.get(info)?.clone();
+        let hints = &mut self.window_mut(id)?.info;
+        for (key, value) in wanted.iter() {
+            hints.set(key, value)?;
+        }
         Ok(())
     }
 
@@ -392,9 +438,10 @@ impl<L: Link> Mpi<L> {
         let window = self.window(id)?;
         let mut info = window.info.clone();
         let no_locks: &[u8] = if window.lockable { b"false" } else { b"true" };
+        // What holds, whatever was asked for later.
+        info.set(b"no_locks", no_locks)?;
         for (key, value) in [
-            (&b"no_locks"[..], no_locks),
-            (b"accumulate_ordering", b"rar,raw,war,waw"),
+            (&b"accumulate_ordering"[..], &b"rar,raw,war,waw"[..]),
             (b"accumulate_ops", b"same_op_no_op"),
             (b"same_size", b"false"),
             (b"same_disp_unit", b"false"),
@@ -422,12 +469,12 @@ impl<L: Link> Mpi<L> {
         Ok(handler)
     }
 
-    /// What an error on this window leads to; on none, what the world's does.
+    /// What an error on this window leads to.
     #[must_use]
     pub fn win_errhandler_of(&self, id: WinId) -> Errhandler {
         match self.window(id) {
             Ok(window) => self.errhandler(window.errhandler),
-            Err(_) => self.errhandler_of(CommId::WORLD),
+            Err(_) => self.errhandler_of(self.of_no_object()),
         }
     }
 

@@ -107,7 +107,8 @@ impl Predefined {
 /// How to call the program's function: `invoke(function, input, inout, count, datatype)`.
 ///
 /// The front provides it, because only the front knows the language of the function, the handle of
-/// the datatype, and how large a count the function takes. The function may call MPI again.
+/// the datatype, and how large a count the function takes. The function may call MPI again, and other threads
+/// may call it meanwhile.
 pub type Invoke = fn(usize, *mut c_void, *mut c_void, usize, &Datatype);
 
 /// An operation of the program.

@@ -31,7 +31,7 @@ use crate::error::{ErrorClass, Result};
 use crate::info::Info;
 use crate::mpi::{CommId, ErrhandlerId};
 use crate::slab::Slab;
-use crate::usermem::{Scratch, UserPtr};
+use crate::usermem::{Lent, UserPtr};
 use locks::Locks;
 use serve::Arrived;
 use std::cell::RefCell;
@@ -145,7 +145,7 @@ pub struct Window {
     /// Memory of this rank.
     pub base: UserPtr,
     /// It is ours.
-    pub memory: Option<Scratch>,
+    pub memory: Option<Lent>,
     /// It is a segment that all share: where that begins, and its length.
     pub segment: Option<(UserPtr, usize)>,
     /// Regions of a dynamic window: begin and length.

@@ -210,10 +210,10 @@ impl Link for World {
     }
 
     fn rest(&mut self) {
-        let Some(sleeper) = &mut self.sleeper else { return };
         if threads::on() && threads::may_let_go() {
             return self.rest_among_others();
         }
+        let Some(sleeper) = &mut self.sleeper else { return };
         if !sleeper.tired() {
             return;
         }

@@ -28,13 +28,13 @@ impl Random {
     }
 }
 
-fn job() -> Box<JobView> {
+fn job(size: u32) -> Box<JobView> {
     Box::new(JobView {
-        size: 2,
-        host_of: vec![0, 1],
-        node_of: vec![0, 1],
-        hosts: vec!["a".into(), "b".into()],
-        incarnations: vec![Incarnation(0); 2],
+        size,
+        host_of: (0..size).collect(),
+        node_of: (0..size).collect(),
+        hosts: (0..size).map(|host| format!("host-{host}")).collect(),
+        incarnations: vec![Incarnation(0); size as usize],
         app_number: 0,
         protocol: ProtocolConfig {
             name: "pessimistic".into(),
@@ -56,6 +56,15 @@ fn job() -> Box<JobView> {
     })
 }
 
+fn world_of(me: Rank, size: u32) -> World {
+    let mut world = World::alone();
+    world.me = me;
+    world.job = Some(job(size));
+    world.send_on = vec![None; size as usize];
+    world.rounds = vec![(Incarnation(0), 0); size as usize];
+    world
+}
+
 /// One side: its engine, what it sends and what it is to receive.
 struct Side {
     engine: Engine<World>,
@@ -67,11 +76,7 @@ struct Side {
 
 impl Side {
     fn new(me: Rank, sizes: &[usize], random: &mut Random) -> Self {
-        let mut world = World::alone();
-        world.me = me;
-        world.job = Some(job());
-        world.send_on = vec![None; 2];
-        world.rounds = vec![(Incarnation(0), 0); 2];
+        let world = world_of(me, 2);
         let protocol = Box::new(Pessimistic::new(false, true));
         let mut engine = Engine::new(world, me, &[Incarnation(0); 2], protocol);
         let out = (0..MESSAGES)
@@ -183,4 +188,51 @@ fn sockets_that_break_lose_nothing_and_hold_up_nobody() {
     for seed in 0..60 {
         run(seed, &listener);
     }
+}
+
+#[test]
+fn one_rank_that_sends_and_sends_does_not_hide_the_others() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut engines = [0, 1, 2].map(|me| {
+        let protocol = Box::new(ftmpi_protocols::none::None);
+        Engine::new(world_of(Rank(me), 3), Rank(me), &[Incarnation(0); 3], protocol)
+    });
+    let mut far = [0; 3];
+    for peer in 1..3 {
+        let [near, other] = socket_pair(&listener);
+        for (me, to, fd) in [(0, peer, near), (peer, 0, other)] {
+            let kind = ChannelKind::Tcp { round: 0 };
+            let channel =
+                ToRank::Channel { peer: Rank(to as u32), incarnation: Incarnation(0), kind };
+            engines[me].link.news.push_back((channel, vec![fd]));
+            engines[me].progress();
+        }
+        far[peer] = near;
+    }
+    let send = |engine: &mut Engine<World>, payload: &[u8]| {
+        let data = SendData::Bytes { ptr: UserPtr::own(payload), len: payload.len() };
+        let request = engine.isend(data, Rank(0), 0, 7, SendMode::Standard);
+        assert!(request.is_none(), "its socket has room");
+    };
+    let waits_in = |fd: i32| {
+        let mut bytes = 0;
+        // SAFETY: asks an open socket for a number, which lives over the call.
+        assert_eq!(unsafe { libc::ioctl(fd, libc::FIONREAD, &raw mut bytes) }, 0);
+        bytes
+    };
+    send(&mut engines[2], b"from two");
+    while waits_in(far[2]) == 0 {
+        std::thread::yield_now();
+    }
+    let mut into = [0; 8];
+    for round in 0..100_u64 {
+        send(&mut engines[1], &round.to_le_bytes());
+        while waits_in(far[1]) == 0 {
+            std::thread::yield_now();
+        }
+        let data = RecvData::Bytes { ptr: UserPtr::own_mut(&mut into), len: into.len() };
+        engines[0].recv(data, Source::Rank(Rank(1)), 0, Tag::Is(7));
+        assert_eq!(into, round.to_le_bytes());
+    }
+    assert_eq!(waits_in(far[2]), 0, "nobody looked at rank 2");
 }

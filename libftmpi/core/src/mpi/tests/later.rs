@@ -72,9 +72,9 @@ fn communicators_come_from_groups_alone() {
     run(5, |mpi| {
         let (i, n) = me(mpi);
         let session = mpi.session_init(None, ErrhandlerId::RETURN).unwrap();
-        let world = mpi.group_from_process_set(session, "MPI://world").unwrap();
+        let world = mpi.group_from_process_set(session, b"MPI://world").unwrap();
         assert_eq!(mpi.groups.get(world).unwrap().len() as usize, n);
-        assert!(mpi.group_from_process_set(session, "mpi://else").is_err());
+        assert!(mpi.group_from_process_set(session, b"mpi://else").is_err());
         let low = i < 2;
         let ranks = if low { 0..2 } else { 2..n as i64 };
         let others = if low { 2..n as i64 } else { 0..2 };
@@ -82,10 +82,10 @@ fn communicators_come_from_groups_alone() {
         let other = mpi.groups.get(world).unwrap().incl(others).unwrap();
         let (half, other) = (mpi.groups.insert(half).unwrap(), mpi.groups.insert(other).unwrap());
         let handler = ErrhandlerId::RETURN;
-        let comm = mpi.comm_create_from_group(half, "x", None, handler).unwrap().unwrap();
+        let comm = mpi.comm_create_from_group(half, b"x", None, handler).unwrap().unwrap();
         assert_eq!(mpi.comm_size(comm).unwrap(), if low { 2 } else { n as u32 - 2 });
         let inter = mpi
-            .intercomm_create_from_groups(half, 0, other, 0, "y", None, handler)
+            .intercomm_create_from_groups(half, 0, other, 0, b"y", None, handler)
             .unwrap()
             .unwrap();
         assert_eq!(mpi.comm_remote_size(inter).unwrap(), if low { n as u32 - 2 } else { 2 });
