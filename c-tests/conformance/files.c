@@ -1,6 +1,7 @@
 /* Files: modes, sizes, views, the three kinds of pointers, blocking, non-blocking, collective and
  * split forms, atomic mode, representations, errors. */
 #include "../check.h"
+#include <unistd.h>
 
 enum { N = 50 };
 
@@ -342,6 +343,23 @@ static void shared(void)
     MPI_File_get_position_shared(f, &at);
     EQUAL(at, 8 * n - 2);
     MPI_Barrier(check_comm);
+    if (!peer_is_mpich_4_0()) {
+        /* from where it is when the last one has come */
+        MPI_File_seek_shared(f, 3, MPI_SEEK_SET);
+        if (check_rank == n - 1) {
+            usleep(20000);
+            MPI_File_write_shared(f, out, 2, MPI_INT, &st);
+        }
+        MPI_File_seek_shared(f, 4, MPI_SEEK_CUR);
+        MPI_File_get_position_shared(f, &at);
+        EQUAL(at, 9);
+        /* what one cannot do none does, and nobody waits for it */
+        CHECK(class_of(MPI_File_seek_shared(f, check_rank ? 1 : -1, MPI_SEEK_SET)) != MPI_SUCCESS,
+              "some have left the others");
+        MPI_File_get_position_shared(f, &at);
+        EQUAL(at, 9);
+        MPI_Barrier(check_comm);
+    }
     MPI_File_close(&f);
     free(all);
     EQUAL(before >= 0, 1);

@@ -1,6 +1,7 @@
 /* One-sided communication with passive targets: locks of both kinds, lock_all, flushes, requests,
  * dynamic windows, atomic counters, mutual exclusion, polling on memory. */
 #include "../check.h"
+#include <unistd.h>
 
 enum { ROUNDS = 40, LARGE = 30000 };
 
@@ -200,6 +201,9 @@ static void dynamic(void)
     CHECK(flag && base == MPI_BOTTOM, "MPI_WIN_BASE of a dynamic window");
     MPI_Win_detach(win, a);
     MPI_Win_detach(win, b);
+    /* of nothing, too */
+    EQUAL(MPI_Win_attach(win, a, 0), MPI_SUCCESS);
+    EQUAL(MPI_Win_detach(win, a), MPI_SUCCESS);
     MPI_Win_free(&win);
     free(a);
     free(b);
@@ -237,6 +241,196 @@ static void polling(void)
     section("polling");
 }
 
+/* Two that hold a shared lock may wait for each other, though a third one wants to be alone. */
+static void readers(void)
+{
+    enum { HOLDER = 1, WRITER = 2, READER = 3 };
+    int memory[2] = {0}, one = 1, got = -1;
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, check_comm, &win);
+    MPI_Barrier(check_comm);
+    if (check_size > READER && (check_rank == HOLDER || check_rank == READER)) {
+        MPI_Win_lock_all(0, win);
+        if (check_rank == HOLDER) {
+            MPI_Get(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+            MPI_Win_flush(0, win);
+            MPI_Send(NULL, 0, MPI_INT, WRITER, 1, check_comm);
+            MPI_Recv(NULL, 0, MPI_INT, READER, 2, check_comm, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(NULL, 0, MPI_INT, WRITER, 1, check_comm);
+            MPI_Recv(NULL, 0, MPI_INT, WRITER, 3, check_comm, MPI_STATUS_IGNORE);
+            usleep(50000);
+            MPI_Get(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+            MPI_Win_flush(0, win);
+            EQUAL(got, 0);
+            MPI_Send(NULL, 0, MPI_INT, HOLDER, 2, check_comm);
+        }
+        MPI_Win_unlock_all(win);
+    } else if (check_size > READER && check_rank == WRITER) {
+        MPI_Recv(NULL, 0, MPI_INT, HOLDER, 1, check_comm, MPI_STATUS_IGNORE);
+        MPI_Recv(NULL, 0, MPI_INT, READER, 1, check_comm, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_INT, READER, 3, check_comm);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(check_comm);
+    if (check_size > READER && check_rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        EQUAL(memory[0], 1);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Win_free(&win);
+    section("readers");
+}
+
+/* Everybody looks until one who wants to be alone has written. */
+static void look_until(void)
+{
+    int memory = 0, one = 1, got = 0;
+    MPI_Win win;
+    MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, check_comm, &win);
+    MPI_Barrier(check_comm);
+    if (check_rank == check_size - 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    while (got == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Get(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    EQUAL(got, 1);
+    MPI_Win_free(&win);
+    section("look until");
+}
+
+/* Loads and stores in memory that all have, where the protocol allows it, are in the epochs that they are
+ * called in. */
+static void shared_memory(void)
+{
+    MPI_Comm node;
+    MPI_Win win;
+    int me, n, unit, class = 0;
+    volatile long *mine = NULL, *first = NULL, *right = NULL;
+    MPI_Aint bytes;
+    MPI_Comm_split_type(check_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &me);
+    MPI_Comm_size(node, &n);
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    int code = MPI_Win_allocate_shared(4 * sizeof(long), sizeof(long), MPI_INFO_NULL, node, (void *)&mine, &win);
+    MPI_Error_class(code, &class);
+    if (class != MPI_SUCCESS) {
+        EQUAL(class, MPI_ERR_RMA_SHARED);
+        MPI_Comm_free(&node);
+        section("shared memory");
+        return;
+    }
+    MPI_Win_shared_query(win, 0, &bytes, &unit, (void *)&first);
+    MPI_Win_shared_query(win, (me + 1) % n, &bytes, &unit, (void *)&right);
+    for (int i = 0; i < 4; i++)
+        mine[i] = 0;
+    MPI_Win_fence(0, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    for (int i = 0; i < 10; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        long before = first[0];
+        usleep(100);
+        first[0] = before + 1;
+        first[1]++;
+        MPI_Win_unlock(0, win);
+        MPI_Win_lock_all(0, win);
+        EQUAL(first[0], first[1]);
+        MPI_Win_unlock_all(win);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        EQUAL(first[1], first[0]);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(node);
+    EQUAL(first[0], 10L * n);
+    MPI_Group all, target, origin;
+    int to = (me + 1) % n, from = (me + n - 1) % n;
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, 1, &to, &target);
+    MPI_Group_incl(all, 1, &from, &origin);
+    for (int round = 1; round <= 10; round++) {
+        usleep(200 * ((me + round) % 3));
+        mine[2] = round;
+        MPI_Win_post(origin, 0, win);
+        MPI_Win_start(target, 0, win);
+        EQUAL(right[2], round);
+        right[3] = 10 * round + me;
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+        EQUAL(mine[3], 10 * round + from);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&target);
+    MPI_Group_free(&origin);
+    MPI_Barrier(node);
+    usleep(1000 * (n - me));
+    mine[2] = 77;
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+    if (!peer_is_mpich_4_0())
+        EQUAL(right[2], 77);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&node);
+    section("shared memory");
+}
+
+static int told;
+
+static void handler(MPI_Win *win, int *code, ...)
+{
+    (void)win;
+    MPI_Error_class(*code, &told);
+}
+
+/* What a target refuses is an error of the window, and of no later epoch. (Others touch any memory.) */
+static void refused(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, to = next_rank(), got = -1, value = 40 + check_rank, code;
+    MPI_Get_library_version(version, &length);
+    if (check_size > 1 && strstr(version, "ftmpi")) {
+        static int memory, other;
+        MPI_Win win;
+        MPI_Request q;
+        MPI_Errhandler mine;
+        MPI_Win_create_errhandler(handler, &mine);
+        MPI_Win_create_dynamic(MPI_INFO_NULL, check_comm, &win);
+        MPI_Win_attach(win, &memory, sizeof memory);
+        MPI_Aint places[2], *all = malloc(2 * check_size * sizeof *all);
+        MPI_Get_address(&memory, &places[0]);
+        MPI_Get_address(&other, &places[1]);
+        MPI_Allgather(places, 2, MPI_AINT, all, 2, MPI_AINT, check_comm);
+        MPI_Win_set_errhandler(win, mine);
+        MPI_Win_lock(MPI_LOCK_SHARED, to, 0, win);
+        MPI_Rget(&got, 1, MPI_INT, to, all[2 * to + 1], 1, MPI_INT, win, &q);
+        code = MPI_Wait(&q, MPI_STATUS_IGNORE);
+        CHECK(code != MPI_SUCCESS, "memory outside of the window was got");
+        EQUAL(told, MPI_ERR_RMA_RANGE);
+        MPI_Win_unlock(to, win);
+        MPI_Barrier(check_comm);
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Win_fence(0, win);
+        MPI_Get(&got, 1, MPI_INT, to, all[2 * to + 1], 1, MPI_INT, win);
+        code = MPI_Win_fence(0, win);
+        MPI_Error_class(code, &told);
+        EQUAL(told, MPI_ERR_RMA_RANGE);
+        EQUAL(MPI_Put(&value, 1, MPI_INT, to, all[2 * to], 1, MPI_INT, win), MPI_SUCCESS);
+        EQUAL(MPI_Win_fence(MPI_MODE_NOSUCCEED, win), MPI_SUCCESS);
+        EQUAL(memory, 40 + last_rank());
+        MPI_Win_detach(win, &memory);
+        MPI_Win_free(&win);
+        MPI_Errhandler_free(&mine);
+        free(all);
+    }
+    section("refused");
+}
+
 static void wrong(void)
 {
     int memory[4] = {0}, one = 1;
@@ -268,6 +462,10 @@ int main(int argc, char **argv)
     requests();
     dynamic();
     polling();
+    readers();
+    look_until();
+    shared_memory();
+    refused();
     wrong();
     return check_end();
 }

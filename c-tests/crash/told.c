@@ -1,29 +1,68 @@
 /* Rank 0 prints what it received in the order in which it received it, at once; who reads the text
  * must read one story, whatever life of rank 0 wrote it: at the end rank 0 prints the digest of all
- * that it has told, as it remembers it. Run with --output committed. */
+ * that it has told, as it remembers it. Run with --output committed. With --memory it prints what the others
+ * have put into its memory by then: also that there is nothing new must be true in its next life. */
 #include "order.h"
 #include <inttypes.h>
 
 enum { PACE_US = 2000 };
 
+static uint64_t tell(uint64_t story, int a, int b, int c)
+{
+    int line[3] = {a, b, c};
+    printf("told %d %d %d\n", a, b, c);
+    fflush(stdout);
+    return chain(story, line, sizeof line);
+}
+
+static uint64_t memory(uint64_t story, int count, struct random *r)
+{
+    volatile int *values;
+    MPI_Win win;
+    MPI_Win_allocate(check_size * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, (void *)&values, &win);
+    for (int i = 0; i < check_size; i++)
+        values[i] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int k = 0; k < count; k++) {
+        if (check_rank == 0) {
+            MPI_Win_sync(win);
+            story = tell(story, k, k % check_size, values[k % check_size]);
+            pause_us(PACE_US);
+        } else if (k % 16 == 0) {
+            int value = (int)below(r, 1000000);
+            MPI_Put(&value, 1, MPI_INT, 0, check_rank, 1, MPI_INT, win);
+            MPI_Win_flush(0, win);
+            pause_us((long)below(r, 32 * PACE_US));
+        }
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    return story;
+}
+
 int main(int argc, char **argv)
 {
     order_begin(&argc, &argv, "told");
+    int windows = 0;
+    for (int i = 1; i < argc; i++)
+        windows |= !strcmp(argv[i], "--memory");
     struct random r = {order_seed * 104729 + (uint64_t)check_rank};
     int count = rounds(PACE_US), workers = check_size - 1;
     uint64_t story = 1;
     if (check_rank == 0) {
         printf("told begins\n");
         fflush(stdout);
-        for (int k = 0; k < count * workers; k++) {
+    }
+    if (windows)
+        story = memory(story, count, &r);
+    if (check_rank == 0) {
+        for (int k = 0; !windows && k < count * workers; k++) {
             int value;
             MPI_Status s;
             MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &s);
             got(s.MPI_SOURCE, &value, sizeof value);
-            int line[3] = {k, s.MPI_SOURCE, value};
-            story = chain(story, line, sizeof line);
-            printf("told %d %d %d\n", line[0], line[1], line[2]);
-            fflush(stdout);
+            story = tell(story, k, s.MPI_SOURCE, value);
             /* sometimes long after the last word: it must not have to wait for the next call */
             if (k % 500 == 499)
                 pause_us(300000);
@@ -31,7 +70,7 @@ int main(int argc, char **argv)
         printf("story %016" PRIx64 "\n", story);
         fflush(stdout);
     } else {
-        for (int k = 0; k < count; k++) {
+        for (int k = 0; !windows && k < count; k++) {
             int value = (int)below(&r, 1000000);
             MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
             sent(0, &value, sizeof value);

@@ -39,24 +39,27 @@ def story(out: str) -> str | None:
 def committed(setting: Setting) -> None:
     if not setting.ready():
         return
-    job, why = Jobs(setting, 4).make("told", setting.seed)
-    if job is None:
-        setting.results.bad("told", why)
+    jobs = Jobs(setting, 4)
+    job, why = jobs.make("told", setting.seed)
+    of_memory, why_not = jobs.make("told_memory", setting.seed)
+    if job is None or of_memory is None:
+        setting.results.bad("told", why or why_not)
         return
     # A slow logger leaves much time in which text is not final.
-    for label, options in [
-        ("a slow logger", ["--inject", "delay:logger=20ms", "--inject", "kill:rank=0,at=1s",
-                           "--inject", "kill:rank=0,at=2s"]),
-        ("an image now and then", ["--ckpt-interval", "500ms", "--inject",
-                                   f"kill:every=700ms,count=4,seed={setting.seed}"]),
-        ("whole lines", ["--output", "lines,committed", "--inject", "kill:rank=0,at=2s"]),
+    for one, label, options in [
+        (job, "a slow logger", ["--inject", "delay:logger=20ms", "--inject", "kill:rank=0,at=1s",
+                                "--inject", "kill:rank=0,at=2s"]),
+        (job, "an image now and then", ["--ckpt-interval", "500ms", "--inject",
+                                        f"kill:every=700ms,count=4,seed={setting.seed}"]),
+        (job, "whole lines", ["--output", "lines,committed", "--inject", "kill:rank=0,at=2s"]),
+        (of_memory, "what others put", ["--inject", f"kill:rank=0,every=600ms,count=5,seed={setting.seed}"]),
     ]:
         where = setting.fresh("run")
         file = where / "report.json"
         outcome = run(
             [*setting.mpiexec(RANKS, "--output", "committed", "--report", file, *options),
-             job.program, *job.arguments], timeout=setting.timeout, cwd=where)
-        problem, note = judge(outcome, file, job.says, 1)
+             one.program, *one.arguments], timeout=setting.timeout, cwd=where)
+        problem, note = judge(outcome, file, one.says, 1)
         setting.results.check(f"committed output: {label}", problem or story(outcome.out), note)
     soon(setting)
 

@@ -163,7 +163,7 @@ class Jobs:
              "one_sided", "fences", "shared_file"]
     OTHERS = ["told", "late", "shared_memory", "scratch_files"]
     # The same program with other arguments.
-    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"])}
+    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "told_memory": ("told", ["--memory"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float, ranks: int = RANKS):
