@@ -135,7 +135,6 @@ unsafe impl dlmalloc::Allocator for Place {
 impl Allocator {
     /// With nothing in it.
     #[must_use]
-    #[expect(clippy::new_without_default, reason = "there is one, a static")]
     pub const fn new() -> Self {
         Self(Mutex::new(Dlmalloc::new_with_allocator(Place)))
     }

@@ -198,7 +198,7 @@ fn one_rank_that_sends_and_sends_does_not_hide_the_others() {
         Engine::new(world_of(Rank(me), 3), Rank(me), &[Incarnation(0); 3], protocol)
     });
     let mut far = [0; 3];
-    for peer in 1..3 {
+    for (peer, far) in far.iter_mut().enumerate().skip(1) {
         let [near, other] = socket_pair(&listener);
         for (me, to, fd) in [(0, peer, near), (peer, 0, other)] {
             let kind = ChannelKind::Tcp { round: 0 };
@@ -207,7 +207,21 @@ fn one_rank_that_sends_and_sends_does_not_hide_the_others() {
             engines[me].link.news.push_back((channel, vec![fd]));
             engines[me].progress();
         }
-        far[peer] = near;
+        *far = near;
+    }
+    let mut into = [0; 8];
+    for peer in [1, 2] {
+        // A first message, to be sure that both sides are past their greetings.
+        let data = SendData::Bytes { ptr: UserPtr::own(&[0; 8]), len: 8 };
+        let request = engines[peer].isend(data, Rank(0), 0, 9, SendMode::Standard);
+        while request.is_some_and(|request| !engines[peer].is_done(request)) {
+            engines.iter_mut().for_each(|engine| {
+                engine.progress();
+            });
+        }
+        request.into_iter().for_each(|request| engines[peer].free_when_done(request));
+        let data = RecvData::Bytes { ptr: UserPtr::own_mut(&mut into), len: into.len() };
+        engines[0].recv(data, Source::Rank(Rank(peer as u32)), 0, Tag::Is(9));
     }
     let send = |engine: &mut Engine<World>, payload: &[u8]| {
         let data = SendData::Bytes { ptr: UserPtr::own(payload), len: payload.len() };
@@ -224,7 +238,6 @@ fn one_rank_that_sends_and_sends_does_not_hide_the_others() {
     while waits_in(far[2]) == 0 {
         std::thread::yield_now();
     }
-    let mut into = [0; 8];
     for round in 0..100_u64 {
         send(&mut engines[1], &round.to_le_bytes());
         while waits_in(far[1]) == 0 {
