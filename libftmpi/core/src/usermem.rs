@@ -8,9 +8,11 @@
 //! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::OnceLock;
 
 /// An address in the program's memory, together with the promise of [`UserPtr::new`].
 ///
@@ -369,15 +371,31 @@ impl RunVisitor for Scatter<'_> {
     }
 }
 
-unsafe extern "C" {
-    fn calloc(count: usize, size: usize) -> *mut c_void;
-    fn free(at: *mut c_void);
+/// The program's own allocator.
+#[derive(Debug, Clone, Copy)]
+pub struct Lender {
+    /// So many zero bytes on a boundary of [`Lent::ALIGN`], or null.
+    pub take: fn(usize) -> *mut c_void,
+    /// Gives back what `take` gave.
+    pub give: fn(*mut c_void),
+}
+
+static LENDER: OnceLock<Lender> = OnceLock::new();
+
+/// From here on [`Lent`] memory comes from there; without it (in the simulator, whose images have only that) from
+/// the same place as everything else.
+pub fn lend_from(lender: Lender) {
+    let _ = LENDER.set(lender);
 }
 
 /// Zeroed memory that the program has from us and may tell others the address of. It comes from the program's own
 /// allocator, so that a replay gives it at the same address; where ours would lie depends on what we needed before.
 #[derive(Debug)]
-pub struct Lent(UserPtr);
+pub struct Lent {
+    at: *mut c_void,
+    layout: Layout,
+    lender: Option<Lender>,
+}
 
 impl Lent {
     /// On what boundary it begins.
@@ -386,9 +404,14 @@ impl Lent {
     /// So many bytes: `None` if there is not so much memory. What is never touched takes none.
     #[must_use]
     pub fn new(len: usize) -> Option<Self> {
-        // SAFETY: asks for memory; nothing else is touched.
-        let at = unsafe { calloc(len.max(1), 1) };
-        (!at.is_null()).then(|| Self(UserPtr(at.expose_provenance())))
+        let layout = Layout::from_size_align(len.max(1), Self::ALIGN).ok()?;
+        let lender = LENDER.get().copied();
+        let at = match lender {
+            Some(lender) => (lender.take)(layout.size()),
+            // SAFETY: the layout has a size.
+            None => unsafe { alloc_zeroed(layout) }.cast(),
+        };
+        (!at.is_null()).then_some(Self { at, layout, lender })
     }
 
     /// Where it is.
@@ -397,14 +420,17 @@ impl Lent {
     /// The result must not be used when this has been dropped.
     #[must_use]
     pub unsafe fn ptr(&self) -> UserPtr {
-        self.0
+        UserPtr(self.at.expose_provenance())
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // SAFETY: it is from `calloc`, and nobody uses it any more (`ptr`).
-        unsafe { free(ptr::with_exposed_provenance_mut(self.0.0)) };
+        match self.lender {
+            Some(lender) => (lender.give)(self.at),
+            // SAFETY: it is from there, with this layout, and nobody uses it any more (`ptr`).
+            None => unsafe { dealloc(self.at.cast(), self.layout) },
+        }
     }
 }
 

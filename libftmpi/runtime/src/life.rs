@@ -238,6 +238,12 @@ fn start(wanted: Threads) -> Result<Threads> {
     if granted >= Threads::Serialized || !on_first_thread() {
         threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
     }
+    ftmpi_core::usermem::lend_from(ftmpi_core::usermem::Lender {
+        // SAFETY: asks for memory.
+        take: |len| unsafe { libc::calloc(len, 1) },
+        // SAFETY: it is from there, and nobody uses it any more.
+        give: |at| unsafe { libc::free(at) },
+    });
     if granted == Threads::Multiple {
         threads::let_many_in();
     }
