@@ -336,6 +336,23 @@ def giving_up(setting: Setting) -> None:
     setting.results.check("a failure under `none` ends the job", clear(outcome, "rank 1", most_lines=12))
 
 
+def leaving(setting: Setting) -> None:
+    """A rank that has left without `exit` is brought back for another one that is killed and needs its log."""
+    program, made = build.build(setting, TESTS / "programs" / "leaves.c")
+    if program is None:
+        setting.results.bad("leaving", made.last_words())
+        return
+    for protocol in (["pessimistic"], ["causal"], ["hierarchical", "--cluster", "1"]):
+        outcome = run([*setting.mpiexec(3, "--protocol", *protocol, "--inject", "kill:rank=1,at=1500ms"), program],
+                      timeout=60, cwd=setting.fresh("bad"))
+        problem = problem_of(outcome)
+        if problem is None and sorted(outcome.out.split("\n")[:2]) != ["rank 1 got 7", "rank 2 got 7"]:
+            problem = f"said {outcome.out!r}"
+        if problem is None and "without exit()" not in outcome.err:
+            problem = "nobody was brought back"
+        setting.results.check(f"a rank that left by _exit is needed again, {' '.join(protocol)}", problem)
+
+
 def doctor(setting: Setting) -> None:
     """`--doctor` says what it looked at."""
     program, made = build.build(setting, TESTS / "conformance" / "topologies.c")
@@ -359,4 +376,5 @@ def bad_input(setting: Setting) -> None:
     strangers(setting)
     leftovers(setting)
     giving_up(setting)
+    leaving(setting)
     doctor(setting)
