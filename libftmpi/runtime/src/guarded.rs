@@ -14,7 +14,7 @@ use ftmpi_core::file::disk::{Disk, Doing, Handle, Open};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::ImageNo;
 use ftmpi_wire::control::{FromRank, JobView};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     wave: u64,
     /// The whole paths of open files.
     open: HashMap<u32, PathBuf>,
+    /// Those whose path is no text, of which the user has been told.
+    told: HashSet<PathBuf>,
     /// The first wave that was committed: with it alone ranks may still return to the beginning.
     first: Option<ImageNo>,
 }
@@ -44,8 +46,8 @@ impl Guard {
         }
         let mut guard = before.unwrap_or_else(|| {
             let journals = Journals::new(job.files, author);
-            let open = HashMap::new();
-            Box::new(Guard { journals, job: job.files, wave: 0, open, first: None })
+            let (open, told) = (HashMap::new(), HashSet::new());
+            Box::new(Guard { journals, job: job.files, wave: 0, open, told, first: None })
         });
         guard.journals.begin_life(author);
         guard.wave = author.wave;
@@ -88,6 +90,7 @@ impl World {
         self.tell_of(path);
         let Some(guard) = &mut self.guard else { return };
         let noted = match path.to_str() {
+            None if !guard.told.insert(path.to_owned()) => return,
             Some(_) => note(&mut guard.journals, &self.disk),
             None => Err(io::Error::new(io::ErrorKind::InvalidInput, "its path is not UTF-8")),
         };
@@ -95,7 +98,8 @@ impl World {
             // Once: from now on the file is not ours to guard.
             guard.open.retain(|_, open| open != path);
             let problem = Some(format!("its journal cannot be kept: {e}"));
-            let path = path.to_string_lossy().into_owned();
+            // (What is no text is told in quotation marks, escaped: no file that is guarded is called so.)
+            let path = path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
             self.tell(FromRank::Guards { path, problem });
         }
     }
