@@ -135,7 +135,7 @@ static void encodings(void)
     MPI_Comm comm;
     MPI_Datatype type;
     MPI_Info info;
-    int length = 0, flag = 0, code = 0;
+    int length = 0, flag = 0, class = 0, code = 0;
     for (int i = 0; i < 2; i++) {
         const char *text = i ? utf8 : latin;
         MPI_Comm_dup(check_comm, &comm);
@@ -157,7 +157,9 @@ static void encodings(void)
         MPI_Info_get_valuelen(info, text, &length, &flag);
         EQUAL(length, strlen(text));
         MPI_Info_free(&info);
-        MPI_Add_error_code(MPI_ERR_OTHER, &code);
+        /* (For a code of a predefined class MPICH has a text of its own.) */
+        MPI_Add_error_class(&class);
+        MPI_Add_error_code(class, &code);
         MPI_Add_error_string(code, text);
         char error[MPI_MAX_ERROR_STRING];
         MPI_Error_string(code, error, &length);
