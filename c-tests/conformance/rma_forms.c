@@ -68,6 +68,33 @@ static void windows(void)
     section("windows");
 }
 
+/* Parts of shared memory that need not lie one behind the other begin on the boundary that is asked for. */
+static void boundaries(MPI_Comm node)
+{
+#ifdef FTMPI_VERSION
+    MPI_Win win;
+    MPI_Info info;
+    char *mine = NULL, *first = NULL;
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "1024");
+    if (MPI_Win_allocate_shared(40, 1, info, node, &mine, &win) == MPI_SUCCESS) {
+        EQUAL((uintptr_t)mine % 1024, 0);
+        MPI_Win_fence(0, win);
+        memset(mine, 'x', 40);
+        MPI_Win_fence(0, win);
+        MPI_Win_shared_query(win, 0, &bytes, &unit, &first);
+        CHECK(bytes == 40 && first[39] == 'x', "the first part");
+        MPI_Win_fence(0, win);
+        MPI_Win_free(&win);
+    }
+    MPI_Info_free(&info);
+#endif
+}
+
 /* What MPICH 4.0 does not know: hints stay beside each other, boundaries of memory, memory that there is not. */
 static void hints(void)
 {
@@ -185,6 +212,7 @@ int main(int argc, char **argv)
         shared(node, large);
         shared(alone, large);
     }
+    boundaries(node);
     MPI_Comm_free(&node);
     MPI_Comm_free(&alone);
     section("shared");
