@@ -61,7 +61,9 @@ impl World {
             self.seen_to_begin(rank, None);
             let incarnations = self.lives_known_to(rank);
             let arena = &self.lives[rank].arena;
-            let fiber = Fiber::new(arena, move |stop| body(rank, stop, &setup, &incarnations));
+            // Never dropped: an image has what is here a second time, and a life from it may come to its end, too.
+            let given = std::mem::ManuallyDrop::new((setup, incarnations));
+            let fiber = Fiber::new(arena, move |stop| body(rank, stop, &given.0, &given.1));
             self.lives[rank].fiber = Some(fiber);
             FIBERS
                 .with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
