@@ -441,6 +441,6 @@ pub fn restore_clockwork(hole: &Hole, facts: &Facts) {
         }
     }
     let signals = &hole.signals()[..facts.signals as usize];
-    waiting::send_again(signals, facts.pid);
-    waiting::send_again(signals, 0);
+    waiting::send_restored(signals, facts.pid, facts.pid);
+    waiting::send_restored(signals, 0, facts.pid);
 }

@@ -36,6 +36,7 @@ mod data_files;
 mod descriptors;
 mod facts;
 mod file_locks;
+mod frames;
 mod hole;
 mod identity;
 mod life;

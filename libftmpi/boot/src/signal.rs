@@ -6,7 +6,7 @@
 //! program lies in the signal frame: after a restore the handler returns into it.
 
 use crate::hole::Hole;
-use crate::{life, notes, sys, threads};
+use crate::{frames, life, notes, sys, threads};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
     // SAFETY: the hole is there; what is shared of it is used, and our own place in the table.
     if life::admit().is_ok() && threads::park_if_asked(&unsafe { Hole::take() }, tid) {
         // SAFETY: the kernel's frame, valid until we return.
-        unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
+        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid) };
         return;
     }
     if pid != tid {
@@ -85,9 +85,24 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
         hook();
     }
     // SAFETY: the kernel's frame, valid until we return.
-    unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
+    unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid) };
     // SAFETY: as above.
     unsafe { *errno = saved };
+}
+
+/// What is to be done before the program goes on, in this life or in a restored one; `pid` is the
+/// number that the process had when the signal came.
+///
+/// # Safety
+/// `context` is that of the signal's frame.
+unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32) {
+    let now = sys::getpid();
+    if now != pid {
+        // SAFETY: by the caller.
+        unsafe { frames::renumber(context, pid, now) };
+    }
+    // SAFETY: by the caller.
+    unsafe { note_interruption(context) };
 }
 
 /// Some system calls end with EINTR in spite of SA_RESTART. If it was only we who woke one, the

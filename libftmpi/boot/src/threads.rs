@@ -506,7 +506,7 @@ extern "C" fn ftmpi_boot_newborn(thread: *const Thread) -> *const AtomicU32 {
     }
     dress(thread, facts);
     // Blocked until the thread's mask is put back.
-    waiting::send_again(&hole.signals()[..facts.signals as usize], thread.tid);
+    waiting::send_restored(&hole.signals()[..facts.signals as usize], thread.tid, facts.pid);
     &raw const hole.parking().born
 }
 

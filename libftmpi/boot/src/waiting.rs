@@ -4,6 +4,7 @@
 //! comes with them, and sends them to itself again; the thread that takes the image does the same
 //! with those of the whole process. All of it happens with all signals blocked.
 
+use crate::frames;
 use crate::hole::Hole;
 use crate::procfs::{Lines, hex};
 use crate::sys::{self, Errno};
@@ -114,11 +115,19 @@ fn send(tid: i32, number: i32, info: &[u64; 16]) {
     }
 }
 
-/// Sends the calling thread's signals, or those of the process (0), again. In a restored process
-/// `tid` is the old id.
+/// Sends the calling thread's signals, or those of the process (0), again.
 pub fn send_again(signals: &[Signal], tid: i32) {
     for signal in signals.iter().filter(|signal| signal.tid == tid) {
         send(tid, signal.number, &signal.info);
+    }
+}
+
+/// The same in a restored process: `tid` and `pid` are the old numbers.
+pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
+    for signal in signals.iter().filter(|signal| signal.tid == tid) {
+        let mut info = signal.info;
+        frames::renumber_info(&mut info, pid, sys::getpid());
+        send(tid, signal.number, &info);
     }
 }
 

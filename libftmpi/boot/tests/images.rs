@@ -326,6 +326,15 @@ fn what_threads_wait_for_is_theirs() {
 }
 
 #[test]
+fn threads_are_cancelled_in_any_life() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("cancels.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["2000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
 fn any_thread_may_take_images() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let program = compile("captor.c", folder.path(), &["-pthread"]);
