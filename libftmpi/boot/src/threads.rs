@@ -82,12 +82,14 @@ global_asm!(
     "call ftmpi_boot_newborn",
     "mov rdi, rax",
     "mov rsp, [rbx + 8]",
+    // Before it says so: the table may be that of the next image when it comes to jump.
+    "mov r12, [rbx + 16]",
     "mov dword ptr [rdi], 1",
     "mov esi, 129", // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
     "mov edx, 1",
     "mov eax, 202",
     "syscall",
-    "jmp [rbx + 16]",
+    "jmp r12",
     ".size ftmpi_boot_birth, . - ftmpi_boot_birth",
 );
 

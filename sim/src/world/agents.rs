@@ -312,6 +312,7 @@ impl World {
         }
         self.loggers_sync_for_an_image();
         let mutant = self.setup.mutant;
+        let at_once = self.below(3) > 0;
         let life = &mut self.lives[rank];
         for stored in &mut life.images {
             stored.committed |= stored.number == image;
@@ -334,7 +335,7 @@ impl World {
         life.highest = image.max(life.highest);
         life.start_given_up |= match &life.kept {
             Some(kept) => self.setup.choice.has_clusters() && kept.iter().all(|k| *k > ImageNo(0)),
-            None => committed.len() >= 2,
+            None => at_once && committed.len() >= 2,
         };
         let oldest = match life.images.iter().find(|i| i.committed) {
             Some(oldest) if life.start_given_up => oldest.number,

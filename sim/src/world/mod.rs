@@ -374,16 +374,14 @@ impl World {
 
     /// Lets a rank run later, whatever comes until then.
     fn wake(&mut self, rank: usize, delay: u64) {
-        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program that looks into its
-        // memory again and again would do so ever more often. (The others keep the moments that seeds stand for.)
-        if self.setup.program.is_one_sided() {
-            let at = self.now + delay;
-            let life = &mut self.lives[rank];
-            if life.wakes.is_some_and(|known| known > self.now && known <= at) {
-                return;
-            }
-            life.wakes = Some(at);
+        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program that looks again and
+        // again would do so ever more often, until a run has too many events.
+        let at = self.now + delay;
+        let life = &mut self.lives[rank];
+        if life.wakes.is_some_and(|known| known > self.now && known <= at) {
+            return;
         }
+        life.wakes = Some(at);
         self.after(delay, Event::Wake(rank, self.lives[rank].incarnation));
     }
 
