@@ -124,3 +124,26 @@ pub extern "C" fn raise(signal: c_int) -> c_int {
         }
     }
 }
+
+/// See `pthread_sigqueue(3)`. As [`raise`]; the other thread may have ended, so what counts is whether
+/// there was an image in between.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_sigqueue(
+    thread: libc::pthread_t,
+    signal: c_int,
+    value: libc::sigval,
+) -> c_int {
+    let next =
+        next!(c"pthread_sigqueue", libc::ENOSYS, fn(libc::pthread_t, c_int, libc::sigval) -> c_int);
+    loop {
+        let lives = crate::life::lives();
+        // SAFETY: by the caller.
+        let result = unsafe { next(thread, signal, value) };
+        if result == 0 || lives == crate::life::lives() {
+            return result;
+        }
+    }
+}

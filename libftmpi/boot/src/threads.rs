@@ -36,7 +36,8 @@ const REVOKED: u32 = 4;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Parking {
-    /// Odd while threads are to stand still.
+    /// Lowest bit: threads are to stand still. From bit 3 on: how often that has changed. Between: how
+    /// often they were to look for signals again meanwhile.
     round: AtomicU32,
     /// Threads that do.
     parked: AtomicU32,
@@ -52,6 +53,16 @@ pub struct Parking {
     pub too_many: AtomicU32,
     tids: [AtomicI32; limit::THREADS],
     states: [AtomicU32; limit::THREADS],
+}
+
+/// One of [`Parking::round`]'s looks.
+const LOOK: u32 = 2;
+/// And one of its changes.
+const CHANGE: u32 = 8;
+
+/// The next value of [`Parking::round`], in which threads stand still or not.
+fn next_round(round: u32, standing: bool) -> u32 {
+    (round / CHANGE).wrapping_add(1).wrapping_mul(CHANGE) | u32::from(standing)
 }
 
 // long ftmpi_boot_birth(u64 flags, u64 stack, void *id, u64 thread_pointer, struct thread *thread)
@@ -134,7 +145,7 @@ pub fn stop(hole: &Hole) -> Result<(usize, usize), Refused> {
     let (pid, me) = (sys::getpid(), sys::gettid());
     let table = hole.threads();
     table[0] = Thread { tid: pid, ..Thread::default() };
-    hole.parking().signals.store(0, Ordering::SeqCst);
+    waiting::forget(hole, &hole.parking().signals);
     hole.parking().too_many.store(0, Ordering::SeqCst);
     // Alone, nobody else can make a thread meanwhile.
     if pid == me && count() == 1 {
@@ -143,7 +154,7 @@ pub fn stop(hole: &Hole) -> Result<(usize, usize), Refused> {
     let parking = hole.parking();
     parking.parked.store(0, Ordering::Relaxed);
     parking.count.store(0, Ordering::Relaxed);
-    parking.round.fetch_add(1, Ordering::SeqCst);
+    parking.round.store(next_round(parking.round.load(Ordering::SeqCst), true), Ordering::SeqCst);
     let result = wait_for_all(hole, pid, me);
     // Whoever did not come shall not come late, into another round.
     for state in &parking.states[..parking.count.load(Ordering::Relaxed) as usize] {
@@ -157,15 +168,45 @@ pub fn stop(hole: &Hole) -> Result<(usize, usize), Refused> {
     }
     if result.is_err() {
         release(hole);
+    } else {
+        look_for_signals(hole);
     }
     result
+}
+
+/// A thread that went on while another stood still already may have sent that one a signal (the C
+/// library cancels threads so). Now nobody sends any more: if one has any, all write theirs down anew.
+fn look_for_signals(hole: &Hole) {
+    let parking = hole.parking();
+    let count = parking.count.load(Ordering::Relaxed) as usize;
+    let parked = || {
+        let all = parking.states[..count].iter().zip(&parking.tids);
+        all.filter(|(state, _)| state.load(Ordering::Acquire) == PARKED)
+    };
+    if !parked().any(|(_, tid)| waiting::has_any(tid.load(Ordering::Relaxed))) {
+        return;
+    }
+    waiting::forget(hole, &parking.signals);
+    parking.too_many.store(0, Ordering::SeqCst);
+    let all = parked().count() as u32;
+    parking.parked.store(0, Ordering::SeqCst);
+    parking.round.fetch_add(LOOK, Ordering::SeqCst);
+    futex_wake(&parking.round);
+    loop {
+        let ready = parking.parked.load(Ordering::Acquire);
+        if ready == all {
+            return;
+        }
+        futex_wait(&parking.parked, ready, None);
+    }
 }
 
 /// Lets them go on.
 pub fn release(hole: &Hole) {
     let parking = hole.parking();
-    if parking.round.load(Ordering::SeqCst) & 1 == 1 {
-        parking.round.fetch_add(1, Ordering::SeqCst);
+    let round = parking.round.load(Ordering::SeqCst);
+    if round & 1 == 1 {
+        parking.round.store(next_round(round, false), Ordering::SeqCst);
         futex_wake(&parking.round);
     }
 }
@@ -325,10 +366,7 @@ pub fn park_if_asked(hole: &Hole, tid: i32) -> bool {
     // SAFETY: the place in the table is this thread's until it says that it stands still.
     let thread = unsafe { &mut *hole.threads().as_mut_ptr().add(at) };
     describe(thread);
-    if waiting::collect_own(hole, &parking.signals).is_err() {
-        parking.too_many.store(1, Ordering::SeqCst);
-    }
-    waiting::send_again(waiting::known(hole, &parking.signals), tid);
+    collect_signals(hole, tid);
     // SAFETY: stays on this stack. Returns once in this life, and once in each restored one.
     let result = unsafe {
         ftmpi_boot_switch(&raw mut thread.resume, stand_still, at as *mut core::ffi::c_void, 0)
@@ -339,19 +377,36 @@ pub fn park_if_asked(hole: &Hole, tid: i32) -> bool {
     true
 }
 
+/// Writes down the signals that wait for the calling thread, which keeps them.
+fn collect_signals(hole: &Hole, tid: i32) {
+    let parking = hole.parking();
+    if waiting::collect_own(hole, &parking.signals).is_err() {
+        parking.too_many.store(1, Ordering::SeqCst);
+    }
+    waiting::send_again(waiting::known(hole, &parking.signals), tid);
+}
+
 /// Everything that must be kept of the thread is written down and on its stack.
 extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
-    // SAFETY: only the shared words of the hole are used.
-    let parking = unsafe { Hole::take() }.parking();
-    let round = parking.round.load(Ordering::SeqCst);
+    // SAFETY: only the shared words of the hole are used, and places of its tables that are ours alone.
+    let hole = unsafe { Hole::take() };
+    let parking = hole.parking();
+    let mut round = parking.round.load(Ordering::SeqCst);
     parking.states[at as usize].store(PARKED, Ordering::Release);
-    parking.parked.fetch_add(1, Ordering::AcqRel);
-    futex_wake(&parking.parked);
-    // The round may have ended before we came here.
-    while round & 1 == 1 && parking.round.load(Ordering::SeqCst) == round {
-        futex_wait(&parking.round, round, None);
+    loop {
+        parking.parked.fetch_add(1, Ordering::AcqRel);
+        futex_wake(&parking.parked);
+        // The round may have ended before we came here.
+        while round & 1 == 1 && parking.round.load(Ordering::SeqCst) == round {
+            futex_wait(&parking.round, round, None);
+        }
+        let now = parking.round.load(Ordering::SeqCst);
+        if round & 1 == 0 || now / CHANGE != round / CHANGE {
+            return 0;
+        }
+        round = now;
+        collect_signals(&hole, sys::gettid());
     }
-    0
 }
 
 /// The gate: the main thread, which comes last, says that all are there; the one that took the image lets

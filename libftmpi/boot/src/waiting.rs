@@ -82,6 +82,13 @@ fn collect(hole: &Hole, count: &AtomicU32, which: usize, tid: i32) -> Result<(),
     }
 }
 
+/// Whether signals wait for a thread. (Yes, if that cannot be told.)
+pub fn has_any(tid: i32) -> bool {
+    let mut name = [0; 64];
+    let path = crate::procfs::numbered_at("task", tid as u32, "/status", &mut name);
+    sets(path).map_or(true, |[own, _]| own != 0)
+}
+
 /// Whether a thread has other signals waiting than were written down.
 pub fn has_more(hole: &Hole, count: u32, tid: i32) -> bool {
     let mut name = [0; 64];
@@ -129,6 +136,17 @@ pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
         frames::renumber_info(&mut info, pid, sys::getpid());
         send(tid, signal.number, &info);
     }
+}
+
+/// Nothing is written down any more. (A place that another thread is about to fill is nobody's.)
+pub fn forget(hole: &Hole, count: &AtomicU32) {
+    const NOBODY: i32 = -1;
+    // Also those that a restored process brought along.
+    let len = count.load(Ordering::SeqCst).max(hole.facts().signals) as usize;
+    for signal in &mut hole.signals()[..len.min(limit::SIGNALS)] {
+        signal.tid = NOBODY;
+    }
+    count.store(0, Ordering::SeqCst);
 }
 
 /// What was written down.

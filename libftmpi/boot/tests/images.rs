@@ -335,6 +335,15 @@ fn threads_are_cancelled_in_any_life() {
 }
 
 #[test]
+fn threads_get_every_signal_once() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("mailers.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["10000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
 fn any_thread_may_take_images() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let program = compile("captor.c", folder.path(), &["-pthread"]);
