@@ -385,6 +385,11 @@ fn look(
     mine: usize,
     copies: &mut Copies,
 ) -> Result<Look, Refused> {
+    if count > 1 {
+        // Another thread may have begun something before it stood still.
+        refuse_children(hole)?;
+        system_v::refuse_used(hole)?;
+    }
     let facts = hole.facts();
     // Alone, nobody can have changed it since `attempt` looked.
     for thread in hole.threads()[..count].iter().filter(|_| count > 1) {

@@ -29,7 +29,8 @@ fn action(signal: i32) -> Option<Action> {
     let mut action: Action = [0; 4];
     // SAFETY: valid for writing; 8 is the kernel's size of a set.
     let got = unsafe { sys::call!(libc::SYS_rt_sigaction, signal, 0, action.as_mut_ptr(), 8) };
-    (got.is_ok() && action[0] > 1 && action[1] & libc::SA_SIGINFO as usize != 0).then_some(action)
+    // (The kernel lays the whole frame also for a handler that is not told what came.)
+    (got.is_ok() && action[0] > 1).then_some(action)
 }
 
 /// Whether somebody tells his number with a signal of this code (`si_code`).
@@ -86,8 +87,9 @@ pub unsafe fn renumber(context: &mut libc::ucontext_t, old: i32, new: i32) {
         let Some(frame) = (0..PUSHED).map(|n| sp + 8 * n).find(|at| word(*at) == action[2]) else {
             return;
         };
-        for register in registers.iter_mut().take(libc::REG_RSP as usize) {
-            if *register == i64::from(old) {
+        let number = at_system_call(ip).then_some(libc::REG_RAX as usize);
+        for (at, register) in registers.iter_mut().enumerate().take(libc::REG_RSP as usize) {
+            if *register == i64::from(old) && Some(at) != number {
                 *register = i64::from(new);
             }
         }
@@ -95,6 +97,40 @@ pub unsafe fn renumber(context: &mut libc::ucontext_t, old: i32, new: i32) {
         unsafe {
             renumber_info(&mut *((frame + INFO) as *mut [u64; 16]), old, new);
             context = (frame + CONTEXT) as *mut libc::ucontext_t;
+        }
+    }
+}
+
+/// Whether the next instruction is a system call.
+fn at_system_call(ip: usize) -> bool {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    // SAFETY: the processor is about to execute what lies there, code of the C library.
+    unsafe { *(ip as *const [u8; 2]) == SYSCALL }
+}
+
+/// A thread that was in a function of the C library about a lock that names its owner may have its old
+/// number in a register, to compare or to write. (Not in those that a function leaves as they are: they may
+/// have any number of the program.)
+/// Nor where it begins a system call, again perhaps: what that is given are no numbers of threads of ours.
+pub fn renumber_owner(context: &mut libc::ucontext_t, old: i32, new: i32) {
+    const CHANGED: [i32; 9] = [
+        libc::REG_RAX,
+        libc::REG_RCX,
+        libc::REG_RDX,
+        libc::REG_RSI,
+        libc::REG_RDI,
+        libc::REG_R8,
+        libc::REG_R9,
+        libc::REG_R10,
+        libc::REG_R11,
+    ];
+    if at_system_call(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize) {
+        return;
+    }
+    for register in CHANGED {
+        let value = &mut context.uc_mcontext.gregs[register as usize];
+        if *value == i64::from(old) {
+            *value = i64::from(new);
         }
     }
 }

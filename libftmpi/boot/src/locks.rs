@@ -208,11 +208,13 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
     // A reader cannot be the writer; and without a writer there is nothing to look for.
     // SAFETY: by the caller, a lock that is initialised.
     let writer = unsafe { (*lock).writer.load(Ordering::Relaxed) };
+    let notes = notes::mine();
+    let outer = notes.enter(lock as u64 | RW);
     // SAFETY: by the caller.
     let result = unsafe { next(lock) };
+    notes.enter(outer);
     if writer != 0 && result == 0 {
         let tag = lock as u64 | RW;
-        let notes = notes::mine();
         if notes.held().any(|held| held.load(Ordering::Relaxed) == tag) || notes.is_full() {
             notes.remove(tag);
         }

@@ -213,8 +213,10 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
     let regular =
         stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_system(path.to_bytes());
     // Devices and numbers are compared on one boot of one host: elsewhere the same file may have others.
+    let mut another = false;
     if regular && life.same_boot && stat.st_dev == entry.device && stat.st_ino != entry.inode {
         let reads_only = entry.open_flags as i32 & libc::O_ACCMODE == libc::O_RDONLY;
+        another = true;
         if !reads_only {
             say(
                 "is another file than the one that this rank had open when its image was taken (renamed, or \
@@ -229,8 +231,12 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
             ));
         }
     }
-    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && is_soon_exclusive(fd) {
-        if life.died != 0 && modified(&stat) > life.died {
+    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && !another {
+        if !is_soon_exclusive(fd) {
+            say(
+                "has grown since the image, and others have it open: it is not cut to what it was, and may have                  twice what the rank added since",
+            );
+        } else if life.died != 0 && modified(&stat) > life.died {
             say(
                 "was written to by others after this rank had died: it is not cut to what it was at the image, \
                  and may have twice what the rank added since",

@@ -63,13 +63,15 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
     // SAFETY: the hole is there; what is shared of it is used, and our own place in the table.
     if life::admit().is_ok() && threads::park_if_asked(&unsafe { Hole::take() }, tid) {
         // SAFETY: the kernel's frame, valid until we return.
-        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid) };
+        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;
     }
     if pid != tid {
         // Another thread got it (sent to the process): pass it on.
         // SAFETY: no memory involved.
         let _ = unsafe { sys::call!(libc::SYS_tgkill, pid, pid, signal) };
+        // SAFETY: the kernel's frame, valid until we return.
+        unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
         return;
     }
     // SAFETY: the C library's own, valid at any time in the main thread.
@@ -85,19 +87,22 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
         hook();
     }
     // SAFETY: the kernel's frame, valid until we return.
-    unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid) };
+    unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
     // SAFETY: as above.
     unsafe { *errno = saved };
 }
 
-/// What is to be done before the program goes on, in this life or in a restored one; `pid` is the
-/// number that the process had when the signal came.
+/// What is to be done before the program goes on, in this life or in a restored one; `pid` and `tid` are
+/// the numbers that process and thread had when the signal came.
 ///
 /// # Safety
 /// `context` is that of the signal's frame.
-unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32) {
+unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
     let now = sys::getpid();
     if now != pid {
+        if notes::mine().inside() != 0 {
+            frames::renumber_owner(context, tid, sys::gettid());
+        }
         // SAFETY: by the caller.
         unsafe { frames::renumber(context, pid, now) };
     }

@@ -392,10 +392,11 @@ extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
     let hole = unsafe { Hole::take() };
     let parking = hole.parking();
     let mut round = parking.round.load(Ordering::SeqCst);
+    // Counted before it is said: who looks at the states counts anew from there on.
+    parking.parked.fetch_add(1, Ordering::AcqRel);
     parking.states[at as usize].store(PARKED, Ordering::Release);
+    futex_wake(&parking.parked);
     loop {
-        parking.parked.fetch_add(1, Ordering::AcqRel);
-        futex_wake(&parking.parked);
         // The round may have ended before we came here.
         while round & 1 == 1 && parking.round.load(Ordering::SeqCst) == round {
             futex_wait(&parking.round, round, None);
@@ -406,6 +407,8 @@ extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
         }
         round = now;
         collect_signals(&hole, sys::gettid());
+        parking.parked.fetch_add(1, Ordering::AcqRel);
+        futex_wake(&parking.parked);
     }
 }
 

@@ -116,7 +116,12 @@ fn restore_one(threads: &[Thread], facts: &Facts, timer: &Timer) -> Result<(), E
             Some(thread) if thread.tid_address != 0 => unsafe {
                 *(thread.tid_address as *const i32)
             },
-            _ => return Err(libc::ESRCH),
+            Some(_) => return Err(libc::ESRCH),
+            // It had ended: the kernel drops what such a timer sends.
+            None => {
+                event.notify = libc::SIGEV_NONE;
+                0
+            }
         };
     }
     for _ in 0..ATTEMPTS {

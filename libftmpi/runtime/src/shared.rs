@@ -293,8 +293,10 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
             continue;
         }
         let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
+        // The system's call itself: to find the C library's function may take a lock of the dynamic linker, which
+        // a thread that stands still may hold.
         // SAFETY: one structure, which lives over the call. Also a pause of a millisecond at the most.
-        let hung_up = unsafe { libc::poll(&raw mut agent, 1, 1) } > 0;
+        let hung_up = unsafe { libc::syscall(libc::SYS_poll, &raw mut agent, 1, 1) } > 0;
         if hung_up && agent.revents & (libc::POLLHUP | libc::POLLERR) != 0 {
             die(1);
         }

@@ -7,9 +7,25 @@ use super::Engine;
 use super::link::{Captured, Link};
 use ftmpi_protocols::protocol::Readiness;
 
-/// How long a program stands still for an image that has to wait for others, if its protocol would
-/// let it go on: usually they are as quick as we are.
+/// How long a program stands still at first for an image that has to wait for others, if its protocol
+/// would let it go on: usually they are as quick as we are.
 const EDGE_PATIENCE_S: f64 = 0.02;
+/// When it stands still again if that was not enough (and then after four times as long, and so on).
+const AGAIN_AFTER_S: f64 = 0.25;
+/// For this part of the time that the image has waited.
+const PART: f64 = 0.25;
+
+/// Whether a program stands still for an image that has waited so many seconds. One that receives all the
+/// time may never be in a state that depends on stable events only, if the logger is slower than the first
+/// patience; a later one is long enough for any logger.
+fn stands_still(waited: f64) -> bool {
+    if waited <= EDGE_PATIENCE_S {
+        return true;
+    }
+    let turns = (waited / AGAIN_AFTER_S).log(4.0).floor();
+    let begun = AGAIN_AFTER_S * 4f64.powf(turns);
+    turns >= 0.0 && waited - begun <= begun * PART
+}
 
 impl<L: Link> Engine<L> {
     pub(super) fn settle_while_due(&mut self) {
@@ -62,7 +78,7 @@ impl<L: Link> Engine<L> {
                 if !self.state.protocol.stands_still()
                     && !self.link.shares()
                     && !self.state.waves.settling
-                    && self.link.clock() - self.image_waits_since() > EDGE_PATIENCE_S
+                    && !stands_still(self.link.clock() - self.image_waits_since())
                 {
                     // The program goes on; we come back at its next call.
                     return self.link.remind();
@@ -117,5 +133,24 @@ impl<L: Link> Engine<L> {
         if self.link.shares() && self.link.image_due().is_some() {
             self.take_image_if_possible();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stands_still;
+
+    #[test]
+    fn a_program_stands_still_longer_and_longer_and_not_for_long() {
+        let times = (0..200_000).map(|ms| f64::from(ms) / 1000.0);
+        let (mut longest, mut now, mut all) = (0.0f64, 0.0, 0.0);
+        for waited in times {
+            now = if stands_still(waited) { now + 0.001 } else { 0.0 };
+            all += if now > 0.0 { 0.001 } else { 0.0 };
+            longest = longest.max(now);
+            assert!(all <= 0.021 + waited * 0.3, "{all} of {waited} s");
+        }
+        assert!(longest > 15.0);
+        assert!(stands_still(0.0) && !stands_still(0.1) && stands_still(0.3) && !stands_still(0.4));
     }
 }
