@@ -114,6 +114,7 @@ fn write(
     facts.files = found.files as u32;
     facts.maps = found.maps as u32;
     facts.strings_len = strings.len() as u32;
+    crate::restore::refuse_unsound(hole, &survey.layout)?;
     facts.digest = 0;
     facts.digest = crate::restore::digest(&crate::restore::tables(hole, hole.facts()));
     stream.table(kind::FACTS, core::slice::from_ref(&*facts));

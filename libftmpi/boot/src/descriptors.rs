@@ -210,7 +210,9 @@ fn one(
         return Ok(entry);
     }
     for other in earlier.iter().filter(one_file) {
-        if same(fd, other.fd, kind) {
+        // Streams of the launcher's may be others', too.
+        let is_stream = other.how == how::KEEP && kind != libc::S_IFREG;
+        if same(fd, other.fd, still && !is_stream) {
             entry.how = how::DUPLICATE;
             entry.other = other.fd;
             return Ok(entry);
@@ -306,6 +308,9 @@ fn one(
                 eventfd(hole, fd).ok_or_else(|| refused("an event counter on an old kernel"))?;
             Ok(entry)
         }
+        libc::S_IFREG if is_nfs(fd) && is_forgotten(strings.get(path)) => {
+            Err(refused("a file that was deleted, which NFS removes when this process ends"))
+        }
         libc::S_IFREG | libc::S_IFDIR => {
             if let Some(what) = gone_from(strings.c_str(path), &stat) {
                 return Err(refused(no_file(fd).unwrap_or(what)));
@@ -378,11 +383,7 @@ fn no_file(fd: i32) -> Option<&'static str> {
     const SECRETMEM: u64 = 0x5345_434d;
     const PIDFS: u64 = 0x5049_4446;
     const NSFS: u64 = 0x6e73_6673;
-    // struct statfs: its first word tells the kind.
-    let mut info = [0u64; 16];
-    // SAFETY: struct statfs has 120 bytes.
-    unsafe { sys::call!(libc::SYS_fstatfs, fd, info.as_mut_ptr()) }.ok()?;
-    match info[0] {
+    match file_system(fd)? {
         MQUEUE => Some("a message queue (mq_open)"),
         HUGETLBFS => Some("a file of huge pages (MFD_HUGETLB)"),
         SECRETMEM => Some("secret memory (memfd_secret)"),
@@ -390,6 +391,54 @@ fn no_file(fd: i32) -> Option<&'static str> {
         NSFS => Some("a namespace"),
         _ => None,
     }
+}
+
+/// The kind of file system that a file lies in.
+fn file_system(fd: i32) -> Option<u64> {
+    // struct statfs: its first word tells the kind.
+    let mut info = [0u64; 16];
+    // SAFETY: struct statfs has 120 bytes.
+    unsafe { sys::call!(libc::SYS_fstatfs, fd, info.as_mut_ptr()) }.ok()?;
+    Some(info[0])
+}
+
+const NFS: u64 = 0x6969;
+
+fn is_nfs(fd: i32) -> bool {
+    file_system(fd) == Some(NFS)
+}
+
+/// The name that a file on NFS gets that is deleted while a process has it open: `.nfs` and two numbers.
+fn is_forgotten(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    name.strip_prefix(b".nfs")
+        .is_some_and(|rest| rest.len() >= 16 && rest.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Whether a lease says something about other hosts, too: the file system is of this host alone, or grants one only
+/// if the server promises that nobody else has the file open. Where it is not known it does not.
+pub fn leases_hold_everywhere(fd: i32) -> bool {
+    const BELIEVED: [u64; 18] = [
+        0xef53,      // ext2, ext3, ext4
+        0x5846_5342, // XFS
+        0x9123_683e, // Btrfs
+        0xca45_1a4e, // bcachefs
+        0x2fc1_2fc1, // ZFS
+        0xf2f5_2010, // F2FS
+        0x0102_1994, // tmpfs
+        0x8584_58f6, // ramfs
+        0x794c_7630, // overlayfs
+        0x3153_464a, // JFS
+        0x5265_4973, // ReiserFS
+        0x3434,      // NILFS
+        0x4d44,      // FAT
+        0x2011_bab0, // exFAT
+        0x7366_746e, // NTFS
+        NFS,         // by delegation
+        0xff53_4d42, // CIFS, by oplock
+        0xfe53_4d42, // SMB 2 and 3
+    ];
+    file_system(fd).is_some_and(|kind| BELIEVED.contains(&kind))
 }
 
 /// Counter of an eventfd, and whether it is a semaphore; `None` if the kernel does not tell.
@@ -415,16 +464,33 @@ fn is_harmless(path: &[u8]) -> bool {
     known.contains(&path)
 }
 
-/// Whether two descriptors of one file share their offset.
-fn same(a: i32, b: i32, kind: u32) -> bool {
+/// Whether two descriptors of one file are copies of one another: they share offset and flags. `try_it`: nobody
+/// would notice if flags changed for a moment.
+fn same(a: i32, b: i32, try_it: bool) -> bool {
     const KCMP_FILE: i32 = 0;
     let pid = sys::getpid();
     // SAFETY: no memory involved.
     match unsafe { sys::call!(libc::SYS_kcmp, pid, pid, KCMP_FILE, a, b) } {
         Ok(order) => order == 0,
-        // Without the call only files without an offset may be taken for one another.
-        Err(_) => kind != libc::S_IFREG && kind != libc::S_IFDIR,
+        // Forbidden, as in many containers.
+        Err(_) => share_flags(a, b, try_it),
     }
+}
+
+/// Whether their flags are the same; and, if it may be tried, whether one that is set on one descriptor shows on the
+/// other.
+fn share_flags(a: i32, b: i32, try_it: bool) -> bool {
+    let flags = |fd| sys::fcntl(fd, libc::F_GETFL, 0);
+    let (Ok(of_a), Ok(of_b)) = (flags(a), flags(b)) else { return false };
+    if of_a != of_b || !try_it {
+        return of_a == of_b;
+    }
+    if sys::fcntl(a, libc::F_SETFL, (of_a ^ libc::O_NONBLOCK) as usize).is_err() {
+        return false;
+    }
+    let follows = flags(b) != Ok(of_b);
+    let _ = sys::fcntl(a, libc::F_SETFL, of_a as usize);
+    follows
 }
 
 /// In the image child, which shares the open files: marks those files that nobody else has open and
@@ -451,7 +517,8 @@ fn mark_own_log(entry: &mut Descriptor) {
     }
 }
 
-/// The kernel grants a write lease only if no other open of the file exists on this machine. Signals
+/// The kernel grants a write lease only if no other open of the file exists on this host (about others:
+/// [`leases_hold_everywhere`]). Signals
 /// are blocked here, so the one that a breaker would cause does no harm. A lease of the program's own is
 /// one and the same with ours, and stays what it was.
 pub fn is_exclusive(fd: i32) -> bool {
@@ -477,7 +544,7 @@ fn opened_again_here(fd: i32, (device, inode): (u64, u64)) -> bool {
     (0..LOOKED_AT).any(|other| {
         other != fd
             && sys::fstat(other).is_ok_and(|s| (s.st_dev, s.st_ino) == (device, inode))
-            && !same(fd, other, libc::S_IFREG)
+            && !same(fd, other, true)
     })
 }
 

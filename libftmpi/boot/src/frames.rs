@@ -5,7 +5,7 @@
 //! they come from its process: a thread would never notice that it was cancelled, and whoever joins it
 //! would wait for ever. (Signals that still waited for delivery: [`crate::waiting`].)
 
-use crate::sys;
+use crate::{handlers, sys};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The C library's own signals: for cancellation, and for changes of user and group.
@@ -67,7 +67,7 @@ pub unsafe fn renumber(context: &mut libc::ucontext_t, old: i32, new: i32) {
         // A handler that has not begun: its frame is what the stack pointer points to. Where it would be
         // called by the program the return address is another.
         let entered = (1..=64).find_map(|signal| {
-            action(signal).filter(|action| action[0] == ip && word(sp) == action[2])
+            action(signal).filter(|a| handlers::begins(a[0], ip) && word(sp) == a[2])
         });
         if entered.is_some() {
             // SAFETY: the frame that the kernel laid for this handler.

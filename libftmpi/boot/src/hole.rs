@@ -92,6 +92,18 @@ pub struct SharedCopy {
     pub start: usize,
     pub end: usize,
     pub copy: usize,
+    /// Which memory it is, and from where on.
+    pub inode: u64,
+    pub offset: usize,
+}
+
+impl SharedCopy {
+    /// Whether both show a piece of the same memory.
+    pub fn is_alias(&self, other: &Self) -> bool {
+        self.inode == other.inode
+            && self.offset < other.offset + (other.end - other.start)
+            && other.offset < self.offset + (self.end - self.start)
+    }
 }
 
 /// A range that survives the restore.

@@ -19,8 +19,9 @@ const USER: [&[u8]; 8] =
 /// the mode alone tells nothing.
 const FILTERS: [&[u8]; 2] = [b"Seccomp:", b"Seccomp_filters:"];
 
-/// What this life began with: user, filters, root directory, namespaces; 0 if it could not be told.
-static AT_START: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+/// What this life began with: user, filters, root directory, namespaces, permissions of the processor; 0 if it
+/// could not be told.
+static AT_START: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
 /// Those that a process can leave.
 const NAMESPACES: [&CStr; 8] = [
     c"/proc/thread-self/ns/mnt",
@@ -36,7 +37,7 @@ const NAMESPACES: [&CStr; 8] = [
 /// Remembers it.
 pub fn remember_start(hole: &Hole) {
     let [user, filters] = marks(hole, c"/proc/self/status").unwrap_or_default();
-    let begun = [user, filters, root().unwrap_or(0), namespaces()];
+    let begun = [user, filters, root().unwrap_or(0), namespaces(), permissions()];
     for (slot, mark) in AT_START.iter().zip(begun) {
         slot.store(mark, Ordering::Relaxed);
     }
@@ -74,6 +75,15 @@ fn root() -> Result<u64, Errno> {
     Ok(hash.value())
 }
 
+/// State of the processor that a process must ask for before it uses it (the tiles of AMX), as a mask.
+fn permissions() -> u64 {
+    const ARCH_GET_XCOMP_PERM: usize = 0x1022;
+    let mut mask = 0u64;
+    // SAFETY: writes one word.
+    let told = unsafe { sys::call!(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut mask) };
+    if told.is_ok() { mask } else { 0 }
+}
+
 /// Refuses an image of a process whose main thread is not what it was.
 pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
     // First: elsewhere there may be no /proc.
@@ -93,6 +103,14 @@ pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
             libc::EOPNOTSUPP,
             "the program has changed its namespaces since it began (unshare, setns): an image would come back in \
              the old ones"
+        ));
+    }
+    if permissions() != AT_START[4].load(Ordering::Relaxed) {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has asked for state of the processor that an image cannot contain (tiles of AMX): switch \
+             its use of them off"
         ));
     }
     Ok(())

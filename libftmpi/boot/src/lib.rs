@@ -17,7 +17,7 @@
 //! | [`capture`], [`child`], [`scanner`] | taking an image |
 //! | [`threads`] | stopping all threads, and making them again |
 //! | [`notes`], [`locks`] | locks that name their owner by thread id |
-//! | [`masks`] | keeps the signal open in every thread |
+//! | [`masks`], [`handlers`] | keeps the signal open in every thread; counts the program's handlers |
 //! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
 //! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
 //! | [`ranges`] | locked memory, memory that is not forked, guard pages |
@@ -25,7 +25,7 @@
 //! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
 //! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`owners`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c`, [`reopen`] | becoming the process of an image |
-//! | [`sleep`] | waits of the C library that images must not interrupt |
+//! | [`sleep`], [`whole`] | waits of the C library that images must not interrupt, and calls that they must not cut short |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -37,6 +37,7 @@ mod descriptors;
 mod facts;
 mod file_locks;
 mod frames;
+mod handlers;
 mod hole;
 mod identity;
 mod life;
@@ -61,3 +62,4 @@ mod system_v;
 mod threads;
 mod timers;
 mod waiting;
+mod whole;

@@ -33,11 +33,35 @@ fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
     entry.start >= base as u64 && entry.end <= (base + len) as u64
 }
 
-/// Whether a range is the engine's: hole, window, copies.
+/// Whether a range is the engine's: hole, window, copies. (What the program has among them: [`refuse_amid_ours`].)
 pub fn is_ours(entry: &Entry<'_>) -> bool {
     within(entry, HOLE_BASE, HOLE_LEN)
         || within(entry, WINDOW_BASE, WINDOW_LEN)
         || within(entry, COPIES_BASE, COPIES_LEN)
+}
+
+/// Refuses a mapping of the program that lies where the engine's are, in the process, before there are copies. Only a
+/// program that asks for addresses there gets them.
+fn refuse_amid_ours(hole: &Hole, entry: &Entry<'_>) -> Result<(), Refused> {
+    let ranges = [(HOLE_BASE, HOLE_LEN), (WINDOW_BASE, WINDOW_LEN), (COPIES_BASE, COPIES_LEN)];
+    let meets = |&(base, len): &(usize, usize)| {
+        entry.start < (base + len) as u64 && entry.end > base as u64
+    };
+    let is_ours = within(entry, HOLE_BASE, HOLE_LEN)
+        || within(entry, WINDOW_BASE, crate::life::window_len() as usize);
+    if is_ours || !ranges.iter().any(meets) {
+        return Ok(());
+    }
+    Err(refuse!(
+        hole,
+        libc::EOPNOTSUPP,
+        "the program has memory of its own at {:#x}, among addresses that images need ({:#x} to {:#x}, {:#x} to {:#x})",
+        entry.start,
+        HOLE_BASE,
+        HOLE_BASE + HOLE_LEN,
+        COPIES_BASE,
+        WINDOW_BASE + WINDOW_LEN
+    ))
 }
 
 /// Whether the kernel put it there.
@@ -131,6 +155,7 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(entry) = procfs::entry(line) else { continue };
         found.layout.see(&entry);
+        refuse_amid_ours(hole, &entry)?;
         match classify(hole, &entry)? {
             Kind::Skip => continue,
             Kind::SharedAnonymous => {
@@ -141,8 +166,23 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
                         "more than {COPIES_MAX} shared mappings"
                     ));
                 }
-                hole.copies()[found.copies] =
-                    SharedCopy { start: entry.start as usize, end: entry.end as usize, copy: 0 };
+                let new = SharedCopy {
+                    start: entry.start as usize,
+                    end: entry.end as usize,
+                    copy: 0,
+                    inode: entry.inode,
+                    offset: entry.offset as usize,
+                };
+                if hole.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
+                    return Err(refuse!(
+                        hole,
+                        libc::EOPNOTSUPP,
+                        "the program has mapped the same shared memory twice (mremap, at {:#x}), which an image cannot \
+                         contain",
+                        entry.start
+                    ));
+                }
+                hole.copies()[found.copies] = new;
                 found.copies += 1;
             }
             Kind::Nameless if descriptor_of(hole, &entry).is_none() => {
@@ -261,7 +301,35 @@ pub fn inventory(
         fingerprint.add(&entry);
     }
     found.fingerprint = fingerprint.0.value();
+    found.maps = join_stack(maps, found.maps);
     Ok(found)
+}
+
+/// Makes one mapping of a stack that is several, because parts of it were locked (which a copy of the process is not): a
+/// new process has one. Gives the number of mappings.
+fn join_stack(maps: &mut [Map], mut count: usize) -> usize {
+    let Some(mut stack) = maps[..count].iter().position(|m| m.flags & map::STACK != 0) else {
+        return count;
+    };
+    let mut join = |below: usize| {
+        let (lower, upper) = (maps[below], maps[below + 1]);
+        let alike = lower.end == upper.start
+            && lower.prot == upper.prot
+            && lower.file == map::NO_FILE
+            && (lower.flags ^ upper.flags) & !map::STACK == 0
+            && upper.flags & map::GROWS_DOWN != 0;
+        if alike {
+            maps[below].end = upper.end;
+            maps[below].flags |= map::STACK;
+            maps.copy_within(below + 2..count, below + 1);
+            count -= 1;
+        }
+        alike
+    };
+    while stack > 0 && join(stack - 1) {
+        stack -= 1;
+    }
+    count
 }
 
 fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {

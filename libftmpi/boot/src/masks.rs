@@ -6,7 +6,7 @@
 //! whatever life it is.
 
 use crate::life::{Next, is_rank};
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_int};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use libc::sigset_t;
 
@@ -90,24 +90,28 @@ pub unsafe extern "C" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_
     unsafe { next(&raw const set, signal) }
 }
 
-/// See `sigaction(2)`. Our signal's action is not the program's to change, as those of the C
-/// library's own signals are not.
+/// See `pthread_attr_setsigmask_np(3)`: the mask that threads begin with.
 ///
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigaction(
-    signal: c_int,
-    action: *const c_void,
-    old: *mut c_void,
+pub unsafe extern "C" fn pthread_attr_setsigmask_np(
+    attributes: *mut libc::pthread_attr_t,
+    set: *const sigset_t,
 ) -> c_int {
-    let next = next!(c"sigaction", -1, fn(c_int, *const c_void, *mut c_void) -> c_int);
-    if signal == SIGNAL && !action.is_null() && is_rank() {
-        crate::sleep::set_errno(libc::EINVAL);
-        return -1;
+    let next = next!(
+        c"pthread_attr_setsigmask_np",
+        libc::ENOSYS,
+        fn(*mut libc::pthread_attr_t, *const sigset_t) -> c_int
+    );
+    if set.is_null() || !is_rank() {
+        // SAFETY: by the caller.
+        return unsafe { next(attributes, set) };
     }
     // SAFETY: by the caller.
-    unsafe { next(signal, action, old) }
+    let set = unsafe { without_ours(set) };
+    // SAFETY: by the caller.
+    unsafe { next(attributes, &raw const set) }
 }
 
 /// See `raise(3)`. The C library asks for the thread's id and then uses it; after an image in between

@@ -1,6 +1,6 @@
 /*
  * Notes about each thread, in its own thread-local storage: how often our signal woke one of its
- * system calls, and which locks it may hold that name their owner by thread id.
+ * system calls, how many handlers of the program it has begun, and which locks it may hold that name their owner by thread id.
  *
  * In C because thread-local storage without the standard library is not to be had in stable Rust.
  * Initial-exec: this library is loaded at the start, so the storage is part of every thread's block
@@ -11,12 +11,13 @@
 #define HELD_MAX 62
 
 struct notes {
-    uint32_t interruptions, held_count, overflow, reserved;
+    uint32_t interruptions, held_count, overflow, handled;
     uint64_t inside;
     uint64_t held[HELD_MAX];
 };
 
-static __thread struct notes notes __attribute__((tls_model("initial-exec")));
+__thread struct notes ftmpi_boot_thread_notes
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-__attribute__((visibility("hidden"))) struct notes *ftmpi_boot_notes(void) { return &notes; }
-__attribute__((visibility("hidden"))) const uint64_t ftmpi_boot_notes_size = sizeof notes;
+__attribute__((visibility("hidden"))) struct notes *ftmpi_boot_notes(void) { return &ftmpi_boot_thread_notes; }
+__attribute__((visibility("hidden"))) const uint64_t ftmpi_boot_notes_size = sizeof ftmpi_boot_thread_notes;

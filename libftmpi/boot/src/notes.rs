@@ -10,11 +10,12 @@ const HELD_MAX: usize = 62;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Notes {
-    /// How often our signal, and no other, woke a system call of this thread.
+    /// How often our signal woke a system call of this thread.
     pub interruptions: AtomicU32,
     held_count: AtomicU32,
     overflow: AtomicU32,
-    reserved: u32,
+    /// How many handlers of the program this thread has begun ([`crate::handlers`]).
+    pub handled: AtomicU32,
     /// The lock that the thread takes or gives back in a function of ours; 0: none.
     inside: AtomicU64,
     held: [AtomicU64; HELD_MAX],

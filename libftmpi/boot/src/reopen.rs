@@ -1,7 +1,9 @@
 //! The program's descriptors in a restored process: opened again, or made again, as the table says
 //! ([`crate::descriptors`] filled it).
 
-use crate::descriptors::{FIRST_LIBRARY, is_exclusive, is_of_the_system, modified};
+use crate::descriptors::{
+    FIRST_LIBRARY, is_exclusive, is_of_the_system, leases_hold_everywhere, modified,
+};
 use crate::hole::Hole;
 use crate::line::{Line, Refused, Shown, refuse};
 use crate::procfs::numbered;
@@ -234,7 +236,13 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
     if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && !another {
         if !is_soon_exclusive(fd) {
             say(
-                "has grown since the image, and others have it open: it is not cut to what it was, and may have                  twice what the rank added since",
+                "has grown since the image, and others have it open: it is not cut to what it was, and may have \
+                 twice what the rank added since",
+            );
+        } else if !leases_hold_everywhere(fd) {
+            say(
+                "has grown since the image, and its file system does not tell whether other hosts write to it: it is \
+                 not cut to what it was, and may have twice what the rank added since",
             );
         } else if life.died != 0 && modified(&stat) > life.died {
             say(

@@ -300,8 +300,24 @@ fn read_rest<T>(
     }
 }
 
+/// In the image child: what every restore would refuse is no image.
+pub fn refuse_unsound(hole: &Hole, layout: &Layout) -> Result<(), Refused> {
+    sound_here(hole, &tables(hole, hole.facts()), layout)?.map_err(|what| {
+        refuse!(hole, libc::EOPNOTSUPP, "an image of this process could not be restored: {what}")
+    })
+}
+
 /// What the restorer and the restored process rely on.
 fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Result<(), Refused> {
+    sound_here(hole, tables, layout)?
+        .map_err(|what| refuse!(hole, libc::EINVAL, "the image is damaged: {what}"))
+}
+
+fn sound_here(
+    hole: &Hole,
+    tables: &sound::Tables<'_>,
+    layout: &Layout,
+) -> Result<Result<(), sound::Wrong>, Refused> {
     let (keep, count) = keepers(hole, None)?;
     let mut reserved = [(0, 0); KEEP_MAX];
     for (slot, keep) in reserved.iter_mut().zip(keep) {
@@ -318,8 +334,7 @@ fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Res
         rseq: (offset, rseq_len),
         notes_bytes: size_of::<crate::notes::Notes>() as u64,
     };
-    sound::check(tables, &here)
-        .map_err(|what| refuse!(hole, libc::EINVAL, "the image is damaged: {what}"))
+    Ok(sound::check(tables, &here))
 }
 
 /// Where the process is put together again, and where its threads go on, is code of this library: the

@@ -6,7 +6,7 @@
 //! program lies in the signal frame: after a restore the handler returns into it.
 
 use crate::hole::Hole;
-use crate::{frames, life, notes, sys, threads};
+use crate::{frames, handlers, life, notes, sys, threads};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -29,6 +29,9 @@ global_asm!(
 unsafe extern "C" {
     fn ftmpi_boot_sigreturn();
 }
+
+/// The instruction of system calls.
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 static HOOK: AtomicUsize = AtomicUsize::new(0);
 static REMEMBERED: AtomicI32 = AtomicI32::new(0);
@@ -71,7 +74,7 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
         // SAFETY: no memory involved.
         let _ = unsafe { sys::call!(libc::SYS_tgkill, pid, pid, signal) };
         // SAFETY: the kernel's frame, valid until we return.
-        unsafe { note_interruption(&*context.cast::<libc::ucontext_t>()) };
+        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;
     }
     // SAFETY: the C library's own, valid at any time in the main thread.
@@ -107,30 +110,98 @@ unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
         unsafe { frames::renumber(context, pid, now) };
     }
     // SAFETY: by the caller.
-    unsafe { note_interruption(context) };
+    unsafe {
+        note_interruption(context);
+        interrupt(context);
+    }
 }
 
 /// Some system calls end with EINTR in spite of SA_RESTART. If it was only we who woke one, the
-/// functions of [`crate::sleep`] begin it again. Another signal may have come first (then the frame
-/// does not stand behind a system call but at that handler's entry), or waits already.
+/// functions of [`crate::sleep`] begin it again: they count the program's handlers, too. Of those that are not counted one may
+/// have come first (then the frame does not stand behind a system call but at that handler's entry), or comes next.
 ///
 /// # Safety
 /// `context` is that of a signal frame.
 unsafe fn note_interruption(context: &libc::ucontext_t) {
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
     let registers = &context.uc_mcontext.gregs;
     let (ip, result) = (registers[libc::REG_RIP as usize], registers[libc::REG_RAX as usize]);
-    if result != -i64::from(libc::EINTR) || ip < 4096 {
+    // (With a count it may have been cut short: [`crate::whole`].)
+    if result != -i64::from(libc::EINTR) && result <= 0 || ip < 4096 {
         return;
     }
     // SAFETY: the processor executed what lies before the address where it goes on, or is about to
     // execute what lies there; the two bytes before belong to the same function's code. Reading
     // execute-only memory would need protection keys, which no C library uses for code.
     let before = unsafe { *((ip - 2) as *const [u8; 2]) };
+    if before == SYSCALL && !handlers::has_uncounted(coming(context)) {
+        notes::mine().interruptions.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Signals that the thread will get as soon as the handler returns.
+fn coming(context: &libc::ucontext_t) -> u64 {
     let mask = &raw const context.uc_sigmask;
     // SAFETY: the first word of the set is the kernel's.
     let blocked = unsafe { *mask.cast::<u64>() };
-    if before == SYSCALL && sys::pending_signals() & !blocked & !(1 << (SIGNAL - 1)) == 0 {
-        notes::mine().interruptions.fetch_add(1, Ordering::Relaxed);
+    sys::pending_signals() & !blocked & !(1 << (SIGNAL - 1))
+}
+
+/// A system call that only we woke begins again (`SA_RESTART`). If a signal of the program has come since, whose
+/// handler is to end such calls, the program would wait for what that signal was to tell: it ends now.
+///
+/// # Safety
+/// `context` is that of a signal frame.
+unsafe fn interrupt(context: &mut libc::ucontext_t) {
+    let registers = &context.uc_mcontext.gregs;
+    let [ip, behind] = [libc::REG_RIP, libc::REG_RCX].map(|which| registers[which as usize]);
+    // The instruction itself notes where it returns to; the kernel lays the frame before it when it is to be executed again.
+    if behind != ip + 2 || ip < 4096 || !ends_early(registers) {
+        return;
+    }
+    // SAFETY: as in `note_interruption`.
+    let next = unsafe { *(ip as *const [u8; 2]) };
+    if next == SYSCALL && handlers::has_interrupting(coming(context)) {
+        let registers = &mut context.uc_mcontext.gregs;
+        registers[libc::REG_RIP as usize] = ip + 2;
+        registers[libc::REG_RAX as usize] = -i64::from(libc::EINTR);
+    }
+}
+
+/// Whether a handler without `SA_RESTART` ends this system call with `EINTR`. (Others begin again after every
+/// handler, and a file of a disk never lets a signal in.)
+fn ends_early(registers: &[libc::greg_t]) -> bool {
+    const OF_DESCRIPTORS: [i64; 12] = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_readv,
+        libc::SYS_writev,
+        libc::SYS_accept,
+        libc::SYS_accept4,
+        libc::SYS_sendto,
+        libc::SYS_recvfrom,
+        libc::SYS_sendmsg,
+        libc::SYS_recvmsg,
+        libc::SYS_connect,
+        libc::SYS_ioctl,
+    ];
+    const FUTEX_OPERATION: i64 = 0x7f;
+    const FUTEX_WAIT: i64 = 0;
+    const FUTEX_WAIT_BITSET: i64 = 9;
+    let [call, first, second] =
+        [libc::REG_RAX, libc::REG_RDI, libc::REG_RSI].map(|which| registers[which as usize]);
+    match call {
+        libc::SYS_wait4 | libc::SYS_waitid | libc::SYS_flock => true,
+        libc::SYS_fcntl => {
+            matches!(second as i32, libc::F_SETLKW | libc::F_OFD_SETLKW)
+        }
+        libc::SYS_futex => {
+            matches!(second & FUTEX_OPERATION, FUTEX_WAIT | FUTEX_WAIT_BITSET)
+        }
+        _ => {
+            OF_DESCRIPTORS.contains(&call)
+                && sys::fstat(first as i32).is_ok_and(|s| {
+                    !matches!(s.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR)
+                })
+        }
     }
 }

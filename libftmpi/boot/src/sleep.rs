@@ -11,6 +11,7 @@ use crate::masks::without_ours;
 use crate::notes;
 use crate::sys::now_ns;
 use core::ffi::{CStr, c_int, c_uint, c_void};
+use core::sync::atomic::Ordering;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 pub fn errno() -> c_int {
@@ -23,9 +24,26 @@ pub fn set_errno(value: c_int) {
     unsafe { *libc::__errno_location() = value };
 }
 
-/// How often our signal woke this thread.
-fn interruptions() -> u32 {
-    notes::mine().interruptions.load(core::sync::atomic::Ordering::Relaxed)
+/// What this thread was woken by so far.
+pub struct Woken {
+    ours: u32,
+    handlers: u32,
+}
+
+impl Woken {
+    pub fn now() -> Self {
+        let notes = notes::mine();
+        Self {
+            ours: notes.interruptions.load(Ordering::Relaxed),
+            handlers: notes.handled.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether our signal woke it since, and no handler of the program ran.
+    pub fn only_by_us(&self) -> bool {
+        let now = Self::now();
+        now.ours != self.ours && now.handlers == self.handlers
+    }
 }
 
 /// A signal mask without our signal; null stays null.
@@ -43,9 +61,9 @@ unsafe fn open_mask(mask: *const sigset_t, room: &mut Option<sigset_t>) -> *cons
 /// Calls until the result is not one that our signal caused.
 pub fn again(mut call: impl FnMut() -> c_int) -> c_int {
     loop {
-        let before = interruptions();
+        let before = Woken::now();
         let result = call();
-        if result != -1 || errno() != libc::EINTR || interruptions() == before {
+        if result != -1 || errno() != libc::EINTR || !before.only_by_us() {
             return result;
         }
     }
@@ -139,10 +157,10 @@ pub unsafe extern "C" fn clock_nanosleep(
     let mut rest = timespec { tv_sec: 0, tv_nsec: 0 };
     let mut from = wanted;
     loop {
-        let before = interruptions();
+        let before = Woken::now();
         // SAFETY: `wanted` is the caller's; `rest` is read before it is written.
         let result = unsafe { next(clock, flags, from, &raw mut rest) };
-        if result == libc::EINTR && interruptions() != before {
+        if result == libc::EINTR && before.only_by_us() {
             if !absolute {
                 from = &raw const rest;
             }
@@ -443,4 +461,79 @@ pub unsafe extern "C" fn epoll_pwait(
         }
         result
     })
+}
+
+/// See `epoll_pwait2(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait2(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    let next = next!(
+        c"epoll_pwait2",
+        -1,
+        fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int
+    );
+    let mut room = None;
+    // SAFETY: by the caller.
+    let mask = unsafe { open_mask(mask, &mut room) };
+    if timeout.is_null() {
+        // SAFETY: by the caller.
+        return again(|| unsafe { next(epoll, events, most, timeout, mask) });
+    }
+    // SAFETY: by the caller.
+    let first = unsafe { *timeout };
+    let mut wait = Wait::new(nanoseconds(first.tv_sec, first.tv_nsec));
+    let mut now = first;
+    again(|| {
+        // SAFETY: by the caller.
+        let result = unsafe { next(epoll, events, most, &raw const now, mask) };
+        now = span(wait.left());
+        result
+    })
+}
+
+/// `ppoll` as programs compiled with `_FORTIFY_SOURCE` call it.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ppoll_chk(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    room: usize,
+) -> c_int {
+    if room / size_of::<pollfd>() < count as usize {
+        let next = next!(
+            c"__ppoll_chk",
+            -1,
+            fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t, usize) -> c_int
+        );
+        // SAFETY: by the caller; this one ends the program.
+        return unsafe { next(fds, count, timeout, mask, room) };
+    }
+    // SAFETY: by the caller.
+    unsafe { ppoll(fds, count, timeout, mask) }
+}
+
+/// See `thrd_sleep(3)`: 0, -1 after a signal, less after an error.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thrd_sleep(wanted: *const timespec, left: *mut timespec) -> c_int {
+    // SAFETY: by the caller.
+    match unsafe { clock_nanosleep(libc::CLOCK_REALTIME, 0, wanted, left) } {
+        0 => 0,
+        libc::EINTR => -1,
+        _ => -2,
+    }
 }

@@ -183,6 +183,14 @@ fn waits_do_not_notice_images() {
 }
 
 #[test]
+fn the_programs_own_signals_are_not_disturbed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("disturbed.c", folder.path(), &["-pthread"]);
+    let end = Job::new(program, &[]).start(0, None).end(LONG);
+    assert_eq!((end.code, end.out.as_str()), (Some(0), "undisturbed\n"), "{end:?}");
+}
+
+#[test]
 fn wide_registers_survive() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let flags = ["-O3", "-march=native", "-ffast-math", "-D_FORTIFY_SOURCE=2", "-fopenmp-simd"];
@@ -226,6 +234,15 @@ fn ordinary(job: &mut Job, folders: [&Path; 2]) {
 
 /// The items of a program, each with so many steps. `library`: what one of them loads.
 fn items_come_back(program: &str, library: Option<&str>, items: &[(&str, u32)]) {
+    items_come_back_where(program, library, items, false);
+}
+
+fn items_come_back_where(
+    program: &str,
+    library: Option<&str>,
+    items: &[(&str, u32)],
+    without_kcmp: bool,
+) {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let program = compile(program, folder.path(), &["-lrt", "-pthread"]);
     let library = library.map(|name| compile(name, folder.path(), &["-shared", "-fPIC"]));
@@ -247,6 +264,7 @@ fn items_come_back(program: &str, library: Option<&str>, items: &[(&str, u32)]) 
         }
         let steps = steps.to_string();
         let mut job = Job::new(program.clone(), &[item, &steps, path.to_str().unwrap()]);
+        job.without_kcmp = without_kcmp;
         // In a long run also as who we are.
         if number % 2 == 0 || generations() > 10 {
             println!("{item}, as we are");
@@ -277,6 +295,13 @@ fn everything_comes_back() {
         ("mapped", 12_000),
     ];
     items_come_back("torture.c", None, &items);
+}
+
+/// Many containers forbid the call that compares descriptors.
+#[test]
+fn copies_of_descriptors_are_known_without_the_call_that_tells() {
+    let items = [("files", 15_000), ("deleted", 15_000), ("pipes", 2_000)];
+    items_come_back_where("torture.c", None, &items, true);
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Job {
     pub library: Option<PathBuf>,
     /// When the last life ended, as the agent tells the next one.
     pub died: u64,
+    /// As in containers that forbid `kcmp`.
+    pub without_kcmp: bool,
 }
 
 impl Job {
@@ -76,6 +78,7 @@ impl Job {
             folder: None,
             library: None,
             died: 0,
+            without_kcmp: false,
         }
     }
 
@@ -125,7 +128,7 @@ impl Job {
         if let Some((read, _)) = &feed {
             pairs.push((read.as_raw_fd(), fds::IMAGE));
         }
-        let (stack, user) = (self.stack, self.user);
+        let (stack, user, without_kcmp) = (self.stack, self.user, self.without_kcmp);
         // SAFETY: system calls only.
         unsafe {
             command.pre_exec(move || {
@@ -142,12 +145,36 @@ impl Job {
                 {
                     return Err(std::io::Error::last_os_error());
                 }
+                if without_kcmp {
+                    forbid(libc::SYS_kcmp)?;
+                }
                 prepare_child(stack)
             });
         }
         let child = command.spawn().unwrap();
         Life { child, control: ours, feed: feed.map(|f| f.1) }
     }
+}
+
+/// Lets a system call of this process fail with `EPERM` from now on.
+fn forbid(call: libc::c_long) -> std::io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jt, k| libc::sock_filter { code, jt, jf: 0, k };
+    let mut steps = [
+        step(LOAD, 0, 0),
+        libc::sock_filter { jf: 1, ..step(EQUAL, 0, call as u32) },
+        step(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter lives over the call.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
+    };
+    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 fn socket_pair() -> (OwnedFd, OwnedFd) {

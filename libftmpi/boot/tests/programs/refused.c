@@ -1,6 +1,7 @@
 /* Does something that an image cannot contain, says so, and undoes it.
  * usage: refused; reads one letter of what to do from argv[1] */
 #include "rank.h"
+#include <alloca.h>
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -229,6 +230,21 @@ int main(int argc, char **argv)
         if (syscall(462, memory, 4096, 0) != 0)
             require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
         break;
+    case 'A': {
+        char *first = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        require(first != MAP_FAILED && (memory = mremap(first, 0, 8192, MREMAP_MAYMOVE)) != MAP_FAILED);
+        break;
+    }
+    case 'B':
+        memory = mmap((void *)0x19000000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        require(memory == (void *)0x19000000000);
+        break;
+    case 'M': {
+        char *deep = alloca(1 << 20);
+        deep = (char *)(((uintptr_t)deep + 65536) & ~4095ul);
+        require(mprotect(deep, 4096, PROT_READ) == 0);
+        break;
+    }
     case 'N': require(unshare(CLONE_NEWUTS) == 0); break;
     case 'z': {
         /* As root. */

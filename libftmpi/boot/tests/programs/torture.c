@@ -314,7 +314,18 @@ static uint64_t deep(int depth, uint64_t word)
         require(room[i] == word * i + depth);
     return below + room[depth % 128];
 }
-static void stack_begin(void) { heap_begin = sbrk(0); }
+/* Locked memory on it makes several mappings of the stack. */
+static __attribute__((noinline)) void lock_some(void)
+{
+    volatile char room[64 * 4096];
+    room[0] = 1;
+    require(mlock((char *)(((uintptr_t)room + 8191) & ~4095ul), 8192) == 0);
+}
+static void stack_begin(void)
+{
+    heap_begin = sbrk(0);
+    lock_some();
+}
 static void stack_step(int step)
 {
     mix(deep(next() % (step % 50 == 25 ? 5000 : 60), next()));

@@ -1,0 +1,156 @@
+/* Our signal comes in the worst moments, with nothing to do: the program must see its own signals, all of them, and
+ * nothing else. usage: disturbed */
+#include "rank.h"
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static pid_t main_thread;
+static void *nudge(void *again)
+{
+    do {
+        usleep(20000);
+        syscall(SYS_tgkill, getpid(), main_thread, boot->signal);
+    } while (*(volatile int *)again);
+    return 0;
+}
+
+/* Runs beside what the main thread does. */
+static int repeat;
+static pthread_t begin(int many)
+{
+    pthread_t thread;
+    repeat = many;
+    require(pthread_create(&thread, 0, nudge, &repeat) == 0);
+    return thread;
+}
+static void finish(pthread_t thread)
+{
+    *(volatile int *)&repeat = 0;
+    require(pthread_join(thread, 0) == 0);
+}
+
+static volatile int came;
+/* All signals are blocked here: ours waits until this is over. */
+static void on_signal(int signal)
+{
+    came = signal;
+    syscall(SYS_tgkill, getpid(), main_thread, boot->signal);
+}
+static void on_told(int signal, siginfo_t *info, void *context)
+{
+    require(info->si_signo == signal && info->si_pid == getpid() && context);
+    on_signal(signal);
+}
+static void quiet(int signal) { came = signal; }
+
+static int arrives;
+static void while_it_stands_still(void)
+{
+    if (arrives)
+        syscall(SYS_tgkill, getpid(), main_thread, arrives);
+}
+
+static int ends[2];
+static void *drain(void *total)
+{
+    char bytes[10000];
+    for (size_t have = 0; have < *(size_t *)total;) {
+        usleep(2000);
+        ssize_t got = read(ends[0], bytes, sizeof bytes);
+        require(got > 0);
+        have += got;
+    }
+    return 0;
+}
+
+int main(void)
+{
+    be_a_rank();
+    main_thread = syscall(SYS_gettid);
+    boot->set_hook(while_it_stands_still);
+
+    /* Actions are told as they were given. */
+    struct sigaction action = { .sa_handler = on_signal }, told;
+    sigfillset(&action.sa_mask);
+    require(signal(SIGUSR1, quiet) == SIG_DFL && signal(SIGUSR1, SIG_IGN) == quiet);
+    require(sigaction(SIGUSR1, &action, &told) == 0 && told.sa_handler == SIG_IGN);
+    require(sigaction(SIGUSR1, 0, &told) == 0 && told.sa_handler == on_signal && !(told.sa_flags & SA_SIGINFO));
+    require(sigaction(SIGKILL, &action, 0) == -1 && errno == EINVAL);
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = on_told;
+    require(sigaction(SIGUSR2, &action, 0) == 0 && raise(SIGUSR2) == 0 && came == SIGUSR2);
+    require(signal(SIGUSR2, quiet) == (void (*)(int))on_told && raise(SIGUSR2) == 0 && came == SIGUSR2);
+
+    /* A handler during which our signal is blocked ends the wait, however late ours comes. */
+    action.sa_flags = 0;
+    action.sa_handler = on_signal;
+    require(sigaction(SIGALRM, &action, 0) == 0);
+    ualarm(30000, 0);
+    require(pause() == -1 && errno == EINTR && came == SIGALRM);
+    came = 0;
+    ualarm(30000, 0);
+    require(poll(0, 0, 5000) == -1 && errno == EINTR && came == SIGALRM);
+    came = 0;
+    ualarm(30000, 0);
+    struct timespec left = { 9, 0 };
+    require(nanosleep(&left, &left) == -1 && errno == EINTR && left.tv_sec == 8);
+    sigset_t none;
+    sigemptyset(&none);
+    ualarm(30000, 0);
+    require(sigsuspend(&none) == -1 && errno == EINTR);
+
+    /* One that nobody handles does not. */
+    pthread_t thread = begin(0);
+    arrives = SIGCHLD;
+    require(poll(0, 0, 100) == 0);
+    finish(thread);
+    arrives = SIGUSR1;
+    require(signal(SIGUSR1, SIG_IGN) != SIG_ERR);
+    thread = begin(0);
+    require(poll(0, 0, 100) == 0);
+    finish(thread);
+
+    /* One that comes while the process stands still for an image ends what it would have ended. */
+    char byte;
+    require(pipe(ends) == 0);
+    action.sa_handler = quiet;
+    require(sigaction(SIGUSR1, &action, 0) == 0);
+    for (int n = 0; n < 20; n++) {
+        came = 0;
+        thread = begin(0);
+        require(read(ends[0], &byte, 1) == -1 && errno == EINTR && came == SIGUSR1);
+        finish(thread);
+    }
+    /* ... and not what it would not. */
+    require(signal(SIGUSR1, quiet) == quiet);
+    came = 0;
+    thread = begin(0);
+    pthread_t other;
+    repeat = 0;
+    struct timespec later = { 0, 100000000 };
+    pid_t child = fork();
+    if (child == 0) {
+        nanosleep(&later, 0);
+        _exit(write(ends[1], "x", 1) != 1);
+    }
+    require(read(ends[0], &byte, 1) == 1 && came == SIGUSR1);
+    arrives = 0;
+    finish(thread);
+    int status;
+    require(waitpid(child, &status, 0) == child && status == 0);
+
+    /* What is written is written as a whole. */
+    size_t total = 1 << 20;
+    char *bytes = calloc(1, total);
+    require(pthread_create(&other, 0, drain, &total) == 0);
+    thread = begin(1);
+    require(write(ends[1], bytes, total) == (ssize_t)total);
+    finish(thread);
+    require(pthread_join(other, 0) == 0);
+    printf("undisturbed\n");
+    return 0;
+}
