@@ -10,8 +10,8 @@ use crate::hole::{Hole, STACK_TOP};
 use crate::line::{Line, Refused, refuse};
 use crate::strings::Strings;
 use crate::{
-    child, descriptors, facts, file_locks, identity, life, locks, manners, maps, procfs, ranges,
-    sys, system_v, threads, waiting,
+    child, clocks, descriptors, facts, file_locks, identity, life, locks, manners, maps, procfs,
+    ranges, sys, system_v, threads, waiting,
 };
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -403,6 +403,7 @@ fn look(
     }
     let survey = maps::survey(hole)?;
     facts.image_no = job.image_no;
+    clocks::note();
     (facts.rank, facts.incarnation) = life::name();
     facts.reborn_ip = life::reborn as *const () as u64;
     facts.threads = count as u32;

@@ -6,6 +6,9 @@
 //! kernel is told of [`ftmpi_boot_handler`], which notes that a handler begins and jumps to the program's own; it
 //! leaves nothing on the stack. Programs that ask for their actions get their own handlers back.
 //!
+//! A handler that runs on a signal stack of the program's keeps our signal off until it is over: such a stack may have
+//! room for one frame and no more.
+//!
 //! What is installed with the bare system call is not counted: then a call that both signals woke may end with
 //! `EINTR`, as without this library.
 
@@ -13,7 +16,7 @@ use crate::life::{Next, is_rank};
 use crate::{sleep, sys};
 use core::arch::global_asm;
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 
 /// The kernel's signals are 1 to 64.
@@ -92,6 +95,20 @@ fn note(signal: c_int, handler: usize) {
     }
 }
 
+/// Signals (bit 0: signal 1) to whose masks ours was added, which the program need not know.
+static ADDED: AtomicU64 = AtomicU64::new(0);
+const OURS: u64 = 1 << (SIGNAL - 1);
+
+fn bit(signal: c_int) -> u64 {
+    1u64.checked_shl(signal.wrapping_sub(1) as u32).unwrap_or(0)
+}
+
+/// The first word of a set is the kernel's signals 1 to 64.
+fn word(set: &mut libc::sigset_t) -> &mut u64 {
+    // SAFETY: a set is an array of such words.
+    unsafe { &mut *(&raw mut *set).cast::<u64>() }
+}
+
 /// A signal's handler and flags, as the kernel has them.
 fn kernels(signal: c_int) -> (usize, u64) {
     let mut action = [0u64; 4];
@@ -155,21 +172,35 @@ pub unsafe extern "C" fn sigaction(
         return -1;
     }
     let before = noted(signal);
-    let mut room;
-    let mut told: *const libc::sigaction = action;
+    let added = ADDED.load(Ordering::SeqCst) & bit(signal) != 0;
+    let (mut room, mut adds) = (None, added);
     if !action.is_null() {
         // SAFETY: by the caller.
-        room = unsafe { *action };
+        let room = room.insert(unsafe { *action });
         room.sa_sigaction = instead(signal, room.sa_sigaction);
-        told = &raw const room;
+        let mask = word(&mut room.sa_mask);
+        adds = room.sa_flags & libc::SA_ONSTACK != 0 && *mask & OURS == 0;
+        if adds {
+            *mask |= OURS;
+        }
     }
+    let told = room.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
     // SAFETY: by the caller; the copy lives over the call.
     let result = unsafe { next(signal, told.cast(), old.cast()) };
     if result != 0 {
         note(signal, before);
-    } else if !old.is_null() {
+        return result;
+    }
+    if adds != added {
+        ADDED.fetch_xor(bit(signal), Ordering::SeqCst);
+    }
+    if !old.is_null() {
         // SAFETY: by the caller; it was filled.
-        unsafe { (*old).sa_sigaction = own((*old).sa_sigaction, before) };
+        let old = unsafe { &mut *old };
+        old.sa_sigaction = own(old.sa_sigaction, before);
+        if added {
+            *word(&mut old.sa_mask) &= !OURS;
+        }
     }
     result
 }
@@ -193,6 +224,8 @@ macro_rules! handling {
             let result = unsafe { next(signal, told) };
             if result == SIG_ERR {
                 note(signal, before);
+            } else {
+                ADDED.fetch_and(!bit(signal), Ordering::SeqCst);
             }
             own(result, before)
         }

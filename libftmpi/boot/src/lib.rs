@@ -25,12 +25,14 @@
 //! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
 //! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`owners`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c`, [`reopen`] | becoming the process of an image |
+//! | [`clocks`] | clocks that count since a host was started |
 //! | [`sleep`], [`whole`] | waits of the C library that images must not interrupt, and calls that they must not cut short |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod capture;
 mod child;
+mod clocks;
 mod contents;
 mod data_files;
 mod descriptors;

@@ -2,7 +2,7 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, descriptors, facts, identity, locks, manners, owners, ranges};
+use crate::{capture, clocks, descriptors, facts, identity, locks, manners, owners, ranges};
 use crate::{reopen, signal, sys, threads, timers};
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -192,6 +192,10 @@ fn begin_again(hole: &Hole) {
     table.incarnation.store(control.incarnation, Ordering::Relaxed);
     PID.store(sys::getpid(), Ordering::Relaxed);
     LIVES.fetch_add(1, Ordering::Relaxed);
+    let same_boot = facts.boot == 0 || facts.boot == facts::boot();
+    let (threads, maps) = (facts.threads as usize, facts.maps as usize);
+    // SAFETY: the threads' blocks were restored, and none of them runs.
+    unsafe { clocks::restore(same_boot, &hole.threads()[..threads], &hole.maps()[..maps]) };
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
     let threads = &hole.threads()[..facts.threads as usize];
@@ -314,6 +318,21 @@ impl Next {
     pub fn find(&self, name: &core::ffi::CStr) -> usize {
         let known = self.0.load(Ordering::Relaxed);
         if known != 0 { known } else { self.look_up(name) }
+    }
+
+    /// The same of one version of it, where there are several; or the only one.
+    pub fn find_version(&self, name: &core::ffi::CStr, version: &core::ffi::CStr) -> usize {
+        let known = self.0.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        // SAFETY: name and version are terminated.
+        let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
+        if found.is_null() {
+            return self.look_up(name);
+        }
+        self.0.store(found as usize, Ordering::Relaxed);
+        found as usize
     }
 
     #[cold]

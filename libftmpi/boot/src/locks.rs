@@ -14,6 +14,7 @@
 //!
 //! The layouts are those of glibc on x86-64, which are part of its binary interface.
 
+use crate::clocks;
 use crate::hole::Hole;
 use crate::life::{self, Next};
 use crate::line::{Refused, refuse};
@@ -66,12 +67,12 @@ fn missing() -> c_int {
 
 /// Stands before a function that locks.
 macro_rules! locking {
-    ($($name:ident($type:ty $(, $arg:ident: $kind:ty)*) $text:expr, $tag:expr, $named:expr;)*) => {$(
+    ($($(#[$export:meta])? $name:ident($type:ty $(, $arg:ident: $kind:ty)*) $text:expr, $tag:expr, $named:expr;)*) => {$(
         /// See the manual.
         ///
         /// # Safety
         /// As there.
-        #[unsafe(no_mangle)]
+        $(#[$export])?
         pub unsafe extern "C" fn $name(lock: *mut $type $(, $arg: $kind)*) -> c_int {
             static SLOT: Next = Next::new();
             const NAME: &CStr = $text;
@@ -111,17 +112,54 @@ macro_rules! locking {
 }
 
 locking! {
+    #[unsafe(no_mangle)]
     pthread_mutex_lock(Mutex) c"pthread_mutex_lock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     pthread_mutex_trylock(Mutex) c"pthread_mutex_trylock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     pthread_mutex_timedlock(Mutex, until: *const timespec) c"pthread_mutex_timedlock", 0, Mutex::is_named;
-    pthread_mutex_clocklock(Mutex, clock: c_int, until: *const timespec) c"pthread_mutex_clocklock", 0, Mutex::is_named;
+    mutex_clocklock(Mutex, clock: c_int, until: *const timespec) c"pthread_mutex_clocklock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     mtx_lock(Mutex) c"mtx_lock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     mtx_trylock(Mutex) c"mtx_trylock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     mtx_timedlock(Mutex, until: *const timespec) c"mtx_timedlock", 0, Mutex::is_named;
+    #[unsafe(no_mangle)]
     pthread_rwlock_wrlock(RwLock) c"pthread_rwlock_wrlock", RW, |_| true;
+    #[unsafe(no_mangle)]
     pthread_rwlock_trywrlock(RwLock) c"pthread_rwlock_trywrlock", RW, |_| true;
+    #[unsafe(no_mangle)]
     pthread_rwlock_timedwrlock(RwLock, until: *const timespec) c"pthread_rwlock_timedwrlock", RW, |_| true;
-    pthread_rwlock_clockwrlock(RwLock, clock: c_int, until: *const timespec) c"pthread_rwlock_clockwrlock", RW, |_| true;
+    rwlock_clockwrlock(RwLock, clock: c_int, until: *const timespec) c"pthread_rwlock_clockwrlock", RW, |_| true;
+}
+
+/// See the manual.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_clocklock(
+    lock: *mut Mutex,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: by the caller.
+    unsafe { clocks::until(clock, until, |until| mutex_clocklock(lock, clock, until)) }
+}
+
+/// See the manual.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut RwLock,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: by the caller.
+    unsafe { clocks::until(clock, until, |until| rwlock_clockwrlock(lock, clock, until)) }
 }
 
 /// Whether the calling thread holds it (it failed to lock it once more).

@@ -1,6 +1,6 @@
 /*
  * Notes about each thread, in its own thread-local storage: how often our signal woke one of its
- * system calls, how many handlers of the program it has begun, and which locks it may hold that name their owner by thread id.
+ * system calls, how many handlers of the program it has begun, until when it waits, and which locks it may hold that name their owner by thread id.
  *
  * In C because thread-local storage without the standard library is not to be had in stable Rust.
  * Initial-exec: this library is loaded at the start, so the storage is part of every thread's block
@@ -8,11 +8,11 @@
  */
 #include <stdint.h>
 
-#define HELD_MAX 62
+#define HELD_MAX 59
 
 struct notes {
     uint32_t interruptions, held_count, overflow, handled;
-    uint64_t inside;
+    uint64_t inside, until[3];
     uint64_t held[HELD_MAX];
 };
 

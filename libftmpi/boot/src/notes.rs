@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Locks of one thread that can be noted.
-const HELD_MAX: usize = 62;
+const HELD_MAX: usize = 59;
 
 /// What is kept of a thread. Written by the thread itself (also in its signal handler), read by
 /// others only while it stands still.
@@ -18,6 +18,9 @@ pub struct Notes {
     pub handled: AtomicU32,
     /// The lock that the thread takes or gives back in a function of ours; 0: none.
     inside: AtomicU64,
+    /// Until when it waits in a function of ours ([`crate::clocks`]): where that time is (and by which clock), and what it
+    /// is; 0: it does not.
+    pub until: [AtomicU64; 3],
     held: [AtomicU64; HELD_MAX],
 }
 

@@ -6,6 +6,7 @@
 //! Time that has passed counts: relative waits go on with what is left. A restored process may find
 //! other clocks (another host); a relative wait that measures by a clock then begins anew.
 
+use crate::clocks;
 use crate::life::{Next, lives};
 use crate::masks::without_ours;
 use crate::notes;
@@ -158,6 +159,12 @@ pub unsafe extern "C" fn clock_nanosleep(
     let mut from = wanted;
     loop {
         let before = Woken::now();
+        let kernels;
+        if absolute && !wanted.is_null() {
+            // SAFETY: by the caller.
+            kernels = clocks::kernels_time(clock, unsafe { *wanted });
+            from = &raw const kernels;
+        }
         // SAFETY: `wanted` is the caller's; `rest` is read before it is written.
         let result = unsafe { next(clock, flags, from, &raw mut rest) };
         if result == libc::EINTR && before.only_by_us() {
@@ -427,8 +434,12 @@ pub unsafe extern "C" fn sem_clockwait(
 ) -> c_int {
     let next =
         next!(c"sem_clockwait", -1, fn(*mut c_void, libc::clockid_t, *const timespec) -> c_int);
-    // SAFETY: by the caller.
-    again(|| unsafe { next(semaphore, clock, until) })
+    again(|| {
+        // SAFETY: by the caller.
+        let kernels = clocks::kernels_time(clock, unsafe { *until });
+        // SAFETY: as above.
+        unsafe { next(semaphore, clock, &raw const kernels) }
+    })
 }
 
 /// See `epoll_pwait(2)`.

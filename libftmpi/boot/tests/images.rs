@@ -190,6 +190,56 @@ fn the_programs_own_signals_are_not_disturbed() {
     assert_eq!((end.code, end.out.as_str()), (Some(0), "undisturbed\n"), "{end:?}");
 }
 
+/// Gives the calling thread's children clocks that show so many seconds less than ours.
+fn turn_clocks_back(seconds: u64) {
+    // SAFETY: no pointers.
+    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWTIME) }, 0);
+    // SAFETY: as above.
+    let thread = unsafe { libc::gettid() };
+    let offsets = format!("monotonic -{seconds} 0\nboottime -{seconds} 0\n");
+    std::fs::write(format!("/proc/{thread}/timens_offsets"), offsets).unwrap();
+}
+
+/// As on a host that was started later. (As root, who can have such clocks.)
+#[test]
+fn clocks_do_not_run_backwards() {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+    let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+    // SAFETY: no pointers.
+    let root = unsafe { libc::geteuid() } == 0;
+    if !root || !Path::new("/proc/self/timens_offsets").exists() || uptime < 60.0 {
+        println!("no clocks that show less can be had here: not tested");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("clocks.c", folder.path(), &["-pthread"]);
+    let job = Job::new(program, &[]);
+    let end = job.start(0, None).end(LONG);
+    assert_eq!((end.code, end.out.as_str()), (Some(0), "0\n"), "{end:?}");
+    let mut rng = StdRng::seed_from_u64(seed());
+    for _ in 0..generations() {
+        let mut life = job.start(0, None);
+        life.report(LONG).unwrap();
+        std::thread::sleep(Duration::from_millis(rng.random_range(1..1200)));
+        let arriving = life.ask(1);
+        let report = life.report(LONG).unwrap();
+        assert_eq!(report.result, 0, "{}", report.why());
+        let image = raw(&arriving.join().unwrap().unwrap());
+        life.kill();
+        life.end(LONG);
+        let end = std::thread::scope(|scope| {
+            let later = scope.spawn(|| {
+                turn_clocks_back(uptime as u64 - 20);
+                let life = job.start(1, Some(&image));
+                assert_eq!(life.report(LONG).unwrap().result, 1);
+                life.end(Duration::from_secs(40))
+            });
+            later.join().unwrap()
+        });
+        assert_eq!((end.code, end.out.as_str()), (Some(0), "1\n"), "{end:?}");
+    }
+}
+
 #[test]
 fn wide_registers_survive() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -67,6 +68,23 @@ static void *drain(void *total)
     return 0;
 }
 
+/* Ours is asked for on a stack that has room for one frame, and wants a lot. */
+static volatile int visits;
+static void use_much(void)
+{
+    volatile char room[60000];
+    for (size_t at = 0; at < sizeof room; at += 4096)
+        room[at] = 1;
+    visits += room[4096];
+}
+static void on_small_stack(int signal)
+{
+    came = signal;
+    int before = visits;
+    syscall(SYS_tgkill, getpid(), main_thread, boot->signal);
+    require(visits == before);
+}
+
 int main(void)
 {
     be_a_rank();
@@ -84,6 +102,19 @@ int main(void)
     action.sa_sigaction = on_told;
     require(sigaction(SIGUSR2, &action, 0) == 0 && raise(SIGUSR2) == 0 && came == SIGUSR2);
     require(signal(SIGUSR2, quiet) == (void (*)(int))on_told && raise(SIGUSR2) == 0 && came == SIGUSR2);
+
+    size_t small = (sysconf(_SC_MINSIGSTKSZ) + 3000 + 4095) & ~4095ul;
+    char *area = mmap(0, small + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(area != MAP_FAILED && mprotect(area, 4096, PROT_NONE) == 0);
+    stack_t stack = { .ss_sp = area + 4096, .ss_size = small }, none_ = { .ss_flags = SS_DISABLE };
+    require(sigaltstack(&stack, 0) == 0);
+    struct sigaction high = { .sa_handler = on_small_stack, .sa_flags = SA_ONSTACK };
+    require(sigaction(SIGUSR2, &high, 0) == 0 && sigaction(SIGUSR2, 0, &told) == 0);
+    require(told.sa_handler == on_small_stack && sigismember(&told.sa_mask, boot->signal) == 0 && told.sa_flags & SA_ONSTACK);
+    boot->set_hook(use_much);
+    require(raise(SIGUSR2) == 0 && came == SIGUSR2 && visits == 1);
+    boot->set_hook(while_it_stands_still);
+    require(sigaltstack(&none_, 0) == 0 && signal(SIGUSR2, SIG_DFL) == on_small_stack);
 
     /* A handler during which our signal is blocked ends the wait, however late ours comes. */
     action.sa_flags = 0;
