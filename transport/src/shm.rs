@@ -3,7 +3,8 @@
 //! A ring is a sequence of 64-byte *lines*, and a *bulk* area beside it. The first word of a line
 //! carries its position (plus one) and is stored last, so a reader polls one cache line and gets
 //! header and small payload with it; a line of an earlier lap, and the payload in it, can never be
-//! taken for a new one. Larger payloads go through the bulk area in chunks, announced by lines,
+//! taken for a new one. Two of the shortest frames that follow each other share a line: the second half of it has a
+//! first word of its own, which is empty until then. Larger payloads go through the bulk area in chunks, announced by lines,
 //! while the writer already copies the next (peers.md: the pipelined double copy beats the kernel's
 //! single copy by far).
 //!
@@ -31,6 +32,8 @@ const KIND_BULK: u64 = 2;
 const KIND_CHUNK: u64 = 3;
 const KIND_TAIL: u64 = 4;
 const KIND_WHOLE: u64 = 5;
+/// In either half of a line.
+const KIND_SHORT: u64 = 6;
 
 /// What a reader does with frames.
 pub trait Receiver {
@@ -68,11 +71,15 @@ struct Incoming<T> {
 pub struct Channel<T> {
     out: Direction,
     written: u64,
+    /// The second half of the line before is free.
+    half_free: bool,
     written_bulk: u64,
     out_consumed: u64,
     out_consumed_bulk: u64,
     into: Direction,
     read: u64,
+    /// Something may come yet in the second half of the line before: it is not consumed.
+    half_read: bool,
     read_bulk: u64,
     told: u64,
     told_bulk: u64,
@@ -115,11 +122,13 @@ impl<T: Copy> Channel<T> {
         Ok(Self {
             out: Direction { base: out, bulk },
             written: 0,
+            half_free: false,
             written_bulk: 0,
             out_consumed: 0,
             out_consumed_bulk: 0,
             into: Direction { base: into, bulk },
             read: 0,
+            half_read: false,
             read_bulk: 0,
             told: 0,
             told_bulk: 0,

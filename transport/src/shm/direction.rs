@@ -25,6 +25,8 @@ pub(super) const OWNED_MAX: usize = 4 << 10;
 pub(super) const APART: u64 = 256;
 /// Payload in the first line.
 pub(super) const HEAD_BYTES: usize = 32;
+/// Payload of a frame that takes half a line.
+pub(super) const SHORT_BYTES: usize = 8;
 /// Payload in each further line.
 pub(super) const TAIL_BYTES: usize = 56;
 /// Payloads up to this go in lines; longer ones through the bulk area.
@@ -81,6 +83,12 @@ impl Direction {
     #[inline]
     pub(super) fn tag(self, position: u64) -> &'static AtomicU64 {
         self.word(CONTROL + (position % LINES) as usize * LINE)
+    }
+
+    /// The first word of the second half of a line.
+    #[inline]
+    pub(super) fn second(self, position: u64) -> &'static AtomicU64 {
+        self.word(CONTROL + (position % LINES) as usize * LINE + LINE / 2)
     }
 
     /// Place of a position in the bulk area.

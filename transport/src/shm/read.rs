@@ -4,12 +4,54 @@ use super::copy::{copy_piece, copy_small, copy_tail};
 use super::direction::*;
 use super::*;
 
+/// What [`Channel::look`] found.
+#[derive(Clone, Copy)]
+struct Next {
+    /// Its first word.
+    word: u64,
+    /// It is in the second half of the line before.
+    second: bool,
+}
+
+/// What a line, or half of one, is.
+#[inline]
+fn kind_of(word: u64) -> u64 {
+    word >> 32 & 0xff
+}
+
 impl<T: Copy> Channel<T> {
+    /// What is next: the first word of its line, or of the second half of the line before.
+    #[inline]
+    fn look(&self) -> Option<Next> {
+        if self.half_read
+            && let Some(next) = self.look_at_second()
+        {
+            return Some(next);
+        }
+        let word = self.into.tag(self.read).load(Ordering::Acquire);
+        if word as u32 != (self.read as u32).wrapping_add(1) {
+            return None;
+        }
+        // A second half is filled before the next line, or never.
+        if self.half_read
+            && let Some(next) = self.look_at_second()
+        {
+            return Some(next);
+        }
+        Some(Next { word, second: false })
+    }
+
+    #[inline]
+    fn look_at_second(&self) -> Option<Next> {
+        let word = self.into.second(self.read - 1).load(Ordering::Acquire);
+        let there = word as u32 == self.read as u32 && kind_of(word) == KIND_SHORT;
+        there.then_some(Next { word, second: true })
+    }
+
     /// Takes what has come. `true` if anything did.
     #[inline]
     pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
-        let expected = (self.read as u32).wrapping_add(1);
-        if self.into.tag(self.read).load(Ordering::Acquire) as u32 != expected {
+        if !self.is_ready() {
             return false;
         }
         self.take(receiver);
@@ -18,41 +60,69 @@ impl<T: Copy> Channel<T> {
 
     /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
     pub fn poll_expected<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
-        let first = self.read;
-        while self.read - first < LINES {
-            let word = self.into.tag(self.read).load(Ordering::Acquire);
-            let kind = word >> 32;
-            if word as u32 != (self.read as u32).wrapping_add(1)
-                || (kind != KIND_INLINE && kind != KIND_WHOLE)
-                || !Header::from_words(self.head_words())
+        let mut taken = 0;
+        while taken < LINES
+            && let Some(next) = self.look()
+        {
+            let kind = kind_of(next.word);
+            if !matches!(kind, KIND_INLINE | KIND_WHOLE | KIND_SHORT)
+                || !Header::from_words(self.head_words(next))
                     .is_ok_and(|header| receiver.expects(&header))
             {
                 break;
             }
-            self.take_head(receiver, kind);
+            self.take_head(receiver, next);
             self.tell_lines();
+            taken += 1;
         }
-        self.read != first
+        taken > 0
     }
 
-    /// The words of the header in the next line.
+    /// Where the half, or the line, begins.
     #[inline]
-    fn head_words(&self) -> [u64; 3] {
-        // SAFETY: the caller has seen that the line is published: it is ours until we tell that it is consumed.
-        unsafe {
-            let line = self.into.line(self.read).cast::<u64>();
-            [line.add(1).read(), line.add(2).read(), line.add(3).read()]
+    fn place(&self, next: Next) -> *const u64 {
+        if next.second {
+            self.into.second(self.read - 1).as_ptr()
+        } else {
+            self.into.tag(self.read).as_ptr()
         }
+    }
+
+    /// The words of the next header.
+    #[inline]
+    fn head_words(&self, next: Next) -> [u64; 3] {
+        let place = self.place(next);
+        // SAFETY: what is published is ours until we tell that it is consumed; a half has four words.
+        unsafe {
+            if kind_of(next.word) == KIND_SHORT {
+                [place.add(1).read(), next.word >> 40, place.add(2).read()]
+            } else {
+                [place.add(1).read(), place.add(2).read(), place.add(3).read()]
+            }
+        }
+    }
+
+    /// The next half, or line, was taken.
+    #[inline]
+    fn advance(&mut self, next: Next) {
+        self.half_read = !next.second && kind_of(next.word) == KIND_SHORT;
+        self.read += u64::from(!next.second);
     }
 
     /// Tells the writer how many lines were read, now and then.
     #[inline]
     fn tell_lines(&mut self) {
-        if self.read - self.told >= TELL_LINES {
-            self.told = self.read;
+        if self.consumed() - self.told >= TELL_LINES {
+            self.told = self.consumed();
             self.told_anything = true;
-            self.into.consumed_lines().store(self.read, Ordering::Release);
+            self.into.consumed_lines().store(self.told, Ordering::Release);
         }
+    }
+
+    /// Lines of which nothing more is to be read.
+    #[inline]
+    fn consumed(&self) -> u64 {
+        self.read - u64::from(self.half_read)
     }
 
     /// If the next frame does not come in chunks, has this context and tag (any if none is given), no flags, and a number that
@@ -69,41 +139,62 @@ impl<T: Copy> Channel<T> {
         capacity: usize,
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
-        let word = self.into.tag(self.read).load(Ordering::Acquire);
-        if word as u32 != (self.read as u32).wrapping_add(1) {
-            return Exact::Nothing;
-        }
-        let kind = word >> 32;
-        if kind != KIND_INLINE && kind != KIND_WHOLE {
+        let Some(next) = self.look() else { return Exact::Nothing };
+        let kind = kind_of(next.word);
+        let place = self.place(next);
+        // SAFETY: what is published is ours until we tell that it is consumed.
+        let first = unsafe { place.add(1).read() };
+        // As it was written, in one comparison.
+        let mut header = Header {
+            kind: Kind::Eager,
+            flags: 0,
+            context,
+            tag: tag.unwrap_or((first >> 32) as i32),
+            len: 0,
+            ssn: Ssn(0),
+        };
+        if first != header.to_words()[0] {
             return Exact::Other;
         }
-        let line = self.into.line(self.read);
-        let words = self.head_words();
-        let Ok(header) = Header::from_words(words) else { return Exact::Other };
-        let len = header.len as usize;
-        if header.kind != Kind::Eager
-            || header.flags != 0
-            || header.context != context
-            || tag.is_some_and(|tag| header.tag != tag)
-            || len > capacity
-            || (kind == KIND_INLINE && len > INLINE_MAX)
-            || !fresh(header.ssn)
-        {
-            return Exact::Other;
-        }
-        if kind == KIND_WHOLE {
-            self.read += 1;
-            // SAFETY: the line is ours, `at` has room for `capacity` bytes.
-            unsafe { self.copy_whole(line, at, header.len, capacity) };
+        if kind == KIND_SHORT {
+            header.len = next.word >> 40;
+            // SAFETY: as above; half a line has four words.
+            header.ssn = Ssn(unsafe { place.add(2).read() });
+            let len = header.len as usize;
+            if len > SHORT_BYTES.min(capacity) || !fresh(header.ssn) {
+                return Exact::Other;
+            }
+            // SAFETY: the payload fits where it lies and where it goes.
+            unsafe { copy_small(place.add(3).cast(), at, len) };
+            self.advance(next);
             self.tell_lines();
             return Exact::Took(header);
         }
-        // SAFETY: the payload begins in the head's line, and fits.
-        unsafe { copy_small(line.add(32), at, len.min(HEAD_BYTES)) };
-        self.read += 1;
-        if len > HEAD_BYTES {
-            // SAFETY: as above, for the rest.
-            self.read += unsafe { self.copy_tails(at, len, len) };
+        let most = match kind {
+            KIND_INLINE => INLINE_MAX,
+            KIND_WHOLE => CHUNK_FIRST as usize,
+            _ => return Exact::Other,
+        };
+        // SAFETY: as above; a line has eight words.
+        unsafe {
+            header.len = place.add(2).read();
+            header.ssn = Ssn(place.add(3).read());
+        }
+        let len = header.len as usize;
+        if len > most.min(capacity) || !fresh(header.ssn) {
+            return Exact::Other;
+        }
+        self.advance(next);
+        // SAFETY: the frame is ours, `at` has room for `capacity` bytes, and the payload fits.
+        unsafe {
+            if kind == KIND_WHOLE {
+                self.copy_whole(place.cast(), at, header.len, capacity);
+            } else {
+                copy_small(place.add(4).cast(), at, len.min(HEAD_BYTES));
+                if len > HEAD_BYTES {
+                    self.read += self.copy_tails(at, len, len);
+                }
+            }
         }
         self.tell_lines();
         Exact::Took(header)
@@ -112,31 +203,27 @@ impl<T: Copy> Channel<T> {
     /// Is there anything to take?
     #[inline]
     pub fn is_ready(&self) -> bool {
-        let expected = (self.read as u32).wrapping_add(1);
-        self.into.tag(self.read).load(Ordering::Acquire) as u32 == expected
+        self.look().is_some()
     }
 
     #[inline]
     fn take<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
         // A bound, so that one busy writer does not keep us from the others.
         for _ in 0..64 {
-            let word = self.into.tag(self.read).load(Ordering::Acquire);
-            if word as u32 != (self.read as u32).wrapping_add(1) {
-                break;
-            }
-            match word >> 32 {
-                KIND_CHUNK => self.take_chunk(receiver),
-                kind => self.take_head(receiver, kind),
+            let Some(next) = self.look() else { break };
+            if kind_of(next.word) == KIND_CHUNK {
+                self.take_chunk(receiver);
+            } else {
+                self.take_head(receiver, next);
             }
             self.tell_lines();
         }
     }
 
     #[inline]
-    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, kind: u64) {
-        let line = self.into.line(self.read);
-        let words = self.head_words();
-        self.read += 1;
+    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, next: Next) {
+        let (kind, place, words) = (kind_of(next.word), self.place(next), self.head_words(next));
+        self.advance(next);
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
         let (at, capacity, token) = receiver.begin(&header);
@@ -146,14 +233,21 @@ impl<T: Copy> Channel<T> {
         }
         if kind == KIND_WHOLE {
             // SAFETY: the line is ours, `at` has room for `capacity` bytes.
-            unsafe { self.copy_whole(line, at, header.len, capacity) };
+            unsafe { self.copy_whole(place.cast(), at, header.len, capacity) };
+            receiver.end(&header, token);
+            return;
+        }
+        if kind == KIND_SHORT {
+            let fits = (header.len as usize).min(SHORT_BYTES).min(capacity);
+            // SAFETY: the half is ours, `at` has room for `capacity` bytes.
+            unsafe { copy_small(place.add(3).cast(), at, fits) };
             receiver.end(&header, token);
             return;
         }
         let len = (header.len as usize).min(INLINE_MAX);
         let fits = len.min(capacity);
         // SAFETY: `at` has room for `capacity` bytes; the payload begins in the head's line.
-        unsafe { copy_small(line.add(32), at, fits.min(HEAD_BYTES)) };
+        unsafe { copy_small(place.add(4).cast(), at, fits.min(HEAD_BYTES)) };
         if len > HEAD_BYTES {
             // SAFETY: as above.
             self.read += unsafe { self.copy_tails(at, len, fits) };
@@ -212,10 +306,10 @@ impl<T: Copy> Channel<T> {
     /// Tells the writer what has been consumed.
     fn tell(&mut self) {
         self.told_bulk = self.read_bulk;
-        self.told = self.read;
+        self.told = self.consumed();
         self.told_anything = true;
         self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
-        self.into.consumed_lines().store(self.read, Ordering::Release);
+        self.into.consumed_lines().store(self.told, Ordering::Release);
     }
 
     #[inline(never)]
@@ -226,6 +320,7 @@ impl<T: Copy> Channel<T> {
             (line.add(1).read(), line.add(2).read(), line.add(3).read() != 0)
         };
         self.read += 1;
+        self.half_read = false;
         let Some(incoming) = &mut self.incoming else { return };
         let bulk = self.into.bulk;
         let crosses = self.into.in_bulk(position) + chunk.min(bulk) > bulk;

@@ -274,3 +274,145 @@ fn only_what_is_awaited_and_whole_is_taken_in_advance() {
     }
     assert_eq!(sink.got.len(), 1992);
 }
+
+#[test]
+fn short_frames_share_lines_and_nothing_old_is_taken_for_one() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
+    let mut ssn = 0;
+    while send(&mut a, ssn + 1, &ssn.to_le_bytes(), &mut false, &mut 0) {
+        ssn += 1;
+    }
+    assert_eq!(ssn, 2 * LINES);
+    while b.poll(&mut sink) {}
+    for (at, (header, payload)) in (0u64..).zip(sink.got.drain(..)) {
+        assert_eq!((header.ssn, &payload[..]), (Ssn(at + 1), &at.to_le_bytes()[..]));
+    }
+    // Payloads that look like second halves of a later lap, then single short frames in their lines.
+    for _ in 0..3 {
+        for _ in 0..LINES {
+            let fake = (a.written + LINES + 1) & 0xffff_ffff | KIND_SHORT << 32 | 8 << 40;
+            let payload: Vec<u8> =
+                [fake, 1, 1, 1].iter().flat_map(|word| word.to_le_bytes()).collect();
+            assert!(send(&mut a, 1, &payload, &mut false, &mut 0));
+            assert!(b.poll(&mut sink));
+        }
+        sink.got.clear();
+        for line in 0..LINES {
+            assert!(send(&mut a, line, &[7], &mut false, &mut 0));
+            assert!(b.poll(&mut sink));
+            assert!(!b.poll(&mut sink), "line {line}");
+            assert_eq!(sink.got.len(), 1);
+            sink.got.clear();
+            // The second half stays empty.
+            a.half_free = false;
+        }
+    }
+}
+
+/// Frames of all kinds in any order, taken in all ways, while the writer is any number of frames ahead.
+#[test]
+fn any_mixture_arrives_in_order() {
+    use rand::{Rng, SeedableRng};
+    for seed in 0..20 {
+        let mut rng = rand::rngs::StdRng::seed_from_u64(seed);
+        let (mut a, mut b) = pair();
+        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+        let (mut sent, mut got) = (std::collections::VecDeque::new(), 0u64);
+        let (mut ssn, mut into) = (0u64, vec![0u8; 4096]);
+        let mut check = |expected: &[u8], header: Header, payload: &[u8]| {
+            got += 1;
+            assert_eq!((header.ssn, payload), (Ssn(got), expected), "seed {seed}");
+        };
+        for _ in 0..20_000 {
+            let short = rng.random_bool(0.7);
+            let size = if short {
+                rng.random_range(0..10)
+            } else {
+                [20, 33, 77, 88, 300, 5000][rng.random_range(0..6)]
+            };
+            if rng.random_bool(0.55) {
+                let payload: Vec<u8> = (0..size).map(|_| rng.random()).collect();
+                let (mut begun, mut progress) = (false, 0);
+                while !send(&mut a, ssn + 1, &payload, &mut begun, &mut progress) {
+                    b.poll(&mut sink);
+                    for (header, payload) in sink.got.drain(..) {
+                        let expected: Vec<u8> = sent.pop_front().unwrap();
+                        check(&expected, header, &payload);
+                    }
+                }
+                ssn += 1;
+                sent.push_back(payload);
+                continue;
+            }
+            assert_eq!(b.is_ready(), !sent.is_empty());
+            match rng.random_range(0..3) {
+                0 => drop(b.poll(&mut sink)),
+                1 => drop(b.poll_expected(&mut sink)),
+                // SAFETY: so many bytes are there.
+                _ => {
+                    match unsafe { b.take_exact(1, Some(-5), into.as_mut_ptr(), 4096, |_| true) } {
+                        Exact::Took(header) => {
+                            let expected: Vec<u8> = sent.pop_front().unwrap();
+                            check(&expected, header, &into[..header.len as usize]);
+                        }
+                        Exact::Nothing => assert!(sent.is_empty()),
+                        Exact::Other => {}
+                    }
+                }
+            }
+            for (header, payload) in sink.got.drain(..) {
+                let expected: Vec<u8> = sent.pop_front().unwrap();
+                check(&expected, header, &payload);
+            }
+        }
+    }
+}
+
+/// The two ends in two threads: what is seen of a line that is written just then.
+#[test]
+fn halves_of_lines_pass_between_threads() {
+    struct Moved(Channel<u32>);
+    // SAFETY: one end is used by one thread at a time.
+    unsafe impl Send for Moved {}
+    let (mut a, b) = pair();
+    let b = Moved(b);
+    const COUNT: u64 = 300_000;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let Moved(mut b) = { b };
+            let mut into = [0u8; 64];
+            let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
+            let mut next = 1;
+            while next <= COUNT {
+                if next % 7 == 0 {
+                    b.poll(&mut sink);
+                    for (header, payload) in sink.got.drain(..) {
+                        assert_eq!(header.ssn, Ssn(next));
+                        assert_eq!(payload[..8], next.to_le_bytes());
+                        next += 1;
+                    }
+                    continue;
+                }
+                // SAFETY: so many bytes are there.
+                match unsafe { b.take_exact(1, None, into.as_mut_ptr(), 64, |_| true) } {
+                    Exact::Took(header) => {
+                        assert_eq!(header.ssn, Ssn(next));
+                        assert_eq!(into[..8], next.to_le_bytes());
+                        next += 1;
+                    }
+                    Exact::Nothing => std::thread::yield_now(),
+                    Exact::Other => panic!("what else?"),
+                }
+            }
+        });
+        for ssn in 1..=COUNT {
+            let mut payload = [0; 24];
+            payload[..8].copy_from_slice(&ssn.to_le_bytes());
+            let len = if ssn % 11 == 0 { 24 } else { 8 };
+            while !send(&mut a, ssn, &payload[..len], &mut false, &mut 0) {
+                std::thread::yield_now();
+            }
+        }
+    });
+}

@@ -19,6 +19,11 @@ impl<T: Copy> Channel<T> {
         sent: &mut u64,
     ) -> bool {
         let len = header.len as usize;
+        if len <= SHORT_BYTES && (self.half_free || self.room(1)) {
+            // SAFETY: half a line is free, the payload fits into its last word.
+            unsafe { self.push_short(header, payload) };
+            return true;
+        }
         if len <= HEAD_BYTES && self.room(1) {
             // SAFETY: one line is free (`room`), the payload fits into its last four words.
             unsafe {
@@ -31,6 +36,7 @@ impl<T: Copy> Channel<T> {
             }
             self.publish(self.written, KIND_INLINE);
             self.written += 1;
+            self.half_free = false;
             self.stalled = false;
             return true;
         }
@@ -38,6 +44,33 @@ impl<T: Copy> Channel<T> {
         let done = unsafe { self.push_long(header, payload, begun, sent) };
         self.stalled = !done;
         done
+    }
+
+    /// A frame that takes half a line: of the line before, or of a new one.
+    ///
+    /// # Safety
+    /// There is room, and `payload` points to `header.len` ≤ [`SHORT_BYTES`] readable bytes.
+    #[inline]
+    unsafe fn push_short(&mut self, header: &Header, payload: *const u8) {
+        let second = self.half_free;
+        let position = if second { self.written - 1 } else { self.written };
+        let tag = if second { self.out.second(position) } else { self.out.tag(position) };
+        // SAFETY: the half is ours, four words from its tag on; the payload by the caller.
+        unsafe {
+            let half = tag.as_ptr();
+            let words = header.to_words();
+            half.add(1).write(words[0]);
+            half.add(2).write(words[2]);
+            copy_small(payload, half.add(3).cast(), header.len as usize);
+        }
+        if !second {
+            // What an earlier lap left there could be anything.
+            self.out.second(position).store(0, Ordering::Relaxed);
+            self.written += 1;
+        }
+        tag.store(tag_of(position) | KIND_SHORT << 32 | header.len << 40, Ordering::Release);
+        self.half_free = !second;
+        self.stalled = false;
     }
 
     #[inline(never)]
@@ -48,6 +81,7 @@ impl<T: Copy> Channel<T> {
         begun: &mut bool,
         sent: &mut u64,
     ) -> bool {
+        self.half_free = false;
         let len = header.len as usize;
         if len <= INLINE_MAX {
             let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
@@ -66,7 +100,7 @@ impl<T: Copy> Channel<T> {
                         TAIL_BYTES.min(len - from),
                     );
                 }
-                let word = u64::from((position as u32).wrapping_add(1)) | KIND_TAIL << 32;
+                let word = tag_of(position) | KIND_TAIL << 32;
                 self.out.tag(position).store(word, Ordering::Relaxed);
             }
             // SAFETY: as above, for the head.
@@ -175,8 +209,7 @@ impl<T: Copy> Channel<T> {
 
     #[inline]
     fn publish(&self, position: u64, kind: u64) {
-        let word = u64::from((position as u32).wrapping_add(1)) | kind << 32;
-        self.out.tag(position).store(word, Ordering::Release);
+        self.out.tag(position).store(tag_of(position) | kind << 32, Ordering::Release);
     }
 
     #[inline]
@@ -210,6 +243,11 @@ impl<T: Copy> Channel<T> {
             self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
         }
     }
+}
+
+/// What the first word of the line at a position begins with.
+fn tag_of(position: u64) -> u64 {
+    u64::from((position as u32).wrapping_add(1))
 }
 
 fn unpack_pace(word: u64) -> (u32, u64) {

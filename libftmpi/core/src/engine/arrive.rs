@@ -48,12 +48,8 @@ impl State {
 
     /// A receive that has everything already.
     #[inline]
-    pub(super) fn new_received(
-        &mut self,
-        into: RecvData,
-        from: Source,
-        completion: Completion,
-    ) -> ReqId {
+    pub(super) fn new_received(&mut self, from: Source, completion: Completion) -> ReqId {
+        let into = RecvData::Bytes { ptr: UserPtr::BOTTOM, len: 0 };
         ReqId(self.requests.insert(Request {
             kind: RequestKind::Recv { into, staging: None, posted: None, from },
             done: true,

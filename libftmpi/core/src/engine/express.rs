@@ -27,6 +27,15 @@ pub enum Exact {
     Took(Header),
 }
 
+/// What became of a receive that does not block.
+#[derive(Debug, Clone, Copy)]
+pub enum Receipt {
+    /// Its message was there. (In another life it may not be.)
+    Came(Completion),
+    /// It is posted.
+    Posted(ReqId),
+}
+
 impl State {
     /// Is nothing in the way, receives and messages aside?
     #[inline]
@@ -81,9 +90,33 @@ impl<L: Link> Engine<L> {
         self.wait(request)
     }
 
+    /// `MPI_Irecv`, as a request in any case.
+    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+        match self.irecv_or_take(into, from, context, tag) {
+            Receipt::Posted(request) => request,
+            Receipt::Came(completion) => self.state.new_received(from, completion),
+        }
+    }
+
+    /// `MPI_Cancel` of a receive that was complete at once. In another life it may not be: what is recorded of it
+    /// is what would be of any other.
+    pub fn cancel_too_late(&mut self) {
+        let none =
+            Completion { source: self.state.me, tag: 0, bytes: 0, cancelled: false, error: None };
+        let request = self.state.new_received(Source::Any, none);
+        self.cancel(request);
+        self.finish(request);
+    }
+
     /// `MPI_Irecv`: posts a receive, unless its message is there.
     #[inline]
-    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+    pub fn irecv_or_take(
+        &mut self,
+        into: RecvData,
+        from: Source,
+        context: u16,
+        tag: Tag,
+    ) -> Receipt {
         let (post, pin) = self.state.number_post(from);
         if pin == Pin::Free
             && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
@@ -92,10 +125,12 @@ impl<L: Link> Engine<L> {
         {
             // What was posted before takes what has come for it; nothing is taken here that nobody waits for,
             // which would have to be stored.
+            let mut is_open = true;
             if self.state.matcher.has_posted() {
                 self.link.take_expected(&mut self.state, rank);
+                is_open = self.state.is_open(rank) && !self.state.has_work();
             }
-            if self.state.may_express(rank) && !self.state.has_work() {
+            if is_open && self.state.matcher.is_empty() {
                 let wanted = match tag {
                     Tag::Is(tag) => Some(tag),
                     Tag::Any => None,
@@ -105,8 +140,7 @@ impl<L: Link> Engine<L> {
                     .link
                     .take_exact(rank, context, wanted, *ptr, *len, |ssn| !received.contains(ssn));
                 if let Exact::Took(header) = came {
-                    let completion = self.express_came(rank, &header, post);
-                    return self.state.new_received(into, from, completion);
+                    return Receipt::Came(self.express_came(rank, &header, post));
                 }
             }
         }
@@ -114,7 +148,7 @@ impl<L: Link> Engine<L> {
         if self.state.has_work() {
             self.work();
         }
-        request
+        Receipt::Posted(request)
     }
 
     // A call of its own would take a twentieth of all instructions of a receive.

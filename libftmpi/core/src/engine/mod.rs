@@ -47,7 +47,7 @@ mod typed;
 mod waves;
 
 pub use effects::{Effect, INTENT};
-pub use express::Exact;
+pub use express::{Exact, Receipt};
 pub use link::{Captured, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
 pub use request::{

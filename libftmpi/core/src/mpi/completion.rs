@@ -26,6 +26,7 @@ pub enum TestAny {
 }
 
 impl<L: Link> Mpi<L> {
+    #[inline]
     pub(super) fn new_request(&mut self, slot: Slot) -> Result<Request> {
         let index = self.requests.insert(slot)?;
         Ok(Request::at(index))
@@ -48,7 +49,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn is_done(&self, request: Request) -> bool {
         let slot = request.index().and_then(|index| self.requests.get(index));
         match slot.and_then(|slot| slot.active.as_ref()) {
-            None | Some(Active::Known(_) | Active::Sent) => true,
+            None | Some(Active::Known(_) | Active::Sent | Active::Came(_)) => true,
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.is_done(*id),
             Some(Active::Exchange { send, recv, .. }) => {
                 send.is_none_or(|id| self.engine.is_done(id))
@@ -101,6 +102,7 @@ impl<L: Link> Mpi<L> {
         }
         match active {
             None | Some(Active::Sent) => Status::EMPTY,
+            Some(Active::Came(status)) => status,
             Some(Active::Generalized(generalized)) => {
                 self.ask(Asked::QueryAndFree, generalized.callbacks);
                 Status::EMPTY
@@ -176,6 +178,20 @@ impl<L: Link> Mpi<L> {
 
     #[inline]
     fn wait_one(&mut self, request: &mut Request) -> Result<Status> {
+        if let Some(index) = request.index()
+            && let Some(slot) = self.requests.get(index)
+            && slot.template.is_none()
+            && let Some(Active::Came(status)) = slot.active
+        {
+            self.blamed = slot.comm;
+            self.requests.forget(index);
+            *request = Request::NULL;
+            return Ok(status);
+        }
+        if *request == Request::DONE {
+            *request = Request::NULL;
+            return Ok(Status::EMPTY);
+        }
         if let Some(index) = request.index()
             && let Some(slot) = self.requests.get(index)
             && slot.template.is_none()
@@ -637,6 +653,10 @@ impl<L: Link> Mpi<L> {
             Some(Active::Send(id) | Active::Recv(id, _)) => {
                 let id = *id;
                 self.engine.cancel(id);
+                Ok(())
+            }
+            Some(Active::Came(_)) => {
+                self.engine.cancel_too_late();
                 Ok(())
             }
             Some(Active::Schedule(..) | Active::Duplicate(_)) => {

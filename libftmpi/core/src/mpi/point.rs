@@ -5,7 +5,7 @@ use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
 use crate::bail;
 use crate::collective::{Piece, lend};
 use crate::datatype::TypeId;
-use crate::engine::{Completion, Link, RecvData, ReqId, SendData, SendMode, Tag};
+use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Tag};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Slot, Template};
 use crate::usermem::{Scratch, UserPtr};
@@ -180,8 +180,12 @@ impl<L: Link> Mpi<L> {
         let active = match origin {
             Origin::Nowhere => Active::Known(Status::PROC_NULL),
             Origin::From(source, context) => {
-                let members = self.members(comm)?;
-                Active::Recv(self.engine.irecv(into, source, context, tag), members)
+                match self.engine.irecv_or_take(into, source, context, tag) {
+                    Receipt::Came(done) => {
+                        Active::Came(Status::received(&done, &self.comm(comm)?.members))
+                    }
+                    Receipt::Posted(request) => Active::Recv(request, self.members(comm)?),
+                }
             }
         };
         self.new_request(Slot::once(comm, active))

@@ -18,6 +18,8 @@ pub enum Active {
     Sent,
     /// A receive of the engine, and whose ranks its status is in.
     Recv(ReqId, Rc<Members>),
+    /// A receive whose message was there at once: in another life of this rank it may not be.
+    Came(Status),
     /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if there is one.
     Exchange {
         /// The send, unless it was complete at once.
