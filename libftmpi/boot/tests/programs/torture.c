@@ -55,6 +55,8 @@ static int gone, temporary, gone_reader, null, folder;
 static uint64_t gone_sum[64];
 static void deleted_begin(void)
 {
+    /* Of a file that has its name yet, an image could not be restored when that is gone. */
+    undisturbed(1);
     gone = open("gone", O_CREAT | O_RDWR, 0600);
     temporary = open(".", O_TMPFILE | O_RDWR, 0600);
     require(gone >= 0 && temporary >= 0 && unlink("gone") == 0);
@@ -66,6 +68,7 @@ static void deleted_begin(void)
     require(ftruncate(temporary, 1L << 36) == 0);
     null = open("/dev/null", O_RDWR);
     folder = open(".", O_RDONLY | O_DIRECTORY);
+    undisturbed(0);
 }
 static void deleted_step(int step)
 {
