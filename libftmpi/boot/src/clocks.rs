@@ -26,8 +26,6 @@ const TICK: i64 = 10_000_000;
 
 /// Nanoseconds that the program's clocks are ahead of the kernel's.
 static AHEAD: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
-/// Whether one of them is. Read by `syscall`.
-static ANY_AHEAD: AtomicU32 = AtomicU32::new(0);
 /// What the program's clocks showed when the image was taken: part of it, as all memory.
 static AT_IMAGE: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
 
@@ -70,8 +68,6 @@ pub unsafe fn restore(same_boot: bool, threads: &[Thread], maps: &[Map]) {
             AHEAD[n].store(ahead + more[n], Ordering::Relaxed);
         }
     }
-    let any = AHEAD.iter().any(|ahead| ahead.load(Ordering::Relaxed) != 0);
-    ANY_AHEAD.store(u32::from(any), Ordering::Relaxed);
     for thread in threads.iter().filter(|thread| thread.notes != 0) {
         // SAFETY: by the caller; restored with the thread's own block.
         let noted = unsafe { &(*(thread.notes as *const Notes)).until };
@@ -117,7 +113,7 @@ fn shifted(time: timespec, by: i64) -> timespec {
 }
 
 /// A time of the program's as the kernel counts it.
-pub fn kernels_time(clock: clockid_t, time: timespec) -> timespec {
+fn kernels_time(clock: clockid_t, time: timespec) -> timespec {
     match which(clock) {
         Some(n) => shifted(time, -AHEAD[n].load(Ordering::Relaxed)),
         None => time,
@@ -165,6 +161,7 @@ pub unsafe fn until(
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: Next = Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
         const NAME: &CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {
@@ -203,15 +200,45 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
     }
 }
 
-/// The clock of a condition variable of the C library: one bit of its word of flags, part of its binary interface.
+/// The bit of a condition variable's flags that says that its clock is the monotonic one.
+const MONOTONIC: u32 = 2;
+/// Words of a condition variable.
+const WORDS: usize = 12;
+
+/// In which word of a condition variable its flags are: versions of the C library differ. Found by making one; [`WORDS`]
+/// if it cannot be told.
+fn flags_at() -> usize {
+    /// One more than the word; 0: not looked yet.
+    static FOUND: AtomicU32 = AtomicU32::new(0);
+    let found = FOUND.load(Ordering::Relaxed);
+    if found != 0 {
+        return found as usize - 1;
+    }
+    // SAFETY: both are made before they are used, and of the size that the C library says.
+    let words: [u32; WORDS] = unsafe {
+        let mut attributes: libc::pthread_condattr_t = core::mem::zeroed();
+        let mut made: libc::pthread_cond_t = core::mem::zeroed();
+        libc::pthread_condattr_init(&raw mut attributes);
+        libc::pthread_condattr_setclock(&raw mut attributes, libc::CLOCK_MONOTONIC);
+        libc::pthread_cond_init(&raw mut made, &raw const attributes);
+        core::mem::transmute(made)
+    };
+    let at = words.iter().position(|word| *word == MONOTONIC).unwrap_or(WORDS);
+    FOUND.store(at as u32 + 1, Ordering::Relaxed);
+    at
+}
+
+/// The clock of a condition variable of the C library.
 ///
 /// # Safety
 /// It is initialised.
 unsafe fn clock_of(condition: *const c_void) -> clockid_t {
-    const FLAGS_AT: usize = 36;
-    const MONOTONIC: u32 = 2;
-    // SAFETY: by the caller; the structure has 48 bytes.
-    let flags = unsafe { &*condition.byte_add(FLAGS_AT).cast::<AtomicU32>() };
+    let at = flags_at();
+    if at == WORDS {
+        return libc::CLOCK_REALTIME;
+    }
+    // SAFETY: by the caller; the structure has so many words.
+    let flags = unsafe { &*condition.cast::<AtomicU32>().add(at) };
     if flags.load(Ordering::Relaxed) & MONOTONIC != 0 {
         libc::CLOCK_MONOTONIC
     } else {
@@ -230,6 +257,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     time: *const timespec,
 ) -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     let address = SLOT.find_version(c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     if address == 0 {
         return libc::ENOSYS;
@@ -300,7 +328,7 @@ pub unsafe extern "C" fn pthread_clockjoin_np(
     unsafe { until(clock, time, |time| next(thread, result, clock, time)) }
 }
 
-/// See `syscall(2)`: what the C library has under this name, but for three calls while a clock is ahead.
+/// See `syscall(2)`: what the C library has under this name, but for three calls about clocks.
 ///
 /// # Safety
 /// As there.
@@ -310,9 +338,12 @@ pub unsafe extern "C" fn pthread_clockjoin_np(
 pub unsafe extern "C" fn syscall() {
     naked_asm!(
         "endbr64",
-        "cmp dword ptr [rip + {ahead}], 0",
-        "jne 4f",
-        "3:",
+        "cmp rdi, {futex}",
+        "je {shifted_call}",
+        "cmp rdi, {clock_gettime}",
+        "je {shifted_call}",
+        "cmp rdi, {clock_nanosleep}",
+        "je {shifted_call}",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -324,18 +355,9 @@ pub unsafe extern "C" fn syscall() {
         "cmp rax, -4095",
         "jae 5f",
         "ret",
-        "4:",
-        "cmp rdi, {futex}",
-        "je {shifted_call}",
-        "cmp rdi, {clock_gettime}",
-        "je {shifted_call}",
-        "cmp rdi, {clock_nanosleep}",
-        "je {shifted_call}",
-        "jmp 3b",
         "5:",
         "mov rdi, rax",
         "jmp {failed}",
-        ahead = sym ANY_AHEAD,
         futex = const libc::SYS_futex,
         clock_gettime = const libc::SYS_clock_gettime,
         clock_nanosleep = const libc::SYS_clock_nanosleep,
@@ -385,7 +407,6 @@ unsafe extern "C" fn shifted_call(
             }
             _ => return call(d as *const timespec, 3),
         };
-        let time = kernels_time(clock, *time);
-        call(&raw const time, at)
+        until(clock, time, |time| call(time, at) as c_int).into()
     }
 }

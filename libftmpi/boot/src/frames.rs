@@ -67,7 +67,7 @@ pub unsafe fn renumber(context: &mut libc::ucontext_t, old: i32, new: i32) {
         // A handler that has not begun: its frame is what the stack pointer points to. Where it would be
         // called by the program the return address is another.
         let entered = (1..=64).find_map(|signal| {
-            action(signal).filter(|a| handlers::begins(a[0], ip) && word(sp) == a[2])
+            action(signal).filter(|a| handlers::begins(signal, a[0], ip) && word(sp) == a[2])
         });
         if entered.is_some() {
             // SAFETY: the frame that the kernel laid for this handler.

@@ -9,8 +9,9 @@
 //! A handler that runs on a signal stack of the program's keeps our signal off until it is over: such a stack may have
 //! room for one frame and no more.
 //!
-//! What is installed with the bare system call is not counted: then a call that both signals woke may end with
-//! `EINTR`, as without this library.
+//! What is installed with the bare system call is not counted: while there is such a handler, calls end with
+//! `EINTR` after our signal, too. (A program that leaves a handler on a signal stack by `longjmp` without the mask keeps
+//! our signal off in that thread until it sets its mask.)
 
 use crate::life::{Next, is_rank};
 use crate::{sleep, sys};
@@ -61,9 +62,9 @@ fn counting() -> usize {
 }
 
 /// Whether a thread that goes on at `ip` is at the begin of this handler, before any instruction of the program's.
-pub fn begins(handler: usize, ip: usize) -> bool {
+pub fn begins(signal: c_int, handler: usize, ip: usize) -> bool {
     let end = ftmpi_boot_handler_end as *const () as usize;
-    ip == handler || handler == counting() && (handler..end).contains(&ip)
+    ip == handler || handler == counting() && ((handler..end).contains(&ip) || ip == noted(signal))
 }
 
 /// The handler to tell the kernel instead of the program's. Noted before: the signal may come as soon as the kernel
@@ -117,9 +118,12 @@ fn kernels(signal: c_int) -> (usize, u64) {
     (action[0] as usize, action[1])
 }
 
-/// Whether one of these signals (bit 0: signal 1) has a handler that is not counted.
-pub fn has_uncounted(signals: u64) -> bool {
-    each(signals).any(|signal| {
+/// Whether a handler that is not counted may have run: one of the program's, or one of the C library's for a signal that is
+/// `coming`.
+pub fn any_uncounted(coming: u64) -> bool {
+    /// For cancellation, and for changes of user and group; ours.
+    const LIBRARYS: u64 = 1 << 31 | 1 << 32 | OURS;
+    each(!LIBRARYS | coming).any(|signal| {
         let (handler, _) = kernels(signal);
         handler > SPECIAL_MAX && handler != counting()
     })
@@ -141,6 +145,7 @@ fn each(signals: u64) -> impl Iterator<Item = c_int> {
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: Next = Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
         const NAME: &CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {
@@ -224,7 +229,7 @@ macro_rules! handling {
             let result = unsafe { next(signal, told) };
             if result == SIG_ERR {
                 note(signal, before);
-            } else {
+            } else if handler != SPECIAL_MAX {
                 ADDED.fetch_and(!bit(signal), Ordering::SeqCst);
             }
             own(result, before)

@@ -304,7 +304,64 @@ fn repair_linker_locks(threads: &[Thread]) {
     }
 }
 
-/// A slot for the address of a function of the C library, found on first use.
+/// A slot and the name of its function, in a list that the linker makes: [`find_all`] goes through it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Listed {
+    slot: &'static Next,
+    name: &'static core::ffi::CStr,
+    version: Option<&'static core::ffi::CStr>,
+}
+
+impl Listed {
+    pub const fn new(
+        slot: &'static Next,
+        name: &'static core::ffi::CStr,
+        version: Option<&'static core::ffi::CStr>,
+    ) -> Self {
+        Self { slot, name, version }
+    }
+}
+
+/// Puts a slot into that list.
+macro_rules! find_at_start {
+    ($slot:ident, $name:expr) => {
+        crate::life::find_at_start!(@ $slot, $name, None);
+    };
+    ($slot:ident, $name:expr, $version:expr) => {
+        crate::life::find_at_start!(@ $slot, $name, Some($version));
+    };
+    (@ $slot:ident, $name:expr, $version:expr) => {
+        #[used]
+        #[unsafe(link_section = "ftmpi_slots")]
+        static LISTED: crate::life::Listed = crate::life::Listed::new(&$slot, $name, $version);
+    };
+}
+pub(crate) use find_at_start;
+
+// SAFETY: the linker defines them at begin and end of the section.
+unsafe extern "C" {
+    #[link_name = "__start_ftmpi_slots"]
+    static SLOTS_START: u8;
+    #[link_name = "__stop_ftmpi_slots"]
+    static SLOTS_STOP: u8;
+}
+
+/// Finds all functions, in the constructor of every process: later the search would wait for a lock of the dynamic
+/// linker, which another thread may hold that waits for this one, and a handler may be amid it.
+pub fn find_all() {
+    let (start, stop) = (&raw const SLOTS_START, &raw const SLOTS_STOP);
+    let len = (stop as usize - start as usize) / size_of::<Listed>();
+    // SAFETY: the section holds such entries and nothing else.
+    for one in unsafe { core::slice::from_raw_parts(start.cast::<Listed>(), len) } {
+        match one.version {
+            Some(version) => one.slot.find_version(one.name, version),
+            None => one.slot.find(one.name),
+        };
+    }
+}
+
+/// A slot for the address of a function of the C library ([`find_all`]).
 #[derive(Debug)]
 pub struct Next(AtomicUsize);
 

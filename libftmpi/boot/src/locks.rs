@@ -75,6 +75,7 @@ macro_rules! locking {
         $(#[$export])?
         pub unsafe extern "C" fn $name(lock: *mut $type $(, $arg: $kind)*) -> c_int {
             static SLOT: Next = Next::new();
+            crate::life::find_at_start!(SLOT, NAME);
             const NAME: &CStr = $text;
             let address = SLOT.find(NAME);
             if address == 0 {
@@ -182,6 +183,7 @@ fn is_owner(lock: *mut c_void, tag: u64) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"pthread_mutex_unlock");
     // SAFETY: by the caller.
     unsafe { unlock(SLOT.find(c"pthread_mutex_unlock"), lock) }
 }
@@ -193,6 +195,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mtx_unlock(lock: *mut Mutex) -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"mtx_unlock");
     // SAFETY: by the caller.
     unsafe { unlock(SLOT.find(c"mtx_unlock"), lock) }
 }
@@ -235,6 +238,7 @@ unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"pthread_rwlock_unlock");
     let address = SLOT.find(c"pthread_rwlock_unlock");
     if address == 0 {
         return missing();

@@ -211,6 +211,7 @@ static LOCKED: AtomicI32 = AtomicI32::new(0);
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"mlockall");
     let address = SLOT.find(c"mlockall");
     if address == 0 {
         return -1;
@@ -234,6 +235,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn munlockall() -> c_int {
     static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"munlockall");
     let address = SLOT.find(c"munlockall");
     if address == 0 {
         return -1;

@@ -14,6 +14,7 @@ use libc::sigset_t;
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: Next = Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
         const NAME: &CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {
@@ -24,7 +25,7 @@ macro_rules! next {
     }};
 }
 
-/// The set without our signal.
+/// The set without our signal, in a rank.
 ///
 /// # Safety
 /// `set` is valid.
@@ -32,7 +33,9 @@ pub unsafe fn without_ours(set: *const sigset_t) -> sigset_t {
     // SAFETY: by the caller; the first word of the set is the kernel's signals 1 to 64.
     unsafe {
         let mut copy = *set;
-        *(&raw mut copy).cast::<u64>() &= !(1 << (SIGNAL - 1));
+        if is_rank() {
+            *(&raw mut copy).cast::<u64>() &= !(1 << (SIGNAL - 1));
+        }
         copy
     }
 }

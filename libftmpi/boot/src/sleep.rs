@@ -105,6 +105,7 @@ fn span(nanoseconds: u64) -> timespec {
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: Next = Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
         const NAME: &CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {
@@ -159,14 +160,14 @@ pub unsafe extern "C" fn clock_nanosleep(
     let mut from = wanted;
     loop {
         let before = Woken::now();
-        let kernels;
-        if absolute && !wanted.is_null() {
-            // SAFETY: by the caller.
-            kernels = clocks::kernels_time(clock, unsafe { *wanted });
-            from = &raw const kernels;
-        }
         // SAFETY: `wanted` is the caller's; `rest` is read before it is written.
-        let result = unsafe { next(clock, flags, from, &raw mut rest) };
+        let result = unsafe {
+            if absolute {
+                clocks::until(clock, wanted, |time| next(clock, flags, time, &raw mut rest))
+            } else {
+                next(clock, flags, from, &raw mut rest)
+            }
+        };
         if result == libc::EINTR && before.only_by_us() {
             if !absolute {
                 from = &raw const rest;
@@ -436,9 +437,7 @@ pub unsafe extern "C" fn sem_clockwait(
         next!(c"sem_clockwait", -1, fn(*mut c_void, libc::clockid_t, *const timespec) -> c_int);
     again(|| {
         // SAFETY: by the caller.
-        let kernels = clocks::kernels_time(clock, unsafe { *until });
-        // SAFETY: as above.
-        unsafe { next(semaphore, clock, &raw const kernels) }
+        unsafe { clocks::until(clock, until, |time| next(semaphore, clock, time)) }
     })
 }
 

@@ -1,6 +1,7 @@
 //! The constructor: runs before all others of the process (`-z initfirst`).
 //!
-//! In a process that is no rank it does nothing at all. In a rank it reserves hole and window and
+//! In a process that is no rank it finds the functions before which this library stands, and does nothing else. In a
+//! rank it reserves hole and window and
 //! installs the signal handler; with an image it never returns: the process becomes the one of the
 //! image.
 
@@ -15,6 +16,7 @@ use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = constructor;
 
 extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *const *const c_char) {
+    life::find_all();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     let Some(env) = (unsafe { rank_env(envp) }) else { return };
     if sys::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {

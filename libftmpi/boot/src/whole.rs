@@ -30,6 +30,7 @@ fn blocks(fd: c_int) -> bool {
 macro_rules! next {
     ($name:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: Next = Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
         const NAME: &CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {

@@ -145,6 +145,27 @@ fn a_process_without_its_main_thread_is_refused_at_once() {
     assert!(end.out.contains("main thread has ended (pthread_exit)"), "{end:?}");
 }
 
+/// A function of ours must not look for the C library's while the dynamic linker works.
+#[test]
+fn a_constructor_may_wait_for_a_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = compile("starter.c", folder.path(), &["-shared", "-fPIC", "-pthread"]);
+    let program = compile("opener.c", folder.path(), &[]);
+    let mut child =
+        Command::new(program).arg(library).env("LD_PRELOAD", boot_library()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begun.elapsed() > LONG {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(0));
+}
+
 /// One image of a simple program, and the job to restore it with.
 fn one_image(folder: &Path, data: &Path) -> (Job, Vec<u8>) {
     let program = compile("churn.c", folder, &[]);
