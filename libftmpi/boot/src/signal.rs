@@ -158,7 +158,8 @@ fn coming(context: &libc::ucontext_t) -> u64 {
 unsafe fn interrupt(context: &mut libc::ucontext_t) {
     let registers = &context.uc_mcontext.gregs;
     let [ip, behind] = [libc::REG_RIP, libc::REG_RCX].map(|which| registers[which as usize]);
-    // The instruction itself notes where it returns to; the kernel lays the frame before it when it is to be executed again.
+    // The instruction itself notes where it returns to; the kernel lays the frame before it when it is to be executed
+    // again. (The latest processors, with FRED, do not: there the call begins again.)
     if behind != ip + 2 || ip < 4096 || !ends_early(registers) {
         return;
     }
