@@ -349,9 +349,11 @@ fn any_mixture_arrives_in_order() {
             match rng.random_range(0..3) {
                 0 => drop(b.poll(&mut sink)),
                 1 => drop(b.poll_expected(&mut sink)),
-                // SAFETY: so many bytes are there.
                 _ => {
-                    match unsafe { b.take_exact(1, Some(-5), into.as_mut_ptr(), 4096, |_| true) } {
+                    // SAFETY: so many bytes are there.
+                    let exact =
+                        unsafe { b.take_exact(1, Some(-5), into.as_mut_ptr(), 4096, |_| true) };
+                    match exact {
                         Exact::Took(header) => {
                             let expected: Vec<u8> = sent.pop_front().unwrap();
                             check(&expected, header, &into[..header.len as usize]);
