@@ -7,10 +7,11 @@ import re
 from .core import TESTS, Setting, problem_of, run
 
 # A call of 8 bytes, user space only. Peers on the same count: Intel MPI 2021.18 753 and 1360, MPICH 5.0
-# 818 and 1426. Raise a limit only with a reason in the commit.
+# 818 and 1426. Raise a limit only with a reason in the commit. (Looks at a channel whose last line is read by half take
+# some 50 instructions more in all: which calls that concerns depends on how many short messages came before.)
 LIMITS = {
-    "none": {"send": 460, "receive": 560},
-    "pessimistic": {"send": 700, "receive": 620},
+    "none": {"send": 510, "receive": 620},
+    "pessimistic": {"send": 760, "receive": 680},
     # Each receive is an event, and each send waits until it is stored beside the logger.
     "pessimistic --events all": {"send": 3000, "receive": 1500},
 }
