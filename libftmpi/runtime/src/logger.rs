@@ -11,7 +11,8 @@ use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::io;
 
-/// With a ring the socket is only looked at after so many polls: what comes then is not urgent.
+/// Where nothing is expected the socket is only looked at after so many polls, and after each sleep: what
+/// comes then is not urgent (but what is left there ends every sleep at once).
 const SOCKET_EVERY: u32 = 4096;
 
 /// The connection is gone.
@@ -84,9 +85,6 @@ impl Logger {
     pub fn is_due(&mut self) -> bool {
         if self.expecting {
             return true;
-        }
-        if self.ring.is_none() {
-            return false;
         }
         self.until_socket -= 1;
         self.until_socket == 0
@@ -230,6 +228,36 @@ impl Logger {
                 // A frame of events may be larger than the buffer; its length is bounded.
                 self.into.resize(self.into.len() * 2, 0);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    /// What nobody asked for is read after a sleep and, later, without one: left on the socket it would end
+    /// every sleep at once.
+    #[test]
+    fn what_comes_unasked_is_read() {
+        let frame = Frame::Near { process: 1, descriptor: 2, cookie: 3 };
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        for slept in [true, false] {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let mut logger = Logger::new(ours.as_raw_fd());
+            theirs.write_all(&bytes).unwrap();
+            if slept {
+                logger.look_soon();
+            }
+            let polls = 1 + (0..=SOCKET_EVERY).find(|_| logger.is_due()).expect("looked at");
+            assert_eq!(polls, if slept { 1 } else { SOCKET_EVERY });
+            let mut came = Vec::new();
+            assert_eq!(logger.poll(|frame| came.push(frame)), Ok(true));
+            assert_eq!(came, std::slice::from_ref(&frame));
         }
     }
 }
