@@ -42,6 +42,7 @@ def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> N
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if not kinds:
         high_descriptor(setting)
+        closes_all(setting)
     for kind in kinds or KINDS:
         program, why = program_of(setting, kind)
         if program is None:
@@ -132,6 +133,27 @@ def high_descriptor(setting: Setting) -> None:
     problem = problem_of(outcome, says=f"descriptor 1500 on {RANKS}: ok")
     if problem is None and "descriptor 1500 of the program (/dev/null) has a number" not in outcome.err:
         problem = f"nobody was told: {outcome.last_words()}"
+    setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def closes_all(setting: Setting) -> None:
+    """The library's descriptors stay open, whatever a program closes, in every life."""
+    test = "torture: all descriptors closed"
+    program, made = build.build(setting, TESTS / "programs" / "closes_all.c")
+    if program is None:
+        setting.results.bad(test, made.last_words() if made else FAILED)
+        return
+    report = setting.fresh("run") / "report.json"
+    outcome = run(
+        [*setting.mpiexec(RANKS, "--ckpt-interval", "200ms", "--report", report, "--inject",
+                          f"kill:every=900ms,count=3,seed={setting.seed}"), program, "300"],
+        timeout=setting.timeout, cwd=report.parent,
+    )
+    problem = problem_of(outcome, says=f"everything closed on {RANKS}: ok")
+    if problem is None:
+        what, problem = reports.read(report)
+        if what is not None and restores(what) == 0:
+            problem = "no life began from an image"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 

@@ -7,10 +7,10 @@
 //! thread at a time, also from the hook: nothing behind it allocates or locks.
 
 use core::ffi::{c_char, c_int, c_void};
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -142,6 +142,10 @@ pub struct BootTable {
     /// Why the latest call of `capture` refused: one line in `text` (at most `len` bytes,
     /// zero-terminated).
     pub why_refused: unsafe extern "C" fn(text: *mut c_char, len: usize),
+    /// Tells which descriptors the program may neither close nor replace: bit `n % 64` of word `n / 64` stands
+    /// for descriptor `n`, of `count` words that stay where they are. The caller sets a bit after it has opened
+    /// one, and takes it back before it closes it.
+    pub keep_open: extern "C" fn(words: *const AtomicU64, count: usize),
 }
 
 impl BootTable {

@@ -279,8 +279,13 @@ fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
                     | descriptor::RECREATE
                     | descriptor::AGAIN
             );
+            // `fcntl` gives them only to who may write, or read.
+            let access = it.open_flags & libc::O_ACCMODE as u32;
+            let refused = if held.writes == 1 { libc::O_RDONLY } else { libc::O_WRONLY };
+            let of_fcntl = matches!(held.kind, lock::POSIX | lock::OPEN_FILE);
             made && (it.how == descriptor::RECREATE
                 || matches!(it.mode & KIND, REGULAR | DIRECTORY))
+                && !(of_fcntl && access == refused as u32)
         });
         let sane = (lock::FLOCK..=lock::LEASE).contains(&held.kind)
             && held.writes <= 1

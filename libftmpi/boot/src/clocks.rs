@@ -7,12 +7,12 @@
 //! languages wait. A wait that an image interrupted has its time in a place of ours ([`until`]), which the restore changes.
 //! Not covered: absolute times of POSIX timers, and who asks the kernel himself.
 
-use crate::life::{self, Next};
+use crate::life::{self, next};
 use crate::notes::{self, Notes};
 use crate::sleep::set_errno;
 use crate::sys;
 use core::arch::naked_asm;
-use core::ffi::{CStr, c_int, c_long, c_void};
+use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use ftmpi_checkpoint::stream::{Map, Thread};
 use libc::{clockid_t, timespec};
@@ -157,22 +157,6 @@ pub unsafe fn until(
     result
 }
 
-/// The C library's function of this name and type, or `return` what says that there is none.
-macro_rules! next {
-    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            set_errno(libc::ENOSYS);
-            return $missing;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
-}
-
 /// See `clock_gettime(2)`.
 ///
 /// # Safety
@@ -256,7 +240,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     lock: *mut c_void,
     time: *const timespec,
 ) -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: life::Next = life::Next::new();
     crate::life::find_at_start!(SLOT, c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     let address = SLOT.find_version(c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     if address == 0 {

@@ -13,10 +13,10 @@
 //! `EINTR` after our signal, too. (A program that leaves a handler on a signal stack by `longjmp` without the mask keeps
 //! our signal off in that thread until it sets its mask.)
 
-use crate::life::{Next, is_rank};
+use crate::life::{is_rank, next};
 use crate::{sleep, sys};
 use core::arch::global_asm;
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 
@@ -139,21 +139,6 @@ pub fn has_interrupting(signals: u64) -> bool {
 
 fn each(signals: u64) -> impl Iterator<Item = c_int> {
     (1..=64).filter(move |signal| signals >> (signal - 1) & 1 != 0)
-}
-
-/// The C library's function of this name and type, or `return` what says that there is none.
-macro_rules! next {
-    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            return $missing;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
 }
 
 /// See `sigaction(2)`. Our signal's action is not the program's to change, as those of the C

@@ -26,6 +26,7 @@
 //! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`owners`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
 //! | [`restore`], `restorer.c`, [`reopen`] | becoming the process of an image |
 //! | [`clocks`] | clocks that count since a host was started |
+//! | [`closing`] | keeps the library's descriptors open, whatever the program closes |
 //! | [`sleep`], [`whole`] | waits of the C library that images must not interrupt, and calls that they must not cut short |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -33,6 +34,7 @@
 mod capture;
 mod child;
 mod clocks;
+mod closing;
 mod contents;
 mod data_files;
 mod descriptors;

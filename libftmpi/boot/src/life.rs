@@ -2,7 +2,9 @@
 
 use crate::hole::Hole;
 use crate::strings::Strings;
-use crate::{capture, clocks, descriptors, facts, identity, locks, manners, owners, ranges};
+use crate::{
+    capture, clocks, closing, descriptors, facts, identity, locks, manners, owners, ranges,
+};
 use crate::{reopen, signal, sys, threads, timers};
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -40,6 +42,7 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     reap: capture::reap,
     can_capture: capture::can_capture,
     why_refused: capture::why_refused,
+    keep_open: closing::keep_open,
 }));
 
 /// Why no image can ever be taken here, decided at start.
@@ -338,6 +341,24 @@ macro_rules! find_at_start {
     };
 }
 pub(crate) use find_at_start;
+
+/// The next function of this name and type behind this library, the C library's, or `return` what says that
+/// there is none, with `ENOSYS`.
+macro_rules! next {
+    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
+        static SLOT: crate::life::Next = crate::life::Next::new();
+        crate::life::find_at_start!(SLOT, NAME);
+        const NAME: &core::ffi::CStr = $name;
+        let address = SLOT.find(NAME);
+        if address == 0 {
+            crate::sleep::set_errno(libc::ENOSYS);
+            return $missing;
+        }
+        // SAFETY: the C library's function of this name has this type.
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
+    }};
+}
+pub(crate) use next;
 
 // SAFETY: the linker defines them at begin and end of the section.
 unsafe extern "C" {

@@ -5,25 +5,10 @@
 //! itself blocks all signals for moments, which passes.) And a thread may send itself a signal in
 //! whatever life it is.
 
-use crate::life::{Next, is_rank};
-use core::ffi::{CStr, c_int};
+use crate::life::{is_rank, next};
+use core::ffi::c_int;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use libc::sigset_t;
-
-/// The C library's function of this name and type, or `return` what says that there is none.
-macro_rules! next {
-    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            return $missing;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
-}
 
 /// The set without our signal, in a rank.
 ///

@@ -7,11 +7,11 @@
 //! other clocks (another host); a relative wait that measures by a clock then begins anew.
 
 use crate::clocks;
-use crate::life::{Next, lives};
+use crate::life::{lives, next};
 use crate::masks::without_ours;
 use crate::notes;
 use crate::sys::now_ns;
-use core::ffi::{CStr, c_int, c_uint, c_void};
+use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::Ordering;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
@@ -99,22 +99,6 @@ fn span(nanoseconds: u64) -> timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
     }
-}
-
-/// The C library's function of this name and type, or `return` with `ENOSYS`.
-macro_rules! next {
-    ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            set_errno(libc::ENOSYS);
-            return $missing;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
 }
 
 /// See `nanosleep(2)`.

@@ -3,11 +3,11 @@
 //! has done already. So there are no images while a set or queue is there that the program has used.
 
 use crate::hole::Hole;
-use crate::life::Next;
+use crate::life::{self, next};
 use crate::line::{Refused, refuse};
-use crate::sleep::{again, set_errno};
-use crate::{life, sys};
-use core::ffi::{CStr, c_int, c_long, c_void};
+use crate::sleep::again;
+use crate::sys;
+use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What was used: 1 and its number, in the order of use; 0: none. Part of images.
@@ -89,29 +89,13 @@ pub fn refuse_used(hole: &Hole) -> Result<(), Refused> {
     }
 }
 
-/// The C library's function of this name and type, or `return` with `ENOSYS`.
-macro_rules! next {
-    ($name:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            set_errno(libc::ENOSYS);
-            return -1;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
-}
-
 /// See `semop(2)`.
 ///
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn semop(set: c_int, what: *mut c_void, count: usize) -> c_int {
-    let next = next!(c"semop", fn(c_int, *mut c_void, usize) -> c_int);
+    let next = next!(c"semop", -1, fn(c_int, *mut c_void, usize) -> c_int);
     SEMAPHORES.note(set);
     // SAFETY: by the caller.
     again(|| unsafe { next(set, what, count) })
@@ -128,7 +112,8 @@ pub unsafe extern "C" fn semtimedop(
     count: usize,
     time: *const libc::timespec,
 ) -> c_int {
-    let next = next!(c"semtimedop", fn(c_int, *mut c_void, usize, *const libc::timespec) -> c_int);
+    let next =
+        next!(c"semtimedop", -1, fn(c_int, *mut c_void, usize, *const libc::timespec) -> c_int);
     SEMAPHORES.note(set);
     // SAFETY: by the caller.
     again(|| unsafe { next(set, what, count, time) })
@@ -145,7 +130,7 @@ pub unsafe extern "C" fn msgsnd(
     len: usize,
     flags: c_int,
 ) -> c_int {
-    let next = next!(c"msgsnd", fn(c_int, *const c_void, usize, c_int) -> c_int);
+    let next = next!(c"msgsnd", -1, fn(c_int, *const c_void, usize, c_int) -> c_int);
     QUEUES.note(queue);
     // SAFETY: by the caller.
     again(|| unsafe { next(queue, message, len, flags) })
@@ -163,7 +148,7 @@ pub unsafe extern "C" fn msgrcv(
     kind: c_long,
     flags: c_int,
 ) -> isize {
-    let next = next!(c"msgrcv", fn(c_int, *mut c_void, usize, c_long, c_int) -> isize);
+    let next = next!(c"msgrcv", -1, fn(c_int, *mut c_void, usize, c_long, c_int) -> isize);
     QUEUES.note(queue);
     let mut got = -1;
     again(|| {

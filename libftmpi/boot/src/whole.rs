@@ -2,9 +2,9 @@
 //! handlers never sees that, and need not be prepared for it; without these functions an image in the middle would
 //! lose what was left. What a handler of the program's cuts short stays so.
 
-use crate::life::Next;
-use crate::sleep::{Woken, set_errno};
-use core::ffi::{CStr, c_int, c_void};
+use crate::life::next;
+use crate::sleep::Woken;
+use core::ffi::{c_int, c_void};
 
 /// Calls again, from the byte on that is told, for what our signal left.
 fn whole(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
@@ -26,29 +26,13 @@ fn blocks(fd: c_int) -> bool {
     crate::sys::fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_NONBLOCK == 0)
 }
 
-/// The C library's function of this name and type, or `return` with `ENOSYS`.
-macro_rules! next {
-    ($name:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: Next = Next::new();
-        crate::life::find_at_start!(SLOT, NAME);
-        const NAME: &CStr = $name;
-        let address = SLOT.find(NAME);
-        if address == 0 {
-            set_errno(libc::ENOSYS);
-            return -1;
-        }
-        // SAFETY: the C library's function of this name has this type.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($arg),*) -> $ret>(address) }
-    }};
-}
-
 /// See `write(2)`.
 ///
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: usize) -> isize {
-    let next = next!(c"write", fn(c_int, *const c_void, usize) -> isize);
+    let next = next!(c"write", -1, fn(c_int, *const c_void, usize) -> isize);
     // SAFETY: by the caller; less than `len` is done when it is called again.
     whole(fd, len, |done| unsafe { next(fd, bytes.byte_add(done), len - done) })
 }
@@ -64,7 +48,7 @@ pub unsafe extern "C" fn send(
     len: usize,
     flags: c_int,
 ) -> isize {
-    let next = next!(c"send", fn(c_int, *const c_void, usize, c_int) -> isize);
+    let next = next!(c"send", -1, fn(c_int, *const c_void, usize, c_int) -> isize);
     if flags & libc::MSG_DONTWAIT != 0 {
         // SAFETY: by the caller.
         return unsafe { next(socket, bytes, len, flags) };

@@ -369,6 +369,7 @@ fn odd_programs_come_back() {
         ("many", 600),
         ("process", 100_000),
         ("library", 100_000),
+        ("closing", 100_000),
     ];
     items_come_back("odd.c", Some("plugin.c"), &items);
 }

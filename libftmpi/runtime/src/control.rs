@@ -238,7 +238,7 @@ fn note(fd: i32) {
     }
 }
 
-/// Those that [`own`] gave and nobody has closed, in ascending order.
+/// Those of the life's begin and that [`own`] gave, and nobody has closed, in ascending order.
 pub fn all_own() -> Vec<i32> {
     let mut all = Vec::new();
     for (index, word) in OWN.iter().enumerate() {
@@ -251,9 +251,16 @@ pub fn all_own() -> Vec<i32> {
     all
 }
 
-/// A life begins from an image: none of them are there any more.
-pub fn forget_own() {
+/// A life begins, from an image or without: there are those only that the agent opened for it.
+pub fn begin_own() {
     OWN.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    note(fds::CONTROL);
+    note(fds::STATUS);
+}
+
+/// All of them, a bit each: see [`ftmpi_checkpoint::boot_abi::BootTable::keep_open`].
+pub fn own_bits() -> &'static [AtomicU64] {
+    &OWN
 }
 
 /// Does something for which the program may have left no descriptors: its own limit on their number may be below

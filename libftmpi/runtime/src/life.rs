@@ -203,6 +203,11 @@ fn start(wanted: Threads) -> Result<Threads> {
     if let Some(env) = rank_of_this_process(boot.as_ref()) {
         world.me = env.rank;
         world.incarnation = env.incarnation;
+        crate::control::begin_own();
+        if let Some(boot) = &boot {
+            let bits = crate::control::own_bits();
+            (boot.0.keep_open)(bits.as_ptr(), bits.len());
+        }
         world.greet(boot, None);
         for fd in [fds::CONTROL, fds::STATUS] {
             // SAFETY: children of the program are no ranks: they must not inherit these.

@@ -320,7 +320,7 @@ fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
 pub(crate) extern "C" fn restored(context: *mut c_void) {
     // SAFETY: as in `stopped`; this is the image's copy of it.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
-    crate::control::forget_own();
+    crate::control::begin_own();
     if let Err((rank, errno)) = taking.shared.come_back(taking.image) {
         give_up(rank, errno);
     }

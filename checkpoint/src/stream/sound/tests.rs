@@ -256,7 +256,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 52] = [
+    let cases: [(&str, Hurt); 54] = [
         ("directory", |i| i.facts.cwd.len = 0),
         ("directory", |i| i.facts.cwd.len = 5),
         ("directory", |i| i.facts.executable.offset = u32::MAX),
@@ -295,6 +295,8 @@ fn what_is_not_is_named() {
         ("descriptor of no kind", |i| i.descriptors[2].seals = 1),
         ("lock of no kind", |i| i.locks[0].fd = 4),
         ("lock of no kind", |i| i.locks[2].fd = 3 - 3),
+        ("lock of no kind", |i| i.locks[0].writes = 1),
+        ("lock of no kind", |i| i.descriptors[2].open_flags |= 1),
         ("lock of no kind", |i| i.locks[1].kind = 5),
         ("lock of no kind", |i| i.locks[1].writes = 2),
         ("lock of no kind", |i| i.locks[0].len = u64::MAX),

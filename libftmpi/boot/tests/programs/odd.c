@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 
 /* A signal stack that is given up while it is in use (SS_AUTODISARM), and one that is not. */
@@ -256,8 +257,38 @@ static void library_step(int step)
     spin(400);
 }
 
+/* Closes all that it did not open. */
+static uint64_t kept[1024];
+static int closed_in_child(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(close(1000) != 0 || fcntl(1000, F_GETFD) != -1);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+static void closing_begin(void)
+{
+    kept[1000 / 64] |= 3ull << 1000 % 64;
+    boot->keep_open(kept, sizeof kept / sizeof *kept);
+}
+static void closing_step(int step)
+{
+    require(close(1000) == -1 && errno == EBADF);
+    require(dup2(1, 1001) == -1 && errno == EBADF);
+    require(dup3(1, 1000, O_CLOEXEC) == -1 && errno == EBADF);
+    /* (The stream of an image has a lower number, for moments.) */
+    require(close_range(900, step % 2 ? 1000 : ~0u, 0) == 0);
+    closefrom(999);
+    int other = dup2(1, 999);
+    require(other == 999 && close(999) == 0 && close(999) == -1);
+    require(step % 100 || closed_in_child());
+    sum = step;
+}
+
 static const struct item items[] = {
     ITEM(alternate), ITEM(coroutines), ITEM(grown), ITEM(made), ITEM(many), ITEM(process), ITEM(library),
+    ITEM(closing),
 };
 
 int main(int argc, char **argv)
