@@ -104,8 +104,9 @@ impl Encoder {
         self
     }
 
-    /// Everything that was pushed and cut off is emitted.
+    /// A chunk ends here, and everything that was pushed is emitted.
     pub fn settle(&mut self, out: &mut Vec<u8>) {
+        self.cut(out);
         let before = out.len();
         self.emit_waiting(out);
         self.emitted += (out.len() - before) as u64;

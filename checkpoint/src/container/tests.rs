@@ -194,10 +194,14 @@ impl Row {
         let known = std::mem::take(&mut self.known);
         let mut encoder = Encoder::incremental(id, Compression::Lz4, known);
         let mut out = Vec::new();
-        for piece in raw.chunks(PIECE) {
+        for (at, piece) in raw.chunks(PIECE).enumerate() {
+            if at > 0 {
+                encoder.cut(&mut out);
+            }
             encoder.push(piece, &mut out);
-            encoder.cut(&mut out);
         }
+        // The last piece, too: what it rests on is in the note.
+        encoder.settle(&mut out);
         let bases = encoder.bases();
         let (summary, known) = encoder.finish_with(b"note", &mut out);
         assert_eq!(summary.stored_bytes, out.len() as u64);
@@ -232,6 +236,20 @@ impl Row {
         assert_eq!(summary.stored_bytes, out.len() as u64);
         Ok(out)
     }
+}
+
+/// The end of a stream is not cut off like its pieces, and is the same in many images.
+#[test]
+fn what_only_the_end_rests_on_is_told() {
+    let mut row = Row::default();
+    let end = raw(100, 1);
+    let before = raw(8 * PIECE, 2);
+    let (first, _) = row.put(1, &[&before[..], &end].concat());
+    let changed: Vec<u8> = before.iter().map(|byte| !byte).collect();
+    let memory = [&changed[..], &end].concat();
+    let (second, bases) = row.put(2, &memory);
+    assert_eq!(bases, [first]);
+    assert!(decode(&row.whole(second).unwrap(), 1 << 20).unwrap().0 == memory);
 }
 
 #[test]
