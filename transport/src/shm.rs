@@ -74,6 +74,12 @@ pub struct Channel<T> {
     /// The second half of the line before is free.
     half_free: bool,
     written_bulk: u64,
+    /// Of the bulk area so many bytes are used in turn.
+    lap: u64,
+    /// How often since the lap is so long.
+    laps: u32,
+    /// The reader did not keep up.
+    lap_is_short: bool,
     out_consumed: u64,
     out_consumed_bulk: u64,
     into: Direction,
@@ -124,6 +130,9 @@ impl<T: Copy> Channel<T> {
             written: 0,
             half_free: false,
             written_bulk: 0,
+            lap: LAP_MIN,
+            laps: 0,
+            lap_is_short: false,
             out_consumed: 0,
             out_consumed_bulk: 0,
             into: Direction { base: into, bulk },

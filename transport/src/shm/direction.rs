@@ -12,6 +12,11 @@ pub(super) const LINES: u64 = 256;
 /// 16 to 64 KiB take 0.8 of the time, 1 MiB 0.8). With many ranks their pairs are many, and memory counts.
 const BULK_MIN: u64 = 128 << 10;
 const BULK_MAX: u64 = 512 << 10;
+/// What is used of it at first.
+pub(super) const LAP_MIN: u64 = 16 << 10;
+/// After so many laps they are twice as long: then the pages that are touched for the first time cost little by what
+/// was sent, and the longer lap is worth it (see above).
+pub(super) const LAPS: u32 = 64;
 /// Bytes of a chunk at the most.
 pub(super) const CHUNK: u64 = 16 << 10;
 /// Bytes of a message's first chunk.

@@ -287,7 +287,8 @@ impl<T: Copy> Channel<T> {
     #[inline(never)]
     unsafe fn copy_whole(&mut self, line: *const u8, at: *mut u8, len: u64, capacity: usize) {
         // SAFETY: the line is ours.
-        let position = unsafe { line.cast::<u64>().add(4).read() };
+        let (position, asks) =
+            unsafe { (line.cast::<u64>().add(4).read(), line.cast::<u64>().add(5).read() != 0) };
         if len > CHUNK_FIRST || self.into.in_bulk(position) + len > self.into.bulk {
             return;
         }
@@ -298,7 +299,7 @@ impl<T: Copy> Channel<T> {
             copy_piece(self.into.bulk(position), at, fits, len as usize);
         };
         self.read_bulk = end_of(position, len.max(APART));
-        if self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
+        if asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
             self.tell();
         }
     }
@@ -315,10 +316,11 @@ impl<T: Copy> Channel<T> {
     #[inline(never)]
     fn take_chunk<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
         // SAFETY: the line is published and ours until we tell that it is consumed.
-        let (position, chunk, timed) = unsafe {
+        let (position, chunk, flags) = unsafe {
             let line = self.into.line(self.read).cast::<u64>();
-            (line.add(1).read(), line.add(2).read(), line.add(3).read() != 0)
+            (line.add(1).read(), line.add(2).read(), line.add(3).read())
         };
+        let (timed, asks) = (flags & 1 != 0, flags & 2 != 0);
         self.read += 1;
         self.half_read = false;
         let Some(incoming) = &mut self.incoming else { return };
@@ -349,7 +351,7 @@ impl<T: Copy> Channel<T> {
         incoming.received += chunk;
         self.read_bulk = end_of(position, chunk);
         let whole = incoming.received == incoming.header.len;
-        if whole || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
+        if whole || asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
             self.tell();
         }
         if whole && let Some(done) = self.incoming.take() {

@@ -116,26 +116,30 @@ impl<T: Copy> Channel<T> {
             }
             return true;
         }
-        let to_end = self.out.bulk - self.out.in_bulk(self.written_bulk);
         let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
-        if header.len <= CHUNK_FIRST.min(to_end - shift) && !*begun {
-            if !self.room(1) || !self.room_bulk(shift + header.len) {
+        if header.len <= CHUNK_FIRST && !*begun {
+            let bytes = shift + header.len;
+            if !self.room(1) || self.place_in_bulk(bytes, bytes).is_none() {
                 return false;
             }
             let position = self.written_bulk + shift;
-            // SAFETY: one line is ours, `room_bulk` gave as many bytes to us, and they do not cross the
-            // end of the area.
+            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
+            // the area.
             unsafe {
                 copy_piece(payload, self.out.bulk(position), len, len);
                 self.write_head(header);
-                self.out.line(self.written).cast::<u64>().add(4).write(position);
+                let line = self.out.line(self.written).cast::<u64>();
+                line.add(4).write(position);
+                line.add(5).write(u64::from(self.asks_at(position, header.len)));
             }
             self.publish(self.written, KIND_WHOLE);
             self.written += 1;
             self.written_bulk = end_of(position, header.len.max(APART));
             if len <= OWNED_MAX {
-                for next in (0..header.len).step_by(LINE) {
-                    own(self.out.bulk(self.written_bulk + next));
+                let over = self.out.in_bulk(self.written_bulk) + header.len > self.lap;
+                let next = if over { 0 } else { self.written_bulk };
+                for ahead in (0..header.len).step_by(LINE) {
+                    own(self.out.bulk(next + ahead));
                 }
             }
             return true;
@@ -151,20 +155,24 @@ impl<T: Copy> Channel<T> {
             *begun = true;
         }
         while *sent < header.len {
-            let to_end = self.out.bulk - self.out.in_bulk(self.written_bulk);
             // SAFETY: so much was sent of the payload.
             let from = unsafe { payload.add(*sent as usize) };
             let left = header.len - *sent;
             let shift = ftmpi_copy::shift_for(from) as u64;
             // Small ones first, so that the reader begins early.
-            let chunk = CHUNK.min(CHUNK_FIRST + *sent).min(left).min(to_end - shift);
-            if !self.room(1) || !self.room_bulk(shift + chunk) {
+            let most = CHUNK.min(CHUNK_FIRST + *sent).min(left);
+            if !self.room(1) {
                 return false;
             }
+            let Some(chunk) = self.place_in_bulk(shift + most.min(CHUNK_FIRST), shift + most)
+            else {
+                return false;
+            };
+            let chunk = chunk - shift;
             let position = self.written_bulk + shift;
             let timed = self.pace.is_trial() && chunk >= CHUNK_FIRST;
             let begin = if timed { ticks() } else { 0 };
-            // SAFETY: `room_bulk` gave the chunk to us, it does not cross the end of the area, and
+            // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and
             // the source range lies in the payload.
             unsafe {
                 let to = self.out.bulk(position);
@@ -176,7 +184,7 @@ impl<T: Copy> Channel<T> {
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(1).write(position);
                 line.add(2).write(chunk);
-                line.add(3).write(u64::from(timed));
+                line.add(3).write(u64::from(timed) | u64::from(self.asks_at(position, chunk)) << 1);
             }
             if timed {
                 let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
@@ -221,12 +229,60 @@ impl<T: Copy> Channel<T> {
         self.written + lines - self.out_consumed <= LINES
     }
 
-    fn room_bulk(&mut self, bytes: u64) -> bool {
-        if self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk {
+    /// Finds room in the bulk area at `written_bulk`, for `most` bytes in one piece, or what is left of this lap if
+    /// that is `least` or more; gives how many. `None`: there is none now.
+    ///
+    /// A lap goes through the beginning of the area only, for as long as the reader is fast: what was never
+    /// touched costs a page fault on either side, which takes longer than to copy what goes there. It grows when
+    /// the reader does not keep up, and with what has been sent.
+    fn place_in_bulk(&mut self, least: u64, most: u64) -> Option<u64> {
+        loop {
+            let at = self.out.in_bulk(self.written_bulk);
+            let left = self.lap.saturating_sub(at);
+            if left >= least {
+                let bytes = most.min(left);
+                let room = self.room_from(self.written_bulk, bytes);
+                self.lap_is_short |= !room;
+                return room.then_some(bytes);
+            }
+            let next = self.written_bulk - at + self.out.bulk;
+            let whole = self.lap == self.out.bulk;
+            if (whole || !self.lap_is_short) && self.room_from(next, most) {
+                self.written_bulk = next;
+                self.laps += 1;
+                if self.laps == LAPS {
+                    self.grow_lap();
+                }
+            } else if !whole {
+                self.grow_lap();
+            } else {
+                return None;
+            }
+        }
+    }
+
+    /// Whether the reader is to tell at once when it has taken this: in the middle of a lap, so that its beginning can
+    /// be used again when it is over. (After a jump to the beginning it tells by itself.)
+    #[inline]
+    fn asks_at(&self, position: u64, len: u64) -> bool {
+        let at = self.out.in_bulk(position);
+        at < self.lap / 2 && at + len >= self.lap / 2
+    }
+
+    fn grow_lap(&mut self) {
+        self.lap = (2 * self.lap).min(self.out.bulk);
+        self.laps = 0;
+        self.lap_is_short = false;
+    }
+
+    /// Whether these bytes of the bulk area are the writer's.
+    #[inline]
+    fn room_from(&mut self, position: u64, bytes: u64) -> bool {
+        if position + bytes - self.out_consumed_bulk <= self.out.bulk {
             return true;
         }
         self.learn_consumed();
-        self.written_bulk + bytes - self.out_consumed_bulk <= self.out.bulk
+        position + bytes - self.out_consumed_bulk <= self.out.bulk
     }
 
     /// How far the reader is, in lines and in bulk memory: [`Channel::can_go_on`] compares both, and a writer
