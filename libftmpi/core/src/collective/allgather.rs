@@ -2,7 +2,8 @@
 //!
 //! Short: Bruck's algorithm (Bruck, Ho, Kipnis, Upfal, Weathersby 1997) on packed blocks, in
 //! ⌈log₂ n⌉ rounds for any number of ranks. Long: around the ring, straight between the programs'
-//! buffers.
+//! buffers. Where ranks share too few processors: straight from everybody to everybody, since each
+//! round more is one in which all wait for a processor in turn.
 
 use super::data::{Blocks, Piece};
 use super::plan::Plan;
@@ -11,16 +12,39 @@ use super::schedule::Carrier;
 /// Up to this many bytes in all, latency counts more than the additional copies.
 const SHORT_BYTES: usize = 64 << 10;
 
+/// In a crowd blocks up to this many bytes go straight to everybody: channels take them in without their reader.
+pub const DIRECT_BYTES: usize = 128 << 10;
+
 /// Everybody's block goes to everybody. `send` is `None` if the block is in place.
 pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
     let total: usize = (0..p.size).map(|i| recv.bytes(i)).sum();
     if total == 0 {
         return;
     }
-    if total <= SHORT_BYTES && p.size > 2 {
+    let largest = (0..p.size).map(|i| recv.bytes(i)).max().unwrap_or(0);
+    if p.size > 2 && largest <= DIRECT_BYTES && p.is_crowded() {
+        direct(p, send, recv);
+    } else if total <= SHORT_BYTES && p.size > 2 {
         bruck(p, send, recv);
     } else {
         ring(p, send, recv);
+    }
+}
+
+fn direct<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
+    let (n, me) = (p.size, p.me);
+    let mine = send.cloned().unwrap_or_else(|| recv.piece(me));
+    for distance in 1..n {
+        let (to, from) = ((me + distance) % n, (me + n - distance) % n);
+        if recv.bytes(from) > 0 {
+            p.recv(recv.piece(from), from, 0);
+        }
+        if recv.bytes(me) > 0 {
+            p.send(mine.clone(), to, 0);
+        }
+    }
+    if send.is_some() {
+        p.copy(mine, recv.piece(me));
     }
 }
 

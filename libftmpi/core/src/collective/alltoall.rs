@@ -1,6 +1,7 @@
 //! All-to-all with equal blocks, different blocks, different types.
 //!
-//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks.
+//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks; not where
+//! ranks share too few processors, and wait for one in each round.
 //! Others: directly, in windows, each rank beginning with its neighbour so that no receiver is
 //! flooded.
 
@@ -19,7 +20,7 @@ const WINDOW: usize = 32;
 pub fn alltoall<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Blocks>, recv: &Blocks) {
     let n = p.size;
     let uniform = recv.is_uniform() && send.is_none_or(Blocks::is_uniform);
-    if uniform && n >= SHORT_RANKS && recv.bytes(0) <= SHORT_BYTES {
+    if uniform && n >= SHORT_RANKS && recv.bytes(0) <= SHORT_BYTES && !p.is_crowded() {
         return bruck(p, send, recv);
     }
     let staged: Vec<Piece> = match send {

@@ -1,7 +1,7 @@
 //! Barrier and broadcast.
 //!
 //! Barrier: dissemination (Hensgen, Finkel, Manber: "Two Algorithms for Barrier Synchronization",
-//! 1988). Broadcast: binomial tree; long messages are scattered along the tree and collected around
+//! 1988); where the ranks share too few processors, to one of them and back. Broadcast: binomial tree; long messages are scattered along the tree and collected around
 //! a ring (van de Geijn; Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication
 //! Operations in MPICH", 2005). Where the ranks share too few processors a ring is the worst that can be
 //! done: each of its steps waits for a rank that must first get a processor. There messages below 2 MiB
@@ -25,9 +25,23 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Only up to so many bytes, which a channel takes in without its receiver.
 const PIECES_BYTES: usize = 256 << 10;
 
+/// For so many ranks two rounds are enough, and two messages of each.
+pub const SMALL_CROWD: usize = 4;
+
 /// Nobody leaves before everybody came.
 pub fn barrier<C: Carrier>(p: &mut Plan<'_, C>) {
     let nothing = || Piece::bytes(UserPtr::BOTTOM, 0);
+    if p.size > SMALL_CROWD && p.is_crowded() {
+        if p.me > 0 {
+            p.send(nothing(), 0, 0);
+            p.recv(nothing(), 0, 1);
+        } else {
+            (1..p.size).for_each(|from| p.recv(nothing(), from, 0));
+            p.fence();
+            (1..p.size).for_each(|to| p.send(nothing(), to, 1));
+        }
+        return;
+    }
     let mut distance = 1;
     let mut round = 0;
     while distance < p.size {

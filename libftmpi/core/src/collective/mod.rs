@@ -3,8 +3,8 @@
 //! Guarantees: which messages are sent, in which order they get their identities, and in which
 //! order operands are combined depends on the communicator and the arguments only, never on timing
 //! or placement: a repeated operation gives the same bits. The one exception: where ranks outnumbered
-//! processors when the job began, which every rank is told alike in all its lives, broadcasts take
-//! other ways ([`Plan::is_crowded`]).
+//! processors when the job began, which every rank is told alike in all its lives, messages take other
+//! ways ([`Plan::is_crowded`]); operands are combined as everywhere.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -15,7 +15,7 @@
 //! | `inter` | between the two groups of an intercommunicator |
 //! | `data`, `pool` | pieces of memory, ours and the program's |
 
-mod allgather;
+pub(crate) mod allgather;
 pub(crate) mod alltoall;
 mod bcast;
 mod call;
@@ -26,16 +26,18 @@ mod inter;
 mod neighbor;
 mod plan;
 mod pool;
-mod reduce;
+pub(crate) mod reduce;
 mod scan;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bcast::SMALL_CROWD;
 pub use call::Call;
 pub use data::{Blocks, Elements, Piece, Spread, TypeRef};
 pub use inter::{Root, Sides};
 pub use neighbor::Neighbors;
+pub(crate) use plan::share_a_host;
 pub use plan::{Plan, persistent_tag_of, tag_of};
 pub use pool::Pool;
 pub(crate) use pool::lend;

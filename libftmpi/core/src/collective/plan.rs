@@ -33,6 +33,13 @@ pub fn persistent_tag_of(number: u32) -> i32 {
     tag_of(number) | (1 << (NUMBER_BITS + STEP_BITS))
 }
 
+/// Whether these ranks are on one host, as far as that is known.
+pub(crate) fn share_a_host(ranks: &Group, host_of: &[u32]) -> bool {
+    let mut hosts = ranks.iter().map(|rank| host_of.get(rank.index()));
+    let first = hosts.next().flatten();
+    first.is_some() && hosts.all(|host| host == first)
+}
+
 /// A schedule being written.
 pub struct Plan<'a, C: Carrier> {
     carrier: &'a mut C,
@@ -77,11 +84,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
     /// one of them does, nor when, but how often one must wait for another, which runs in its place.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
-        self.crowd.is_some_and(|host_of| {
-            let mut hosts = self.ranks.iter().map(|rank| host_of.get(rank.index()));
-            let first = hosts.next().flatten();
-            first.is_some() && hosts.all(|host| host == first)
-        })
+        self.crowd.is_some_and(|host_of| share_a_host(self.ranks, host_of))
     }
 
     /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).

@@ -5,7 +5,8 @@
 //! forwarded. To all: recursive doubling, or, for long vectors and commutative operations,
 //! Rabenseifner's algorithm (recursive halving, then recursive doubling; see Thakur, Rabenseifner,
 //! Gropp 2005). All ranks get the same bits: either every element is computed in one place, or
-//! everybody combines the same operands in the same order.
+//! everybody combines the same operands in the same order. Where the ranks share too few processors one of
+//! them does all the work on short vectors, in that order too: the bits are the same.
 
 use super::data::{Elements, Piece};
 use super::plan::Plan;
@@ -15,6 +16,14 @@ use crate::usermem::UserPtr;
 
 /// From this many bytes on, a vector is cut in pieces.
 const LONG_BYTES: usize = 16 << 10;
+
+/// In a crowd one rank combines everything, if that is so many bytes at the most.
+const AT_ONE_BYTES: usize = 64 << 10;
+
+/// Whether in a crowd of `n` ranks vectors of `len` bytes are combined by one of them.
+pub const fn at_one(n: usize, len: usize) -> bool {
+    n > 2 && n * len <= AT_ONE_BYTES
+}
 
 /// Result at `root` in `recv`. `send` is `None` at a root whose operand is in place.
 pub fn reduce<C: Carrier>(
@@ -100,12 +109,68 @@ pub fn allreduce<C: Carrier>(
     if p.size > 1 && el.len() >= LONG_BYTES && op.commutes() && el.count >= fold.power {
         return halve_and_double(p, &fold, send, recv, el, op);
     }
+    if at_one(p.size, el.len()) && p.is_crowded() {
+        return combine_at_one(p, send.unwrap_or(recv), recv, el, op);
+    }
     if let Some(send) = send {
         p.copy(el.all(send), el.all(recv));
     }
     if p.size > 1 {
         doubling(p, &fold, recv, el, op);
     }
+}
+
+/// Rank 0 gets all operands and gives the result to all.
+fn combine_at_one<C: Carrier>(
+    p: &mut Plan<'_, C>,
+    mine: UserPtr,
+    recv: UserPtr,
+    el: &Elements,
+    op: &Op,
+) {
+    if p.me > 0 {
+        p.send(el.all(mine), 0, 0);
+        return p.recv(el.all(recv), 0, 1);
+    }
+    if mine != recv {
+        p.copy(el.all(mine), el.all(recv));
+    }
+    let others: Vec<UserPtr> = (1..p.size).map(|_| p.elements(el, el.count)).collect();
+    for (i, &other) in others.iter().enumerate() {
+        p.recv(el.all(other), i + 1, 0);
+    }
+    let at = |rank: usize| rank.checked_sub(1).map_or(recv, |i| others[i]);
+    p.fence();
+    for (left, right) in as_by_doubling(p.size) {
+        p.reduce(op, &el.datatype, el.count, at(left), at(right));
+    }
+    let result = at(last_by_doubling(p.size));
+    for to in 1..p.size {
+        p.send(el.all(result), to, 1);
+    }
+    if result != recv {
+        p.copy(el.all(result), el.all(recv));
+    }
+}
+
+/// The pairs of operands in the order in which recursive doubling between `n` ranks combines them: the first is
+/// combined into the place of the second, which stands for both from then on.
+pub fn as_by_doubling(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let fold = Fold::new(0, n);
+    let (power, extra) = (fold.power, fold.extra);
+    let lent = (0..extra).map(|pair| (2 * pair, 2 * pair + 1));
+    let rounds = (0..power.ilog2()).flat_map(move |round| {
+        let half = 1 << round;
+        // What a block of ranks has in common lies at its last one.
+        let ends = (2 * half - 1..power).step_by(2 * half);
+        ends.map(move |end| (end - half, end))
+    });
+    lent.chain(rounds.map(move |(left, right)| (fold.real(left), fold.real(right))))
+}
+
+/// Where the result lies after [`as_by_doubling`].
+pub const fn last_by_doubling(n: usize) -> usize {
+    n - 1
 }
 
 /// Recursive doubling of whole vectors; the operand lies in `recv`.

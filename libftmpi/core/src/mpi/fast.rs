@@ -5,9 +5,9 @@
 
 mod ways;
 
-use super::arguments::{Buffer, Peer, dense};
+use super::arguments::{Buffer, Counts, Peer, dense};
 use super::{Collective, CommId, Mpi};
-use crate::collective::{alltoall, gather, tag_of};
+use crate::collective::{alltoall, gather, share_a_host, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::Link;
 use crate::error::Result;
@@ -16,8 +16,13 @@ use crate::usermem::UserPtr;
 
 /// Up to this many bytes in a message.
 const SHORT_BYTES: usize = 8192;
-/// All-to-all exchanges between so many ranks at most.
+/// Exchanges straight between all ranks: so many at most.
 const DIRECT_RANKS: usize = 16;
+/// Up to this many bytes in a message of such an exchange.
+const DIRECT_BYTES: usize = 64 << 10;
+
+/// Where the block of each rank lies, and its bytes.
+type BlockPlaces = [(UserPtr, usize); DIRECT_RANKS];
 
 /// One collective of a communicator: where its messages belong.
 #[derive(Clone, Copy)]
@@ -29,6 +34,8 @@ struct Line {
     tag: i32,
     /// Ranks of the communicator are those of the world.
     same_as_world: bool,
+    /// See [`crate::collective::Plan::is_crowded`].
+    crowded: bool,
 }
 
 /// What is combined.
@@ -50,6 +57,27 @@ fn same_size(send: Buffer, count: i64, datatype: TypeId, len: usize) -> Option<O
             (bytes == len).then_some(Some(at))
         }
     }
+}
+
+/// Where the blocks of `n` ranks lie, if they can be exchanged directly.
+#[inline]
+fn places(
+    base: UserPtr,
+    counts: Counts,
+    displacements: Counts,
+    datatype: TypeId,
+    n: usize,
+) -> Option<BlockPlaces> {
+    if n > DIRECT_RANKS || counts.is_null() || displacements.is_null() {
+        return None;
+    }
+    let (_, extent) = dense(base, 1, datatype)?;
+    let mut all = [(UserPtr::BOTTOM, 0); DIRECT_RANKS];
+    for (i, block) in all.iter_mut().enumerate().take(n) {
+        let at = base.offset(displacements.get(i).checked_mul(extent as i64)?);
+        *block = dense(at, counts.get(i), datatype).filter(|&(_, len)| len <= DIRECT_BYTES)?;
+    }
+    Some(all)
 }
 
 /// Whether own data lie where block `me` of all does: an error, which the general path tells.
@@ -136,11 +164,14 @@ impl<L: Link> Mpi<L> {
                 recv_type,
             } => {
                 let (recv, block) = dense(recv, recv_count, recv_type)?;
-                if block > SHORT_BYTES {
-                    return None;
-                }
                 let send = same_size(send, send_count, send_type, block)?;
-                if block * self.comm_size(comm).ok()? as usize > 4 * SHORT_BYTES {
+                let n = self.comm_size(comm).ok()? as usize;
+                let fits = if self.is_crowded(comm) && n > 2 {
+                    block <= DIRECT_BYTES && n <= DIRECT_RANKS
+                } else {
+                    block <= SHORT_BYTES && block * n <= 4 * SHORT_BYTES
+                };
+                if !fits {
                     return None;
                 }
                 let me = self.comm(comm).ok()?.members.me as usize;
@@ -164,8 +195,9 @@ impl<L: Link> Mpi<L> {
                 let (recv, block) = dense(recv, recv_count, recv_type)?;
                 let send = same_size(send, send_count, send_type, block)??;
                 let n = self.comm_size(comm).ok()? as usize;
-                let direct = n < alltoall::SHORT_RANKS || block > alltoall::SHORT_BYTES;
-                if block > SHORT_BYTES || n > DIRECT_RANKS || !(direct || block == 0) {
+                let short = n >= alltoall::SHORT_RANKS && block <= alltoall::SHORT_BYTES;
+                let direct = !short || block == 0 || self.is_crowded(comm);
+                if block > DIRECT_BYTES || n > DIRECT_RANKS || !direct {
                     return None;
                 }
                 if is_aliased(Some(send), recv, 0, block) {
@@ -186,23 +218,39 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_type,
             } => {
-                if self.comm_size(comm).ok()? != 2 || recv_counts.is_null() || recv_displs.is_null()
-                {
+                let n = self.comm_size(comm).ok()? as usize;
+                if n != 2 && !self.is_crowded(comm) {
                     return None;
                 }
-                let (_, extent) = dense(recv, 1, recv_type)?;
-                let block = |i: usize| {
-                    let at = recv.offset(recv_displs.get(i).checked_mul(extent as i64)?);
-                    dense(at, recv_counts.get(i), recv_type).filter(|&(_, len)| len <= SHORT_BYTES)
-                };
-                let blocks = [block(0)?, block(1)?];
+                let blocks = places(recv, recv_counts, recv_displs, recv_type, n)?;
                 let me = self.comm(comm).ok()?.members.me as usize;
                 let send = same_size(send, send_count, send_type, blocks[me].1)?;
                 if is_aliased(send, blocks[me].0, 0, blocks[me].1) {
                     return None;
                 }
                 let line = self.line(comm)?;
-                Some(self.fast_allgatherv(line, send, blocks))
+                Some(self.fast_allgatherv(line, send, &blocks))
+            }
+            Collective::Alltoallv {
+                send: Buffer::At(send),
+                send_counts,
+                send_displs,
+                send_type,
+                recv: Buffer::At(recv),
+                recv_counts,
+                recv_displs,
+                recv_type,
+            } => {
+                let n = self.comm_size(comm).ok()? as usize;
+                let out = places(send, send_counts, send_displs, send_type, n)?;
+                let into = places(recv, recv_counts, recv_displs, recv_type, n)?;
+                let me = self.comm(comm).ok()?.members.me as usize;
+                let ((from, len), (to, room)) = (out[me], into[me]);
+                if len != room || is_aliased(Some(from), to, 0, len) {
+                    return None;
+                }
+                let line = self.line(comm)?;
+                Some(self.fast_alltoallv(line, &out, &into))
             }
             Collective::Gather {
                 send,
@@ -287,15 +335,25 @@ impl<L: Link> Mpi<L> {
             .then_some(op)
     }
 
+    /// See [`crate::collective::Plan::is_crowded`].
+    #[inline]
+    fn is_crowded(&self, comm: CommId) -> bool {
+        self.crowded
+            && (self.one_host
+                || self.comm(comm).is_ok_and(|comm| share_a_host(&comm.members.local, &self.hosts)))
+    }
+
     /// The next collective of an intracommunicator.
     #[inline]
     fn line(&mut self, comm: CommId) -> Option<Line> {
         let world = self.engine.size();
+        let (crowded, one_host) = (self.crowded, self.one_host);
         let entry = self.comms.get_mut(comm.0)?;
         let members = &entry.members;
         if members.remote.is_some() {
             return None;
         }
+        let crowded = crowded && (one_host || share_a_host(&members.local, &self.hosts));
         entry.sequence = entry.sequence.wrapping_add(1);
         Some(Line {
             comm,
@@ -304,6 +362,7 @@ impl<L: Link> Mpi<L> {
             context: members.collective_context(),
             tag: tag_of(entry.sequence),
             same_as_world: comm == CommId::WORLD && members.local.len() == world,
+            crowded,
         })
     }
 }

@@ -66,3 +66,66 @@ fn a_long_broadcast_takes_the_tree_in_a_crowd() {
         }
     }
 }
+
+const ONE_HOST: &[u32] = &[0; 16];
+
+/// Sums of numbers of very different size depend on the order of the operands: it is the same everywhere.
+#[test]
+fn a_sum_has_the_same_bits_in_a_crowd() {
+    let double = Datatype::builtin(Builtin::Double).clone();
+    for n in 2..=16 {
+        for count in [1, 40, 600, 1200] {
+            let sums = |crowd| {
+                let mut random = Random((n * 10_000 + count) as u64);
+                let mut operands: Vec<Memory> = (0..n).map(|_| Memory::new(8 * count)).collect();
+                let mut results: Vec<Memory> = (0..n).map(|_| Memory::new(8 * count)).collect();
+                for operand in &mut operands {
+                    for i in 0..count as i64 {
+                        let size = 2f64.powi(random.below(60) as i32 - 30);
+                        operand.ptr().offset(8 * i).store(size * random.below(1000) as f64);
+                    }
+                }
+                let calls: Vec<Call> = std::iter::zip(&mut operands, &mut results)
+                    .map(|(operand, result)| Call::Allreduce {
+                        send: Some(operand.ptr()),
+                        recv: result.ptr(),
+                        elements: Elements { datatype: double.clone(), count },
+                        op: Op::Predefined(crate::op::Predefined::Sum),
+                    })
+                    .collect();
+                let messages = run_in(crowd, &calls, &mut random);
+                (results.into_iter().map(|memory| memory.0).collect::<Vec<_>>(), messages)
+            };
+            let ((apart, _), (crowded, messages)) = (sums(None), sums(Some(ONE_HOST)));
+            assert!(apart == crowded && apart.iter().all(|bits| *bits == apart[0]), "{n} {count}");
+            if n > 2 && n * count * 8 <= 64 << 10 {
+                assert_eq!(messages, 2 * (n - 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_processor_twice_in_a_crowd() {
+    let mut random = Random(1);
+    let n = 8;
+    assert_eq!(run_in(Some(ONE_HOST), &vec![Call::Barrier; n], &mut random), 2 * (n - 1));
+    for len in [1, 100, 20_000] {
+        let mut memories: Vec<Memory> = (0..2 * n).map(|_| Memory::new(len * n)).collect();
+        let (own, all) = memories.split_at_mut(n);
+        let gathers: Vec<Call> = std::iter::zip(&mut *own, &mut *all)
+            .map(|(own, all)| Call::Allgather {
+                send: Some(Piece::bytes(own.ptr(), len)),
+                recv: Blocks::bytes_each(all.ptr(), len),
+            })
+            .collect();
+        assert_eq!(run_in(Some(ONE_HOST), &gathers, &mut random), n * (n - 1));
+        let exchanges: Vec<Call> = std::iter::zip(own, all)
+            .map(|(own, all)| Call::Alltoall {
+                send: Some(Blocks::bytes_each(own.ptr(), len)),
+                recv: Blocks::bytes_each(all.ptr(), len),
+            })
+            .collect();
+        assert_eq!(run_in(Some(ONE_HOST), &exchanges, &mut random), n * (n - 1));
+    }
+}

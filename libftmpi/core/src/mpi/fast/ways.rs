@@ -3,8 +3,8 @@
 //! Guarantees: as [`super`] says, the messages of the schedules in [`crate::collective`], in which
 //! the algorithms are named.
 
-use super::{DIRECT_RANKS, Line, Operands};
-use crate::collective::{gather, lend};
+use super::{BlockPlaces, DIRECT_RANKS, Line, Operands};
+use crate::collective::{SMALL_CROWD, gather, lend, reduce};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
@@ -91,6 +91,17 @@ impl<L: Link> Mpi<L> {
         let (me, n) = (line.me, line.size);
         let (mut distance, mut round) = (1, 0);
         let mut error = None;
+        if n > SMALL_CROWD && line.crowded {
+            if me > 0 {
+                self.give_and_take_at_one(line, (UserPtr::BOTTOM, UserPtr::BOTTOM), 0, &mut error);
+            } else {
+                for from in 1..n {
+                    self.take(line, UserPtr::BOTTOM, 0, from, 0, &mut error);
+                }
+                self.give_all(line, UserPtr::BOTTOM, 0);
+            }
+            return self.outcome(line, error);
+        }
         while distance < n {
             let out = (UserPtr::BOTTOM, 0, (me + distance) % n);
             let into = (UserPtr::BOTTOM, 0, (me + n - distance) % n);
@@ -99,6 +110,27 @@ impl<L: Link> Mpi<L> {
             round += 1;
         }
         self.outcome(line, error)
+    }
+
+    /// Rank 0 gets what lies at the first address, and gives what goes to the second.
+    fn give_and_take_at_one(
+        &mut self,
+        line: Line,
+        (out, into): (UserPtr, UserPtr),
+        len: usize,
+        error: &mut Option<ErrorClass>,
+    ) {
+        let send = self.give(line, out, len, 0, 0);
+        self.take(line, into, len, 0, 1, error);
+        self.gave(send);
+    }
+
+    /// What rank 0 gives to all others in the second step.
+    fn give_all(&mut self, line: Line, at: UserPtr, len: usize) {
+        for to in 1..line.size {
+            let send = self.give(line, at, len, to, 1);
+            self.gave(send);
+        }
     }
 
     pub(super) fn fast_bcast(
@@ -145,6 +177,29 @@ impl<L: Link> Mpi<L> {
         }
         let Some(builtin) = datatype.as_builtin() else { return Ok(()) };
         let datatype = Datatype::builtin(builtin);
+        if line.crowded && reduce::at_one(n, len) {
+            let mut error = None;
+            if line.me > 0 {
+                self.give_and_take_at_one(line, (result, result), len, &mut error);
+                return self.outcome(line, error);
+            }
+            let mut copies = self.pool.take((n - 1) * len);
+            let others = lend(&mut copies);
+            let at = |i: usize| match i {
+                0 => result,
+                i => others.offset(((i - 1) * len) as i64),
+            };
+            for from in 1..n {
+                self.take(line, at(from), len, from, 0, &mut error);
+            }
+            for (left, right) in reduce::as_by_doubling(n) {
+                op.apply(at(left), at(right), count, datatype)?;
+            }
+            at(reduce::last_by_doubling(n)).copy_to(result, len);
+            self.give_all(line, result, len);
+            self.pool.give_back(copies);
+            return self.outcome(line, error);
+        }
         let mut copy = self.pool.take(len);
         let (mut acc, mut other) = (result, lend(&mut copy));
         let mut error = None;
@@ -233,7 +288,7 @@ impl<L: Link> Mpi<L> {
         self.outcome(line, error)
     }
 
-    /// Two ranks exchange their blocks; more follow Bruck's algorithm.
+    /// Two ranks exchange their blocks; more follow Bruck's algorithm, or give theirs straight to all.
     pub(super) fn fast_allgather(
         &mut self,
         line: Line,
@@ -255,6 +310,12 @@ impl<L: Link> Mpi<L> {
                 self.give_and_take(line, out, into, 0, &mut error);
             }
             return self.outcome(line, error);
+        }
+        if line.crowded && n <= DIRECT_RANKS {
+            if send.is_some() {
+                mine.copy_to(place(me), block);
+            }
+            return self.exchange_blocks(line, |_| (mine, block), |from| (place(from), block));
         }
         // Blocks of ranks me, me + 1, … in this order.
         let mut copy = self.pool.take(n * block);
@@ -285,42 +346,66 @@ impl<L: Link> Mpi<L> {
         recv: UserPtr,
         block: usize,
     ) -> Result<()> {
-        let (me, n) = (line.me, line.size);
         let at = |base: UserPtr, i: usize| base.offset((i * block) as i64);
-        at(send, me).copy_to(at(recv, me), block);
-        let mut sends = [None; DIRECT_RANKS];
-        let mut error = None;
-        for (distance, under_way) in sends.iter_mut().enumerate().take(n).skip(1) {
-            let to = (me + distance) % n;
-            *under_way = self.give(line, at(send, to), block, to, 0);
-        }
-        for distance in 1..n {
-            let from = (me + n - distance) % n;
-            self.take(line, at(recv, from), block, from, 0, &mut error);
-        }
-        sends.into_iter().for_each(|send| self.gave(send));
-        self.outcome(line, error)
+        at(send, line.me).copy_to(at(recv, line.me), block);
+        self.exchange_blocks(line, |to| (at(send, to), block), |from| (at(recv, from), block))
     }
 
-    /// Two ranks exchange blocks of different sizes.
+    /// Everybody's block, of whatever size, goes straight to everybody.
     pub(super) fn fast_allgatherv(
         &mut self,
         line: Line,
         send: Option<UserPtr>,
-        blocks: [(UserPtr, usize); 2],
+        blocks: &BlockPlaces,
     ) -> Result<()> {
-        let other = 1 - line.me;
-        let ((mine, len), (theirs, their_len)) = (blocks[line.me], blocks[other]);
-        if let Some(send) = send {
-            send.copy_to(mine, len);
+        let (place, len) = blocks[line.me];
+        let mine = send.unwrap_or(place);
+        if mine != place {
+            mine.copy_to(place, len);
         }
-        let mut error = None;
-        // Nothing is no message.
-        let under_way = (len > 0).then(|| self.give(line, mine, len, other, 0)).flatten();
-        if their_len > 0 {
-            self.take(line, theirs, their_len, other, 0, &mut error);
+        self.exchange_blocks(line, |_| (mine, len), |from| blocks[from])
+    }
+
+    /// Blocks of different sizes, from everybody to everybody.
+    pub(super) fn fast_alltoallv(
+        &mut self,
+        line: Line,
+        out: &BlockPlaces,
+        into: &BlockPlaces,
+    ) -> Result<()> {
+        let ((mine, len), (place, _)) = (out[line.me], into[line.me]);
+        if mine != place {
+            mine.copy_to(place, len);
         }
-        self.gave(under_way);
+        self.exchange_blocks(line, |to| out[to], |from| into[from])
+    }
+
+    /// One message from everybody to everybody; everything is sent before anything is waited for. Nothing is no
+    /// message.
+    #[inline]
+    fn exchange_blocks(
+        &mut self,
+        line: Line,
+        out: impl Fn(usize) -> (UserPtr, usize),
+        into: impl Fn(usize) -> (UserPtr, usize),
+    ) -> Result<()> {
+        let (me, n) = (line.me, line.size);
+        let (mut sends, mut error) = ([None; DIRECT_RANKS], None);
+        for (distance, under_way) in sends.iter_mut().enumerate().take(n).skip(1) {
+            let to = (me + distance) % n;
+            let (at, len) = out(to);
+            if len > 0 {
+                *under_way = self.give(line, at, len, to, 0);
+            }
+        }
+        for distance in 1..n {
+            let from = (me + n - distance) % n;
+            let (at, len) = into(from);
+            if len > 0 {
+                self.take(line, at, len, from, 0, &mut error);
+            }
+        }
+        sends.into_iter().take(n).for_each(|send| self.gave(send));
         self.outcome(line, error)
     }
 
