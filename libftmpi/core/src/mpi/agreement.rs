@@ -44,7 +44,8 @@ impl<L: Link> Mpi<L> {
     /// Runs one call within the own group of the scope.
     pub(super) fn run_within(&mut self, scope: &Scope, call: &Call) -> Result<()> {
         let (pool, engine) = (&mut self.pool, &mut self.engine);
-        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
         call.write(&mut plan);
         let schedule = plan.finish();
         self.run(schedule)
@@ -53,7 +54,8 @@ impl<L: Link> Mpi<L> {
     /// Runs one call between both groups of the scope.
     fn run_across(&mut self, scope: &Scope, remote: &Group, call: &Call) -> Result<()> {
         let (pool, engine) = (&mut self.pool, &mut self.engine);
-        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
         let sides = Sides { local: &scope.group, me: scope.me, remote };
         call.write_between(&mut plan, sides);
         let schedule = plan.finish();
@@ -141,7 +143,8 @@ impl<L: Link> Mpi<L> {
         let elements = Elements { datatype: datatype.clone(), count: offered.len() };
         let op = Op::Predefined(Predefined::Band);
         let (pool, engine) = (&mut self.pool, &mut self.engine);
-        let mut plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
+        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
         let within = Call::Allreduce { send: None, recv: at, elements: elements.clone(), op };
         within.write(&mut plan);
         if let Some(remote) = &scope.remote {
