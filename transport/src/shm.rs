@@ -35,6 +35,10 @@ const KIND_WHOLE: u64 = 5;
 /// In either half of a line.
 const KIND_SHORT: u64 = 6;
 
+/// Somebody sleeps and waits for frames; and for room as well.
+const SLEEPS: u32 = 1;
+const SLEEPS_FOR_ROOM: u32 = 2;
+
 /// What a reader does with frames.
 pub trait Receiver {
     /// What it wants to be given back at the end of a frame.
@@ -78,8 +82,8 @@ pub struct Channel<T> {
     lap: u64,
     /// How often since the lap is so long.
     laps: u32,
-    /// The reader did not keep up.
-    lap_is_short: bool,
+    /// From the writer's position up to this one the area was never used.
+    unused: u64,
     out_consumed: u64,
     out_consumed_bulk: u64,
     into: Direction,
@@ -89,7 +93,7 @@ pub struct Channel<T> {
     read_bulk: u64,
     told: u64,
     told_bulk: u64,
-    /// Something was told since [`Channel::take_told`].
+    /// Something was told since [`Channel::must_ring_for_room`].
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
@@ -132,7 +136,7 @@ impl<T: Copy> Channel<T> {
             written_bulk: 0,
             lap: LAP_MIN,
             laps: 0,
-            lap_is_short: false,
+            unused: 0,
             out_consumed: 0,
             out_consumed_bulk: 0,
             into: Direction { base: into, bulk },
@@ -164,11 +168,20 @@ impl<T: Copy> Channel<T> {
         sleeps
     }
 
-    /// Whether the other side has learnt since the last question that there is room again: if it
-    /// sleeps ([`Channel::must_ring`]), it may wait for just that.
+    /// Whether the other side has learnt since the last question that there is room again, sleeps, and waits for just
+    /// that: then its doorbell must be rung.
     #[inline]
-    pub fn take_told(&mut self) -> bool {
-        std::mem::take(&mut self.told_anything)
+    pub fn must_ring_for_room(&mut self) -> bool {
+        let sleeping = self.out.sleeping();
+        if !std::mem::take(&mut self.told_anything) {
+            return false;
+        }
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        let waits = sleeping.load(Ordering::Relaxed) == SLEEPS_FOR_ROOM;
+        if waits {
+            sleeping.store(0, Ordering::Relaxed);
+        }
+        waits
     }
 
     /// Whether a push that found no room may find some now.
@@ -181,7 +194,12 @@ impl<T: Copy> Channel<T> {
 
     /// Says whether the writer must ring our doorbell.
     pub fn set_sleeping(&self, sleeping: bool) {
-        self.into.sleeping().store(u32::from(sleeping), Ordering::Relaxed);
+        let word = match (sleeping, self.stalled) {
+            (false, _) => 0,
+            (true, false) => SLEEPS,
+            (true, true) => SLEEPS_FOR_ROOM,
+        };
+        self.into.sleeping().store(word, Ordering::Relaxed);
         if sleeping {
             fence(Ordering::SeqCst);
         }

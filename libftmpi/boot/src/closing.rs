@@ -8,6 +8,15 @@ use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use ftmpi_wire::control::fds;
 
+/// Those that a rank finds open when it starts, as long as the runtime has not told more.
+static AT_START: [AtomicU64; 16] = {
+    let mut words = [const { AtomicU64::new(0) }; 16];
+    words[fds::CONTROL as usize / 64] =
+        AtomicU64::new(1 << (fds::CONTROL % 64) | 1 << (fds::STATUS % 64));
+    words
+};
+const _: () = assert!(fds::CONTROL / 64 == 15 && fds::STATUS / 64 == 15);
+
 /// Which are the library's, a bit each: memory of the runtime, for ever.
 static WORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -21,7 +30,7 @@ pub extern "C" fn keep_open(words: *const AtomicU64, count: usize) {
 fn words() -> &'static [AtomicU64] {
     let count = COUNT.load(Ordering::Acquire);
     if count == 0 {
-        return &[];
+        return &AT_START;
     }
     // SAFETY: by the caller of `keep_open` there are so many, for ever.
     unsafe { core::slice::from_raw_parts(WORDS.load(Ordering::Relaxed), count) }
@@ -43,7 +52,7 @@ fn next_of_ours(from: u32) -> Option<u32> {
 }
 
 fn in_the_rank() -> bool {
-    is_rank() && life::admit() != Err(libc::EPERM)
+    is_rank() && !life::is_forked()
 }
 
 fn is_ours(fd: c_int) -> bool {

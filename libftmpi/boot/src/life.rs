@@ -79,8 +79,12 @@ pub fn admit() -> Result<(), i32> {
             libc::ESRCH
         });
     }
-    // Not in a process that the program forked.
-    if sys::getpid() == PID.load(Ordering::Relaxed) { Ok(()) } else { Err(libc::EPERM) }
+    if is_forked() { Err(libc::EPERM) } else { Ok(()) }
+}
+
+/// Whether the program forked this process: it is no rank any more.
+pub fn is_forked() -> bool {
+    sys::getpid() != PID.load(Ordering::Relaxed)
 }
 
 /// The line to an error of [`admit`].

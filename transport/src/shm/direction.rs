@@ -132,7 +132,7 @@ impl Direction {
     }
 
     /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
-    /// whether the writer must ring its doorbell.
+    /// whether the writer must ring its doorbell, and also when it has only made room.
     #[inline]
     pub(super) fn sleeping(self) -> &'static AtomicU32 {
         // SAFETY: as in `word`; offset 128 is aligned and inside the control page.

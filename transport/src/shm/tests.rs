@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 struct Collect {
     buffer: Vec<u8>,
@@ -417,4 +418,89 @@ fn halves_of_lines_pass_between_threads() {
             }
         }
     });
+}
+
+/// What a reader that keeps up makes its writer touch of the bulk area.
+#[test]
+fn laps_are_as_long_as_the_reader_is_behind() {
+    for size in [100, 128, 300, 500, 1000, 2000, 4000, 4096, 5000, 8000] {
+        for behind in [0, 1, 3, 40] {
+            let (mut a, mut b) = pair();
+            let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+            let payload = vec![7; size];
+            let mut unread = 0;
+            // Not so many laps that they grow by themselves.
+            for ssn in 0..20 * LAP_MIN / size.max(256) as u64 {
+                let (mut begun, mut sent) = (false, 0);
+                assert!(send(&mut a, ssn, &payload, &mut begun, &mut sent), "{size} {behind}");
+                unread += 1;
+                if unread > behind {
+                    while b.poll(&mut sink) {}
+                    unread = 0;
+                }
+            }
+            let needed = ((behind + 3) * size.max(256) as u64 * 8).next_power_of_two();
+            assert!(a.lap <= LAP_MIN.max(needed), "{size} {behind}: {}", a.lap);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// However far behind the reader is, nothing is overwritten, and a reader that has read all never leaves its writer
+    /// without room.
+    #[test]
+    fn windows_of_any_size_arrive(
+        ranks in prop::sample::select(vec![2usize, 16, 64]),
+        messages in prop::collection::vec((1usize..40_000, 0usize..64, 0u8..4), 1..400),
+    ) {
+        let (mut a, mut b) = pair_of(segment_bytes(ranks));
+        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+        let mut taken = 0;
+        for (ssn, &(size, shift, reads)) in (1..).zip(&messages) {
+            let size = if ssn % 3 == 0 { size } else { 1 + size % 5000 };
+            let payload: Vec<u8> = (0..shift + size).map(|i| (i as u64 * 7 + ssn) as u8).collect();
+            let (mut begun, mut sent) = (false, 0);
+            while !send(&mut a, ssn, &payload[shift..], &mut begun, &mut sent) {
+                let more = b.poll(&mut sink);
+                prop_assert!(more || a.can_go_on(), "no room, and nothing to read");
+            }
+            if reads == 0 {
+                while b.poll(&mut sink) {}
+            }
+            for (header, got) in sink.got.drain(..) {
+                taken += 1;
+                prop_assert_eq!(header.ssn, Ssn(taken));
+                let (size, shift, _) = messages[taken as usize - 1];
+                let size = if taken % 3 == 0 { size } else { 1 + size % 5000 };
+                let all = (shift..shift + size).all(|i| got[i - shift] == (i as u64 * 7 + taken) as u8);
+                prop_assert!(got.len() == size && all, "message {} came otherwise", taken);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_sleeps_without_waiting_for_room_is_not_woken_for_it() {
+    let (mut a, mut b) = pair();
+    let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+    let (mut ssn, mut begun, mut sent) = (0, false, 0);
+    let mut read_all = |b: &mut Channel<u32>| {
+        while b.poll(&mut sink) {}
+        b.must_ring_for_room()
+    };
+    for _ in 0..20 {
+        ssn += 1;
+        assert!(send(&mut a, ssn, &[1; 8000], &mut false, &mut 0));
+    }
+    a.set_sleeping(true);
+    assert!(!read_all(&mut b), "it waits for frames only");
+    assert!(b.must_ring());
+    a.set_sleeping(false);
+    while send(&mut a, ssn, &[1; 8000], &mut begun, &mut sent) {
+        (ssn, begun, sent) = (ssn + 1, false, 0);
+    }
+    a.set_sleeping(true);
+    assert!(read_all(&mut b));
+    assert!(!b.must_ring(), "once for a sleep");
 }

@@ -130,7 +130,7 @@ impl<T: Copy> Channel<T> {
                 self.write_head(header);
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(4).write(position);
-                line.add(5).write(u64::from(self.asks_at(position, header.len)));
+                line.add(5).write(u64::from(self.asks(position, header.len.max(APART))));
             }
             self.publish(self.written, KIND_WHOLE);
             self.written += 1;
@@ -184,7 +184,7 @@ impl<T: Copy> Channel<T> {
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(1).write(position);
                 line.add(2).write(chunk);
-                line.add(3).write(u64::from(timed) | u64::from(self.asks_at(position, chunk)) << 1);
+                line.add(3).write(u64::from(timed) | u64::from(self.asks(position, chunk)) << 1);
             }
             if timed {
                 let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
@@ -233,46 +233,45 @@ impl<T: Copy> Channel<T> {
     /// that is `least` or more; gives how many. `None`: there is none now.
     ///
     /// A lap goes through the beginning of the area only, for as long as the reader is fast: what was never
-    /// touched costs a page fault on either side, which takes longer than to copy what goes there. It grows when
-    /// the reader does not keep up, and with what has been sent.
+    /// touched costs a page fault on either side, which takes longer than to copy what goes there. Where the
+    /// reader has not yet made room the lap grows, into what no lap has used before.
     fn place_in_bulk(&mut self, least: u64, most: u64) -> Option<u64> {
         loop {
             let at = self.out.in_bulk(self.written_bulk);
+            let begin = self.written_bulk - at;
             let left = self.lap.saturating_sub(at);
             if left >= least {
                 let bytes = most.min(left);
-                let room = self.room_from(self.written_bulk, bytes);
-                self.lap_is_short |= !room;
-                return room.then_some(bytes);
-            }
-            let next = self.written_bulk - at + self.out.bulk;
-            let whole = self.lap == self.out.bulk;
-            if (whole || !self.lap_is_short) && self.room_from(next, most) {
-                self.written_bulk = next;
+                if self.written_bulk + bytes <= self.unused
+                    || self.room_from(self.written_bulk, bytes)
+                {
+                    return Some(bytes);
+                }
+            } else if self.room_from(begin + self.out.bulk, most) {
+                self.written_bulk = begin + self.out.bulk;
                 self.laps += 1;
                 if self.laps == LAPS {
-                    self.grow_lap();
+                    self.lap = (2 * self.lap).min(self.out.bulk);
+                    self.laps = 0;
                 }
-            } else if !whole {
-                self.grow_lap();
-            } else {
+                continue;
+            }
+            if self.lap == self.out.bulk {
                 return None;
             }
+            self.written_bulk = begin + self.lap;
+            self.lap *= 2;
+            self.laps = 0;
+            self.unused = begin + self.lap;
         }
     }
 
-    /// Whether the reader is to tell at once when it has taken this: in the middle of a lap, so that its beginning can
-    /// be used again when it is over. (After a jump to the beginning it tells by itself.)
+    /// Whether the reader is to tell at once when it has taken what lies at `position`: in the middle of a lap, so that
+    /// its beginning can be used again when it is over. (After a jump to the beginning it tells by itself.)
     #[inline]
-    fn asks_at(&self, position: u64, len: u64) -> bool {
-        let at = self.out.in_bulk(position);
-        at < self.lap / 2 && at + len >= self.lap / 2
-    }
-
-    fn grow_lap(&mut self) {
-        self.lap = (2 * self.lap).min(self.out.bulk);
-        self.laps = 0;
-        self.lap_is_short = false;
+    fn asks(&self, position: u64, len: u64) -> bool {
+        let (half, at) = (self.lap / 2, self.out.in_bulk(position));
+        at < half && at + (end_of(position, len) - position) >= half
     }
 
     /// Whether these bytes of the bulk area are the writer's.

@@ -13,7 +13,7 @@ use super::schedule::Carrier;
 const SHORT_BYTES: usize = 64 << 10;
 
 /// In a crowd blocks up to this many bytes go straight to everybody: channels take them in without their reader.
-pub const DIRECT_BYTES: usize = 128 << 10;
+const DIRECT_BYTES: usize = 64 << 10;
 
 /// Everybody's block goes to everybody. `send` is `None` if the block is in place.
 pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
@@ -22,7 +22,7 @@ pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &B
         return;
     }
     let largest = (0..p.size).map(|i| recv.bytes(i)).max().unwrap_or(0);
-    if p.size > 2 && largest <= DIRECT_BYTES && p.is_crowded() {
+    if p.size > 2 && largest <= DIRECT_BYTES && p.is_small_crowd() {
         direct(p, send, recv);
     } else if total <= SHORT_BYTES && p.size > 2 {
         bruck(p, send, recv);

@@ -20,7 +20,7 @@ const WINDOW: usize = 32;
 pub fn alltoall<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Blocks>, recv: &Blocks) {
     let n = p.size;
     let uniform = recv.is_uniform() && send.is_none_or(Blocks::is_uniform);
-    if uniform && n >= SHORT_RANKS && recv.bytes(0) <= SHORT_BYTES && !p.is_crowded() {
+    if uniform && n >= SHORT_RANKS && recv.bytes(0) <= SHORT_BYTES && !p.is_small_crowd() {
         return bruck(p, send, recv);
     }
     let staged: Vec<Piece> = match send {

@@ -31,7 +31,7 @@ pub const SMALL_CROWD: usize = 4;
 /// Nobody leaves before everybody came.
 pub fn barrier<C: Carrier>(p: &mut Plan<'_, C>) {
     let nothing = || Piece::bytes(UserPtr::BOTTOM, 0);
-    if p.size > SMALL_CROWD && p.is_crowded() {
+    if p.size > SMALL_CROWD && p.is_small_crowd() {
         if p.me > 0 {
             p.send(nothing(), 0, 0);
             p.recv(nothing(), 0, 1);

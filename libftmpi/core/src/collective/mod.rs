@@ -32,6 +32,9 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+/// In a crowd of more ranks a message from everybody to everybody is too much: channels are made on first use.
+pub(crate) const CROWD_MAX: usize = 32;
+
 pub(crate) use bcast::SMALL_CROWD;
 pub use call::Call;
 pub use data::{Blocks, Elements, Piece, Spread, TypeRef};

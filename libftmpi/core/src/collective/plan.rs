@@ -4,6 +4,7 @@
 //! MPI demands to agree (sizes in bytes, root, operation); messages to one receiver are reserved in
 //! the order in which the plan names them.
 
+use super::CROWD_MAX;
 use super::data::{Elements, Piece, TypeRef};
 use super::pool::{Pool, lend};
 use super::schedule::{Carrier, Schedule, Step};
@@ -85,6 +86,12 @@ impl<'a, C: Carrier> Plan<'a, C> {
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         self.crowd.is_some_and(|host_of| share_a_host(self.ranks, host_of))
+    }
+
+    /// The same, of so few ranks that each may talk to all.
+    #[must_use]
+    pub fn is_small_crowd(&self) -> bool {
+        self.size <= CROWD_MAX && self.is_crowded()
     }
 
     /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).

@@ -109,7 +109,7 @@ pub fn allreduce<C: Carrier>(
     if p.size > 1 && el.len() >= LONG_BYTES && op.commutes() && el.count >= fold.power {
         return halve_and_double(p, &fold, send, recv, el, op);
     }
-    if at_one(p.size, el.len()) && p.is_crowded() {
+    if at_one(p.size, el.len()) && p.is_small_crowd() {
         return combine_at_one(p, send.unwrap_or(recv), recv, el, op);
     }
     if let Some(send) = send {

@@ -56,6 +56,8 @@ pub struct Comm {
     pub sequence: u32,
     /// Counts the persistent collectives that were made.
     pub persistent: u32,
+    /// Whether its ranks share a host, once that was asked.
+    pub on_one_host: Option<bool>,
     /// Who is told of errors.
     pub errhandler: ErrhandlerId,
     /// Name given by the program.
@@ -78,6 +80,7 @@ impl Comm {
             members: Rc::new(members),
             sequence: 0,
             persistent: 0,
+            on_one_host: None,
             errhandler,
             name: Vec::new(),
             info: Info::default(),

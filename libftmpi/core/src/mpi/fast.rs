@@ -7,7 +7,7 @@ mod ways;
 
 use super::arguments::{Buffer, Counts, Peer, dense};
 use super::{Collective, CommId, Mpi};
-use crate::collective::{alltoall, gather, share_a_host, tag_of};
+use crate::collective::{CROWD_MAX, alltoall, gather, share_a_host, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::Link;
 use crate::error::Result;
@@ -18,7 +18,8 @@ use crate::usermem::UserPtr;
 const SHORT_BYTES: usize = 8192;
 /// Exchanges straight between all ranks: so many at most.
 const DIRECT_RANKS: usize = 16;
-/// Up to this many bytes in a message of such an exchange.
+/// Up to this many bytes in a message of such an exchange in a crowd. (Elsewhere receives are posted in time for
+/// messages that are not short.)
 const DIRECT_BYTES: usize = 64 << 10;
 
 /// Where the block of each rank lies, and its bytes.
@@ -34,7 +35,7 @@ struct Line {
     tag: i32,
     /// Ranks of the communicator are those of the world.
     same_as_world: bool,
-    /// See [`crate::collective::Plan::is_crowded`].
+    /// See [`crate::collective::Plan::is_small_crowd`].
     crowded: bool,
 }
 
@@ -59,14 +60,14 @@ fn same_size(send: Buffer, count: i64, datatype: TypeId, len: usize) -> Option<O
     }
 }
 
-/// Where the blocks of `n` ranks lie, if they can be exchanged directly.
+/// Where the blocks of `n` ranks lie, if all are of predefined types and have at most `limit` bytes.
 #[inline]
 fn places(
     base: UserPtr,
     counts: Counts,
     displacements: Counts,
     datatype: TypeId,
-    n: usize,
+    (n, limit): (usize, usize),
 ) -> Option<BlockPlaces> {
     if n > DIRECT_RANKS || counts.is_null() || displacements.is_null() {
         return None;
@@ -75,7 +76,7 @@ fn places(
     let mut all = [(UserPtr::BOTTOM, 0); DIRECT_RANKS];
     for (i, block) in all.iter_mut().enumerate().take(n) {
         let at = base.offset(displacements.get(i).checked_mul(extent as i64)?);
-        *block = dense(at, counts.get(i), datatype).filter(|&(_, len)| len <= DIRECT_BYTES)?;
+        *block = dense(at, counts.get(i), datatype).filter(|&(_, len)| len <= limit)?;
     }
     Some(all)
 }
@@ -165,8 +166,8 @@ impl<L: Link> Mpi<L> {
             } => {
                 let (recv, block) = dense(recv, recv_count, recv_type)?;
                 let send = same_size(send, send_count, send_type, block)?;
-                let n = self.comm_size(comm).ok()? as usize;
-                let fits = if self.is_crowded(comm) && n > 2 {
+                let n = self.own_ranks(comm)?;
+                let fits = if self.is_small_crowd(comm) && n > 2 {
                     block <= DIRECT_BYTES && n <= DIRECT_RANKS
                 } else {
                     block <= SHORT_BYTES && block * n <= 4 * SHORT_BYTES
@@ -194,10 +195,9 @@ impl<L: Link> Mpi<L> {
             } => {
                 let (recv, block) = dense(recv, recv_count, recv_type)?;
                 let send = same_size(send, send_count, send_type, block)??;
-                let n = self.comm_size(comm).ok()? as usize;
+                let (n, limit) = self.exchange_limits(comm)?;
                 let short = n >= alltoall::SHORT_RANKS && block <= alltoall::SHORT_BYTES;
-                let direct = !short || block == 0 || self.is_crowded(comm);
-                if block > DIRECT_BYTES || n > DIRECT_RANKS || !direct {
+                if block > limit || short && block > 0 && limit == SHORT_BYTES {
                     return None;
                 }
                 if is_aliased(Some(send), recv, 0, block) {
@@ -218,11 +218,11 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_type,
             } => {
-                let n = self.comm_size(comm).ok()? as usize;
-                if n != 2 && !self.is_crowded(comm) {
+                let (n, limit) = self.exchange_limits(comm)?;
+                if n != 2 && limit == SHORT_BYTES {
                     return None;
                 }
-                let blocks = places(recv, recv_counts, recv_displs, recv_type, n)?;
+                let blocks = places(recv, recv_counts, recv_displs, recv_type, (n, limit))?;
                 let me = self.comm(comm).ok()?.members.me as usize;
                 let send = same_size(send, send_count, send_type, blocks[me].1)?;
                 if is_aliased(send, blocks[me].0, 0, blocks[me].1) {
@@ -241,9 +241,9 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_type,
             } => {
-                let n = self.comm_size(comm).ok()? as usize;
-                let out = places(send, send_counts, send_displs, send_type, n)?;
-                let into = places(recv, recv_counts, recv_displs, recv_type, n)?;
+                let (n, limit) = self.exchange_limits(comm)?;
+                let out = places(send, send_counts, send_displs, send_type, (n, limit))?;
+                let into = places(recv, recv_counts, recv_displs, recv_type, (n, limit))?;
                 let me = self.comm(comm).ok()?.members.me as usize;
                 let ((from, len), (to, room)) = (out[me], into[me]);
                 if len != room || is_aliased(Some(from), to, 0, len) {
@@ -335,25 +335,44 @@ impl<L: Link> Mpi<L> {
             .then_some(op)
     }
 
-    /// See [`crate::collective::Plan::is_crowded`].
+    /// See [`crate::collective::Plan::is_small_crowd`].
     #[inline]
-    fn is_crowded(&self, comm: CommId) -> bool {
-        self.crowded
-            && (self.one_host
-                || self.comm(comm).is_ok_and(|comm| share_a_host(&comm.members.local, &self.hosts)))
+    fn is_small_crowd(&mut self, comm: CommId) -> bool {
+        self.crowded && self.is_on_one_host(comm)
+    }
+
+    fn is_on_one_host(&mut self, comm: CommId) -> bool {
+        let Some(entry) = self.comms.get_mut(comm.0) else { return false };
+        let (members, hosts) = (&entry.members.local, &self.hosts);
+        *entry.on_one_host.get_or_insert_with(|| {
+            members.len() as usize <= CROWD_MAX && share_a_host(members, hosts)
+        })
+    }
+
+    /// For exchanges straight between all: how many ranks there are, and up to which length of messages.
+    #[inline]
+    fn exchange_limits(&mut self, comm: CommId) -> Option<(usize, usize)> {
+        let n = self.own_ranks(comm).filter(|&n| n <= DIRECT_RANKS)?;
+        Some((n, if self.is_small_crowd(comm) { DIRECT_BYTES } else { SHORT_BYTES }))
+    }
+
+    /// How many ranks an intracommunicator has.
+    #[inline]
+    fn own_ranks(&self, comm: CommId) -> Option<usize> {
+        let members = &self.comm(comm).ok()?.members;
+        members.remote.is_none().then_some(members.local.len() as usize)
     }
 
     /// The next collective of an intracommunicator.
     #[inline]
     fn line(&mut self, comm: CommId) -> Option<Line> {
         let world = self.engine.size();
-        let (crowded, one_host) = (self.crowded, self.one_host);
+        let crowded = self.is_small_crowd(comm);
         let entry = self.comms.get_mut(comm.0)?;
         let members = &entry.members;
         if members.remote.is_some() {
             return None;
         }
-        let crowded = crowded && (one_host || share_a_host(&members.local, &self.hosts));
         entry.sequence = entry.sequence.wrapping_add(1);
         Some(Line {
             comm,

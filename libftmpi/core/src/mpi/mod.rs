@@ -134,8 +134,6 @@ pub struct Mpi<L: Link> {
     segments_named: u32,
     /// Some host has more ranks than processors.
     crowded: bool,
-    /// All ranks were started on one host.
-    one_host: bool,
     /// That of this rank, as the program was told.
     host: Option<u32>,
     processor_name: Option<Vec<u8>>,
@@ -152,7 +150,6 @@ impl<L: Link> Mpi<L> {
     pub fn new(engine: Engine<L>, hosts: Vec<u32>, crowded: bool) -> Self {
         let size = engine.size();
         let me = engine.me();
-        let one_host = hosts.len() == size as usize && hosts.iter().all(|host| *host == hosts[0]);
         let mut contexts = Contexts::default();
         let mut comms = Slab::new();
         let world = Members { context: 0, local: Group::identity(size), me: me.0, remote: None };
@@ -190,7 +187,6 @@ impl<L: Link> Mpi<L> {
             hosts,
             segments_named: 0,
             crowded,
-            one_host,
             host: None,
             processor_name: None,
             blamed: NOBODY,

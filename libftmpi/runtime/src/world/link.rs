@@ -140,8 +140,7 @@ impl Link for World {
         let mut hand = Hand { from, sink, inject: &mut self.inject };
         if let Channel::Shm { channel, doorbell } = &mut way.channel
             && channel.poll_expected(&mut hand)
-            && channel.take_told()
-            && channel.must_ring()
+            && channel.must_ring_for_room()
         {
             sleep::ring(*doorbell);
         }
@@ -169,7 +168,7 @@ impl Link for World {
             shm::Exact::Nothing => Exact::Nothing,
             shm::Exact::Other => Exact::Other,
             shm::Exact::Took(header) => {
-                if channel.take_told() && channel.must_ring() {
+                if channel.must_ring_for_room() {
                     sleep::ring(*doorbell);
                 }
                 if let Some(sleeper) = &mut self.sleeper {

@@ -195,7 +195,7 @@ impl World {
             Channel::Shm { channel, doorbell } => {
                 let came = channel.poll(&mut hand);
                 // A writer that sleeps because the ring was full does not hear that there is room.
-                if came && channel.take_told() && channel.must_ring() {
+                if came && channel.must_ring_for_room() {
                     sleep::ring(*doorbell);
                 }
                 came
