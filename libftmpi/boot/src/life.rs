@@ -84,7 +84,16 @@ pub fn admit() -> Result<(), i32> {
 
 /// Whether the program forked this process: it is no rank any more.
 pub fn is_forked() -> bool {
-    sys::getpid() != PID.load(Ordering::Relaxed)
+    loop {
+        let known = PID.load(Ordering::Relaxed);
+        if sys::getpid() == known {
+            return false;
+        }
+        // Another life may have begun in between.
+        if PID.load(Ordering::Relaxed) == known {
+            return true;
+        }
+    }
 }
 
 /// The line to an error of [`admit`].
