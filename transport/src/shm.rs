@@ -97,7 +97,8 @@ pub struct Channel<T> {
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
-    pace: Pace,
+    /// Whether to copy past the caches, where it is a question.
+    pace: Option<Pace>,
     incoming: Option<Incoming<T>>,
 }
 
@@ -147,7 +148,7 @@ impl<T: Copy> Channel<T> {
             told_bulk: 0,
             told_anything: false,
             stalled: false,
-            pace: Pace::default(),
+            pace: (!ftmpi_copy::takes_lines_whole()).then(Pace::default),
             incoming: None,
         })
     }

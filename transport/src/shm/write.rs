@@ -127,6 +127,9 @@ impl<T: Copy> Channel<T> {
             // the area.
             unsafe {
                 copy_piece(payload, self.out.bulk(position), len, len);
+                if len > OWNED_MAX {
+                    ftmpi_copy::settle();
+                }
                 self.write_head(header);
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(4).write(position);
@@ -159,8 +162,7 @@ impl<T: Copy> Channel<T> {
             let from = unsafe { payload.add(*sent as usize) };
             let left = header.len - *sent;
             let shift = ftmpi_copy::shift_for(from) as u64;
-            // Small ones first, so that the reader begins early.
-            let most = CHUNK.min(CHUNK_FIRST + *sent).min(left);
+            let most = chunk_of(header.len).min(left);
             if !self.room(1) {
                 return false;
             }
@@ -170,28 +172,32 @@ impl<T: Copy> Channel<T> {
             };
             let chunk = chunk - shift;
             let position = self.written_bulk + shift;
-            let timed = self.pace.is_trial() && chunk >= CHUNK_FIRST;
+            let timed = chunk >= CHUNK_FIRST && self.pace.as_ref().is_some_and(Pace::is_trial);
+            let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
             let begin = if timed { ticks() } else { 0 };
             // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and
             // the source range lies in the payload.
             unsafe {
                 let to = self.out.bulk(position);
-                if self.pace.past_caches() {
+                if past_caches {
                     ftmpi_copy::stream(from, to, chunk as usize);
                 } else {
                     ftmpi_copy::across(from, to, chunk as usize);
+                    ftmpi_copy::settle();
                 }
                 let line = self.out.line(self.written).cast::<u64>();
                 line.add(1).write(position);
                 line.add(2).write(chunk);
                 line.add(3).write(u64::from(timed) | u64::from(self.asks(position, chunk)) << 1);
             }
-            if timed {
-                let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
-                let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
-                self.pace.took(self.written as u32, took, at, theirs);
-            } else {
-                self.pace.passed();
+            if let Some(pace) = &mut self.pace {
+                if timed {
+                    let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
+                    let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
+                    pace.took(self.written as u32, took, at, theirs);
+                } else {
+                    pace.passed();
+                }
             }
             self.publish(self.written, KIND_CHUNK);
             self.written += 1;
@@ -298,6 +304,13 @@ impl<T: Copy> Channel<T> {
             self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
         }
     }
+}
+
+/// Bytes of each chunk of a message: so many that there are four, for the reader to begin early and the writer to end
+/// early, within what a chunk is worth and what stays in the nearest caches.
+#[inline]
+fn chunk_of(len: u64) -> u64 {
+    (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK)
 }
 
 /// What the first word of the line at a position begins with.
