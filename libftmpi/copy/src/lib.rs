@@ -82,10 +82,10 @@ pub fn takes_lines_whole() -> bool {
 
 /// A moment between a copy with [`across`] and the store that announces it.
 ///
-/// On AMD processors the string instruction ends before its last lines are there. A store right behind it is ready too early, and reaches
-/// its reader later than one that waits for some 30 ns (Zen 5, distant processors: 4 KiB in 0.61 µs instead of 0.77, 512
-/// KiB in 17.8 instead of 20.3; neighbours: 8 KiB in 0.25 instead of 0.28). No barrier does it, reading the last
-/// line back even less.
+/// On AMD processors the string instruction ends before its last lines are there. A store right behind it is ready too
+/// early, and reaches its reader later than one that waits for some 30 ns (Zen 5, distant processors: 4 KiB in 0.61 µs
+/// instead of 0.77, 512 KiB in 17.8 instead of 20.3; neighbours: 8 KiB in 0.25 instead of 0.28). No barrier does it,
+/// and reading the last line back even less.
 #[inline]
 pub fn settle() {
     #[cfg(target_arch = "x86_64")]
