@@ -25,6 +25,9 @@ pub mod word {
     pub const STDIN_FED: usize = 5;
     /// Agent: bytes of `BOOT_SAID` that it has read.
     pub const BOOT_READ: usize = 6;
+    /// Agent: how many of this host's processors others than its ranks used in the last second, in thousandths
+    /// of one; 0 where ranks do not outnumber processors.
+    pub const OTHERS: usize = 7;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: messages sent by the program.

@@ -120,6 +120,11 @@ impl Life {
         self.child.is_some() && self.process.pid == pid
     }
 
+    /// Its process, once it said hello.
+    pub fn pid(&self) -> Option<u32> {
+        self.rank_pid
+    }
+
     /// Puts a message on its way.
     pub fn send(&self, message: &ToRank, descriptors: Vec<OwnedFd>, kick: bool) {
         let bytes = control::encode(message);

@@ -7,6 +7,7 @@
 
 mod broker;
 mod clocks;
+mod company;
 mod control;
 mod executed;
 mod files;
@@ -38,6 +39,7 @@ use ftmpi_checkpoint::container::Secret;
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Listener};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
+use ftmpi_wire::status::word;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use held::Hold;
 use lease::Lease;
@@ -198,6 +200,7 @@ pub struct Agent {
     /// How long the ranks of this host may run.
     lease: Lease,
     processors: u32,
+    company: company::Company,
     /// Keeps the ranks' descriptor numbers free.
     _reserved: Vec<OwnedFd>,
 }
@@ -267,6 +270,7 @@ async fn run_agent() -> anyhow::Result<()> {
         link,
         lease,
         processors,
+        company: company::Company::default(),
         _reserved: reserved,
     };
     let mut beat = tokio::time::interval(Duration::from_secs(1));
@@ -483,10 +487,23 @@ impl Agent {
     fn beat(&mut self) {
         processes::reap_orphans(|pid| self.lives.values().any(|life| life.owns(pid)));
         let _ = self.link.send(FromAgent::Heartbeat);
+        self.tell_of_company();
         for life in self.lives.values().filter(|life| !life.is_over()) {
             let report = Report::Counters(Box::new(life.page.counters()));
             let (rank, incarnation) = (life.rank, life.incarnation);
             let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
+        }
+    }
+
+    /// Where ranks outnumber processors, how they should wait depends on who else uses them.
+    fn tell_of_company(&mut self) {
+        if self.lives.len() <= self.processors as usize {
+            return;
+        }
+        let running = || self.lives.values().filter(|life| !life.is_over());
+        let others = self.company.look(running().filter_map(Life::pid));
+        for life in running() {
+            life.page.set(word::OTHERS, others);
         }
     }
 

@@ -9,6 +9,8 @@
 //! a writer that sees the flag writes to the doorbell. The writer's check is thus a plain load.
 
 use crate::control::own;
+use crate::status::StatusPage;
+use ftmpi_wire::status::word;
 use std::io;
 
 /// `linux/membarrier.h`
@@ -32,6 +34,7 @@ pub struct Sleeper {
     /// The last look.
     last: u64,
     patience: Patience,
+    status: StatusPage,
 }
 
 /// A tick is about a third of a nanosecond.
@@ -42,18 +45,18 @@ pub const LOOKS_ROOMY: u32 = 16;
 /// Where ranks outnumber processors it then gives way at once: what it waits for is mostly to come from one
 /// that waits for this processor, and giving way in vain takes no longer than a few looks.
 const LOOKS_CROWDED: u32 = 1;
-/// Where ranks outnumber processors, one that has spun its time gives way so long before it sleeps:
-/// the others, who are to answer, run at once, and nobody needs to be woken. Not for longer: to the kernel it looks
-/// like work, and a rank that could compute is not moved to a processor that is busy so (LU class W on 16 ranks and
-/// 2 processors: 1.6 s; with eight times as long 2.1, Intel MPI 1.3).
-const YIELDING: u64 = 1_000_000;
+/// Where ranks outnumber processors, one that waits gives way so long before it sleeps: the others, who are to
+/// answer, run at once, and nobody needs to be woken, which takes 22 us where a processor has gone idle. Longer than
+/// the time that one who computes has the processor for, or ranks sleep that should not (LU class W on 16 ranks and
+/// 2 processors: 1.7 s with a third of this, 1.4 with this, 1.5 with ten times as long).
+const YIELDING: u64 = 10_000_000;
 /// Between two looks that lie further apart somebody else had the processor.
 const GAP: u64 = 150_000;
 
 /// Whether a rank gives way before it sleeps. Whoever gives way gets the processor back when all others that want
 /// it have had their turn: in a microsecond where these are ranks that give way as well, and in milliseconds where
-/// somebody computes. Then a rank is better off asleep, because who wakes comes first: at once the next times,
-/// ever more of them while it goes on.
+/// somebody computes. If that is a rank of this job, its work is what is waited for. If it is a stranger, a rank is
+/// better off asleep, because who wakes comes first: at once the next times, ever more of them while it goes on.
 #[derive(Debug)]
 struct Patience {
     /// So many times more it sleeps at once.
@@ -62,8 +65,12 @@ struct Patience {
     next: u32,
 }
 
-/// Giving way took long, in ticks.
-const GIVEN_LONG: u64 = 3_000_000;
+/// Giving way took too long, in ticks: more than some turns of others.
+const GIVEN_LONG: u64 = 30_000_000;
+/// And that where strangers use the processors: one turn.
+const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
+/// Strangers use the processors, in thousandths of one ([`word::OTHERS`]). The job's own servers use less.
+const COMPANY: u64 = 300;
 const HASTE_MIN: u32 = 16;
 const HASTE_MAX: u32 = 4096;
 
@@ -80,8 +87,8 @@ impl Patience {
         gives_way
     }
 
-    fn gave_way(&mut self, took: u64) {
-        if took > GIVEN_LONG {
+    fn gave_way(&mut self, took: u64, others: impl Fn() -> u64) {
+        if took > GIVEN_LONG || took > GIVEN_LONG_TO_OTHERS && others() >= COMPANY {
             (self.hasty, self.next) = (self.next, (2 * self.next).min(HASTE_MAX));
         } else {
             self.next = HASTE_MIN;
@@ -132,14 +139,16 @@ impl Sleeper {
             since: 0,
             last: 0,
             patience: Patience::default(),
+            status: StatusPage::NONE,
         };
-        sleeper.set_crowd(processors, ranks);
+        sleeper.set_crowd(processors, ranks, StatusPage::NONE);
         sleeper.watch(sleeper.doorbell, true);
         Ok(sleeper)
     }
 
-    /// Decides how long to spin.
-    pub fn set_crowd(&mut self, processors: u32, ranks: u32) {
+    /// Decides how long to spin. `status`: where the agent tells of others.
+    pub fn set_crowd(&mut self, processors: u32, ranks: u32, status: StatusPage) {
+        self.status = status;
         self.roomy = ranks <= processors;
         (self.looks, self.budget) =
             if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_CROWDED, 0) };
@@ -205,7 +214,8 @@ impl Sleeper {
                 return true;
             }
             give_way();
-            self.patience.gave_way(ticks().wrapping_sub(now));
+            let status = self.status;
+            self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::OTHERS));
             return false;
         }
         true
@@ -272,12 +282,12 @@ pub fn give_way() {
 mod tests {
     use super::*;
 
-    /// How often a rank gives way in so many waits, if that takes so long each time.
-    fn given(patience: &mut Patience, waits: u32, took: u64) -> u32 {
+    /// How often a rank gives way in so many waits, if that takes so long each time and others use so much.
+    fn given(patience: &mut Patience, waits: u32, took: u64, others: u64) -> u32 {
         let mut given = 0;
         for _ in 0..waits {
             if patience.gives_way() {
-                patience.gave_way(took);
+                patience.gave_way(took, || others);
                 given += 1;
             }
         }
@@ -285,14 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_in_vain_sleeps() {
+    fn who_gives_way_to_strangers_sleeps() {
+        for (took, others) in [(2 * GIVEN_LONG, 0), (2 * GIVEN_LONG_TO_OTHERS, COMPANY)] {
+            let mut patience = Patience::default();
+            assert_eq!(given(&mut patience, 1000, 3000, others), 1000);
+            // Somebody computes beside us.
+            assert_eq!(given(&mut patience, 1000, took, others), 6);
+            assert_eq!(given(&mut patience, 100_000, took, others), 26);
+            // And ends: it takes no longer than one of these rounds until it is noticed.
+            assert!(given(&mut patience, 2 * HASTE_MAX, 3000, others) >= HASTE_MAX);
+            assert_eq!(given(&mut patience, 1000, 3000, others), 1000);
+        }
+    }
+
+    #[test]
+    fn who_gives_way_to_ranks_that_compute_goes_on() {
         let mut patience = Patience::default();
-        assert_eq!(given(&mut patience, 1000, 3000), 1000);
-        // Somebody computes beside us.
-        assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG), 6);
-        assert_eq!(given(&mut patience, 100_000, 2 * GIVEN_LONG), 26);
-        // And ends: it takes no longer than one of these rounds until it is noticed.
-        assert!(given(&mut patience, 2 * HASTE_MAX, 3000) >= HASTE_MAX);
-        assert_eq!(given(&mut patience, 1000, 3000), 1000);
+        assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG_TO_OTHERS, COMPANY - 1), 1000);
     }
 }

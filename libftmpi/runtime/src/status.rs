@@ -41,6 +41,13 @@ impl StatusPage {
         }
     }
 
+    /// A word that the agent writes.
+    #[inline]
+    #[must_use]
+    pub fn get(self, index: usize) -> u64 {
+        self.0.map_or(0, |page| page[index].load(Ordering::Relaxed))
+    }
+
     /// Says what the rank is doing.
     pub fn phase(self, phase: Phase) {
         self.set(word::PHASE, phase as u64);

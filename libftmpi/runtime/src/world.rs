@@ -183,7 +183,7 @@ impl World {
             }
         };
         let mut sleeper = sleeper;
-        sleeper.set_crowd(job.processors, job.local_ranks);
+        sleeper.set_crowd(job.processors, job.local_ranks, self.status);
         sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
