@@ -28,6 +28,9 @@ pub mod word {
     /// Agent: how many of this host's processors others than its ranks used in the last second, in thousandths
     /// of one; 0 where ranks do not outnumber processors.
     pub const OTHERS: usize = 7;
+    /// Agent: messages that lie, or have lain, on the rank's control socket: a rank that waits sees that one has
+    /// come without a system call. On a line of its own.
+    pub const TOLD: usize = 8;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: messages sent by the program.

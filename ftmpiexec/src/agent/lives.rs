@@ -329,7 +329,8 @@ impl Agent {
         let control = Arc::new(control);
         tokio::spawn(read_rank(control.clone(), rank, incarnation, pid, self.events.clone()));
         let life = (rank, incarnation, pid);
-        tokio::spawn(write_rank(control, queue, kick.clone(), life, self.events.clone()));
+        let tells = (kick.clone(), page.clone());
+        tokio::spawn(write_rank(control, queue, tells, life, self.events.clone()));
         watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
         Ok(Life {
             rank,
@@ -641,7 +642,7 @@ async fn read_rank(
 async fn write_rank(
     control: Arc<Control>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
-    kick: Arc<OnceLock<Kick>>,
+    (kick, page): (Arc<OnceLock<Kick>>, Arc<Page>),
     (rank, incarnation, pid): (Rank, Incarnation, u32),
     events: mpsc::UnboundedSender<Event>,
 ) {
@@ -655,6 +656,7 @@ async fn write_rank(
             return;
         }
         drop(outgoing.descriptors);
+        page.set(word::TOLD, page.get(word::TOLD).wrapping_add(1));
         if outgoing.kick
             && let Some(kick) = kick.get()
         {
@@ -707,7 +709,10 @@ mod tests {
         let bytes = vec![0; 64 << 20];
         outbox.send(Outgoing { bytes, descriptors: Vec::new(), kick: false }).unwrap();
         let life = (Rank(2), Incarnation(1), 77);
-        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        let (page, _fd) = Page::create().unwrap();
+        let page = Arc::new(page);
+        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), life, events).await;
+        assert_eq!(page.get(word::TOLD), 0);
         let Some(Event::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await else {
             panic!("nobody heard of it")
         };
@@ -722,7 +727,30 @@ mod tests {
         let (events, mut inbox) = mpsc::unbounded_channel();
         outbox.send(Outgoing { bytes: vec![1], descriptors: Vec::new(), kick: false }).unwrap();
         let life = (Rank(2), Incarnation(1), 77);
-        write_rank(Arc::new(control), queue, Arc::default(), life, events).await;
+        let (page, _fd) = Page::create().unwrap();
+        write_rank(Arc::new(control), queue, (Arc::default(), Arc::new(page)), life, events).await;
         assert!(inbox.recv().await.is_none());
+    }
+    #[tokio::test]
+    async fn the_page_tells_of_a_message_that_is_there() {
+        let (control, rank) = Control::pair().unwrap();
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let (events, _inbox) = mpsc::unbounded_channel();
+        for byte in 1..=2 {
+            outbox
+                .send(Outgoing { bytes: vec![byte], descriptors: Vec::new(), kick: false })
+                .unwrap();
+        }
+        drop(outbox);
+        let (page, _fd) = Page::create().unwrap();
+        let page = Arc::new(page);
+        let life = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), life, events).await;
+        assert_eq!(page.get(word::TOLD), 2);
+        let mut bytes = [0; 8];
+        for byte in 1..=2 {
+            assert_eq!(rustix::io::read(&rank, &mut bytes).unwrap(), 1);
+            assert_eq!(bytes[0], byte);
+        }
     }
 }

@@ -45,7 +45,7 @@ impl StatusPage {
     #[inline]
     #[must_use]
     pub fn get(self, index: usize) -> u64 {
-        self.0.map_or(0, |page| page[index].load(Ordering::Relaxed))
+        self.0.map_or(0, |page| page[index].load(Ordering::Acquire))
     }
 
     /// Says what the rank is doing.

@@ -18,6 +18,7 @@ use ftmpi_checkpoint::undo::Author;
 use ftmpi_core::engine::{Link, Sink, Token};
 use ftmpi_transport::event_ring;
 use ftmpi_wire::control::{FromRank, JobView, ToRank};
+use ftmpi_wire::status::word;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Set by the signal handler: the control socket has something that must not wait.
 pub static URGENT: AtomicBool = AtomicBool::new(false);
 
-/// Polls between two looks at the control socket while nothing is expected from it.
+/// Polls between two looks at the control socket while neither the page nor a signal tells of anything.
 const CONTROL_EVERY: u32 = 512;
 /// Payloads above these are announced first.
 const EAGER_SHM: usize = 256 << 10;
@@ -55,6 +56,8 @@ pub struct World {
     ring_at: Option<*mut u8>,
     news: VecDeque<(ToRank, Vec<i32>)>,
     until_control: u32,
+    /// What [`word::TOLD`] was at the last look at the control socket.
+    told: u64,
     /// Peers to which a channel was asked for that has not come.
     asked: Vec<Rank>,
     /// For each peer, its latest life that we know, and how often the connection to that life was
@@ -113,6 +116,7 @@ impl World {
             ring_at: None,
             news: VecDeque::new(),
             until_control: CONTROL_EVERY,
+            told: 0,
             asked: Vec::new(),
             rounds: vec![(Incarnation(0), 0)],
             memories: false,
@@ -145,6 +149,7 @@ impl World {
         self.image_due = None;
         self.settle_due = false;
         self.window_used = 0;
+        self.told = 0;
         self.process = std::process::id();
         self.control = Some(Control::inherited());
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
@@ -271,8 +276,16 @@ impl World {
         at.cast()
     }
 
+    /// Whether the agent has sent something since the last look.
+    #[inline]
+    fn is_told(&self) -> bool {
+        self.status.get(word::TOLD) != self.told
+    }
+
     /// Takes what the agent sent.
     fn hear(&mut self) {
+        // Before the look: what comes after this is seen the next time.
+        self.told = self.status.get(word::TOLD);
         URGENT.store(false, Ordering::Relaxed);
         self.until_control = CONTROL_EVERY;
         let Some(control) = &mut self.control else { return };

@@ -92,7 +92,8 @@ impl Link for World {
             }
         }
         self.until_control -= 1;
-        if self.until_control == 0 || URGENT.load(Ordering::Relaxed) || !self.asked.is_empty() {
+        let is_told = self.is_told() || URGENT.load(Ordering::Relaxed);
+        if is_told || self.until_control == 0 || !self.asked.is_empty() {
             self.hear();
         }
         while let Some((message, passed)) = self.news.pop_front() {
