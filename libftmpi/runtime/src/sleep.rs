@@ -213,12 +213,25 @@ impl Sleeper {
             if !self.patience.gives_way() {
                 return true;
             }
-            give_way();
-            let status = self.status;
-            self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::OTHERS));
+            self.give_way_from(now);
             return false;
         }
         true
+    }
+
+    /// Gives others a turn, in a crowd and unless it is better to sleep.
+    pub fn give_turn(&mut self) -> bool {
+        let gives = !self.roomy && self.patience.hasty == 0;
+        if gives {
+            self.give_way_from(ticks());
+        }
+        gives
+    }
+
+    fn give_way_from(&mut self, now: u64) {
+        give_way();
+        let status = self.status;
+        self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::OTHERS));
     }
 
     /// After the flags were raised: everybody sees them from now on.
@@ -312,5 +325,15 @@ mod tests {
     fn who_gives_way_to_ranks_that_compute_goes_on() {
         let mut patience = Patience::default();
         assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG_TO_OTHERS, COMPANY - 1), 1000);
+    }
+
+    #[test]
+    fn turns_are_given_in_a_crowd_only_and_not_to_strangers() {
+        let mut sleeper = Sleeper::new(2, 2).unwrap();
+        assert!(!sleeper.give_turn());
+        sleeper.set_crowd(2, 3, StatusPage::NONE);
+        assert!(sleeper.give_turn());
+        sleeper.patience.gave_way(2 * GIVEN_LONG, || 0);
+        assert!(!sleeper.give_turn());
     }
 }

@@ -12,9 +12,13 @@ use super::{Engine, Link, State, Way};
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Header, Rank};
 
-/// Looks at the channel before the receive is posted after all, for each of [`Link::looks`]: where
-/// processors are not scarce about two microseconds in all.
+/// Looks at the channel before the receive is posted after all, for each of [`Link::looks`] but one: where
+/// processors are not scarce about two microseconds in all, where they are one look.
 const LOOKS: u32 = 4;
+
+/// Turns that others have then, where processors are scarce, before the receive is posted. What is done on the
+/// way to an ordinary rest takes longer than a turn of somebody who waits as well.
+const TURNS: u32 = 2;
 
 /// What [`Link::take_exact`] found.
 #[derive(Debug, Clone, Copy)]
@@ -71,15 +75,24 @@ impl<L: Link> Engine<L> {
                 Tag::Is(tag) => Some(tag),
                 Tag::Any => None,
             };
-            for _ in 0..LOOKS * self.link.looks() {
+            let (mut looks, mut turns) = (LOOKS * (self.link.looks() - 1), TURNS);
+            loop {
                 let received = &self.state.peers[rank.index()].received;
                 match self
                     .link
                     .take_exact(rank, context, wanted, ptr, len, |ssn| !received.contains(ssn))
                 {
-                    Exact::Nothing => std::hint::spin_loop(),
+                    Exact::Nothing => {}
                     Exact::Other => break,
                     Exact::Took(header) => return self.express_came(rank, &header, post),
+                }
+                if looks > 0 {
+                    std::hint::spin_loop();
+                    looks -= 1;
+                } else if turns > 0 && self.may_give_turn() {
+                    turns -= 1;
+                } else {
+                    break;
                 }
             }
         }
@@ -88,6 +101,18 @@ impl<L: Link> Engine<L> {
             self.work();
         }
         self.wait(request)
+    }
+
+    /// Gives others a turn, if nobody may wait for something else that this rank has to do.
+    #[cold]
+    fn may_give_turn(&mut self) -> bool {
+        let state = &mut self.state;
+        let nothing_pends = state.pending.is_empty() && state.unacknowledged.is_empty();
+        if !nothing_pends || self.tasks.any() || !self.windows.is_empty() {
+            return false;
+        }
+        state.protocol.flush();
+        !self.state.has_work() && self.link.give_turn()
     }
 
     /// `MPI_Irecv`, as a request in any case.

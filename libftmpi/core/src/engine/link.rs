@@ -159,6 +159,10 @@ pub trait Link {
     fn tell(&mut self, message: FromRank);
     /// Nothing came: spin, yield or sleep until something may have.
     fn rest(&mut self);
+    /// Where others need the processor, gives them a turn and nothing else. `false`: it is not the time for that.
+    fn give_turn(&mut self) -> bool {
+        false
+    }
     /// The program asks again and again: give way if others need the processor.
     fn relax(&mut self);
     /// Seconds since some point in the past.

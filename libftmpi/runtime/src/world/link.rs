@@ -230,6 +230,12 @@ impl Link for World {
         self.look_around();
     }
 
+    fn give_turn(&mut self) -> bool {
+        let is_wanted =
+            URGENT.load(Ordering::Relaxed) || self.is_told() || self.image_due.is_some();
+        !is_wanted && !threads::on() && self.sleeper.as_mut().is_some_and(Sleeper::give_turn)
+    }
+
     fn relax(&mut self) {
         if threads::on() && threads::may_let_go() {
             // As in `rest_among_others`.
