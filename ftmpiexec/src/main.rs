@@ -2,6 +2,7 @@
 //! itself) the agent of one host.
 
 mod agent;
+mod binding;
 mod cli;
 mod doctor;
 mod inject;

@@ -4,6 +4,7 @@
 //! The launcher decides (its dispatcher), the agent carries out and reports. Messages about a rank
 //! name its incarnation; what comes late about an old one is ignored on both sides.
 
+use crate::binding::Binding;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -88,6 +89,8 @@ pub struct Job {
     /// Images are also kept on the hosts of their ranks, in a directory of each host below this one,
     /// which belongs to the job.
     pub local_images: Option<std::path::PathBuf>,
+    /// Which processors the ranks of a host may use, if not all.
+    pub binding: Option<Binding>,
     /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
     pub stack_limit: (u64, u64),
 }

@@ -26,6 +26,7 @@ fn main() {
         ("exit_codes", exit_codes),
         ("bad_programs", bad_programs),
         ("bad_options", bad_options),
+        ("ranks_are_bound", ranks_are_bound),
         ("input_goes_to_rank_0", input_goes_to_rank_0),
         ("mpmd_and_environment", mpmd_and_environment),
         ("barriers_and_channels", barriers_and_channels),
@@ -229,6 +230,43 @@ fn bad_options(directory: &Path) {
     }
     let output = run(directory, "--help");
     assert!(out(&output).contains("fault-tolerant"), "{}", out(&output));
+}
+
+fn ranks_are_bound(directory: &Path) {
+    let allowed = |line: &str| {
+        let line = format!("-n 3 -l {line} grep Cpus_allowed_list: /proc/self/status");
+        let output = run(directory, &line);
+        expect(&output, 0, "");
+        let lines = sorted_lines(&output);
+        let lists = lines.iter().map(|line| line.split(':').next_back().unwrap().trim().to_owned());
+        (lists.collect::<Vec<_>>(), err(&output))
+    };
+    let own = rustix::thread::sched_getaffinity(None).unwrap();
+    let own: Vec<String> = (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|number| own.is_set(*number))
+        .map(|number| number.to_string())
+        .collect();
+    let (threads, _) = allowed("--protocol none -bind-to hwthread -map-by socket");
+    assert!(threads.iter().all(|list| own.contains(list)), "{threads:?} of {own:?}");
+    if own.len() > 1 {
+        assert_ne!(threads[0], threads[1]);
+    }
+    expect(&run(directory, "-n 1 -bind-to cores true"), 2, "none, hwthread, core");
+    // Other lives are bound as the first ones.
+    let last = own.last().unwrap();
+    let text = "#!/bin/sh\ngrep Cpus_allowed_list: /proc/self/status >>lists\n\
+                [ -e been ] || { touch been; kill -9 $$; }\n";
+    script(directory, "twice.sh", text);
+    if have_servers() {
+        let output = run(directory, &format!("-n 1 --ckpt off -bind-to user:{last} ./twice.sh"));
+        expect(&output, 0, "restarting it");
+        let lists = fs::read_to_string(directory.join("lists")).unwrap();
+        let of_lives: Vec<_> = lists.lines().map(|line| line.split('\t').next_back()).collect();
+        assert_eq!(of_lives, [Some(last.as_str()); 2]);
+    }
+    let (all, said) = allowed("--protocol none -bind-to user:99999");
+    assert!(all[0] == all[1] && said.contains("not bound"), "{all:?} {said}");
+    assert!(!allowed("--protocol none -bind-to none -map-by core").1.contains("bound"));
 }
 
 fn input_goes_to_rank_0(directory: &Path) {

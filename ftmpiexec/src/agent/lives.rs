@@ -272,8 +272,12 @@ impl Agent {
         }
         let fed = start.fed;
         let descriptors = Descriptors { control: control_end, status, image, fed };
-        let (mut child, file) =
-            spawn::spawn(job, &start, &descriptors, self.deaths.get(&rank).copied().unwrap_or(0))?;
+        let on = self.places.as_mut().and_then(|places| {
+            let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
+            places.of(rank, number as usize, |other| self.lives.contains_key(&other))
+        });
+        let died = self.deaths.get(&rank).copied().unwrap_or(0);
+        let (mut child, file) = spawn::spawn(job, &start, &descriptors, died, on)?;
         drop(descriptors);
         let page = Arc::new(page);
         let pid = child.id();

@@ -18,6 +18,7 @@ mod lives;
 mod local;
 mod output;
 mod page;
+mod places;
 mod processes;
 pub mod program;
 mod rank_messages;
@@ -201,6 +202,8 @@ pub struct Agent {
     lease: Lease,
     processors: u32,
     company: company::Company,
+    /// Where ranks are bound, if they are.
+    places: Option<places::Places>,
     /// Keeps the ranks' descriptor numbers free.
     _reserved: Vec<OwnedFd>,
 }
@@ -271,6 +274,7 @@ async fn run_agent() -> anyhow::Result<()> {
         lease,
         processors,
         company: company::Company::default(),
+        places: None,
         _reserved: reserved,
     };
     let mut beat = tokio::time::interval(Duration::from_secs(1));
@@ -455,7 +459,14 @@ impl Agent {
                         )),
                     }
                 }
+                self.places = job.binding.as_ref().map(places::Places::new);
                 self.job = Some(*job);
+                if self.places.as_ref().is_some_and(places::Places::is_empty) {
+                    self.say(format!(
+                        "--bind-to: {} has none of these processors; its ranks are not bound",
+                        self.host_name()
+                    ));
+                }
             }
             ToAgent::Agents(agents) => self.directory.send_modify(|d| d.agents = agents),
             ToAgent::Servers { event_loggers, checkpoint_servers } => {

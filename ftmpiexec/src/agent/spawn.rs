@@ -11,6 +11,7 @@ use crate::orders::{Executed, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use rustix::thread::CpuSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -67,7 +68,8 @@ pub fn library_directory() -> PathBuf {
     own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
 }
 
-/// Starts the process; also gives the file that was executed. `died`: [`RankEnv::died`].
+/// Starts the process; also gives the file that was executed. `died`: [`RankEnv::died`]; `on`: the processors that
+/// it may use, if not all.
 ///
 /// # Errors
 /// See [`SpawnError`].
@@ -76,6 +78,7 @@ pub fn spawn(
     start: &Start,
     descriptors: &Descriptors,
     died: u64,
+    on: Option<CpuSet>,
 ) -> Result<(Child, PathBuf), SpawnError> {
     let mut command = match &start.executed {
         Some(executed) if descriptors.image.is_some() => as_executed(executed),
@@ -102,7 +105,7 @@ pub fn spawn(
     let agent = rustix::process::getpid();
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe {
-        command.pre_exec(move || prepare(&wanted, stack, agent));
+        command.pre_exec(move || prepare(&wanted, stack, agent, on.as_ref()));
     }
     let file = PathBuf::from(command.get_program());
     match command.spawn() {
@@ -168,6 +171,7 @@ fn prepare(
     wanted: &[(RawFd, RawFd)],
     stack: StackLimit,
     agent: rustix::process::Pid,
+    on: Option<&CpuSet>,
 ) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The agent may have died before that took effect.
@@ -175,6 +179,10 @@ fn prepare(
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     launch::prepare_child(stack)?;
+    if let Some(on) = on {
+        // Processors that have gone meanwhile: then wherever the system likes.
+        let _ = rustix::thread::sched_setaffinity(None, on);
+    }
     for (from, to) in wanted {
         // SAFETY: a system call on two numbers; the target range is kept free by `reserve`.
         if unsafe { libc::dup2(*from, *to) } < 0 {

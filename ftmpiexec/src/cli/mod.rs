@@ -16,6 +16,7 @@ pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::{Plan, Starter};
 
+use crate::binding::{BindTo, Unit};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use std::collections::HashSet;
@@ -246,6 +247,13 @@ pub struct Cli {
     /// `auto`: shared memory within a host; `tcp`: sockets everywhere
     #[arg(long, value_enum, default_value = "auto", value_name = "KIND")]
     pub transport: TransportChoice,
+    /// Which processors each rank may use: a `hwthread`, `core`, `l3cache`, `numa` node or `socket` of its own (also
+    /// several, as in `core:2`), those of a list in turn (`user:0,2,4`), or all of them (`none`, default)
+    #[arg(long, value_name = "WHAT")]
+    pub bind_to: Option<BindTo>,
+    /// With --bind-to: successive ranks go to successive ones of these [default: what they are bound to]
+    #[arg(long, value_name = "WHAT")]
+    pub map_by: Option<Unit>,
     /// Restarts of ranks in the whole job before it is given up
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_restarts: u32,
@@ -284,10 +292,6 @@ pub struct Cli {
     #[arg(long, hide = true, overrides_with_all = ["genvlist", "genvnone", "genvall"])]
     pub genvall: bool,
     /// Accepted for Hydra's sake; without effect
-    #[arg(long, hide = true, value_name = "HOW")]
-    pub bind_to: Option<String>,
-    #[arg(long, hide = true, value_name = "HOW")]
-    pub map_by: Option<String>,
     #[arg(long, hide = true, value_name = "NAME")]
     pub iface: Option<String>,
 }
@@ -372,7 +376,7 @@ impl CommandLine {
             doctor
         );
         take!(storage_patience, ckpt_incremental, compress, metrics, images, local_dir);
-        take!(image_key, image_space, event_rings, timeout);
+        take!(image_key, image_space, event_rings, timeout, bind_to, map_by);
         take!(outfile_pattern, errfile_pattern, ckpt_policy, memory_limit);
         // Faults belong to one run.
         earlier.inject = later.inject.clone();

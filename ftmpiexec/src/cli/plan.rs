@@ -7,6 +7,7 @@ use super::{
     BetweenChoice, Cli, CommandLine, ImagesChoice, LauncherKind, OutputChoice, Part, PolicyChoice,
     Switch, TransportChoice,
 };
+use crate::binding::Binding;
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{Past, Saved};
 use crate::job_dir::progress::Progress;
@@ -78,6 +79,8 @@ pub struct Plan {
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches when it begins.
     pub log_reserve: u64,
+    /// Which processors the ranks of a host may use, if not all.
+    pub binding: Option<Binding>,
     /// In the whole job.
     pub max_restarts: u32,
     /// How long ranks wait for an event logger that cannot serve them.
@@ -355,6 +358,7 @@ impl Plan {
             event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.log_reserve.saturating_mul(1 << 20),
+            binding: Binding::of(cli.bind_to.as_ref(), cli.map_by),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,
             faults,

@@ -88,6 +88,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
         compress: plan.compress,
         local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
+        binding: plan.binding.clone(),
         stack_limit,
     })
 }

@@ -1,0 +1,130 @@
+//! Where the ranks of this host are bound.
+//!
+//! Guarantees: two living ranks have the same place only if there are fewer places than ranks; a rank that begins
+//! again here has the place that it had. (What an image of it says of processors is its own choice only.)
+
+use crate::binding::{Binding, Processor};
+use ftmpi_wire::Rank;
+use rustix::thread::CpuSet;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Places {
+    places: Vec<Vec<usize>>,
+    taken: BTreeMap<Rank, usize>,
+}
+
+impl Places {
+    /// Of this host.
+    pub fn new(binding: &Binding) -> Self {
+        let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+        let numbers = (0..CpuSet::MAX_CPU).filter(|number| allowed.is_set(*number));
+        let processors: Vec<_> = numbers.map(|number| processor(Path::new(CPUS), number)).collect();
+        Self { places: binding.places(&processors), taken: BTreeMap::new() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Where this rank is to run; its place among those of the host is `first` if nobody has it. `is_here`: which
+    /// others have theirs.
+    pub fn of(
+        &mut self,
+        rank: Rank,
+        first: usize,
+        is_here: impl Fn(Rank) -> bool,
+    ) -> Option<CpuSet> {
+        let place = match self.taken.get(&rank) {
+            Some(place) => *place,
+            None => {
+                self.taken.retain(|other, _| is_here(*other));
+                let is_free = |place: &usize| !self.taken.values().any(|taken| taken == place);
+                let place = std::iter::once(first).chain(0..).find(is_free)?;
+                self.taken.insert(rank, place);
+                place
+            }
+        };
+        let numbers = self.places.get(place.checked_rem(self.places.len())?)?;
+        let mut set = CpuSet::new();
+        numbers.iter().for_each(|number| set.set(*number));
+        Some(set)
+    }
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// What the system tells of a processor; where it tells nothing, each is a core of its own in one socket.
+fn processor(cpus: &Path, number: usize) -> Processor {
+    let directory = cpus.join(format!("cpu{number}"));
+    // Lists and masks of numbers begin with the smallest: the name of the part.
+    let first = |file: &str| -> Option<usize> {
+        let text = std::fs::read_to_string(directory.join(file)).ok()?;
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    let core = first("topology/thread_siblings_list").unwrap_or(number);
+    let socket = first("topology/physical_package_id").unwrap_or(0);
+    let cache = first("cache/index3/shared_cpu_list").unwrap_or(core);
+    Processor { number, parts: [number, core, cache, numa(&directory).unwrap_or(socket), socket] }
+}
+
+/// A processor's folder has a link to the NUMA node that it belongs to.
+fn numa(directory: &Path) -> Option<usize> {
+    std::fs::read_dir(directory)
+        .ok()?
+        .flatten()
+        .find_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Places {
+        Places { places: vec![vec![4], vec![5], vec![6, 7]], taken: BTreeMap::new() }
+    }
+
+    fn first_of(set: Option<CpuSet>) -> Option<usize> {
+        (0..8).find(|number| set.as_ref().is_some_and(|set| set.is_set(*number)))
+    }
+
+    #[test]
+    fn nobody_takes_the_place_of_one_who_is_here() {
+        let mut places = three();
+        assert_eq!(first_of(places.of(Rank(7), 1, |_| true)), Some(5));
+        assert_eq!(first_of(places.of(Rank(8), 1, |_| true)), Some(4));
+        assert_eq!(first_of(places.of(Rank(9), 0, |_| true)), Some(6));
+        // It begins again.
+        assert_eq!(first_of(places.of(Rank(7), 0, |_| true)), Some(5));
+        // More ranks than places.
+        assert_eq!(first_of(places.of(Rank(1), 0, |_| true)), Some(4));
+        // One has gone elsewhere.
+        assert_eq!(first_of(places.of(Rank(2), 0, |rank| rank != Rank(9))), Some(6));
+        assert!(
+            Places { places: Vec::new(), taken: BTreeMap::new() }
+                .of(Rank(0), 0, |_| true)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn the_topology_is_read_where_there_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let cpu = folder.path().join("cpu9");
+        for (file, text) in [
+            ("topology/thread_siblings_list", "1,9\n"),
+            ("topology/physical_package_id", "1\n"),
+            ("cache/index3/shared_cpu_list", "0-3,8-11\n"),
+            ("node2/x", ""),
+        ] {
+            std::fs::create_dir_all(cpu.join(file).parent().unwrap()).unwrap();
+            std::fs::write(cpu.join(file), text).unwrap();
+        }
+        assert_eq!(processor(folder.path(), 9).parts, [9, 1, 0, 2, 1]);
+        assert_eq!(processor(folder.path(), 3).parts, [3, 3, 3, 0, 0]);
+    }
+}
