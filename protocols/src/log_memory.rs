@@ -6,8 +6,11 @@
 //! neighbours together, waste nothing to size classes, and touch fresh pages, whose first touch costs
 //! many times the copy into them, only as long as the log grows: the slab that was emptied last is
 //! filled next, and as much is kept as was held at most since the image before the last one. Large
-//! slabs are meant to lie on huge pages; that is the business of the allocator. What is in empty slabs
-//! is of no interest to anybody, an image least of all ([`LogMemory::spare`]).
+//! slabs are meant to lie on huge pages; that is the business of the allocator. What is in empty slabs, and
+//! between blocks that are held, is of no interest to anybody, an image least of all ([`LogMemory::useless`]):
+//! logs for several peers lie in one slab, and these take their images one after the other.
+
+use std::ops::Range;
 
 /// Size of the first slab; each new one is twice as large, up to [`SLAB_MAX`].
 const SLAB_MIN: usize = 64 << 10;
@@ -23,6 +26,8 @@ const ALIGN: usize = 64;
 const FILLED_MAX: usize = (u32::MAX as usize) * ALIGN;
 /// Bytes in slabs that are kept at least.
 const KEPT_MIN: usize = 16 << 20;
+/// Shorter blocks are not remembered when they have been given back: what is between them is not worth a look.
+const GAP_MIN: usize = 16 << 10;
 const NO_SLAB: u32 = u32::MAX;
 
 /// A place in the log memory.
@@ -36,7 +41,7 @@ pub struct Block {
 }
 
 impl Block {
-    fn range(self) -> std::ops::Range<usize> {
+    fn range(self) -> Range<usize> {
         let begin = self.line as usize * ALIGN;
         begin..begin + self.len
     }
@@ -63,6 +68,8 @@ struct Slab {
     end: usize,
     /// Blocks that are held.
     live: usize,
+    /// Where long blocks were that are held no more, ascending, as long as the slab is not empty.
+    gaps: Vec<Range<usize>>,
 }
 
 impl Slab {
@@ -71,6 +78,39 @@ impl Slab {
     fn fill(&mut self, len: usize) {
         self.used = (self.used + len).next_multiple_of(ALIGN).min(self.end);
         self.live += 1;
+    }
+
+    /// A block is held no more that was here.
+    fn leave_gap(&mut self, block: Block) {
+        let mut gap = block.range();
+        // What is behind it up to the next block belongs to nobody.
+        gap.end = gap.end.next_multiple_of(ALIGN);
+        let at = self.gaps.partition_point(|other| other.start < gap.start);
+        let joins_next = self.gaps.get(at).is_some_and(|next| next.start == gap.end);
+        if joins_next {
+            self.gaps[at].start = gap.start;
+        }
+        match at.checked_sub(1).map(|before| (before, self.gaps[before].end == gap.start)) {
+            Some((before, true)) if joins_next => {
+                self.gaps[before].end = self.gaps.remove(at).end;
+            }
+            Some((before, true)) => self.gaps[before].end = gap.end,
+            _ if joins_next => {}
+            _ => self.gaps.insert(at, gap),
+        }
+    }
+
+    /// It is empty.
+    fn empty(&mut self) {
+        self.used = 0;
+        self.end = self.memory.len().min(FILLED_MAX);
+        self.gaps.clear();
+    }
+
+    /// What nobody will look at before it is written.
+    fn useless(&self) -> impl Iterator<Item = &[u8]> {
+        let gaps = self.gaps.iter().map(|gap| &self.memory[gap.start..gap.end.min(self.used)]);
+        gaps.chain(std::iter::once(&self.memory[self.used..]))
     }
 }
 
@@ -144,7 +184,9 @@ impl LogMemory {
                     // A slab of its own; the current one goes on being filled.
                     let slab = fits.unwrap_or_else(|| self.fresh(size));
                     let s = &mut self.slabs[slab as usize];
-                    (s.used, s.live) = (s.end, 1);
+                    // Nothing else is put behind it.
+                    s.end = len;
+                    s.fill(len);
                     return Block { slab, line: 0, len };
                 }
             }
@@ -194,7 +236,7 @@ impl LogMemory {
     fn fresh(&mut self, size: usize) -> u32 {
         self.reserved += size;
         let (memory, end) = (vec![0; size].into_boxed_slice(), size.min(FILLED_MAX));
-        let fresh = Slab { memory, used: 0, end, live: 0 };
+        let fresh = Slab { memory, used: 0, end, live: 0, gaps: Vec::new() };
         match self.vacant.pop() {
             Some(slab) => {
                 self.slabs[slab as usize] = fresh;
@@ -210,7 +252,7 @@ impl LogMemory {
     /// A slab is empty: kept for reuse, or given back if there is plenty.
     #[cold]
     fn retire(&mut self, slab: u32) {
-        self.slabs[slab as usize].used = 0;
+        self.slabs[slab as usize].empty();
         if self.reserved > self.kept() {
             self.give_back(slab);
         } else {
@@ -261,10 +303,10 @@ impl LogMemory {
         }
     }
 
-    /// The memory of empty slabs: whatever is there now may be something else, such as zero, when
-    /// they are filled next.
-    pub fn spare(&self) -> impl Iterator<Item = &[u8]> {
-        self.spare.iter().map(|&slab| &*self.slabs[slab as usize].memory)
+    /// Memory in which nothing is held: whatever is there now may be something else, such as zero, when
+    /// it is filled next. (Empty slabs, what was not filled of others, and gaps where long blocks were.)
+    pub fn useless(&self) -> impl Iterator<Item = &[u8]> {
+        self.slabs.iter().flat_map(Slab::useless)
     }
 
     /// Gives a place back.
@@ -275,10 +317,12 @@ impl LogMemory {
         slab.live -= 1;
         if slab.live == 0 {
             if block.slab == self.current {
-                slab.used = 0;
+                slab.empty();
             } else {
                 self.retire(block.slab);
             }
+        } else if block.len >= GAP_MIN {
+            slab.leave_gap(block);
         }
     }
 
@@ -398,9 +442,59 @@ mod tests {
                     }
                 }
             }
-            assert!(memory.spare().map(<[u8]>::len).sum::<usize>() >= 80 << 20);
+            assert!(memory.useless().map(<[u8]>::len).sum::<usize>() >= 80 << 20);
             assert!(memory.reserved() < 500 << 20, "{}", memory.reserved());
         }
+    }
+
+    /// Logs for three peers that are cut one after the other, in slabs that they share.
+    #[test]
+    fn gaps_are_useless_and_what_is_held_is_not() {
+        let mut memory = LogMemory::default();
+        let mut of_peers = [(); 3].map(|()| VecDeque::new());
+        let mut random = 7u64;
+        for turn in 0..3000usize {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let len = match random >> 61 {
+                0 => (random >> 40) as usize % 2_000_000,
+                1..=3 => (random >> 40) as usize % 100,
+                _ => GAP_MIN + (random >> 40) as usize % 100_000,
+            };
+            let block = memory.take(len);
+            memory.bytes_mut(block).fill(turn as u8 | 1);
+            of_peers[turn % 3].push_back((block, turn as u8 | 1));
+            if turn % 100 == 99 {
+                let log = &mut of_peers[turn / 100 % 3];
+                let keeps = log.len() / 8;
+                log.drain(..log.len() - keeps).for_each(|(block, _)| memory.give(block));
+                // An image: zeros where nothing is held.
+                let useless: Vec<Range<usize>> = memory
+                    .useless()
+                    .map(|piece| piece.as_ptr().addr()..piece.as_ptr().addr() + piece.len())
+                    .collect();
+                for slab in &mut memory.slabs {
+                    let begin = slab.memory.as_ptr().addr();
+                    let here = begin..begin + slab.memory.len();
+                    for piece in useless.iter().filter(|p| !p.is_empty() && here.contains(&p.start))
+                    {
+                        slab.memory[piece.start - begin..piece.end - begin].fill(0);
+                    }
+                }
+                for (block, value) in of_peers.iter().flatten() {
+                    assert!(memory.bytes(*block).iter().all(|byte| byte == value));
+                }
+                // Blocks shorter than a gap, and the ends of slabs of their own, are all that is neither.
+                let total: usize = useless.iter().map(|piece| piece.len()).sum();
+                let held = memory.held() as usize;
+                assert!(total + held <= memory.reserved());
+                assert!(
+                    memory.reserved() - total - held <= memory.reserved() / 8,
+                    "{total} {held}"
+                );
+            }
+        }
+        of_peers.iter_mut().for_each(|log| log.drain(..).for_each(|(block, _)| memory.give(block)));
+        assert_eq!(memory.useless().map(<[u8]>::len).sum::<usize>(), memory.reserved());
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl<L: Link> Engine<L> {
         }
         self.image_taken(image);
         self.state.memory.image_comes();
-        let captured = self.link.capture(image, &mut self.state.memory.spare());
+        let captured = self.link.capture(image, &mut self.state.memory.useless());
         match captured {
             Captured::Running => {}
             Captured::Refused => self.state.forget_image(image),
