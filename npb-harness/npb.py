@@ -20,6 +20,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
@@ -46,6 +47,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
+    parser.add_argument("--pause", type=float, default=0, help="seconds before each run: a virtual machine that gives "
+                        "freed memory back to its host has work with what the run before had")
     parser.add_argument("--work", type=Path, help="where the sources are compiled, to be used again")
     parser.add_argument("--out", type=Path, default=Path("npb-results"))
     parser.add_argument("options", nargs="*", help="for every ftmpiexec, after `--`")
@@ -110,6 +113,7 @@ def main() -> int:
             for kernel, program in programs.items():
                 print(f"round {number + 1} of {args.rounds}: {kernel}", flush=True)
                 for variant in variants if number % 2 == 0 else reversed(variants):
+                    time.sleep(args.pause)
                     runs.once(kernel, program, variant)
         rows = runs.table(list(programs), variants)
         runs.show(list(programs), rows)
