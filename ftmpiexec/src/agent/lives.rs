@@ -735,6 +735,7 @@ mod tests {
         write_rank(Arc::new(control), queue, (Arc::default(), Arc::new(page)), life, events).await;
         assert!(inbox.recv().await.is_none());
     }
+
     #[tokio::test]
     async fn the_page_tells_of_a_message_that_is_there() {
         let (control, rank) = Control::pair().unwrap();

@@ -508,11 +508,11 @@ impl Agent {
 
     /// Where ranks outnumber processors, how they should wait depends on who else uses them.
     fn tell_of_company(&mut self) {
-        if self.lives.len() <= self.processors as usize {
-            return;
-        }
         let running = || self.lives.values().filter(|life| !life.is_over());
-        let others = self.company.look(running().filter_map(Life::pid));
+        let others = match self.lives.len() > self.processors as usize {
+            true => self.company.look(running().filter_map(Life::pid)),
+            false => 0,
+        };
         for life in running() {
             life.page.set(word::OTHERS, others);
         }
