@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// Parts of a host, from the smallest to the largest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// What the system calls a processor.
     Thread,
@@ -24,7 +24,7 @@ pub enum Level {
 }
 
 /// So many neighbouring parts of a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     level: Level,
     count: usize,
@@ -138,7 +138,8 @@ impl Binding {
         };
         let (places, turns) = (units(processors, to), units(processors, self.by));
         let place_of = |number: usize| places.iter().position(|place| place.contains(&number));
-        if to >= self.by {
+        let largest = |units: &[Vec<usize>]| units.iter().map(Vec::len).max();
+        if largest(&places) >= largest(&turns) {
             // What a rank is mapped to lies in what it is bound to.
             return turns
                 .iter()
@@ -212,6 +213,10 @@ mod tests {
         let filled = places("socket", "core");
         assert_eq!((filled.len(), filled[0].len()), (8, 8));
         assert!(filled[3].contains(&0) && filled[4].contains(&4));
+        // The larger part is what counts, whatever it is called.
+        assert_eq!(places("core", "hwthread:4")[..3], [[0, 8], [2, 10], [4, 12]]);
+        assert_eq!(places("core", "hwthread:4").len(), 8);
+        assert_eq!(places("socket", "core:8").len(), 2);
     }
 
     #[test]

@@ -274,7 +274,8 @@ impl Agent {
         let descriptors = Descriptors { control: control_end, status, image, fed };
         let on = self.places.as_mut().and_then(|places| {
             let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
-            places.of(rank, number as usize, |other| self.lives.contains_key(&other))
+            let has = |other| self.lives.contains_key(&other) || self.starting.contains_key(&other);
+            places.of(rank, number as usize, has)
         });
         let died = self.deaths.get(&rank).copied().unwrap_or(0);
         let (mut child, file) = spawn::spawn(job, &start, &descriptors, died, on)?;

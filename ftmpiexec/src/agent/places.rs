@@ -6,7 +6,7 @@
 use crate::binding::{Binding, Processor};
 use ftmpi_wire::Rank;
 use rustix::thread::CpuSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// See the module's description.
@@ -30,27 +30,32 @@ impl Places {
         self.places.is_empty()
     }
 
-    /// Where this rank is to run; its place among those of the host is `first` if nobody has it. `is_here`: which
-    /// others have theirs.
+    /// Processors in all of them.
+    pub fn processors(&self) -> usize {
+        self.places.iter().flatten().collect::<BTreeSet<_>>().len()
+    }
+
+    /// Where this rank is to run; its place among those of the host is `first`, modulo their number, if nobody has
+    /// it. `is_here`: which others have theirs.
     pub fn of(
         &mut self,
         rank: Rank,
         first: usize,
         is_here: impl Fn(Rank) -> bool,
     ) -> Option<CpuSet> {
+        let count = self.places.len();
         let place = match self.taken.get(&rank) {
             Some(place) => *place,
             None => {
                 self.taken.retain(|other, _| is_here(*other));
-                let is_free = |place: &usize| !self.taken.values().any(|taken| taken == place);
-                let place = std::iter::once(first).chain(0..).find(is_free)?;
+                let takers = |place: &usize| self.taken.values().filter(|t| *t == place).count();
+                let place = (0..count).map(|step| (first + step) % count).min_by_key(takers)?;
                 self.taken.insert(rank, place);
                 place
             }
         };
-        let numbers = self.places.get(place.checked_rem(self.places.len())?)?;
         let mut set = CpuSet::new();
-        numbers.iter().for_each(|number| set.set(*number));
+        self.places.get(place)?.iter().for_each(|number| set.set(*number));
         Some(set)
     }
 }
@@ -96,14 +101,18 @@ mod tests {
     fn nobody_takes_the_place_of_one_who_is_here() {
         let mut places = three();
         assert_eq!(first_of(places.of(Rank(7), 1, |_| true)), Some(5));
-        assert_eq!(first_of(places.of(Rank(8), 1, |_| true)), Some(4));
-        assert_eq!(first_of(places.of(Rank(9), 0, |_| true)), Some(6));
+        assert_eq!(first_of(places.of(Rank(8), 1, |_| true)), Some(6));
+        // From a host with more ranks than there are places here.
+        assert_eq!(first_of(places.of(Rank(9), 5, |_| true)), Some(4));
         // It begins again.
         assert_eq!(first_of(places.of(Rank(7), 0, |_| true)), Some(5));
-        // More ranks than places.
-        assert_eq!(first_of(places.of(Rank(1), 0, |_| true)), Some(4));
-        // One has gone elsewhere.
-        assert_eq!(first_of(places.of(Rank(2), 0, |rank| rank != Rank(9))), Some(6));
+        // More ranks than places: evenly.
+        let more: Vec<_> = (1..4).map(|n| first_of(places.of(Rank(n), 1, |_| true))).collect();
+        assert_eq!(more, [Some(5), Some(6), Some(4)]);
+        // Some have gone elsewhere.
+        let is_here = |rank: Rank| rank != Rank(9) && rank != Rank(3);
+        assert_eq!(first_of(places.of(Rank(4), 0, is_here)), Some(4));
+        assert_eq!(places.processors(), 4);
         assert!(
             Places { places: Vec::new(), taken: BTreeMap::new() }
                 .of(Rank(0), 0, |_| true)

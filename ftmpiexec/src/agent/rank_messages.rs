@@ -111,7 +111,10 @@ impl Agent {
         view.host_of.clone_from(&directory.host_of);
         view.incarnations.clone_from(&directory.incarnations);
         view.app_number = job.program_of[rank.index()];
-        view.processors = self.processors;
+        view.processors = match &self.places {
+            Some(places) if !places.is_empty() => self.processors.min(places.processors() as u32),
+            _ => self.processors,
+        };
         view.local_ranks = self.local_ranks() as u32;
         if let Some(life) = self.lives.get(&rank) {
             if life.start.images.is_empty() && view.protocol.name == "coordinated" {

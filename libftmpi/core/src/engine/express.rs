@@ -112,6 +112,7 @@ impl<L: Link> Engine<L> {
             return false;
         }
         state.protocol.flush();
+        state.commands_to_queues();
         !self.state.has_work() && self.link.give_turn()
     }
 

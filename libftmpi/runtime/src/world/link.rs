@@ -231,8 +231,8 @@ impl Link for World {
     }
 
     fn give_turn(&mut self) -> bool {
-        let is_wanted =
-            URGENT.load(Ordering::Relaxed) || self.is_told() || self.image_due.is_some();
+        let is_told = self.is_told() || URGENT.load(Ordering::Relaxed);
+        let is_wanted = is_told || self.image_due.is_some() || self.settle_due;
         !is_wanted && !threads::on() && self.sleeper.as_mut().is_some_and(Sleeper::give_turn)
     }
 
