@@ -6,9 +6,12 @@
 //! neighbours together, waste nothing to size classes, and touch fresh pages, whose first touch costs
 //! many times the copy into them, only as long as the log grows: the slab that was emptied last is
 //! filled next, and as much is kept as was held at most since the image before the last one. Large
-//! slabs are meant to lie on huge pages; that is the business of the allocator. What is in empty slabs, and
-//! between blocks that are held, is of no interest to anybody, an image least of all ([`LogMemory::useless`]):
-//! logs for several peers lie in one slab, and these take their images one after the other.
+//! slabs are meant to lie on huge pages; that is the business of the allocator.
+//!
+//! An image of the rank need not have all of it. What is in empty slabs and between blocks is of no interest to
+//! anybody, and blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer that might have to begin from
+//! an older image, and are not to be in images. Logs for several peers lie in one slab, and these take
+//! their images one after the other, so what is wanted is counted by the page ([`LogMemory::useless`]).
 
 use std::ops::Range;
 
@@ -26,8 +29,10 @@ const ALIGN: usize = 64;
 const FILLED_MAX: usize = (u32::MAX as usize) * ALIGN;
 /// Bytes in slabs that are kept at least.
 const KEPT_MIN: usize = 16 << 20;
-/// Shorter blocks are not remembered when they have been given back: what is between them is not worth a look.
-const GAP_MIN: usize = 16 << 10;
+/// What images want is counted for so many bytes.
+const UNIT: usize = 4 << 10;
+/// So many units in a row that nobody wants are worth being left out.
+const UNITS_MIN: usize = 4;
 const NO_SLAB: u32 = u32::MAX;
 
 /// A place in the log memory.
@@ -68,49 +73,49 @@ struct Slab {
     end: usize,
     /// Blocks that are held.
     live: usize,
-    /// Where long blocks were that are held no more, ascending, as long as the slab is not empty.
-    gaps: Vec<Range<usize>>,
+    /// How many blocks of each unit an image wants (no more than 65: blocks begin on cache lines).
+    wanted: Box<[u8]>,
 }
 
 impl Slab {
-    /// Gives out the next `len` bytes.
-    #[inline]
-    fn fill(&mut self, len: usize) {
-        self.used = (self.used + len).next_multiple_of(ALIGN).min(self.end);
-        self.live += 1;
+    fn new(size: usize) -> Self {
+        let (memory, wanted) = (vec![0; size], vec![0; size.div_ceil(UNIT)]);
+        let end = size.min(FILLED_MAX);
+        Self { memory: memory.into(), used: 0, end, live: 0, wanted: wanted.into() }
     }
 
-    /// A block is held no more that was here.
-    fn leave_gap(&mut self, block: Block) {
-        let mut gap = block.range();
-        // What is behind it up to the next block belongs to nobody.
-        gap.end = gap.end.next_multiple_of(ALIGN);
-        let at = self.gaps.partition_point(|other| other.start < gap.start);
-        let joins_next = self.gaps.get(at).is_some_and(|next| next.start == gap.end);
-        if joins_next {
-            self.gaps[at].start = gap.start;
-        }
-        match at.checked_sub(1).map(|before| (before, self.gaps[before].end == gap.start)) {
-            Some((before, true)) if joins_next => {
-                self.gaps[before].end = self.gaps.remove(at).end;
-            }
-            Some((before, true)) => self.gaps[before].end = gap.end,
-            _ if joins_next => {}
-            _ => self.gaps.insert(at, gap),
-        }
+    /// Gives out the next `len` bytes, at least one.
+    #[inline]
+    fn fill(&mut self, len: usize) {
+        let begin = self.used;
+        self.used = (begin + len).next_multiple_of(ALIGN).min(self.end);
+        self.live += 1;
+        self.wanted_in(begin..begin + len).iter_mut().for_each(|count| *count += 1);
+    }
+
+    /// The counts of the units in which these bytes are.
+    #[inline]
+    fn wanted_in(&mut self, bytes: Range<usize>) -> &mut [u8] {
+        &mut self.wanted[bytes.start / UNIT..=(bytes.end - 1) / UNIT]
     }
 
     /// It is empty.
     fn empty(&mut self) {
         self.used = 0;
         self.end = self.memory.len().min(FILLED_MAX);
-        self.gaps.clear();
+        debug_assert!(self.wanted.iter().all(|count| *count == 0), "nothing is wanted of it");
     }
 
-    /// What nobody will look at before it is written.
+    /// What no image wants.
     fn useless(&self) -> impl Iterator<Item = &[u8]> {
-        let gaps = self.gaps.iter().map(|gap| &self.memory[gap.start..gap.end.min(self.used)]);
-        gaps.chain(std::iter::once(&self.memory[self.used..]))
+        let runs = self.wanted.chunk_by(|a, b| (*a == 0) == (*b == 0));
+        let runs = runs.scan(0, |next, run| {
+            let begin = std::mem::replace(next, *next + run.len());
+            Some((run[0] == 0, begin..*next))
+        });
+        runs.filter(|(useless, units)| *useless && units.len() >= UNITS_MIN).map(|(_, units)| {
+            &self.memory[units.start * UNIT..self.memory.len().min(units.end * UNIT)]
+        })
     }
 }
 
@@ -235,8 +240,7 @@ impl LogMemory {
 
     fn fresh(&mut self, size: usize) -> u32 {
         self.reserved += size;
-        let (memory, end) = (vec![0; size].into_boxed_slice(), size.min(FILLED_MAX));
-        let fresh = Slab { memory, used: 0, end, live: 0, gaps: Vec::new() };
+        let fresh = Slab::new(size);
         match self.vacant.pop() {
             Some(slab) => {
                 self.slabs[slab as usize] = fresh;
@@ -303,14 +307,35 @@ impl LogMemory {
         }
     }
 
-    /// Memory in which nothing is held: whatever is there now may be something else, such as zero, when
-    /// it is filled next. (Empty slabs, what was not filled of others, and gaps where long blocks were.)
+    /// Memory of which nothing is to be in an image: whatever is there in a life that begins from it may be
+    /// something else, such as zero. (Empty slabs, what was not filled of others, what lies between blocks, and
+    /// blocks that are spared.)
     pub fn useless(&self) -> impl Iterator<Item = &[u8]> {
         self.slabs.iter().flat_map(Slab::useless)
     }
 
+    /// Images need not have this block, although it is held. Once.
+    pub fn spare(&mut self, block: Block) {
+        if let Some(slab) = self.slabs.get_mut(block.slab as usize) {
+            slab.wanted_in(block.range()).iter_mut().for_each(|count| *count -= 1);
+        }
+    }
+
+    /// They need it after all.
+    pub fn want(&mut self, block: Block) {
+        if let Some(slab) = self.slabs.get_mut(block.slab as usize) {
+            slab.wanted_in(block.range()).iter_mut().for_each(|count| *count += 1);
+        }
+    }
+
     /// Gives a place back.
     pub fn give(&mut self, block: Block) {
+        self.spare(block);
+        self.give_spared(block);
+    }
+
+    /// Gives a place back that is spared.
+    pub fn give_spared(&mut self, block: Block) {
         self.note_height();
         self.held -= block.len as u64;
         let Some(slab) = self.slabs.get_mut(block.slab as usize) else { return };
@@ -321,8 +346,6 @@ impl LogMemory {
             } else {
                 self.retire(block.slab);
             }
-        } else if block.len >= GAP_MIN {
-            slab.leave_gap(block);
         }
     }
 
@@ -458,7 +481,7 @@ mod tests {
             let len = match random >> 61 {
                 0 => (random >> 40) as usize % 2_000_000,
                 1..=3 => (random >> 40) as usize % 100,
-                _ => GAP_MIN + (random >> 40) as usize % 100_000,
+                _ => (UNITS_MIN + 1) * UNIT + (random >> 40) as usize % 100_000,
             };
             let block = memory.take(len);
             memory.bytes_mut(block).fill(turn as u8 | 1);

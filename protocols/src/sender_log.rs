@@ -22,6 +22,19 @@ pub struct Entry {
     pub flags: u8,
     /// Its bytes in the log memory.
     pub payload: Block,
+    /// An image of this rank need not have them.
+    spared: bool,
+}
+
+impl Entry {
+    /// It is kept no more.
+    pub fn give(&self, memory: &mut LogMemory) {
+        if self.spared {
+            memory.give_spared(self.payload);
+        } else {
+            memory.give(self.payload);
+        }
+    }
 }
 
 /// The log of one channel, ascending by number.
@@ -31,6 +44,8 @@ pub struct SenderLog {
     /// Replies to one-sided operations, which are counted apart.
     replies: VecDeque<Entry>,
     cut: Received,
+    /// What images of this rank need not have.
+    spared: Received,
 }
 
 fn place(entries: &VecDeque<Entry>, ssn: Ssn) -> usize {
@@ -46,7 +61,7 @@ impl SenderLog {
     /// # Panics
     /// If the number is there already: the caller counts them.
     pub fn keep(&mut self, ssn: Ssn, context: u16, tag: i32, flags: u8, payload: Block) {
-        let entry = Entry { ssn, context, tag, flags, payload };
+        let entry = Entry { ssn, context, tag, flags, payload, spared: false };
         let entries = if is_reply(ssn) { &mut self.replies } else { &mut self.entries };
         let at = place(entries, ssn);
         assert!(entries.get(at).is_none_or(|e| e.ssn != ssn), "message {ssn} logged twice");
@@ -84,7 +99,7 @@ impl SenderLog {
     pub fn cut(&mut self, received: &Received, memory: &mut LogMemory) {
         for entries in [&mut self.entries, &mut self.replies] {
             while let Some(entry) = entries.front().filter(|entry| received.contains(entry.ssn)) {
-                memory.give(entry.payload);
+                entry.give(memory);
                 entries.pop_front();
             }
             // Behind a message that waits for its receive: it may do so for long.
@@ -92,7 +107,7 @@ impl SenderLog {
                 entries.retain(|entry| {
                     let goes = received.contains(entry.ssn);
                     if goes {
-                        memory.give(entry.payload);
+                        entry.give(memory);
                     }
                     !goes
                 });
@@ -100,6 +115,34 @@ impl SenderLog {
         }
         // A life from an older image may repeat an older cut.
         self.cut.absorb(received);
+    }
+
+    /// The newest image of the peer has these, so an image of this rank need not have them: they are kept for a peer
+    /// that has to begin from an older one.
+    pub fn spare(&mut self, received: &Received, memory: &mut LogMemory) {
+        for entry in self.entries.iter_mut().chain(&mut self.replies) {
+            if !entry.spared && received.contains(entry.ssn) {
+                entry.spared = true;
+                memory.spare(entry.payload);
+            }
+        }
+        self.spared.absorb(received);
+    }
+
+    /// The peer begins again, and it is not known from which image: an image needs everything.
+    pub fn want_all(&mut self, memory: &mut LogMemory) {
+        for entry in self.entries.iter_mut().chain(&mut self.replies) {
+            if std::mem::take(&mut entry.spared) {
+                memory.want(entry.payload);
+            }
+        }
+        self.spared = Received::default();
+    }
+
+    /// This life began from an image, which did not have what was spared: it is lost.
+    pub fn lose_spared(&mut self, memory: &mut LogMemory) {
+        let spared = std::mem::take(&mut self.spared);
+        self.cut(&spared, memory);
     }
 
     /// What was cut: a peer that has less than this cannot be served.
@@ -136,5 +179,42 @@ mod tests {
         assert!(log.get(Ssn(2)).is_none() && log.get(Ssn(4)).is_none());
         assert_eq!((memory.held(), memory.peak()), (200, 500));
         assert!(log.cut_at().contains(Ssn(4)) && !log.cut_at().contains(Ssn(3)));
+    }
+
+    #[test]
+    fn what_is_spared_is_lost_with_this_life_and_wanted_again_when_the_peer_begins_anew() {
+        let (mut log, mut memory) = (SenderLog::default(), LogMemory::default());
+        for ssn in 1..=6 {
+            put(&mut log, &mut memory, ssn, &[ssn as u8; 40_000]);
+        }
+        let useless = |memory: &LogMemory| memory.useless().map(<[u8]>::len).sum::<usize>();
+        let before = useless(&memory);
+        let mut received = Received::default();
+        [1, 2, 3, 5].iter().for_each(|n| {
+            received.insert(Ssn(*n));
+        });
+        log.spare(&received, &mut memory);
+        log.spare(&received, &mut memory);
+        assert!(useless(&memory) > before + 3 * 32_000);
+        assert_eq!((log.iter().count(), memory.held()), (6, 240_000), "a peer can have it all");
+        assert_eq!(memory.bytes(log.get(Ssn(2)).unwrap().payload), [2; 40_000]);
+        log.want_all(&mut memory);
+        assert_eq!(useless(&memory), before);
+        log.spare(&received, &mut memory);
+        let mut cut = Received::default();
+        cut.insert(Ssn(1));
+        log.cut(&cut, &mut memory);
+        log.lose_spared(&mut memory);
+        assert_eq!(log.iter().map(|e| e.ssn.0).collect::<Vec<_>>(), [4, 6]);
+        assert_eq!(memory.held(), 80_000);
+        assert_eq!(
+            log.cut_at().first_beyond(&cut),
+            Some(Ssn(2)),
+            "a peer that lacks it cannot be served"
+        );
+        // Nothing is spared any more.
+        log.want_all(&mut memory);
+        log.take_all().for_each(|entry| entry.give(&mut memory));
+        assert_eq!((memory.held(), useless(&memory)), (0, memory.reserved()));
     }
 }

@@ -213,6 +213,7 @@ impl SimLink {
         let Ok(mut received) = control::decode::<Received>(payload) else { return };
         match (mutant, kind) {
             (Mutant::LogCutTooEarly, Kind::LogCut)
+            | (Mutant::ImageToldTooMuch, Kind::ImageHas)
             | (Mutant::WrongMessageDropped, Kind::Resume) => {
                 received.contiguous = received.contiguous.next();
             }
@@ -264,7 +265,7 @@ impl Link for SimLink {
         let payload = frame.payload;
         let mut bytes = vec![0; header.len as usize];
         payload.read(&mut bytes);
-        if matches!(header.kind, Kind::Resume | Kind::LogCut) {
+        if matches!(header.kind, Kind::Resume | Kind::LogCut | Kind::ImageHas) {
             self.sending(header.kind, &mut bytes);
             header.len = bytes.len() as u64;
         }

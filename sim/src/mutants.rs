@@ -60,6 +60,8 @@ pub enum Mutant {
     PayloadNotLogged,
     /// Peers are told to forget one message too many.
     LogCutTooEarly,
+    /// Peers are told that the newest image has one message more than it has.
+    ImageToldTooMuch,
     /// A message that came twice is taken twice.
     DuplicateAccepted,
     /// The restart handshake claims one message too many.

@@ -326,6 +326,8 @@ pub struct JobView {
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches before it begins.
     pub log_reserve: u64,
+    /// Images leave out of the sender log what the newest image of its receiver has.
+    pub lean_images: bool,
     /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
     /// double resolves nanoseconds.
     pub epoch: u64,

@@ -29,6 +29,8 @@ pub enum Kind {
     /// From a channel memory: where the next frame stands in the order of all that was sent to the
     /// reader. `tag` is the rank that sent it, `ssn` its place, counted from 1; no payload.
     Place = 10,
+    /// What the speaker's newest offered image has received: an image of the listener need not have it in its log.
+    ImageHas = 11,
 }
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
@@ -90,6 +92,7 @@ impl Header {
             8 => Kind::Protocol,
             9 => Kind::Piggyback,
             10 => Kind::Place,
+            11 => Kind::ImageHas,
             _ => return Err(DecodeError::new("message header", "unknown kind of frame")),
         };
         if words[1] > Self::LEN_MAX {
@@ -113,7 +116,7 @@ pub struct Rendezvous {
     pub len: u64,
 }
 
-/// Payload of [`Kind::Resume`] and [`Kind::LogCut`]: everything up to `contiguous`, and `beyond`.
+/// Payload of [`Kind::Resume`], [`Kind::LogCut`] and [`Kind::ImageHas`]: everything up to `contiguous`, and `beyond`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Received {
     /// All messages up to this one have been received.
@@ -132,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=10) {
+        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=11) {
             let words = [u64::from(kind) | u64::from(flags) << 8 | u64::from(context) << 16 | (tag as u32 as u64) << 32, len, ssn];
             prop_assert_eq!(Header::from_words(words).unwrap().to_words(), words);
         }

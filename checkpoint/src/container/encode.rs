@@ -97,7 +97,7 @@ impl Encoder {
     }
 
     /// Chunks are made by so many threads while this one takes the next; a container is the same with any
-    /// number of them, also with none.
+    /// number of them, also with none: that takes least time of processors, though longer.
     #[must_use]
     pub fn with_workers(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -163,18 +163,9 @@ impl Encoder {
     pub fn fill(&mut self, reader: &mut impl Read, most: usize) -> io::Result<&[u8]> {
         let before = self.pending.len();
         let most = most.min(CHUNK_BYTES_MAX - before);
-        let mut filled = before;
-        self.pending.resize(before + most, 0);
-        let outcome = loop {
-            match reader.read(&mut self.pending[filled..]) {
-                Ok(0) => break Ok(()),
-                Ok(count) => filled += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => break Err(e),
-            }
-        };
-        self.pending.truncate(filled);
-        outcome.map(|()| &self.pending[before..])
+        self.pending.reserve(most);
+        reader.take(most as u64).read_to_end(&mut self.pending)?;
+        Ok(&self.pending[before..])
     }
 
     /// The raw stream is whole: appends the rest and the trailer.

@@ -84,7 +84,7 @@ impl Packer {
     ) -> Made {
         let sums = Sums { chunks: number, ..sums };
         let raw_len = raw.len() as u32;
-        let digest = before.map(|_| Known::digest(raw));
+        let digest = before.map(|before| before.digest(raw));
         if let (Some(before), Some(digest)) = (before, digest)
             && let Some(place) = before.chunks.get(&digest)
         {

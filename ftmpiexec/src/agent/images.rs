@@ -95,8 +95,7 @@ impl Agent {
         let host = self.host_name();
         let how = How {
             compression: Compression::of_level(self.job.as_ref().map_or(1, |job| job.compress)),
-            // What the ranks here leave of the processors.
-            workers: (self.processors as usize / self.lives.len().max(1)).max(1),
+            workers: workers(self.processors as usize, self.lives.len()),
             secret: self.secret.clone(),
         };
         let Some(life) = self.life_mut(rank, incarnation) else { return };
@@ -199,6 +198,12 @@ struct About {
     /// The copy on this host.
     copy: Option<Copy>,
     how: How,
+}
+
+/// Threads beside the one that reads an image, where the ranks leave processors to them. Where they do not, each
+/// hand-over of what one processor has at hand to another one is time that the ranks lack.
+fn workers(processors: usize, ranks: usize) -> usize {
+    if ranks >= processors { 0 } else { (processors / ranks.max(1)).max(1) }
 }
 
 /// How its container is made.

@@ -42,6 +42,13 @@ pub enum AcknowledgeChoice {
     Durable,
 }
 
+/// Which images of a peer the logs in an image reach back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImageLogsChoice {
+    Newest,
+    Both,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EventsChoice {
     All,

@@ -274,6 +274,12 @@ pub struct Cli {
     /// log that grows meets pages for the first time, which can take longer than the copy into them
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub log_reserve: u64,
+    /// How much of its sender log the image of a rank holds: `newest`, what the newest image of each peer needs;
+    /// `both`, also what the one before it needs, so that a damaged image and the deaths of several
+    /// ranks may come together (images of programs that send much are up to three times as
+    /// large). With --object-store always `both`
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "newest")]
+    pub image_logs: ImageLogsChoice,
     /// Inject a fault (see below)
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
@@ -370,6 +376,7 @@ impl CommandLine {
             max_restarts,
             log_limit,
             log_reserve,
+            image_logs,
             output,
             verbose,
             grace,

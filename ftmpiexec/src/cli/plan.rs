@@ -4,8 +4,8 @@ use super::environment;
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
-    BetweenChoice, Cli, CommandLine, ImagesChoice, LauncherKind, OutputChoice, Part, PolicyChoice,
-    Switch, TransportChoice,
+    BetweenChoice, Cli, CommandLine, ImageLogsChoice, ImagesChoice, LauncherKind, OutputChoice,
+    Part, PolicyChoice, Switch, TransportChoice,
 };
 use crate::binding::Binding;
 use crate::inject::Fault;
@@ -79,6 +79,8 @@ pub struct Plan {
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches when it begins.
     pub log_reserve: u64,
+    /// Images leave out of the logs what the newest image of the receiver has.
+    pub lean_images: bool,
     /// Which processors the ranks of a host may use, if not all.
     pub binding: Option<Binding>,
     /// In the whole job.
@@ -358,6 +360,8 @@ impl Plan {
             event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.log_reserve.saturating_mul(1 << 20),
+            // What is in the object store may be older than the newest image.
+            lean_images: cli.image_logs == ImageLogsChoice::Newest && cli.object_store.is_none(),
             binding: Binding::of(cli.bind_to.as_ref(), cli.map_by),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,

@@ -77,6 +77,7 @@ pub(super) fn job(plan: &Plan) -> anyhow::Result<Job> {
             images: plan.ckpt_interval.is_some(),
             log_limit: plan.log_limit,
             log_reserve: plan.log_reserve,
+            lean_images: plan.lean_images,
             files: number_for_files(plan),
             epoch: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         },

@@ -230,9 +230,11 @@ fn start(wanted: Threads) -> Result<Threads> {
     let crowded = world.job.as_ref().is_some_and(|job| job.crowded);
     let limit = log_limit(&world);
     let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
+    let world_lean = world.job.as_ref().is_some_and(|job| job.lean_images);
     let mut engine = Engine::new(world, me, &incarnations, protocol);
     engine.set_log_limit(limit);
     engine.reserve_log(reserve);
+    engine.lean_images(world_lean);
     status.phase(if again { Phase::Replaying } else { Phase::Running });
     if again {
         engine.replay_from_start();

@@ -18,6 +18,19 @@ pub fn events(rank: Rank, below: EventNo, oldest: EventNo) {
     }
 }
 
+/// A rank lets images of a peer be without these messages; its own newest one that is offered has received those.
+pub fn in_images(rank: usize, peer: usize, spared: &header::Received, newest: &Received) {
+    if Received::from_wire(spared).exceeds(newest) {
+        let how = format!(
+            "rank {rank} lets images of rank {peer} be without messages up to {}, and its newest image has received \
+             {}",
+            spared.contiguous,
+            newest.contiguous(),
+        );
+        broken("log-cuts", &how);
+    }
+}
+
 /// A rank lets a peer forget these messages; its oldest offered image has received those.
 pub fn messages(rank: usize, peer: usize, cut: &header::Received, oldest: &Received) {
     if Received::from_wire(cut).exceeds(oldest) {

@@ -248,6 +248,7 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let memories = setup.choice.has_memories();
     let link = SimLink::new(rank, stop, setup.mutant, memories, incarnations[0]);
     let mut engine = Engine::new(link, me, incarnations, protocol);
+    engine.lean_images(setup.lean_images);
     if setup.seed.is_multiple_of(2) {
         engine.set_piggyback_part(60);
     }

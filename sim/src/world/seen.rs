@@ -83,6 +83,13 @@ impl World {
         offered.next().map(|image| &image.traffic)
     }
 
+    /// The traffic of the image from which its next life would begin.
+    fn newest_offered(&self, rank: usize) -> Option<&Traffic> {
+        let newest = self.dispatch.machine.newest(Rank(rank as u32))?.image;
+        let mut images = self.lives[rank].images.iter();
+        images.find(|image| image.committed && image.number == newest).map(|image| &image.traffic)
+    }
+
     /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before any marker
     /// that comes now, and so belongs to the cut.
     pub(super) fn frame_begins(&mut self, from: usize, to: usize, header: &Header) {
@@ -132,6 +139,11 @@ impl World {
                 let Some(said) = said() else { return };
                 let oldest = self.oldest_offered(from).and_then(|t| t.landed.get(&to));
                 log_cuts::messages(from, to, &said, oldest.unwrap_or(&Received::default()));
+            }
+            Kind::ImageHas => {
+                let Some(said) = said() else { return };
+                let newest = self.newest_offered(from).and_then(|t| t.landed.get(&to));
+                log_cuts::in_images(from, to, &said, newest.unwrap_or(&Received::default()));
             }
             Kind::Piggyback => {
                 self.seen.traffic.entry(from).or_default().decided.insert(to);

@@ -49,6 +49,8 @@ pub struct Setup {
     pub scheduler_deaths: u32,
     /// How often the disk damages the end of a log.
     pub damages: u32,
+    /// Images leave out of the logs what the newest image of each receiver has; then no disk damages an image.
+    pub lean_images: bool,
     /// How often a host breaks for good.
     pub host_deaths: u32,
     /// How often the user suspends the job, which is then continued.

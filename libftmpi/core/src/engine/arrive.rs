@@ -258,6 +258,7 @@ impl State {
             Kind::RequestToSend => self.announced(from, header, &payload),
             Kind::Resume => self.resumed(from, &payload),
             Kind::LogCut => self.log_cut(from, &payload),
+            Kind::ImageHas => self.image_has(from, &payload),
             Kind::Protocol => {
                 self.protocol.on_frame(from, &payload);
                 self.commands_to_queues();
@@ -423,7 +424,7 @@ impl State {
                 }
                 self.discard()
             }
-            Kind::Resume | Kind::LogCut | Kind::Protocol | Kind::Piggyback => {
+            Kind::Resume | Kind::LogCut | Kind::ImageHas | Kind::Protocol | Kind::Piggyback => {
                 self.control_landing(from, header)
             }
             Kind::Place => self.discard(),

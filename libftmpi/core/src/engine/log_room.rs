@@ -60,6 +60,12 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// Images leave out of the sender log what the newest image of its receiver has. Then a rank that has restarted
+    /// cannot serve a peer whose newest image turns out to be damaged.
+    pub fn lean_images(&mut self, lean: bool) {
+        self.state.set_lean_images(lean);
+    }
+
     /// Bytes of payload that the sender log may hold before it asks for images.
     pub fn set_log_limit(&mut self, bytes: u64) {
         self.state.log_limit = bytes;

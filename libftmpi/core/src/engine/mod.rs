@@ -180,6 +180,8 @@ struct Peer {
     queue: VecDeque<Out>,
     /// What it was last told that it may cut from its log for us.
     told_cut: Received,
+    /// What it was last told that our newest image has of it.
+    told_newest: Received,
     /// Payload of a control frame that is landing.
     control: Vec<u8>,
     /// What the protocol puts before a message, on its way.
@@ -259,6 +261,10 @@ pub struct State {
     snapshots: VecDeque<Snapshot>,
     /// The oldest image that may be asked for.
     oldest_image: ImageNo,
+    /// The newest one that is offered.
+    newest_image: ImageNo,
+    /// Images leave out of the logs what the newest image of the receiver has.
+    lean_images: bool,
     /// Frames for the event logger.
     to_logger: VecDeque<ftmpi_wire::event_log::Frame>,
     /// A frame has left from a queue since the last rest.
@@ -340,6 +346,7 @@ impl<L: Link> Engine<L> {
                 resume: None,
                 queue: VecDeque::new(),
                 told_cut: Received::default(),
+                told_newest: Received::default(),
                 control: Vec::new(),
                 piggyback: Vec::new(),
                 piggyback_frame: None,
@@ -371,6 +378,8 @@ impl<L: Link> Engine<L> {
             wanted: if hooks.memory { vec![me] } else { Vec::new() },
             snapshots: VecDeque::new(),
             oldest_image: ImageNo(0),
+            newest_image: ImageNo(0),
+            lean_images: false,
             to_logger: VecDeque::new(),
             left: false,
             too_long: VecDeque::new(),

@@ -35,6 +35,7 @@ impl<L: Link> Engine<L> {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
         state.restores += 1;
+        state.begin_from(image);
         if state.waves.counted {
             state.return_to(image);
         }
@@ -264,6 +265,7 @@ impl State {
         peer.parts.clear();
         // Whether it heard of that is not known; and its new life may be older than what it heard.
         peer.told_cut = Received::default();
+        peer.told_newest = Received::default();
         self.forget_measure();
         self.protocol.on_parted(rank);
         let peer = &mut self.peers[rank.index()];
@@ -297,6 +299,8 @@ impl State {
             return;
         }
         self.forget_channel(rank);
+        // If its newest image was damaged, it needs what images so far need not have had.
+        self.peers[rank.index()].log.want_all(&mut self.memory);
         self.protocol.on_peer_restart(rank, incarnation);
         self.commands_to_queues();
         if self.peers[rank.index()].has_traffic() {
@@ -322,8 +326,10 @@ impl State {
             } else {
                 format!(
                     "rank {rank} cannot be recovered: it restarted from a state that lacks messages of \
-                     rank {me} from {first} on, which were cut from the log because newer images of \
-                     rank {rank} had been committed; those images are lost or damaged"
+                     rank {me} from {first} on, which the log of rank {me} has no more because newer \
+                     images of rank {rank} had been committed; those images are lost or damaged \
+                     (with --image-logs both a rank that has restarted, too, can still serve the older \
+                     image of another one)"
                 )
             });
             return;
@@ -334,6 +340,7 @@ impl State {
         self.protocol.on_joined(rank, said);
         if !self.hooks.memory {
             self.tell_cut(rank);
+            self.tell_newest(rank);
         }
         self.commands_to_queues();
         self.mark_busy(rank);
@@ -469,12 +476,14 @@ impl State {
     }
 
     /// An image is stable: what only older ones needed may go everywhere.
-    pub(super) fn cut_logs(&mut self, _image: ImageNo, oldest: ImageNo) {
+    pub(super) fn cut_logs(&mut self, image: ImageNo, oldest: ImageNo) {
+        self.newest_image = image.max(self.newest_image);
         while self.snapshots.front().is_some_and(|s| s.image < oldest) {
             self.snapshots.pop_front();
         }
         let Some(front) = self.snapshots.front().filter(|front| front.image == oldest) else {
-            return;
+            self.tell_all_newest();
+            return self.commands_to_queues();
         };
         self.oldest_image = oldest;
         self.protocol.on_oldest_image(front.events);
@@ -485,8 +494,60 @@ impl State {
             for index in 0..self.peers.len() {
                 self.tell_cut(Rank(index as u32));
             }
+            self.tell_all_newest();
         }
         self.commands_to_queues();
+    }
+
+    fn tell_all_newest(&mut self) {
+        for index in 0..self.peers.len() {
+            self.tell_newest(Rank(index as u32));
+        }
+    }
+
+    /// Tells a peer what its images need not have in the log for us, if it has not heard of it.
+    fn tell_newest(&mut self, rank: Rank) {
+        let newest = self.newest_image;
+        let Some(snapshot) = self.snapshots.iter().find(|s| self.lean_images && s.image == newest)
+        else {
+            return;
+        };
+        let received = &snapshot.received[rank.index()];
+        let peer = &mut self.peers[rank.index()];
+        if rank == self.me
+            || !peer.logged
+            || !received.exceeds(&peer.told_newest)
+            || !received.exceeds(&peer.told_cut)
+        {
+            return;
+        }
+        peer.told_newest = received.clone();
+        let payload = control::encode(&received.to_wire());
+        self.control_frame(rank, Kind::ImageHas, Ssn(0), payload);
+    }
+
+    /// A peer's newest image has this much: ours need not have it.
+    pub(super) fn image_has(&mut self, rank: Rank, payload: &[u8]) {
+        if !self.lean_images || self.hooks.memory {
+            return;
+        }
+        if let Ok(wire) = control::decode::<WireReceived>(payload) {
+            let received = Received::from_wire(&wire);
+            self.peers[rank.index()].log.spare(&received, &mut self.memory);
+        }
+    }
+
+    /// This life begins from an image, which did not have what was spared.
+    fn begin_from(&mut self, image: ImageNo) {
+        self.newest_image = image;
+        for peer in &mut self.peers {
+            peer.log.lose_spared(&mut self.memory);
+        }
+    }
+
+    /// Images leave out of the logs what the newest image of each receiver has.
+    pub(super) fn set_lean_images(&mut self, lean: bool) {
+        self.lean_images = lean && self.hooks.log_payload && !self.hooks.memory;
     }
 
     /// Tells a peer what its log may forget, if it has not heard of it.

@@ -191,7 +191,7 @@ impl State {
         self.short_way = !self.waves.closed;
         for peer in self.peers.iter_mut().filter(|peer| peer.mate && !peer.channel.owed) {
             for entry in peer.log.take_all() {
-                self.memory.give(entry.payload);
+                entry.give(&mut self.memory);
             }
         }
     }
@@ -368,7 +368,7 @@ impl State {
                     messages.insert(ssn, Self::message_out(header, payload, Some(owned), None));
                 }
             }
-            self.memory.give(entry.payload);
+            entry.give(&mut self.memory);
         }
         let range = (rank, Ssn(0))..=(rank, Ssn(u64::MAX));
         let pending: Vec<_> = self.pending.range(range.clone()).map(|(&(_, ssn), _)| ssn).collect();

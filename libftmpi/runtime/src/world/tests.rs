@@ -52,6 +52,7 @@ fn job(size: u32) -> Box<JobView> {
         epoch: 0,
         log_limit: 0,
         log_reserve: 0,
+        lean_images: false,
         files: 0,
     })
 }
