@@ -341,10 +341,12 @@ pub enum Report {
         /// In which life.
         peer_incarnation: Incarnation,
     },
-    /// It depends on what another rank has lost.
+    /// It depends on what another rank has lost, or has lost what another one needs.
     Orphan {
         /// One line.
         why: String,
+        /// Another life is to begin from an image before this one.
+        before: Option<ImageNo>,
     },
     /// Its sender log is full.
     LogFull {

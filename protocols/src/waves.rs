@@ -239,6 +239,11 @@ impl Waves {
         !self.complete.is_empty() || !self.start_gone
     }
 
+    /// This wave and those after it are none to return to.
+    pub fn condemn_from(&mut self, wave: ImageNo) {
+        self.complete.retain(|complete| complete.wave < wave);
+    }
+
     /// An image of this wave is damaged: it is none to return to.
     pub fn condemn(&mut self, wave: ImageNo) {
         self.complete.retain(|complete| complete.wave != wave);

@@ -497,8 +497,8 @@ impl Link for SimLink {
         panic!("rank {} gives up: {why}", self.me)
     }
 
-    fn roll_back(&mut self, why: String) -> ! {
-        with(|world| world.rolls_back(self.me, &why));
+    fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> ! {
+        with(|world| world.rolls_back(self.me, &why, before));
         loop {
             self.stop.pause(Pause::RollBack);
         }

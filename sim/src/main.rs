@@ -177,7 +177,7 @@ fn main() -> ExitCode {
     }
     let mut longest = 0;
     let (mut crashes, mut restored, mut images, mut replayed, mut failures) = (0, 0, 0, 0, 0);
-    let (mut waves, mut orphans) = (0, 0);
+    let (mut waves, mut orphans, mut given_up) = (0, 0, 0);
     for seed in arguments.first..arguments.first + arguments.seeds {
         SEED.store(seed, Ordering::Relaxed);
         let mut setup = setup(seed, arguments.protocol, arguments.mutant, arguments.trace);
@@ -201,6 +201,7 @@ fn main() -> ExitCode {
                 images += outcome.images;
                 waves += outcome.waves;
                 orphans += outcome.orphans;
+                given_up += u32::from(outcome.refused);
                 replayed += outcome.replayed;
             }
             Err(why) => {
@@ -216,7 +217,7 @@ fn main() -> ExitCode {
     let seeds = arguments.seeds;
     println!(
         "{seeds} seeds: {crashes} crashes, {images} images, {waves} waves, {restored} lives from images, \
-         {orphans} orphans, {replayed} events replayed; longest run {longest} events; {failures} failures"
+         {orphans} orphans, {replayed} events replayed, {given_up} jobs rightly given up; longest run {longest} events; {failures} failures"
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

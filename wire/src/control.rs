@@ -158,11 +158,13 @@ pub enum FromRank {
         /// In which life.
         incarnation: Incarnation,
     },
-    /// This life depends on what another rank has lost: it waits to be ended, so that another can
-    /// begin from an image.
+    /// This life depends on what another rank has lost, or has lost what another one needs: it waits to be ended, so
+    /// that another can begin from an image.
     Orphan {
         /// One line.
         why: String,
+        /// From one before this.
+        before: Option<ImageNo>,
     },
     /// I am about to change this file of the program: when ranks return to a wave it must return too.
     /// Or why it cannot.

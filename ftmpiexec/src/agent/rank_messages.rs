@@ -65,7 +65,9 @@ impl Agent {
             FromRank::LogFull { bytes } => {
                 self.report(rank, incarnation, Report::LogFull { bytes });
             }
-            FromRank::Orphan { why } => self.report(rank, incarnation, Report::Orphan { why }),
+            FromRank::Orphan { why, before } => {
+                self.report(rank, incarnation, Report::Orphan { why, before });
+            }
             FromRank::Settled => self.settled(rank, incarnation),
             FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
             FromRank::Exiting { code } => {

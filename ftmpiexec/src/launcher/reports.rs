@@ -112,7 +112,7 @@ impl Launcher {
             Report::ChannelLost { peer, peer_incarnation } => {
                 Input::ChannelLost { rank, incarnation, peer, peer_incarnation }
             }
-            Report::Orphan { why } => Input::Orphan { rank, incarnation, why },
+            Report::Orphan { why, before } => Input::Orphan { rank, incarnation, why, before },
             Report::LogFull { bytes } => {
                 if self.plan.verbose {
                     let megabytes = bytes as f64 / 1e6;

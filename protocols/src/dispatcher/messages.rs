@@ -205,7 +205,7 @@ pub enum Input {
         /// Its life.
         peer_incarnation: Incarnation,
     },
-    /// The rank depends on what another one lost: this life of it is to be given up.
+    /// The rank depends on what another one lost, or has lost what another one needs: this life of it is to be given up.
     Orphan {
         /// Who.
         rank: Rank,
@@ -213,6 +213,8 @@ pub enum Input {
         incarnation: Incarnation,
         /// One line.
         why: String,
+        /// This image and later ones do not have what is needed.
+        before: Option<ImageNo>,
     },
     /// A rank stood still so long for an image.
     Paused {

@@ -225,7 +225,9 @@ impl Dispatcher {
                     self.logger_back(rank);
                 }
             }
-            Input::Orphan { rank, incarnation, why } => self.orphan(rank, incarnation, &why),
+            Input::Orphan { rank, incarnation, why, before } => {
+                self.orphan(rank, incarnation, &why, before);
+            }
             Input::Suspend { grace } => self.suspend(grace),
             Input::Spawned { rank, incarnation } => {
                 if let Some(state) = self.living(rank, incarnation) {

@@ -6,11 +6,15 @@
 //! image is an orphan); an orphan is no failure and no restart that counts against a limit. Where images
 //! are taken in waves its cluster returns with it, as after a failure: what a mate sent it only the mate
 //! can send again, and the mate's present state may already have done so.
+//!
+//! A rank whose image had less of its sender log than a peer needs that began from its older image, as the newest was
+//! damaged, returns to its own older image in the same way: from there on it sends again. Images of all ranks in
+//! turn are such that the older one has what is needed. A rank that has no other image ends the job.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure};
 use super::rank_state::Stage;
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {
     /// Lives that were rolled back so far.
@@ -19,19 +23,37 @@ impl Dispatcher {
         &self.orphans
     }
 
-    pub(super) fn orphan(&mut self, rank: Rank, incarnation: Incarnation, why: &str) {
+    pub(super) fn orphan(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        why: &str,
+        before: Option<ImageNo>,
+    ) {
         if self.living(rank, incarnation).is_none() {
             return;
         }
         let host = self.host_name(rank).to_owned();
         let life = Failure::now(rank, incarnation.next(), self.now, why);
         if let Some(cluster) = self.cluster_of(rank) {
+            if let Some(image) = before {
+                self.clusters[cluster].waves.condemn_from(image);
+            }
             self.orphans.push(life);
             let cause = format!("rank {rank} on {host}: {why}");
             if self.return_cluster(cluster, &[], &cause, 1) {
                 self.go_on(cluster);
             }
             return;
+        }
+        let images = &mut self.ranks[rank.index()].images;
+        if let Some(image) = before {
+            images.condemn_from(image);
+            if images.newest().is_none() && !images.reach_back_to_the_start() {
+                let text =
+                    format!("rank {rank} on {host}: {why}; it has no older image to return to");
+                return self.give_up(1, text);
+            }
         }
         let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Stopping;

@@ -115,6 +115,11 @@ impl Images {
         self.kept.retain(|kept| kept.image != image);
     }
 
+    /// This image and those after it serve no more.
+    pub(super) fn condemn_from(&mut self, image: ImageNo) {
+        self.kept.retain(|kept| kept.image < image);
+    }
+
     pub(super) fn newest(&self) -> Option<ImageNo> {
         self.kept.last().map(|kept| kept.image)
     }

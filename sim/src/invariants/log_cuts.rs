@@ -18,7 +18,7 @@ pub fn events(rank: Rank, below: EventNo, oldest: EventNo) {
     }
 }
 
-/// A rank lets images of a peer be without these messages; its own newest one that is offered has received those.
+/// A rank lets images of a peer be without these messages; its own newest durable one has received those.
 pub fn in_images(rank: usize, peer: usize, spared: &header::Received, newest: &Received) {
     if Received::from_wire(spared).exceeds(newest) {
         let how = format!(

@@ -1,5 +1,6 @@
 //! A life that its logger will never serve (what it must repeat is lost) ends the job, at once and with the logger's
-//! reason: the job neither waits for ever nor ends as if nothing were lost, and nothing else is ever the end of it.
+//! reason: the job neither waits for ever nor ends as if nothing were lost. Nor is anything else ever the end of it, but
+//! that an image was damaged and the ranks whose logs its rank then needs have died since, with lean images.
 
 use super::broken;
 use ftmpi_wire::Rank;
@@ -8,12 +9,21 @@ use ftmpi_wire::Rank;
 #[derive(Debug, Default)]
 pub struct Refused {
     lives: Vec<(Rank, String)>,
+    lean: bool,
 }
 
 impl Refused {
     /// A life of this rank is.
     pub fn is_refused(&mut self, rank: Rank, why: &str) {
         self.lives.push((rank, why.to_owned()));
+    }
+
+    /// A life has lost with its image what a peer needs.
+    pub fn lacks(&mut self, lean_images: bool, image_damaged: bool) {
+        if !(lean_images && image_damaged) {
+            broken("refused", "a log lacks what a peer needs, and no image was damaged");
+        }
+        self.lean = true;
     }
 
     /// The dispatcher has heard it, and does not end the job.
@@ -26,6 +36,9 @@ impl Refused {
         let says = |(rank, why): &(Rank, String)| {
             text.starts_with(&format!("rank {rank} on ")) && text.ends_with(why.as_str())
         };
-        code == 1 && self.lives.iter().any(says)
+        let lean = self.lean
+            && (text.ends_with("it has no older image to return to")
+                || text.ends_with("logs do not reach back to the beginning any more"));
+        code == 1 && (lean || self.lives.iter().any(says))
     }
 }

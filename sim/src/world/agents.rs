@@ -158,9 +158,10 @@ impl World {
                     self.seen.whole_waves.lacks(rank, image);
                 }
                 "it is not there any more"
-            } else if self.below(8) == 0 && !self.setup.lean_images && self.can_spare(&life) {
+            } else if self.below(8) == 0 && self.can_spare(&life) {
                 self.seen.whole_waves.is_damaged(rank, image);
                 let who = if self.in_waves() { self.mates_of(rank) } else { vec![rank] };
+                self.seen.image_damaged = true;
                 self.seen.last_images.are_damaged(&who);
                 "it is damaged"
             } else {

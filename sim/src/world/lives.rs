@@ -37,7 +37,7 @@ impl World {
         life.ways.clear();
         life.digest = None;
         (life.finalizing, life.all_finalized, life.exiting) = (false, false, false);
-        (life.hasty, life.orphan) = (hasty, false);
+        (life.hasty, life.orphan, life.too_lean) = (hasty, false, None);
         life.restored = from.is_some();
         self.seen.last_images.begins(rank, from);
         self.seen.one_process.begins(rank, life.host, incarnation);
@@ -121,8 +121,9 @@ impl World {
             return;
         }
         let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        let before = self.lives[rank].too_lean.take();
         let (rank, why) = (Rank(rank as u32), "an orphan".to_owned());
-        self.tell(host, Input::Orphan { rank, incarnation, why });
+        self.tell(host, Input::Orphan { rank, incarnation, why, before });
     }
 
     /// What comes with the end of a process: connections are gone, what was under way may still arrive.

@@ -82,6 +82,8 @@ struct Life {
     news: VecDeque<News>,
     images: Vec<Image>,
     due: Option<ImageNo>,
+    /// It gives itself up because this image has less of its log than a peer needs.
+    too_lean: Option<ImageNo>,
     /// When it is woken next, if nothing comes.
     wakes: Option<u64>,
     /// The waves whose images are kept beside the next one.
@@ -184,6 +186,7 @@ impl World {
                     restored: false,
                     starting: None,
                     orphan: false,
+                    too_lean: None,
                     hasty: false,
                     finalizing: false,
                     all_finalized: false,

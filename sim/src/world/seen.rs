@@ -12,7 +12,7 @@ use crate::invariants::{
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header::Kind;
-use ftmpi_wire::{Determinant, EventNo, Header, Incarnation, Rank, Ssn, control, header};
+use ftmpi_wire::{Determinant, EventNo, Header, ImageNo, Incarnation, Rank, Ssn, control, header};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -37,6 +37,8 @@ pub(super) struct Seen {
     pub(super) failed_clusters: FailedClusters,
     pub(super) one_life: OneLife,
     pub(super) refused: Refused,
+    /// A disk has damaged an image.
+    pub(super) image_damaged: bool,
     pub(super) one_process: OneProcess,
     pub(super) suspension_ends: SuspensionEnds,
     pub(super) last_images: LastImages,
@@ -76,18 +78,20 @@ impl World {
 
     /// The traffic of the oldest image that is offered; none: the start of the program is.
     fn oldest_offered(&self, rank: usize) -> Option<&Traffic> {
-        let oldest = self.dispatch.machine.oldest(Rank(rank as u32))?;
-        let images = &self.lives[rank].images;
+        let life = &self.lives[rank];
+        // Without any that it knows, and without the start, a rank begins from one that was committed as it died.
+        let left = life.start_given_up.then_some(ImageNo(0));
+        let oldest = self.dispatch.machine.oldest(Rank(rank as u32)).or(left)?;
+        let images = &life.images;
         // (It may have been found damaged.)
         let mut offered = images.iter().filter(|image| image.committed && image.number >= oldest);
         offered.next().map(|image| &image.traffic)
     }
 
-    /// The traffic of the image from which its next life would begin.
-    fn newest_offered(&self, rank: usize) -> Option<&Traffic> {
-        let newest = self.dispatch.machine.newest(Rank(rank as u32))?.image;
-        let mut images = self.lives[rank].images.iter();
-        images.find(|image| image.committed && image.number == newest).map(|image| &image.traffic)
+    /// The traffic of its newest durable image. (It may be of a wave that is given up at this moment.)
+    fn newest_durable(&self, rank: usize) -> Option<&Traffic> {
+        let mut images = self.lives[rank].images.iter().rev();
+        images.find(|image| image.committed).map(|image| &image.traffic)
     }
 
     /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before any marker
@@ -142,7 +146,7 @@ impl World {
             }
             Kind::ImageHas => {
                 let Some(said) = said() else { return };
-                let newest = self.newest_offered(from).and_then(|t| t.landed.get(&to));
+                let newest = self.newest_durable(from).and_then(|t| t.landed.get(&to));
                 log_cuts::in_images(from, to, &said, newest.unwrap_or(&Received::default()));
             }
             Kind::Piggyback => {
@@ -259,8 +263,12 @@ impl World {
     }
 
     /// A rank ends its life as an orphan.
-    pub fn rolls_back(&mut self, rank: usize, why: &str) {
+    pub fn rolls_back(&mut self, rank: usize, why: &str, before: Option<ImageNo>) {
         self.note(|| format!("rank {rank} rolls back: {why}"));
+        self.lives[rank].too_lean = before;
+        if before.is_some() {
+            return self.seen.refused.lacks(self.setup.lean_images, self.seen.image_damaged);
+        }
         let truth = self.seen.dependencies.of(rank);
         only_orphans::rolls_back(rank, why, &truth, &self.seen.dependencies);
         self.seen.rolled_back += 1;

@@ -49,7 +49,7 @@ pub struct Setup {
     pub scheduler_deaths: u32,
     /// How often the disk damages the end of a log.
     pub damages: u32,
-    /// Images leave out of the logs what the newest image of each receiver has; then no disk damages an image.
+    /// Images leave out of the logs what the newest image of each receiver has.
     pub lean_images: bool,
     /// How often a host breaks for good.
     pub host_deaths: u32,
@@ -88,6 +88,7 @@ pub struct Outcome {
     pub replayed: u64,
     /// Events of the simulation.
     pub events: u64,
-    /// The job was given up, as it had to be: a log was damaged that a rank needed.
+    /// The job was given up, as it had to be: a log was damaged that a rank needed, or an image, and then others died
+    /// whose newest images are lean.
     pub refused: bool,
 }

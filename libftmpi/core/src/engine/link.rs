@@ -184,8 +184,8 @@ pub trait Link {
     fn abandon<S: Sink>(&mut self, sink: &mut S);
     /// Recovery is impossible.
     fn give_up(&mut self, why: String) -> !;
-    /// This life is an orphan: it ends, and the next begins from an image.
-    fn roll_back(&mut self, why: String) -> !;
+    /// This life is an orphan, or lacks what a peer needs: it ends, and the next begins from an image (before this one).
+    fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> !;
     /// Is an image of this process wanted?
     fn image_due(&self) -> Option<ImageNo> {
         None

@@ -275,7 +275,9 @@ pub struct State {
     fetch: Option<recover::Fetch>,
     failure: Option<String>,
     /// This life is to end and another to begin from an image: why.
-    orphan: Option<String>,
+    orphan: Option<(String, Option<ImageNo>)>,
+    /// From which image this life began.
+    begun_from: Option<ImageNo>,
     trash: Vec<u8>,
     buffers: Vec<Vec<u8>>,
     counters: Counters,
@@ -387,6 +389,7 @@ impl<L: Link> Engine<L> {
             fetch: None,
             failure: None,
             orphan: None,
+            begun_from: None,
             trash: Vec::new(),
             buffers: Vec::new(),
             counters: Counters::default(),
@@ -512,7 +515,7 @@ impl State {
             Command::Join { to } => self.want(to),
             Command::Prune { below } => self.queue_for_logger(Log::Prune { below }),
             Command::FreeHeld => self.free_held_due = true,
-            Command::RollBack(why) => self.orphan = Some(why),
+            Command::RollBack(why) => self.orphan = Some((why, None)),
             Command::GiveUp(why) => self.failure = Some(why),
             Command::Send { to, payload } => {
                 self.control_frame(to, ftmpi_wire::header::Kind::Protocol, Ssn(0), payload);

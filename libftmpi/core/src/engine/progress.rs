@@ -198,8 +198,8 @@ impl<L: Link> Engine<L> {
             if let Some(why) = state.failure.take() {
                 self.link.give_up(why);
             }
-            if let Some(why) = state.orphan.take() {
-                self.link.roll_back(why);
+            if let Some((why, before)) = state.orphan.take() {
+                self.link.roll_back(why, before);
             }
             while let Some(peer) = state.waves.lost.pop() {
                 let incarnation = state.peers[peer.index()].incarnation;

@@ -318,6 +318,14 @@ impl State {
         let peer = &mut self.peers[rank.index()];
         if let Some(first) = peer.log.cut_at().first_beyond(&has) {
             let me = self.me;
+            if let Some(image) = self.begun_from.filter(|_| self.lean_images) {
+                let why = format!(
+                    "image {image} has no messages to rank {rank} from {first} on, which a newer image of rank {rank} \
+                     had received that is lost or damaged"
+                );
+                self.orphan = Some((why, Some(image)));
+                return;
+            }
             self.failure = Some(if self.hooks.memory {
                 format!(
                     "the channel memory of rank {rank} has lost messages of rank {me} from {first} on, \
@@ -327,9 +335,7 @@ impl State {
                 format!(
                     "rank {rank} cannot be recovered: it restarted from a state that lacks messages of \
                      rank {me} from {first} on, which the log of rank {me} has no more because newer \
-                     images of rank {rank} had been committed; those images are lost or damaged \
-                     (with --image-logs both a rank that has restarted, too, can still serve the older \
-                     image of another one)"
+                     images of rank {rank} had been committed; those images are lost or damaged"
                 )
             });
             return;
@@ -540,6 +546,7 @@ impl State {
     /// This life begins from an image, which did not have what was spared.
     fn begin_from(&mut self, image: ImageNo) {
         self.newest_image = image;
+        self.begun_from = Some(image);
         for peer in &mut self.peers {
             peer.log.lose_spared(&mut self.memory);
         }

@@ -283,8 +283,8 @@ impl Link for World {
         crate::life::abort_with(self, 1, why)
     }
 
-    fn roll_back(&mut self, why: String) -> ! {
-        self.tell(FromRank::Orphan { why });
+    fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> ! {
+        self.tell(FromRank::Orphan { why, before });
         crate::life::wait_for_the_end(self)
     }
 
