@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from .core import Setting, kill, run
+from .core import Setting, kill, problem_of, run
 from .faults import RANKS, Jobs, judge, program_pids
 
 
@@ -29,6 +29,9 @@ class Damager:
         if self.how == "all":
             return {file.name: file for files in by_rank.values() for file in files}
         newest = {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
+        if self.how == "one, all die":
+            rank = min(newest)
+            return {rank: newest[rank]}
         return self.below(newest) if self.how == "below" else newest
 
     def below(self, newest: dict[str, Path]) -> dict[str, Path] | None:
@@ -69,15 +72,20 @@ class Damager:
         except FileNotFoundError:
             return  # a newer one has just taken its place: try again
         self.damaged = ", ".join(f.name for f in chosen.values())
-        kill(pids[:1])
+        kill(pids if self.how == "one, all die" else pids[:1])
+
+
+# What may be said where two ranks happened to take two images each between those of the damaged one.
+TOO_LATE = "it has no older image to return to"
 
 
 def damage(setting: Setting) -> None:
     """The newest images are damaged, then a rank dies: the older image must serve. With copies on the
-    host all images of the server may be."""
+    host all images of the server may be. When all ranks die, those whose images have less of their logs than the older
+    image needs return to their own older ones."""
     if not setting.ready():
         return
-    for how in ("bit", "below", "all") + (("truncated",) if setting.full else ()):
+    for how in ("bit", "below", "all", "one, all die") + (("truncated",) if setting.full else ()):
         test = f"newest image damaged ({how})" if how != "all" else "the server's images damaged"
         copies = ["--images", "local+remote"] if how == "all" else []
         job, why = Jobs(setting, 9).make("master_worker", setting.seed)
@@ -99,4 +107,6 @@ def damage(setting: Setting) -> None:
             setting.results.bad(test, f"not every rank had two images to damage; {outcome.last_words()}")
             continue
         problem, note = judge(outcome, file, job.says, 1)
+        if how == "one, all die" and TOO_LATE in outcome.err:
+            problem, note = problem_of(outcome, code=1), "given up, and said so"
         setting.results.check(test, problem, note)

@@ -129,15 +129,15 @@ impl World {
             }
             Kind::Resume if self.are_mates(from, to) => {
                 let Some(said) = said() else { return };
-                let nothing = Traffic::default();
-                let traffic = self.seen.traffic.get(&to).unwrap_or(&nothing);
-                let mut sent = traffic.sent.get(&from).cloned().unwrap_or_default();
+                let traffic = self.seen.traffic.entry(to).or_default();
+                let sent = traffic.sent.entry(from).or_default();
                 if traffic.decided.contains(&from)
-                    && let Some(next) = Received::from_wire(&said).first_beyond(&sent)
+                    && let Some(next) = Received::from_wire(&said).first_beyond(sent)
                 {
+                    // It is not sent again.
                     sent.insert(next);
                 }
-                consistent_cut::received(from, to, &said, &sent);
+                consistent_cut::received(from, to, &said, sent);
             }
             Kind::LogCut => {
                 let Some(said) = said() else { return };
