@@ -49,6 +49,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
     parser.add_argument("--pause", type=float, default=0, help="seconds before each run: a virtual machine that gives "
                         "freed memory back to its host has work with what the run before had")
+    parser.add_argument("--images", type=int, help="images of each rank in every run: the interval follows from what the "
+                        "kernel takes with `none`, in the first round")
     parser.add_argument("--work", type=Path, help="where the sources are compiled, to be used again")
     parser.add_argument("--out", type=Path, default=Path("npb-results"))
     parser.add_argument("options", nargs="*", help="for every ftmpiexec, after `--`")
@@ -96,6 +98,7 @@ def main() -> int:
                  if not library.is_ours]
         runs = Runs(setting, suite, args.ranks, args.options, peers)
         runs.copy_gb_s = copy_rate()
+        runs.images = args.images
         variants = [NONE, *(name for name in chosen if name != NONE), *runs.peers]
         programs: dict[str, Path] = {}
         for kernel in args.kernels.split(","):

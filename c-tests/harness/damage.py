@@ -75,8 +75,8 @@ class Damager:
         kill(pids if self.how == "one, all die" else pids[:1])
 
 
-# What may be said where two ranks happened to take two images each between those of the damaged one.
-TOO_LATE = "it has no older image to return to"
+# What may be said where a rank has both of its images from after a restart that lost what is needed.
+TOO_LATE = ("it has no older image to return to", "logs do not reach back to the beginning any more")
 
 
 def damage(setting: Setting) -> None:
@@ -107,6 +107,6 @@ def damage(setting: Setting) -> None:
             setting.results.bad(test, f"not every rank had two images to damage; {outcome.last_words()}")
             continue
         problem, note = judge(outcome, file, job.says, 1)
-        if how == "one, all die" and TOO_LATE in outcome.err:
+        if how == "one, all die" and any(text in outcome.err for text in TOO_LATE):
             problem, note = problem_of(outcome, code=1), "given up, and said so"
         setting.results.check(test, problem, note)

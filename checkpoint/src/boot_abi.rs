@@ -52,9 +52,9 @@ pub struct CaptureRequest {
     pub reserved: c_int,
     /// The image's number; told again in the restored process.
     pub image_no: u64,
-    /// Private anonymous memory whose contents are of no use, as pairs of begin and end on page
-    /// boundaries: it is zero in the restored process, and as soon as the image child runs this
-    /// process need not copy its pages when it writes them. May be null if `useless_len` is 0.
+    /// Private anonymous memory whose contents are not wanted in the image, as pairs of begin and end on page
+    /// boundaries: it is zero in the restored process. In this process they stay as they are; as soon as the image
+    /// child runs it need not copy these pages when it writes them. May be null if `useless_len` is 0.
     pub useless: *const [u64; 2],
     /// How many pairs.
     pub useless_len: usize,

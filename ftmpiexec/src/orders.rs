@@ -200,6 +200,8 @@ pub struct Start {
     pub images: Vec<Image>,
     /// Whether it may begin anew if there is none that can be read.
     pub or_beginning: bool,
+    /// Whether what the server has behind them is given up before.
+    pub no_newer: bool,
     /// Bytes of output and error that have been printed already.
     pub printed: [u64; 2],
     /// Whether standard input is fed to it.

@@ -42,7 +42,7 @@ VARIANTS: dict[str, list[str]] = {
 
 @dataclass
 class Cell:
-    """One kernel with one variant: seconds of each round, and what the reports of ours told."""
+    """One kernel with one variant: seconds of each round, and what the reports of ours told (images of each rank)."""
 
     seconds: list[float] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
@@ -64,6 +64,8 @@ class Runs:
         self.peers = {peer.name: peer for peer in peers}
         self.cells: dict[tuple[str, str], Cell] = {}
         self.copy_gb_s: float | None = None
+        # So many images of each rank in a run, by what the first run without any took.
+        self.images: int | None = None
 
     @property
     def results(self) -> Results:
@@ -77,7 +79,7 @@ class Runs:
             command, env = self.peers[variant].command(self.ranks, False, [str(program)])
         else:
             command = [*self.setting.mpiexec(self.ranks, "--protocol", *VARIANTS[variant], *self.options,
-                                             "--report", report), program]
+                                             *self.interval(kernel, variant), "--report", report), program]
         outcome = run(command, timeout=self.setting.timeout, cwd=folder, env=env)
         problem, seconds = npb.verified(outcome), seconds_of(outcome.out)
         if problem or seconds is None:
@@ -88,9 +90,16 @@ class Runs:
         cell.seconds.append(seconds)
         if variant not in self.peers:
             told = json.loads(report.read_text())
-            cell.images.append(told["checkpoints"]["count"])
+            cell.images.append(told["checkpoints"]["count"] // self.ranks)
             cell.logged.append(told["logs"]["peak_bytes"])
             cell.determinants.append(told["messages"]["determinants"])
+
+    def interval(self, kernel: str, variant: str) -> list[str]:
+        none = self.cells.get((kernel, NONE))
+        if not self.images or variant == NONE or none is None:
+            return []
+        # The first images are spread over one interval.
+        return ["--ckpt-interval", f"{max(100, int(none.seconds[0] * 1000 / (self.images + 0.4)))}ms"]
 
     def cost(self, kernel: str, variant: str) -> list[float]:
         """The quotients of all rounds in which both were run."""
@@ -149,7 +158,7 @@ class Runs:
         few = [f"{kernel} under {row['variant']} ({row[f'{kernel} images']})" for row in rows for kernel in kernels
                if 0 < row.get(f"{kernel} images", 0) < 3]
         if few:
-            print("fewer than three images in a run: " + ", ".join(few))
+            print("fewer than three images of each rank: " + ", ".join(few))
 
 
 def copy_rate() -> float:

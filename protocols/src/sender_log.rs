@@ -44,8 +44,8 @@ pub struct SenderLog {
     /// Replies to one-sided operations, which are counted apart.
     replies: VecDeque<Entry>,
     cut: Received,
-    /// What images of this rank need not have.
-    spared: Received,
+    /// Some entry is spared.
+    spares: bool,
 }
 
 fn place(entries: &VecDeque<Entry>, ssn: Ssn) -> usize {
@@ -122,27 +122,38 @@ impl SenderLog {
     pub fn spare(&mut self, received: &Received, memory: &mut LogMemory) {
         for entry in self.entries.iter_mut().chain(&mut self.replies) {
             if !entry.spared && received.contains(entry.ssn) {
-                entry.spared = true;
+                (entry.spared, self.spares) = (true, true);
                 memory.spare(entry.payload);
             }
         }
-        self.spared.absorb(received);
     }
 
-    /// The peer begins again, and it is not known from which image: an image needs everything.
+    /// The next image is to have everything.
     pub fn want_all(&mut self, memory: &mut LogMemory) {
+        if !std::mem::take(&mut self.spares) {
+            return;
+        }
         for entry in self.entries.iter_mut().chain(&mut self.replies) {
             if std::mem::take(&mut entry.spared) {
                 memory.want(entry.payload);
             }
         }
-        self.spared = Received::default();
     }
 
     /// This life began from an image, which did not have what was spared: it is lost.
     pub fn lose_spared(&mut self, memory: &mut LogMemory) {
-        let spared = std::mem::take(&mut self.spared);
-        self.cut(&spared, memory);
+        if !std::mem::take(&mut self.spares) {
+            return;
+        }
+        for entries in [&mut self.entries, &mut self.replies] {
+            entries.retain(|entry| {
+                if entry.spared {
+                    entry.give(memory);
+                    self.cut.insert(entry.ssn);
+                }
+                !entry.spared
+            });
+        }
     }
 
     /// What was cut: a peer that has less than this cannot be served.

@@ -139,7 +139,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     if mutant.is_none() && draw(4) == 0 {
         setup.program = one_sided;
     }
-    setup.lean_images = draw(2) == 0 && mutant.is_none();
+    setup.lean_images = draw(2) == 0 && mutant.is_none() && choice.has_logger();
     setup.lean_images |= mutant == Some(Mutant::ImageToldTooMuch);
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);

@@ -163,9 +163,18 @@ impl Encoder {
     pub fn fill(&mut self, reader: &mut impl Read, most: usize) -> io::Result<&[u8]> {
         let before = self.pending.len();
         let most = most.min(CHUNK_BYTES_MAX - before);
-        self.pending.reserve(most);
-        reader.take(most as u64).read_to_end(&mut self.pending)?;
-        Ok(&self.pending[before..])
+        let mut filled = before;
+        self.pending.resize(before + most, 0);
+        let outcome = loop {
+            match reader.read(&mut self.pending[filled..]) {
+                Ok(0) => break Ok(()),
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => break Err(e),
+            }
+        };
+        self.pending.truncate(filled);
+        outcome.map(|()| &self.pending[before..])
     }
 
     /// The raw stream is whole: appends the rest and the trailer.

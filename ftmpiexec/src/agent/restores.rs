@@ -119,10 +119,14 @@ async fn find(
     let since = Instant::now();
     let Source { key, secret, directory, in_waves, checked, .. } = source;
     let mut candidates = start.images.clone();
-    let (mut asked_for_others, mut near) = (*in_waves, !checked);
+    let (mut asked_for_others, mut near) = (*in_waves || start.no_newer, !checked);
     loop {
         let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
-        let declared = server.declare(start.rank, start.incarnation).await;
+        let mut declared = server.declare(start.rank, start.incarnation).await;
+        if declared.is_ok() && start.no_newer {
+            let newest = start.images.first().map_or(ImageNo(0), |newest| newest.image);
+            declared = server.return_to(start.rank, start.incarnation, newest).await;
+        }
         let attempt = match (declared, candidates.first()) {
             (Err(e), _) => Err(e),
             (Ok(()), None) if start.or_beginning => return Ok(None),

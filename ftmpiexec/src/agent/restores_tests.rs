@@ -65,6 +65,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         incarnation: Incarnation(incarnation),
         images: images.iter().map(|image| known(*image)).collect(),
         or_beginning: false,
+        no_newer: false,
         printed: [0; 2],
         fed: false,
         inject: Vec::new(),

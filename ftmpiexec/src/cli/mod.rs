@@ -376,7 +376,6 @@ impl CommandLine {
             max_restarts,
             log_limit,
             log_reserve,
-            image_logs,
             output,
             verbose,
             grace,

@@ -215,6 +215,7 @@ impl Plan {
             "tracking",
             "object_store",
             "encrypt_images",
+            "image_logs",
         ] {
             if line.gave(fixed) {
                 bail!(
@@ -301,6 +302,7 @@ impl Plan {
         let mut protocol = super::protocol::config(cli, &placement)?;
         let event_loggers = super::protocol::event_loggers(cli, &machines, &mut protocol)?;
         let fault_tolerant = registry::is_fault_tolerant(&protocol);
+        let logs_events = protocol.uses_logger();
         let clusters = registry::clusters(&protocol, ranks);
         if cli.ckpt_interval < Duration::from_millis(10) {
             bail!("--ckpt-interval must be at least 10ms");
@@ -360,8 +362,11 @@ impl Plan {
             event_rings: cli.event_rings == Switch::On && cli.transport != TransportChoice::Tcp,
             log_limit: cli.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.log_reserve.saturating_mul(1 << 20),
-            // What is in the object store may be older than the newest image.
-            lean_images: cli.image_logs == ImageLogsChoice::Newest && cli.object_store.is_none(),
+            // What is in the object store may be older than the newest image; and without a logger a life that
+            // returns to an older image than it must may take another course than others have seen.
+            lean_images: cli.image_logs == ImageLogsChoice::Newest
+                && cli.object_store.is_none()
+                && logs_events,
             binding: Binding::of(cli.bind_to.as_ref(), cli.map_by),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,

@@ -283,7 +283,7 @@ impl Launcher {
                     }
                     self.to_all(&ToAgent::Announce { rank, incarnation, host });
                 }
-                Command::Start { rank, incarnation, host, images, or_beginning } => {
+                Command::Start { rank, incarnation, host, images, or_beginning, no_newer } => {
                     self.starts();
                     if images.is_empty() && self.plan.protocol.name == "coordinated" {
                         // The agent tells the program so (`view_for`).
@@ -295,6 +295,7 @@ impl Launcher {
                         incarnation,
                         images: images.into_iter().map(Into::into).collect(),
                         or_beginning,
+                        no_newer,
                         printed: self.printed[rank.index()],
                         fed: rank == Rank(0),
                         inject: self.points_for(rank),

@@ -25,7 +25,7 @@ pub struct RunReport {
     wall_s: f64,
     exit_code: i32,
     failures: Vec<FailureReport>,
-    /// Lives that were rolled back because they depended on what a failed rank lost.
+    /// Lives that were rolled back because they depended on what a failed rank lost, or had lost what one needs.
     orphans: Vec<FailureReport>,
     checkpoints: Checkpoints,
     waves: WavesReport,

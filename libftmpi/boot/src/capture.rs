@@ -191,8 +191,8 @@ impl Own {
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::capture`].
 ///
 /// # Safety
-/// Both pointers are valid, and so are the list of descriptors and that of useless memory, of which nobody
-/// wants the contents.
+/// Both pointers are valid, and so are the list of descriptors and that of memory whose contents are not
+/// wanted in the image.
 pub unsafe extern "C" fn capture(
     request: *const CaptureRequest,
     out: *mut CaptureOutcome,
@@ -460,7 +460,7 @@ fn make_child(hole: &Hole, job: &mut Job, look: Look, copies: &mut Copies) -> Re
     if child == Ok(0) {
         for [begin, end] in job.useless.pairs() {
             // First of all: while we share these pages, our parent copies what it writes of them.
-            // SAFETY: the contents are nobody's (see `capture`), and this is a copy.
+            // SAFETY: this is a copy, in which nobody wants the contents (see `capture`).
             unsafe { sys::forget(*begin as usize, (end - begin) as usize) };
         }
         child::run(hole, job.fd, parent, look.strings, &look.survey);

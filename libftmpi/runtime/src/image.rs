@@ -56,8 +56,8 @@ pub(crate) fn capture(
         context: (&raw mut taking).cast(),
     };
     let mut outcome = CaptureOutcome::default();
-    // SAFETY: both structures and the lists live over the call, what `useless` names is lent to us as memory
-    // without contents (`Link::capture`); we are the one thread in the engine, outside of
+    // SAFETY: both structures and the lists live over the call, what `useless` names is memory that
+    // is not wanted in the image (`Link::capture`); we are the one thread in the engine, outside of
     // any half-done change.
     let result = unsafe { (boot.0.capture)(&request, &mut outcome) };
     match result {

@@ -80,7 +80,7 @@ impl Dispatcher {
         gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting).collect()
     }
 
-    fn bring_back(&mut self, rank: Rank, cause: &str) {
+    pub(super) fn bring_back(&mut self, rank: Rank, cause: &str) {
         let host_name = self.host_name(rank).to_owned();
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);

@@ -334,6 +334,9 @@ pub enum Command {
         /// Whether it may also begin anew when none of them can be read (the logs reach back to
         /// the start).
         or_beginning: bool,
+        /// What the store has behind these images is to be given up first: it has less of the rank's log than others
+        /// need.
+        no_newer: bool,
     },
     /// Ask the rank for an image.
     TakeImage {

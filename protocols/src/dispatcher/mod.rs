@@ -370,8 +370,10 @@ impl Dispatcher {
             }
             None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
         };
-        let (incarnation, host) = (state.incarnation, state.host);
-        self.commands.push_back(Command::Start { rank, incarnation, host, images, or_beginning });
+        let (incarnation, host, no_newer) =
+            (state.incarnation, state.host, state.images.no_newer());
+        let start = Command::Start { rank, incarnation, host, images, or_beginning, no_newer };
+        self.commands.push_back(start);
     }
 
     fn hello(
@@ -386,6 +388,7 @@ impl Dispatcher {
         state.stage = Stage::Running;
         state.joined = true;
         state.can_image = can_image;
+        state.images.begun();
         if let Some(failure) = self.failure_of(rank, incarnation) {
             failure.hello_at = Some(now);
             failure.image = resumed;

@@ -8,8 +8,8 @@
 //! can send again, and the mate's present state may already have done so.
 //!
 //! A rank whose image had less of its sender log than a peer needs that began from its older image, as the newest was
-//! damaged, returns to its own older image in the same way: from there on it sends again. Images of all ranks in
-//! turn are such that the older one has what is needed. A rank that has no other image ends the job.
+//! damaged, returns to its own older image in the same way, and its newer ones are given up: from there on it sends
+//! again. A rank that has no other image ends the job.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure};
@@ -70,6 +70,12 @@ impl Dispatcher {
         self.waits_no_more(rank);
         self.orphans.push(life);
         self.commands.push_back(Command::Kill { rank, incarnation });
+        for gone in self.gone_without_exit() {
+            self.bring_back(
+                gone,
+                "it had left without exit(), and what it has sent is needed again",
+            );
+        }
     }
 
     /// Its old life has ended.

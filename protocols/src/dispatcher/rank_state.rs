@@ -84,6 +84,8 @@ pub(super) struct Images {
     issued: ImageNo,
     /// Logs have been cut: the start of the program can no longer be replayed.
     cut: bool,
+    /// What the store has behind these is given up before a life begins from one of them.
+    no_newer: bool,
 }
 
 impl Images {
@@ -91,7 +93,7 @@ impl Images {
     pub(super) fn found(mut kept: Vec<ImageFacts>, start_offered: bool, highest: ImageNo) -> Self {
         kept.sort_by_key(|kept| kept.image);
         let issued = kept.last().map_or(highest, |newest| highest.max(newest.image));
-        Self { kept, issued, cut: !start_offered }
+        Self { kept, issued, cut: !start_offered, no_newer: false }
     }
 
     /// A fresh number; numbers are never used again, even if the image is lost.
@@ -118,6 +120,16 @@ impl Images {
     /// This image and those after it serve no more.
     pub(super) fn condemn_from(&mut self, image: ImageNo) {
         self.kept.retain(|kept| kept.image < image);
+        self.no_newer = true;
+    }
+
+    pub(super) fn no_newer(&self) -> bool {
+        self.no_newer
+    }
+
+    /// A life has begun from one of them.
+    pub(super) fn begun(&mut self) {
+        self.no_newer = false;
     }
 
     pub(super) fn newest(&self) -> Option<ImageNo> {

@@ -273,6 +273,7 @@ fn the_cluster_of_an_orphan_returns_and_that_is_no_failure() {
         rank: Rank(rank),
         incarnation: Incarnation(0),
         why: "it depends on what was lost".into(),
+        before: None,
     };
     dispatcher.handle(5 * S, orphan(3));
     // Both may find out; the second is ended by the return that the first began.

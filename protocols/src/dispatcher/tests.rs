@@ -478,7 +478,12 @@ fn an_orphan_gets_another_life_and_is_no_failure() {
     let mut dispatcher = running(settings(3, 1, "optimistic"));
     dispatcher.handle(
         5 * S,
-        Input::Orphan { rank: Rank(1), incarnation: Incarnation(0), why: "it depends".into() },
+        Input::Orphan {
+            rank: Rank(1),
+            incarnation: Incarnation(0),
+            why: "it depends".into(),
+            before: None,
+        },
     );
     let killed = |command: &Command| {
         matches!(command, Command::Kill { rank: Rank(1), incarnation: Incarnation(0) })
@@ -502,6 +507,53 @@ fn an_orphan_gets_another_life_and_is_no_failure() {
     );
     assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (0, 0));
     assert_eq!(dispatcher.orphans().len(), 1);
+}
+
+/// Its image has less of its log than a peer needs.
+#[test]
+fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_given_up() {
+    let lacks = |life, image| Input::Orphan {
+        rank: Rank(1),
+        incarnation: Incarnation(life),
+        why: "it lacks messages".into(),
+        before: Some(ImageNo(image)),
+    };
+    let starts = |dispatcher: &mut Dispatcher| {
+        let commands = drain(dispatcher);
+        let start = commands.iter().find_map(|command| match command {
+            Command::Start { rank: Rank(1), images, or_beginning, no_newer, .. } => {
+                let images: Vec<_> = images.iter().map(|facts| facts.image.0).collect();
+                Some((images, *or_beginning, *no_newer))
+            }
+            _ => None,
+        });
+        (start, commands)
+    };
+    let hello = |life| Input::Hello {
+        rank: Rank(1),
+        incarnation: Incarnation(life),
+        resumed: None,
+        can_image: true,
+    };
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    dispatcher.handle(2 * S, commit(1, 0));
+    dispatcher.handle(3 * S, commit(2, 1));
+    dispatcher.handle(5 * S, lacks(0, 2));
+    dispatcher.handle(5 * S, ended(1, 0, Ending::Signal(9), 3));
+    assert_eq!(starts(&mut dispatcher).0, Some((vec![1], false, true)));
+    // Once it lives, what it stores counts again.
+    dispatcher.handle(6 * S, hello(1));
+    dispatcher.handle(7 * S, ended(1, 1, Ending::Signal(9), 3));
+    assert_eq!(starts(&mut dispatcher).0, Some((vec![1], false, false)));
+    dispatcher.handle(8 * S, hello(2));
+    dispatcher.handle(8 * S, lacks(2, 1));
+    let (start, commands) = starts(&mut dispatcher);
+    assert_eq!(start, None);
+    assert!(
+        matches!(commands.last(), Some(Command::End { code: 1, text: Some(text), .. })
+            if text.contains("rank 1 on h0: it lacks messages; it has no older image to return to")),
+        "{commands:?}"
+    );
 }
 
 #[test]

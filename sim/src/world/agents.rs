@@ -15,6 +15,8 @@ pub(super) struct Beginning {
     /// The images that it may continue, newest first.
     images: Vec<ImageNo>,
     or_beginning: bool,
+    /// What the store has behind those images is given up.
+    no_newer: bool,
     /// All lives that the launcher let begin at one time have the same.
     round: u64,
     /// The agent that was told, and its host.
@@ -48,7 +50,7 @@ impl World {
             Command::Announce { rank, incarnation, .. } => {
                 self.announced(host, rank.index(), incarnation);
             }
-            Command::Start { rank, incarnation, images, or_beginning, .. } => {
+            Command::Start { rank, incarnation, images, or_beginning, no_newer, .. } => {
                 let (rank, agent) = (rank.index(), self.dispatch.hosts[host].agent);
                 if self.lives[rank].fiber.is_some() && self.host_of(rank) == host {
                     // The launcher knows that it is dead, or would not start another; make sure.
@@ -58,8 +60,16 @@ impl World {
                 self.seen.one_process.is_to_begin(rank, host);
                 self.lives[rank].host = host;
                 let images = images.into_iter().map(|facts| facts.image).collect();
-                let life =
-                    Beginning { rank, incarnation, images, or_beginning, round, agent, host };
+                let life = Beginning {
+                    rank,
+                    incarnation,
+                    images,
+                    or_beginning,
+                    no_newer,
+                    round,
+                    agent,
+                    host,
+                };
                 let delay = self.below(500);
                 self.after(delay, Event::Begin(life));
             }
@@ -149,6 +159,10 @@ impl World {
         }
         self.lives[rank].starting = None;
         let name = Rank(rank as u32);
+        if life.no_newer {
+            let newest = life.images.first().copied().unwrap_or_default();
+            self.lives[rank].images.retain(|image| image.number <= newest);
+        }
         let stored = |world: &Self, image: &ImageNo| {
             world.lives[rank].images.iter().any(|i| i.committed && i.number == *image)
         };
@@ -185,6 +199,7 @@ impl World {
         }
         if !life.or_beginning
             && !self.in_waves()
+            && !life.no_newer
             && let Some(newest) = self.lives[rank].images.iter().rev().find(|i| i.committed)
         {
             // Committed when its rank was dying: the launcher did not hear of it.

@@ -50,8 +50,10 @@ impl World {
             let fiber = self.fibers_of(rank);
             self.lives[rank].fiber = Some(fiber);
             self.seen_to_begin(rank, Some(seen));
-            // A damaged newer one is gone.
-            self.lives[rank].images.retain(|i| i.number <= number);
+            // What the life before had not stored is refused from now on.
+            let waves = self.in_waves();
+            let images = &mut self.lives[rank].images;
+            images.retain(|i| i.number <= number || (i.committed && !waves));
             self.outcome.restored += 1;
             self.note(|| format!("rank {rank} lives again from image {number}"));
             mark(self.now, || Mark::Starts(rank, Some(number)));

@@ -136,6 +136,7 @@ impl World {
                 {
                     // It is not sent again.
                     sent.insert(next);
+                    traffic.decided.remove(&from);
                 }
                 consistent_cut::received(from, to, &said, sent);
             }

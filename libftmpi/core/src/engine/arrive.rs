@@ -258,7 +258,7 @@ impl State {
             Kind::RequestToSend => self.announced(from, header, &payload),
             Kind::Resume => self.resumed(from, &payload),
             Kind::LogCut => self.log_cut(from, &payload),
-            Kind::ImageHas => self.image_has(from, &payload),
+            Kind::ImageHas => self.image_has(from, header.ssn, &payload),
             Kind::Protocol => {
                 self.protocol.on_frame(from, &payload);
                 self.commands_to_queues();

@@ -197,7 +197,7 @@ pub trait Link {
     /// It is.
     fn settled(&mut self) {}
     /// Takes the image that is due; returns once more in every life that begins from it. The
-    /// contents of `useless` memory are of no interest: that life may find zeros there.
+    /// contents of `useless` memory are not wanted in it: such a life may find zeros there; in this one they stay.
     fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
         Captured::Refused
     }

@@ -182,6 +182,8 @@ struct Peer {
     told_cut: Received,
     /// What it was last told that our newest image has of it.
     told_newest: Received,
+    /// Its newest image, as far as it told, and what that has of us.
+    its_newest: (ImageNo, Received),
     /// Payload of a control frame that is landing.
     control: Vec<u8>,
     /// What the protocol puts before a message, on its way.
@@ -229,6 +231,8 @@ struct Snapshot {
     received: Vec<Received>,
     /// Place in the stream out of the rank's memory.
     home: u64,
+    /// Which image of each peer the logs in it reach back to; 0: as far as in memory.
+    reach: Vec<ImageNo>,
 }
 
 /// Everything but the link, so that the link can call it while it is being polled.
@@ -349,6 +353,7 @@ impl<L: Link> Engine<L> {
                 queue: VecDeque::new(),
                 told_cut: Received::default(),
                 told_newest: Received::default(),
+                its_newest: (ImageNo(0), Received::default()),
                 control: Vec::new(),
                 piggyback: Vec::new(),
                 piggyback_frame: None,

@@ -173,10 +173,11 @@ impl<L: Link> Engine<L> {
             return;
         }
         let state = &mut self.state;
+        let reach = state.spare_logs();
         let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
         let events = state.protocol.last_event();
         let home = state.home.place;
-        state.snapshots.push_back(Snapshot { image, events, received, home });
+        state.snapshots.push_back(Snapshot { image, events, received, home, reach });
     }
 }
 
@@ -300,7 +301,9 @@ impl State {
         }
         self.forget_channel(rank);
         // If its newest image was damaged, it needs what images so far need not have had.
-        self.peers[rank.index()].log.want_all(&mut self.memory);
+        let peer = &mut self.peers[rank.index()];
+        peer.its_newest = (ImageNo(0), Received::default());
+        peer.log.want_all(&mut self.memory);
         self.protocol.on_peer_restart(rank, incarnation);
         self.commands_to_queues();
         if self.peers[rank.index()].has_traffic() {
@@ -514,8 +517,8 @@ impl State {
     /// Tells a peer what its images need not have in the log for us, if it has not heard of it.
     fn tell_newest(&mut self, rank: Rank) {
         let newest = self.newest_image;
-        let Some(snapshot) = self.snapshots.iter().find(|s| self.lean_images && s.image == newest)
-        else {
+        let mut snapshots = self.snapshots.iter().filter(|_| self.lean_images);
+        let Some(snapshot) = snapshots.find(|s| s.image == newest) else {
             return;
         };
         let received = &snapshot.received[rank.index()];
@@ -529,18 +532,35 @@ impl State {
         }
         peer.told_newest = received.clone();
         let payload = control::encode(&received.to_wire());
-        self.control_frame(rank, Kind::ImageHas, Ssn(0), payload);
+        self.control_frame(rank, Kind::ImageHas, Ssn(newest.0), payload);
     }
 
     /// A peer's newest image has this much: ours need not have it.
-    pub(super) fn image_has(&mut self, rank: Rank, payload: &[u8]) {
-        if !self.lean_images || self.hooks.memory {
-            return;
-        }
+    pub(super) fn image_has(&mut self, rank: Rank, image: Ssn, payload: &[u8]) {
         if let Ok(wire) = control::decode::<WireReceived>(payload) {
-            let received = Received::from_wire(&wire);
-            self.peers[rank.index()].log.spare(&received, &mut self.memory);
+            self.peers[rank.index()].its_newest = (ImageNo(image.0), Received::from_wire(&wire));
         }
+    }
+
+    /// An image is being taken: leaves out of it what the newest image of each peer has. If that one turns out to be
+    /// damaged, the peer needs more, and this rank returns to the image before this one, unless it lives. So no two
+    /// images in a row reach back to the same image of a peer only.
+    fn spare_logs(&mut self) -> Vec<ImageNo> {
+        let mut reach = vec![ImageNo(0); self.peers.len()];
+        if !self.lean_images {
+            return reach;
+        }
+        for (index, (peer, reach)) in self.peers.iter_mut().zip(&mut reach).enumerate() {
+            let (image, has) = &peer.its_newest;
+            let is_newer = |snapshot: &Snapshot| snapshot.reach[index] < *image;
+            if *image > ImageNo(0) && self.snapshots.iter().all(is_newer) {
+                *reach = *image;
+                peer.log.spare(has, &mut self.memory);
+            } else {
+                peer.log.want_all(&mut self.memory);
+            }
+        }
+        reach
     }
 
     /// This life begins from an image, which did not have what was spared.
@@ -548,6 +568,8 @@ impl State {
         self.newest_image = image;
         self.begun_from = Some(image);
         for peer in &mut self.peers {
+            // It may live again by now, from another one.
+            peer.its_newest = (ImageNo(0), Received::default());
             peer.log.lose_spared(&mut self.memory);
         }
     }

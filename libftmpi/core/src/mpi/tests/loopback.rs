@@ -113,7 +113,7 @@ impl Link for Loopback {
         panic!("{why}")
     }
 
-    fn roll_back(&mut self, why: String) -> ! {
+    fn roll_back(&mut self, why: String, _before: Option<ftmpi_wire::ImageNo>) -> ! {
         panic!("{why}")
     }
 }
