@@ -490,6 +490,9 @@ mod tests {
                 let log = &mut of_peers[turn / 100 % 3];
                 let keeps = log.len() / 8;
                 log.drain(..log.len() - keeps).for_each(|(block, _)| memory.give(block));
+                let next = &mut of_peers[(turn / 100 + 1) % 3];
+                let spared: Vec<_> = next.drain(..next.len() / 2).collect();
+                spared.iter().for_each(|(block, _)| memory.spare(*block));
                 // An image: zeros where nothing is held.
                 let useless: Vec<Range<usize>> = memory
                     .useless()
@@ -508,12 +511,23 @@ mod tests {
                 }
                 // Blocks shorter than a gap, and the ends of slabs of their own, are all that is neither.
                 let total: usize = useless.iter().map(|piece| piece.len()).sum();
-                let held = memory.held() as usize;
+                let wanted = of_peers.iter().flatten().map(|(block, _)| block.len());
+                let held = wanted.sum::<usize>();
                 assert!(total + held <= memory.reserved());
                 assert!(
                     memory.reserved() - total - held <= memory.reserved() / 8,
                     "{total} {held}"
                 );
+                if turn % 200 == 99 {
+                    // A life that begins from this image has lost them.
+                    spared.into_iter().for_each(|(block, _)| memory.give_spared(block));
+                } else {
+                    for (block, value) in spared.into_iter().rev() {
+                        memory.want(block);
+                        memory.bytes_mut(block).fill(value);
+                        of_peers[(turn / 100 + 1) % 3].push_front((block, value));
+                    }
+                }
             }
         }
         of_peers.iter_mut().for_each(|log| log.drain(..).for_each(|(block, _)| memory.give(block)));

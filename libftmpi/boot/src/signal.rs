@@ -131,7 +131,7 @@ unsafe fn note_interruption(context: &libc::ucontext_t) {
     }
     // A system call notes where it returns to. (Not on the latest processors; there only the begin of a page is
     // left out, before which there may be nothing.)
-    if registers[libc::REG_RCX as usize] != ip as i64 && ip % 4096 < 2 {
+    if registers[libc::REG_RCX as usize] != ip && ip % 4096 < 2 {
         return;
     }
     // SAFETY: a system call lies there, or the same page as what the processor is about to execute. Reading
