@@ -76,7 +76,8 @@ class Damager:
 
 
 # What may be said where a rank has both of its images from after a restart that lost what is needed.
-TOO_LATE = ("it has no older image to return to", "logs do not reach back to the beginning any more")
+TOO_LATE = ("it has no older image to return to", "logs do not reach back to the beginning any more",
+            "the logs no longer reach back to the start")
 
 
 def damage(setting: Setting) -> None:

@@ -36,9 +36,13 @@ impl Refused {
         let says = |(rank, why): &(Rank, String)| {
             text.starts_with(&format!("rank {rank} on ")) && text.ends_with(why.as_str())
         };
-        let lean = self.lean
-            && (text.ends_with("it has no older image to return to")
-                || text.ends_with("logs do not reach back to the beginning any more"));
+        // The last: one that it took after it had begun from a lean one has taken the place of the older one.
+        let none_left = [
+            "it has no older image to return to",
+            "logs do not reach back to the beginning any more",
+            "no image is left",
+        ];
+        let lean = self.lean && none_left.iter().any(|words| text.ends_with(words));
         code == 1 && (lean || self.lives.iter().any(says))
     }
 }
