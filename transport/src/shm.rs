@@ -84,6 +84,12 @@ pub struct Channel<T> {
     laps: u32,
     /// From the writer's position up to this one the area was never used.
     unused: u64,
+    /// Whether lines of the bulk area are asked for while the writer waits; how many yet, and from where.
+    owns_ahead: bool,
+    ahead: u64,
+    ahead_at: u64,
+    /// Nothing had come at a look since the last push.
+    waited: bool,
     out_consumed: u64,
     out_consumed_bulk: u64,
     into: Direction,
@@ -138,6 +144,10 @@ impl<T: Copy> Channel<T> {
             lap: LAP_MIN,
             laps: 0,
             unused: 0,
+            owns_ahead: ftmpi_copy::owns_ahead(),
+            ahead: 0,
+            ahead_at: 0,
+            waited: false,
             out_consumed: 0,
             out_consumed_bulk: 0,
             into: Direction { base: into, bulk },

@@ -68,6 +68,64 @@ pub unsafe fn across(from: *const u8, to: *mut u8, len: usize) {
     unsafe { owned(from, to, len) }
 }
 
+/// As [`across`], for whoever writes: where it pays, lines of the target are asked for well before they are stored to.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `len` bytes, and they do not overlap.
+#[inline]
+pub unsafe fn give(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if len >= SMALL && way::of_this_processor() & way::AHEAD != 0 {
+        // SAFETY: AHEAD implies AVX; the rest as the caller promises.
+        unsafe { avx::<ASKED_AHEAD>(from, to, len) };
+        return;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { across(from, to, len) }
+}
+
+/// Whether it pays to ask for lines of a target before they are stored to ([`own`]), for as much as a few pages.
+#[inline]
+#[must_use]
+pub fn owns_ahead() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        way::of_this_processor() & way::AHEAD != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Asks for the cache line at `at`, to write it soon. Any address will do.
+#[inline(always)]
+pub fn own(at: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that changes nothing and cannot fault, whatever the address.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags))
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// Where the processor can: moves the lines from `at` on, that were just written, to the cache that it shares with the
+/// one that will read them. Any address will do.
+#[inline]
+pub fn demote(at: *const u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if way::of_this_processor() & way::DEMOTE != 0 {
+        for line in (0..len).step_by(LINE) {
+            // SAFETY: `cldemote [rdi]`, a hint that changes nothing and cannot fault, whatever the address.
+            unsafe {
+                std::arch::asm!(".byte 0x0f, 0x1c, 0x07", in("rdi") at.wrapping_add(line),
+                    options(nostack, preserves_flags))
+            };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (at, len);
+}
+
 /// Whether [`across`] takes possession of a target's lines without fetching them.
 #[inline]
 #[must_use]
@@ -112,7 +170,7 @@ pub unsafe fn owned(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= LINE && way::of_this_processor() & way::AVX != 0 {
         // SAFETY: the processor has AVX; the rest as the caller promises.
-        unsafe { avx::<false>(from, to, len) };
+        unsafe { avx::<PLAIN>(from, to, len) };
         return;
     }
     // SAFETY: as the caller promises.
@@ -135,7 +193,7 @@ pub unsafe fn stream(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= SMALL && std::arch::is_x86_feature_detected!("avx") {
         // SAFETY: the processor has AVX; the rest as the caller promises.
-        unsafe { avx::<true>(from, to, len) };
+        unsafe { avx::<PAST_CACHES>(from, to, len) };
         return;
     }
     // SAFETY: as the caller promises.
@@ -154,7 +212,7 @@ unsafe fn long(from: *const u8, to: *mut u8, len: usize) {
         }
         if ways & way::STRING == 0 && ways & way::AVX != 0 {
             // SAFETY: the processor has AVX; the rest as the caller promises.
-            unsafe { avx::<false>(from, to, len) };
+            unsafe { avx::<PLAIN>(from, to, len) };
             return;
         }
     }
@@ -191,7 +249,11 @@ mod way {
     pub(super) const STRING: u8 = 2;
     /// The string instruction, between processors.
     pub(super) const ACROSS: u8 = 4;
-    const ASKED: u8 = 8;
+    /// Lines of a target in another processor's cache are asked for ahead.
+    pub(super) const AHEAD: u8 = 8;
+    /// Lines can be moved to a common cache.
+    pub(super) const DEMOTE: u8 = 16;
+    const ASKED: u8 = 128;
     static WAYS: AtomicU8 = AtomicU8::new(0);
 
     #[inline]
@@ -218,6 +280,12 @@ mod way {
         }
         if intel && enhanced {
             ways |= STRING | ACROSS;
+            if ways & AVX != 0 {
+                ways |= AHEAD;
+            }
+        }
+        if more.is_some_and(|more| more.ecx & 1 << 25 != 0) {
+            ways |= DEMOTE;
         }
         if amd && enhanced && short {
             ways |= ACROSS;
@@ -227,28 +295,50 @@ mod way {
     }
 }
 
+/// How [`avx`] stores.
+#[cfg(target_arch = "x86_64")]
+const PLAIN: u8 = 0;
+#[cfg(target_arch = "x86_64")]
+const PAST_CACHES: u8 = 1;
+#[cfg(target_arch = "x86_64")]
+const ASKED_AHEAD: u8 = 2;
+
 /// # Safety
 /// The processor has AVX; `len` ≥ 64; the ranges are valid and do not overlap.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
-unsafe fn avx<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn avx<const HOW: u8>(from: *const u8, to: *mut u8, len: usize) {
     use std::arch::x86_64::{
         __m256i, _mm_sfence, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
     };
     const WIDE: usize = 32;
     const STEP: usize = 4 * WIDE;
+    /// Bytes that are asked for ahead: so many lines are on their way at a time.
+    const AHEAD: usize = 32 * LINE;
+    let ask = |at: usize| own(to.wrapping_add(at));
+    if HOW == ASKED_AHEAD {
+        (0..len.min(AHEAD)).step_by(LINE).for_each(ask);
+    }
     // SAFETY: every access lies within `len` bytes: the first and the last vector by `len` ≥ 64,
     // the others by the bound of the loop.
     unsafe {
         let load = |at: usize| _mm256_loadu_si256(from.add(at).cast::<__m256i>());
         let store = |at: usize, v: __m256i| _mm256_storeu_si256(to.add(at).cast::<__m256i>(), v);
         let put = |at: usize, v: __m256i| {
-            if PAST_CACHES { _mm256_stream_si256(to.add(at).cast(), v) } else { store(at, v) }
+            if HOW == PAST_CACHES {
+                _mm256_stream_si256(to.add(at).cast(), v)
+            } else {
+                store(at, v)
+            }
         };
         // The first vector, then the target is aligned.
         store(0, load(0));
         let mut at = WIDE - to.addr() % WIDE;
         while at + STEP <= len {
+            if HOW == ASKED_AHEAD && at + AHEAD < len {
+                ask(at + AHEAD);
+                ask(at + AHEAD + LINE);
+            }
             let (a, b) = (load(at), load(at + WIDE));
             let (c, d) = (load(at + 2 * WIDE), load(at + 3 * WIDE));
             put(at, a);
@@ -262,7 +352,7 @@ unsafe fn avx<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len: usize)
             at += WIDE;
         }
         store(len - WIDE, load(len - WIDE));
-        if PAST_CACHES {
+        if HOW == PAST_CACHES {
             // Such stores are not ordered with others.
             _mm_sfence();
         }
@@ -286,6 +376,12 @@ mod tests {
                 let mut target = vec![0xEE; 40_100];
                 // SAFETY: both ranges lie in their vectors.
                 unsafe { across(source.as_ptr().add(from), target.as_mut_ptr().add(to), len) };
+                assert_eq!(target[to..to + len], source[from..from + len]);
+                assert!(target[..to].iter().chain(&target[to + len..]).all(|&b| b == 0xEE));
+                let mut target = vec![0xEE; 40_100];
+                // SAFETY: both ranges lie in their vectors.
+                unsafe { give(source.as_ptr().add(from), target.as_mut_ptr().add(to), len) };
+                demote(target.as_ptr(), target.len());
                 assert_eq!(target[to..to + len], source[from..from + len]);
                 assert!(target[..to].iter().chain(&target[to + len..]).all(|&b| b == 0xEE));
                 let mut target = vec![0xEE; 40_100];

@@ -51,7 +51,23 @@ pub(super) unsafe fn copy_tail(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies `fits` bytes of a payload of `len` that goes through the bulk area in one piece, in or out.
+/// Copies a payload of `len` bytes to where it goes through the bulk area in one piece.
+///
+/// # Safety
+/// Both ranges are `len` bytes long and do not overlap.
+#[inline]
+pub(super) unsafe fn give_piece(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if len <= OWNED_MAX {
+            ftmpi_copy::owned(from, to, len);
+        } else {
+            ftmpi_copy::give(from, to, len);
+        }
+    }
+}
+
+/// Copies `fits` bytes of a payload of `len` that came through the bulk area in one piece.
 ///
 /// # Safety
 /// Both ranges are `fits` bytes long and do not overlap.

@@ -52,6 +52,7 @@ impl<T: Copy> Channel<T> {
     #[inline]
     pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
         if !self.is_ready() {
+            self.get_ready();
             return false;
         }
         self.take(receiver);
@@ -139,7 +140,10 @@ impl<T: Copy> Channel<T> {
         capacity: usize,
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
-        let Some(next) = self.look() else { return Exact::Nothing };
+        let Some(next) = self.look() else {
+            self.get_ready();
+            return Exact::Nothing;
+        };
         let kind = kind_of(next.word);
         let place = self.place(next);
         // SAFETY: what is published is ours until we tell that it is consumed.
@@ -198,6 +202,15 @@ impl<T: Copy> Channel<T> {
         }
         self.tell_lines();
         Exact::Took(header)
+    }
+
+    /// Nothing has come: a moment for what the next message out will need.
+    #[inline]
+    fn get_ready(&mut self) {
+        self.waited = true;
+        if self.ahead > 0 {
+            self.own_ahead();
+        }
     }
 
     /// Is there anything to take?

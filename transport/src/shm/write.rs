@@ -1,6 +1,6 @@
 //! The way into a ring: frames in one line, in lines, in one piece of bulk memory, in chunks.
 
-use super::copy::{copy_piece, copy_small, copy_tail};
+use super::copy::{copy_small, copy_tail, give_piece};
 use super::direction::*;
 use super::*;
 
@@ -82,6 +82,8 @@ impl<T: Copy> Channel<T> {
         sent: &mut u64,
     ) -> bool {
         self.half_free = false;
+        // Its reader may wait as well. One message of many on their way is quicker where it lies.
+        let waited = std::mem::take(&mut self.waited);
         let len = header.len as usize;
         if len <= INLINE_MAX {
             let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
@@ -102,6 +104,9 @@ impl<T: Copy> Channel<T> {
                 }
                 let word = tag_of(position) | KIND_TAIL << 32;
                 self.out.tag(position).store(word, Ordering::Relaxed);
+                if waited {
+                    ftmpi_copy::demote(self.out.line(position), LINE);
+                }
             }
             // SAFETY: as above, for the head.
             unsafe {
@@ -112,10 +117,12 @@ impl<T: Copy> Channel<T> {
             self.written += 1 + tails;
             // The next message is often like this one: its lines come here while the program goes on.
             for tail in 1..=tails {
-                own(self.out.line(self.written + tail));
+                ftmpi_copy::own(self.out.line(self.written + tail));
             }
             return true;
         }
+        // What was asked for is taken now.
+        self.ahead = 0;
         let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
         if header.len <= CHUNK_FIRST && !*begun {
             let bytes = shift + header.len;
@@ -126,9 +133,11 @@ impl<T: Copy> Channel<T> {
             // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
             // the area.
             unsafe {
-                copy_piece(payload, self.out.bulk(position), len, len);
+                give_piece(payload, self.out.bulk(position), len);
                 if len > OWNED_MAX {
                     ftmpi_copy::settle();
+                } else if len <= DEMOTED_MAX && waited {
+                    ftmpi_copy::demote(self.out.bulk(position), len);
                 }
                 self.write_head(header);
                 let line = self.out.line(self.written).cast::<u64>();
@@ -138,13 +147,7 @@ impl<T: Copy> Channel<T> {
             self.publish(self.written, KIND_WHOLE);
             self.written += 1;
             self.written_bulk = end_of(position, header.len.max(APART));
-            if len <= OWNED_MAX {
-                let over = self.out.in_bulk(self.written_bulk) + header.len > self.lap;
-                let next = if over { 0 } else { self.written_bulk };
-                for ahead in (0..header.len).step_by(LINE) {
-                    own(self.out.bulk(next + ahead));
-                }
-            }
+            self.expect_another(header.len);
             return true;
         }
         if !*begun {
@@ -182,7 +185,7 @@ impl<T: Copy> Channel<T> {
                 if past_caches {
                     ftmpi_copy::stream(from, to, chunk as usize);
                 } else {
-                    ftmpi_copy::across(from, to, chunk as usize);
+                    ftmpi_copy::give(from, to, chunk as usize);
                     ftmpi_copy::settle();
                 }
                 let line = self.out.line(self.written).cast::<u64>();
@@ -205,7 +208,46 @@ impl<T: Copy> Channel<T> {
             self.written_bulk = end_of(position, chunk);
             *sent += chunk;
         }
+        self.expect_another(header.len);
         true
+    }
+
+    /// The next message is often like the one of `len` bytes that was just written: its lines of the bulk area are asked
+    /// for beforehand. Few of them at once, where they come while the program goes on; or all, while it waits
+    /// ([`Channel::get_ready`]).
+    #[inline]
+    fn expect_another(&mut self, len: u64) {
+        let at = self.out.in_bulk(self.written_bulk);
+        let over = at + len.min(CHUNK_FIRST) > self.lap;
+        let next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
+        if len <= OWNED_MAX as u64 {
+            for ahead in (0..len).step_by(LINE) {
+                ftmpi_copy::own(self.out.bulk(next + ahead));
+            }
+        } else if self.owns_ahead {
+            self.ahead = len.min(AHEAD_MAX) / LINE as u64;
+            self.ahead_at = next;
+        }
+    }
+
+    /// Asks for some of the lines that the next message will be written to.
+    #[inline(never)]
+    pub(super) fn own_ahead(&mut self) {
+        for _ in 0..AHEAD_AT_ONCE.min(self.ahead) {
+            let at = self.out.in_bulk(self.ahead_at);
+            if at >= self.lap {
+                self.ahead_at += self.out.bulk - at;
+            }
+            let line = LINE as u64;
+            if self.ahead_at + line > self.unused && !self.room_from(self.ahead_at, line) {
+                // The reader is not through with them.
+                self.ahead = 0;
+                return;
+            }
+            ftmpi_copy::own(self.out.bulk(self.ahead_at));
+            self.ahead_at += line;
+            self.ahead -= 1;
+        }
     }
 
     /// # Safety
@@ -321,14 +363,3 @@ fn tag_of(position: u64) -> u64 {
 fn unpack_pace(word: u64) -> (u32, u64) {
     ((word >> 32) as u32, word & u64::from(u32::MAX))
 }
-
-/// Asks for the cache line at `at`, to write it soon.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn own(at: *mut u8) {
-    // SAFETY: a hint that changes nothing and cannot fault, whatever the address.
-    unsafe { std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags)) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn own(_: *mut u8) {}
