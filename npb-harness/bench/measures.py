@@ -149,6 +149,8 @@ class Bench:
         about = {}
         if kind == "tcp" and size == 8:
             about = {"goal": 1.1, "against": FLOOR}
+        elif kind == "written":
+            about = {"goal": 1.0}
         elif kind == "shm":
             about = {"goal": 1.0, "goal_logged": 1.5 if size <= 256 else None}
         return self.metric(f"ping-pong {kind} {label(size)}", **about)
@@ -172,6 +174,16 @@ class Bench:
         for size, value in re.findall(pattern, outcome.out if outcome else "", re.M):
             if int(size) in self.sizes and float(value) > 0:
                 self.ping_metric(kind, int(size)).add(library.name, float(value))
+
+    def written(self, library: Library) -> None:
+        """The same over shared memory with payloads that are written before each message; the times include that."""
+        program = self.program(library, HERE / "pingpong.c")
+        if program is None:
+            return
+        words = [program, 50 if self.args.tiny else 2, "written"]
+        for size, value in pairs(self.measure(library, "ping-pong written", 2, False, words, 120)).items():
+            if size in self.sizes and size >= 4096:
+                self.ping_metric("written", size).add(library.name, value)
 
     def logging(self) -> None:
         """What the sender log adds to a message over shared memory, beside a bare copy of the payload into memory
@@ -293,6 +305,7 @@ class Bench:
         self.floors()
         images.round_of(self)
         self.side_by_side(lambda library: self.ping_pong(library, False))
+        self.side_by_side(self.written)
         self.logging()
         for library in self.libraries:
             self.ping_pong(library, True)

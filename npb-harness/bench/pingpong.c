@@ -1,5 +1,7 @@
-/* Ping-pong between ranks 0 and 1, for peers whose binary interface is not ours, so that they
- * cannot run the IMB binary. Prints one line `BYTES MICROSECONDS` (one way) for each size. */
+/* Ping-pong between ranks 0 and 1: for peers whose binary interface is not ours, so that they
+ * cannot run the IMB binary; and, with a second argument, with a payload that is written before
+ * each message (IMB's never changes and so stays in its reader's cache, which no program's does).
+ * Prints one line `BYTES MICROSECONDS` (one way) for each size. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    int me, scale = argc > 1 ? atoi(argv[1]) : 1;
+    int me, scale = argc > 1 ? atoi(argv[1]) : 1, written = argc > 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     char *out = malloc(1 << 22), *in = malloc(1 << 22);
@@ -21,10 +23,14 @@ int main(int argc, char **argv)
             if (i == 0)
                 begin = MPI_Wtime();
             if (me == 0) {
+                if (written)
+                    memset(out, i, n);
                 MPI_Send(out, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
                 MPI_Recv(in, n, MPI_BYTE, 1, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             } else if (me == 1) {
                 MPI_Recv(in, n, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                if (written)
+                    memset(out, i, n);
                 MPI_Send(out, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
             }
         }

@@ -26,12 +26,12 @@ pub(super) const CHUNK_FIRST: u64 = 8 << 10;
 /// 0.82 µs instead of 0.96).
 pub(super) const OWNED_MAX: usize = 2 << 10;
 /// What of the next message's lines is asked for while its writer waits for something, in bytes; and so many lines at a
-/// time, between two looks. (Distant processors of Intel's, one way: 2 KiB 0.44 µs instead of 0.60, 8 KiB 1.0 instead of
-/// 1.5, 64 KiB 3.9 instead of 6.)
+/// time, between two looks. (Distant processors of Intel's, one way: 4 KiB 0.71 µs instead of 0.91, 8 KiB 1.15 instead of
+/// 1.46, 64 KiB 4.05 instead of 5.8.)
 pub(super) const AHEAD_MAX: u64 = 64 << 10;
 pub(super) const AHEAD_AT_ONCE: u64 = 32;
 /// Messages up to this many bytes are moved to the common cache by a writer that has waited, where the processor can:
-/// 256 B take 0.17 µs instead of 0.23, 1 KiB as long as without. (In windows of 64 the same messages would take twice
+/// 256 B take 0.23 µs instead of 0.29, 1 KiB as long as without. (In windows of 64 the same messages would take twice
 /// the time.)
 pub(super) const DEMOTED_MAX: usize = 512;
 /// Such messages begin so far apart at least: a reader that takes one line of a pair gets the other one as
