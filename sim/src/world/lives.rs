@@ -255,6 +255,9 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     if setup.seed.is_multiple_of(2) {
         engine.set_piggyback_part(60);
     }
+    if setup.seed % 4 < 3 {
+        engine.set_late_log(1 + (setup.seed / 4 % 64) as usize, 1 + (setup.seed / 7 % 40) as usize);
+    }
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();
     }

@@ -30,6 +30,7 @@ mod effects;
 mod express;
 mod home;
 mod images;
+mod late_log;
 pub mod link;
 mod log_room;
 mod matching;
@@ -245,6 +246,7 @@ pub struct State {
     requests: Slots<Request>,
     matcher: Matcher,
     memory: LogMemory,
+    late_log: late_log::LateLog,
     /// Bytes that the sender logs may hold before images are asked for.
     log_limit: u64,
     /// Bytes of a piggyback in one frame.
@@ -372,6 +374,7 @@ impl<L: Link> Engine<L> {
             requests: Slots::new(),
             matcher: Matcher::new(),
             memory: LogMemory::default(),
+            late_log: late_log::LateLog::new(),
             log_limit: u64::MAX,
             piggyback_part: send::PIGGYBACK_PART,
             posts: 0,

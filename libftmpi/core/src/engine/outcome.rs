@@ -26,6 +26,7 @@ pub enum Decision {
 impl State {
     /// The payload of a send becomes ours, so that the program need not keep it.
     fn take_over(&mut self, id: ReqId) {
+        self.send_from_log(id);
         let keep = |logged: bool, payload: &mut UserPtr, owned: &mut Option<Vec<u8>>, len: u64| {
             if !logged && owned.is_none() {
                 let mut bytes = Vec::new();
@@ -99,6 +100,7 @@ impl<L: Link> Engine<L> {
     /// Nobody will ask for a send whose payload is in a log: it ends.
     pub fn let_go(&mut self, id: ReqId, to: Rank) {
         debug_assert!(self.logs_to(to));
+        self.state.send_from_log(id);
         for waiting in self.state.pending.values_mut().filter(|one| one.request == Some(id)) {
             waiting.request = None;
         }

@@ -90,6 +90,8 @@ impl<L: Link> Engine<L> {
             if let Some(rank) = first {
                 self.came_from(rank);
             }
+        } else if !self.state.late_log.is_empty() {
+            self.state.log_a_piece();
         } else {
             // What usually comes comes at once; all the rest can wait a few looks.
             self.idle_polls += 1;

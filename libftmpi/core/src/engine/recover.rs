@@ -360,6 +360,7 @@ impl State {
 
     /// Queues everything of the log that the peer lacks, in order.
     pub(super) fn rebuild_queue(&mut self, rank: Rank, eager_limit: usize) {
+        self.finish_late_to(rank);
         let peer = &mut self.peers[rank.index()];
         let old = std::mem::take(&mut peer.queue);
         let mut requests = BTreeMap::new();
@@ -457,6 +458,7 @@ impl State {
     pub(super) fn log_cut(&mut self, rank: Rank, payload: &[u8]) {
         if let Ok(wire) = control::decode::<WireReceived>(payload) {
             let received = Received::from_wire(&wire);
+            self.finish_late_to(rank);
             if self.hooks.memory {
                 self.memory_has_more(rank, &received);
             }

@@ -72,15 +72,19 @@ impl<L: Link> Engine<L> {
         state.counters.bytes_sent += len as u64;
         // One look into the table for all of it.
         let peer = &mut state.peers[to.index()];
+        let mut late = None;
         if peer.logged {
             let memory = &mut state.memory;
             let block = memory.take(len);
-            match pushed {
-                Push::Done => payload.store_away(memory.bytes_mut(block)),
+            if pushed == Push::Done {
+                payload.store_away(memory.bytes_mut(block));
+            } else if state.late_log.takes(len) && !state.hooks.memory {
+                late = Some(block);
+            } else {
                 // The rest goes from there.
-                _ => payload.store_near(memory.bytes_mut(block)),
+                payload.store_near(memory.bytes_mut(block));
+                payload = UserPtr::own(memory.bytes(block));
             }
-            payload = UserPtr::own(memory.bytes(block));
             peer.log.keep(ssn, context, tag, 0, block);
             if state.hooks.memory {
                 state.home.measure_put(to, ssn, state.now_ns);
@@ -92,6 +96,9 @@ impl<L: Link> Engine<L> {
         }
         frame.payload = payload;
         let request = ReqId(state.requests.insert(Request::send()));
+        if let Some(block) = late {
+            state.log_later(to, request, block, payload);
+        }
         state.peers[to.index()].queue.push_back(Out {
             frame,
             owned: None,
@@ -297,17 +304,38 @@ impl State {
         let peer = &self.peers[to.index()];
         let known = peer.has.contains(ssn);
         let absent = peer.absent_life;
+        // What is repeated may have been found complete by the earlier life, whose receiver has lost its match since
+        // and, in its own new life, waits for something that is repeated later. The log has the payload.
+        let waits = !self.protocol.repeating();
         let mut payload = UserPtr::own(&[]);
+        let mut late = None;
         if !peer.log.cut_at().contains(ssn) {
             let block = self.memory.take(len);
-            typed::pack_into(&data, self.memory.bytes_mut(block));
-            payload = UserPtr::own(self.memory.bytes(block));
+            match data {
+                SendData::Bytes { ptr, .. }
+                    if waits
+                        && !known
+                        && !absent
+                        && !self.hooks.memory
+                        && self.late_log.takes(len) =>
+                {
+                    payload = ptr;
+                    late = Some(block);
+                }
+                _ => {
+                    typed::pack_into(&data, self.memory.bytes_mut(block));
+                    payload = UserPtr::own(self.memory.bytes(block));
+                }
+            }
             self.peers[to.index()].log.keep(ssn, context, tag, flags, block);
         }
         if known && !sync {
             return None;
         }
         let request = self.new_send(sync);
+        if let Some(block) = late {
+            self.log_later(to, request, block, payload);
+        }
         if sync {
             self.unacknowledged.insert((to, ssn), request);
         }
@@ -318,9 +346,7 @@ impl State {
             return Some(request);
         }
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
-        // What is repeated may have been found complete by the earlier life, whose receiver has lost its match since
-        // and, in its own new life, waits for something that is repeated later. The log has the payload.
-        let waits = (!self.protocol.repeating()).then_some(request);
+        let waits = waits.then_some(request);
         if waits.is_none() {
             self.send_is_out(request);
         }
@@ -552,6 +578,7 @@ impl State {
 
     /// The payload of a send may be reused.
     pub(super) fn send_is_out(&mut self, id: ReqId) {
+        self.finish_late_of(id);
         let request = self.requests.get_mut(id.0);
         if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
             *out = true;
