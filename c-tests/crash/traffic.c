@@ -3,7 +3,7 @@
  * a random order, and checks every byte. */
 #include "order.h"
 
-enum { PACE_US = 4000, PER_ROUND = 24, COMMS = 3, SMALL = 300, MEDIUM = 20000, LARGE = 400000 };
+enum { PACE_US = 4000, PER_ROUND = 24, COMMS = 3, SMALL = 300, MEDIUM = 20000, LARGE = 800000 };
 
 struct plan {
     int from, to, comm, tag, bytes, mode, any;
