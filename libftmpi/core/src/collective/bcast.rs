@@ -4,8 +4,9 @@
 //! 1988); where the ranks share too few processors, to one of them and back. Broadcast: binomial tree; long messages are scattered along the tree and collected around
 //! a ring (van de Geijn; Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication
 //! Operations in MPICH", 2005). Where the ranks share too few processors a ring is the worst that can be
-//! done: each of its steps waits for a rank that must first get a processor. There messages below 2 MiB
-//! take the tree, and those that a channel can hold go in pieces that need no rendezvous. (Of longer ones
+//! done: each of its steps waits for a rank that must first get a processor. There messages up to 64 KiB go
+//! from the root to each rank, those below 2 MiB take the tree, and what a channel can hold goes in pieces
+//! that need no rendezvous. (Of longer ones
 //! the tree, too, waits again and again, for room in its channels.)
 
 use super::data::Piece;
@@ -27,6 +28,16 @@ const PIECES_BYTES: usize = 256 << 10;
 
 /// For so many ranks two rounds are enough, and two messages of each.
 pub const SMALL_CROWD: usize = 4;
+
+/// In a small crowd up to so many bytes go from the root to each rank.
+const FROM_ROOT_BYTES: usize = PIECE_BYTES;
+
+/// Whether a small crowd is served by the root alone. In a tree everybody waits for ranks above that must first get a
+/// processor, each in its turn; so the first turn of every rank ends its part.
+#[must_use]
+pub const fn from_root(len: usize) -> bool {
+    len <= FROM_ROOT_BYTES
+}
 
 /// Nobody leaves before everybody came.
 pub fn barrier<C: Carrier>(p: &mut Plan<'_, C>) {
@@ -60,7 +71,13 @@ pub fn bcast<C: Carrier>(p: &mut Plan<'_, C>, data: &Piece, root: usize) {
     }
     let (len, crowded) = (data.len(), p.is_crowded());
     let long = if crowded { LONG_BYTES_CROWDED } else { LONG_BYTES };
-    if crowded && len > PIECE_BYTES && len <= PIECES_BYTES {
+    if p.is_small_crowd() && from_root(len) {
+        if p.me == root {
+            (1..p.size).for_each(|place| p.send(data.clone(), (root + place) % p.size, 0));
+        } else {
+            p.recv(data.clone(), root, 0);
+        }
+    } else if crowded && len > PIECE_BYTES && len <= PIECES_BYTES {
         tree_of_pieces(p, data, root);
     } else if len >= long && p.size >= LONG_RANKS {
         scatter_and_collect(p, data, root);

@@ -35,7 +35,7 @@ mod tests;
 /// In a crowd of more ranks a message from everybody to everybody is too much: channels are made on first use.
 pub(crate) const CROWD_MAX: usize = 32;
 
-pub(crate) use bcast::SMALL_CROWD;
+pub(crate) use bcast::{SMALL_CROWD, from_root};
 pub use call::Call;
 pub use data::{Blocks, Elements, Piece, Spread, TypeRef};
 pub use inter::{Root, Sides};

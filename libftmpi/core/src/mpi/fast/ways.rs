@@ -4,7 +4,7 @@
 //! the algorithms are named.
 
 use super::{BlockPlaces, DIRECT_RANKS, Line, Operands};
-use crate::collective::{SMALL_CROWD, gather, lend, reduce};
+use crate::collective::{SMALL_CROWD, from_root, gather, lend, reduce};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
@@ -143,6 +143,17 @@ impl<L: Link> Mpi<L> {
         let n = line.size;
         let place = (line.me + n - root) % n;
         let mut error = None;
+        if line.crowded && from_root(len) {
+            if place > 0 {
+                self.take(line, at, len, root, 0, &mut error);
+            } else {
+                for place in 1..n {
+                    let send = self.give(line, at, len, (root + place) % n, 0);
+                    self.gave(send);
+                }
+            }
+            return self.outcome(line, error);
+        }
         let mut mask = 1;
         while mask < n {
             if place & mask != 0 {
