@@ -296,11 +296,13 @@ fn find_linker_state() {
     }
 }
 
+/// A `pthread_mutex_t` of this kind counts how often its owner has locked it.
+const RECURSIVE: u32 = 1;
+
 /// The dynamic linker's recursive locks name their owner by thread id, and it locks them without
 /// passing by [`locks`]. If the image was taken inside `dlopen`, they name an old one: they could
 /// never be unlocked again.
 fn repair_linker_locks(threads: &[Thread]) {
-    const RECURSIVE: u32 = 1;
     let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
     if address == 0 {
         return;
@@ -318,6 +320,18 @@ fn repair_linker_locks(threads: &[Thread]) {
             mutex[2] = unsafe { *(thread.tid_address as *const u32) };
         }
     }
+}
+
+/// Whether one of those locks lies there. The C library's functions about locks keep its address in the register of
+/// their first argument while they have a thread's number in another one; and the linker calls them without passing
+/// by [`locks`].
+pub fn is_linker_lock(at: usize) -> bool {
+    let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
+    if address == 0 || !at.is_multiple_of(8) || at < address || at + 40 > address + size {
+        return false;
+    }
+    // SAFETY: inside the linker's own variable, which is readable; the kind is the fifth word of 4 bytes.
+    unsafe { *((at + 16) as *const u32) == RECURSIVE }
 }
 
 /// A slot and the name of its function, in a list that the linker makes: [`find_all`] goes through it.

@@ -103,7 +103,8 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
 unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
     let now = sys::getpid();
     if now != pid {
-        if notes::mine().inside() != 0 {
+        let at = context.uc_mcontext.gregs[libc::REG_RDI as usize] as usize;
+        if notes::mine().inside() != 0 || life::is_linker_lock(at) {
             frames::renumber_owner(context, tid, sys::gettid());
         }
         // SAFETY: by the caller.
