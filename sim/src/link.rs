@@ -2,6 +2,7 @@
 //! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
 
 use crate::fiber::{Pause, Stop};
+use crate::invariants::lent_payloads::Shown;
 use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
@@ -26,7 +27,7 @@ pub struct SimLink {
     /// Payloads of which only a part has landed, by sender.
     landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
     /// Frames that have begun to leave: nothing else may come between.
-    half: Vec<(Rank, [u64; 3])>,
+    half: Vec<Half>,
     /// The latest life of each peer that was heard of.
     lives: Vec<(Rank, Incarnation)>,
     mutant: Option<Mutant>,
@@ -41,6 +42,14 @@ pub struct SimLink {
     copy: Vec<u64>,
     /// The engine wants to hear of the end of every call.
     ends: bool,
+}
+
+/// A frame that has begun to leave.
+struct Half {
+    to: Rank,
+    words: [u64; 3],
+    /// Its payload, if the peer may be reading it where it lies.
+    shown: Option<Shown>,
 }
 
 /// The board of those who share memory in a state of the job.
@@ -273,8 +282,13 @@ impl Link for SimLink {
             share_lock(&mut bytes);
         }
         let words = frame.header.to_words();
-        if let Some((_, begun)) = self.half.iter().find(|(rank, _)| *rank == to) {
-            whole_frames::follows(me, to, &frame.header, *begun);
+        let half = self.half.iter().position(|half| half.to == to);
+        let half = half.map(|at| self.half.swap_remove(at));
+        if let Some(half) = &half {
+            whole_frames::follows(me, to, &frame.header, half.words);
+            if let Some(shown) = &half.shown {
+                shown.stays(me, to, payload, &bytes);
+            }
         }
         let full = with(|world| {
             if world.refuses_push(me, to.index()) {
@@ -283,15 +297,17 @@ impl Link for SimLink {
             world.send(me, to.index(), header, bytes.clone());
             false
         });
-        self.half.retain(|(rank, _)| *rank != to);
         if full {
-            // Part of it has left.
-            if !frame.begun && !self.memories && with(|world| world.below(2)) == 0 {
+            if let Some(half) = half {
+                self.half.push(half);
+            } else if !self.memories && with(|world| world.below(2)) == 0 {
+                // Part of it has left, or it was shown to its receiver.
                 frame.begun = true;
                 with(|world| world.begins_to_leave(me, to.index(), &header));
-            }
-            if frame.begun {
-                self.half.push((to, words));
+                let message = matches!(header.kind, Kind::Eager | Kind::Data);
+                let shown = message && with(|world| world.below(2)) == 0;
+                let shown = shown.then(|| Shown::new(payload, &bytes));
+                self.half.push(Half { to, words, shown });
             }
             return Push::Full;
         }
@@ -299,6 +315,19 @@ impl Link for SimLink {
             self.point("rendezvous");
         }
         Push::Done
+    }
+
+    fn withdraw(&mut self, to: Rank) -> bool {
+        let mutated = self.mutant == Some(Mutant::LentNotWithdrawn);
+        let Some(half) = self.half.iter_mut().find(|half| half.to == to) else { return true };
+        // Now and then its reader is just at it.
+        if half.shown.is_some() && !mutated && with(|world| world.below(3)) == 0 {
+            return false;
+        }
+        if !mutated {
+            half.shown = None;
+        }
+        true
     }
 
     fn eager_limit(&self, _to: Rank) -> usize {
@@ -319,18 +348,18 @@ impl Link for SimLink {
                         |(rank, known): &(Rank, Incarnation)| rank == peer && known > incarnation;
                     if !self.lives.iter().any(later) {
                         self.break_off(sink, *peer);
-                        self.half.retain(|(rank, _)| rank != peer);
+                        self.half.retain(|half| half.to != *peer);
                         sink.channel_lost(*peer);
                     }
                 }
                 News::Channel(peer, incarnation, _) => {
                     self.renew(sink, *peer, *incarnation);
-                    self.half.retain(|(rank, _)| rank != peer);
+                    self.half.retain(|half| half.to != *peer);
                     sink.channel_up(*peer, *incarnation);
                 }
                 News::Restarted(peer, incarnation) => {
                     self.renew(sink, *peer, *incarnation);
-                    self.half.retain(|(rank, _)| rank != peer);
+                    self.half.retain(|half| half.to != *peer);
                     sink.peer_restarted(*peer, *incarnation);
                 }
                 News::LoggerUp(_) => sink.logger_up(),

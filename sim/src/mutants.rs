@@ -175,6 +175,8 @@ pub enum Mutant {
     ReplyClaimed,
     /// Who asks for a window alone is given it beside others.
     ExclusiveLockShared,
+    /// A program gets the buffer of a send back while the receiver may be reading it.
+    LentNotWithdrawn,
 }
 
 impl Mutant {
@@ -241,6 +243,7 @@ impl Mutant {
         match self {
             _ if outside.contains(&self) => Some(Program::Outside),
             _ if self.of_sharers() => Some(Program::SharedMemory),
+            Self::LentNotWithdrawn => Some(Program::Gossip),
             _ => self.of_windows(),
         }
     }

@@ -9,6 +9,7 @@ pub mod auth;
 pub mod event_ring;
 #[cfg(feature = "setup")]
 pub mod framed;
+mod lend;
 mod pace;
 pub mod shm;
 pub mod tcp;

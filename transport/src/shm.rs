@@ -5,8 +5,8 @@
 //! header and small payload with it; a line of an earlier lap, and the payload in it, can never be
 //! taken for a new one. Two of the shortest frames that follow each other share a line: the second half of it has a
 //! first word of its own, which is empty until then. Larger payloads go through the bulk area in chunks, announced by lines,
-//! while the writer already copies the next (peers.md: the pipelined double copy beats the kernel's
-//! single copy by far).
+//! while the writer already copies the next; or their reader fetches them with the kernel's single copy, where that is
+//! quicker (`lend`, `lent`).
 //!
 //! Guarantees: first-in first-out; a writer that dies leaves no half-published frame: the head of
 //! an inline frame is published after the rest of it, and a frame in chunks ends with its channel.
@@ -14,6 +14,9 @@
 
 mod copy;
 mod direction;
+mod lent;
+#[cfg(test)]
+mod lent_tests;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,9 @@ mod write;
 
 pub use self::direction::segment_bytes;
 use self::direction::*;
+use self::lent::Lending;
+pub use self::lent::begin_life;
+use crate::lend::Wants;
 use crate::pace::Pace;
 use ftmpi_wire::header::Kind;
 use ftmpi_wire::{Header, Ssn};
@@ -34,6 +40,8 @@ const KIND_TAIL: u64 = 4;
 const KIND_WHOLE: u64 = 5;
 /// In either half of a line.
 const KIND_SHORT: u64 = 6;
+/// A payload that its reader fetches.
+const KIND_LENT: u64 = 7;
 
 /// Somebody sleeps and waits for frames; and for room as well.
 const SLEEPS: u32 = 1;
@@ -103,9 +111,19 @@ pub struct Channel<T> {
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
+    /// Payloads may be lent.
+    lends: bool,
+    /// The one that is.
+    lent: Option<Lending>,
+    /// So many that fit into the ring are not lent, and how many were not the last time.
+    lent_not: u32,
+    lent_pause: u32,
     /// Whether to copy past the caches, where it is a question.
     pace: Option<Pace>,
     incoming: Option<Incoming<T>>,
+    /// How long payloads are wanted, once there was one, and what the writer knows of it.
+    wants: Option<Box<Wants>>,
+    wanted: u64,
 }
 
 impl<T: Copy> Channel<T> {
@@ -158,9 +176,24 @@ impl<T: Copy> Channel<T> {
             told_bulk: 0,
             told_anything: false,
             stalled: false,
+            // (Elsewhere there are no `ticks`, by which it is measured.)
+            lends: cfg!(target_arch = "x86_64"),
+            lent: None,
+            lent_not: 0,
+            lent_pause: 0,
             pace: (!ftmpi_copy::takes_lines_whole()).then(Pace::default),
             incoming: None,
+            wants: None,
+            wanted: 0,
         })
+    }
+
+    /// For ranks that share fewer processors, as both sides must know: who takes a payload itself waits for a turn on
+    /// another's processor, which a writer that has put it into the ring does not.
+    #[must_use]
+    pub fn without_lending(mut self) -> Self {
+        self.lends = false;
+        self
     }
 
     /// After a push: must the reader's doorbell be rung, since it sleeps? Says so once for a sleep:
@@ -199,7 +232,8 @@ impl<T: Copy> Channel<T> {
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.stalled
-            && (self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
+            && (self.lent.as_ref().is_some_and(Lending::may_be_withdrawn)
+                || self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
                 || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk)
     }
 

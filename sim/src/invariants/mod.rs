@@ -11,6 +11,7 @@
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
 //! | [`old_lives`] | all | what an earlier life sent is not taken after the news of a later one |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
+//! | [`lent_payloads`] | all | what a peer may be reading stays as it is |
 //! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
@@ -33,6 +34,7 @@ pub mod dependencies;
 pub mod failed_clusters;
 pub mod greatest_state;
 pub mod last_images;
+pub mod lent_payloads;
 pub mod log_cuts;
 pub mod no_orphan_left;
 pub mod old_lives;

@@ -29,12 +29,19 @@ impl Mind {
     }
 }
 
+struct Sent {
+    request: ReqId,
+    data: Vec<u8>,
+    /// Neither synchronous nor to itself.
+    local: bool,
+}
+
 pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
     let me = e.me().index();
     let rounds = 36 / size as u64 + 2;
     let mut mind =
         Mind { digest: me as u64, states: Vec::new(), told: Vec::new(), next: vec![0; size] };
-    let mut sends: Vec<(ReqId, Vec<u8>)> = Vec::new();
+    let mut sends: Vec<Sent> = Vec::new();
     for round in 0..rounds {
         for step in 0..size {
             // To everybody, oneself included, beginning with the next.
@@ -47,16 +54,19 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
             let synchronous = mind.digest >> 17 & 3 == 0;
             let mode = if synchronous { SendMode::Synchronous } else { SendMode::Standard };
             if let Some(request) = isend(e, &data, to, round as i32, mode) {
-                sends.push((request, data));
+                sends.push(Sent { request, data, local: !synchronous && to != me });
             }
         }
         let mut left = size;
         while left > 0 {
             left -= take(e, &mut mind, left);
+            if mind.digest >> 23 & 3 == 0 {
+                take_back(e, &mut sends);
+            }
         }
     }
-    for (request, _data) in sends {
-        e.wait(request);
+    for sent in sends {
+        e.wait(sent.request);
     }
     let mut words = vec![me as u64];
     words.extend_from_slice(&mind.states);
@@ -66,6 +76,16 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
         assert_eq!(digest, last, "rank {me} was told a state of rank {from} that is lost");
     }
     mind.digest
+}
+
+/// Ends all sends that need not wait for their receivers, and uses their buffers for something else.
+fn take_back(e: &mut E, sends: &mut Vec<Sent>) {
+    for mut sent in sends.extract_if(.., |sent| sent.local) {
+        e.cancel(sent.request);
+        assert!(e.is_done(sent.request), "what was to be cancelled is not waited for");
+        e.wait(sent.request);
+        sent.data.fill(0xff);
+    }
 }
 
 /// Receives one or more messages; how depends on the state of mind.

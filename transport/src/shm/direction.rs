@@ -19,6 +19,14 @@ pub(super) const LAP_MIN: u64 = 16 << 10;
 pub(super) const LAPS: u32 = 64;
 /// Bytes of a chunk at the most.
 pub(super) const CHUNK: u64 = 32 << 10;
+/// Payloads of more bytes may be lent.
+pub(super) const LENT_MIN: u64 = 8 << 10;
+/// A writer waits so long for the reader of a lent payload that it could as well put into the ring, in ticks, and one
+/// more for every second byte: some times what the ring would take. Who waits for the message is at it much sooner, or
+/// when it has sent one of its own.
+pub(super) const LENT_PATIENCE: u64 = 8 << 10;
+/// Whoever did not come in time is not lent the next one, the next two, the next four, and so on, at the most so many.
+pub(super) const LENT_PAUSE_MAX: u32 = 1 << 10;
 /// Bytes of a chunk at the least, but for the last one.
 pub(super) const CHUNK_FIRST: u64 = 8 << 10;
 /// Messages up to this many bytes are written into lines that their writer has asked for when it sent the one
@@ -139,6 +147,18 @@ impl Direction {
     #[inline]
     pub(super) fn pace(self) -> &'static AtomicU64 {
         self.word(256)
+    }
+
+    /// What became of the last payload that was lent ([`lent`](super::lent)); both write it.
+    #[inline]
+    pub(super) fn lending(self) -> &'static AtomicU64 {
+        self.word(320)
+    }
+
+    /// Written by the reader: which sizes are to be lent, a bit of each class ([`crate::lend`]).
+    #[inline]
+    pub(super) fn wants(self) -> &'static AtomicU64 {
+        self.word(328)
     }
 
     /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:

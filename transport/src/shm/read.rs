@@ -244,6 +244,19 @@ impl<T: Copy> Channel<T> {
             self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
             return;
         }
+        if kind == KIND_LENT {
+            // SAFETY: the line was just read, `at` has room for `capacity` bytes.
+            let fetched = unsafe { self.take_lent(place, at, (header.len as usize).min(capacity)) };
+            if !fetched {
+                self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
+            }
+            self.tell();
+            if fetched {
+                self.want(&header, true);
+                receiver.end(&header, token);
+            }
+            return;
+        }
         if kind == KIND_WHOLE {
             // SAFETY: the line is ours, `at` has room for `capacity` bytes.
             unsafe { self.copy_whole(place.cast(), at, header.len, capacity) };
@@ -368,6 +381,9 @@ impl<T: Copy> Channel<T> {
             self.tell();
         }
         if whole && let Some(done) = self.incoming.take() {
+            if done.header.len > LENT_MIN {
+                self.want(&done.header, false);
+            }
             receiver.end(&done.header, done.token);
         }
     }

@@ -1,10 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
-struct Collect {
-    buffer: Vec<u8>,
-    limit: usize,
-    got: Vec<(Header, Vec<u8>)>,
+pub(super) struct Collect {
+    pub(super) buffer: Vec<u8>,
+    pub(super) limit: usize,
+    pub(super) got: Vec<(Header, Vec<u8>)>,
 }
 
 impl Receiver for Collect {
@@ -24,7 +24,7 @@ impl Receiver for Collect {
     }
 }
 
-fn pair() -> (Channel<u32>, Channel<u32>) {
+pub(super) fn pair() -> (Channel<u32>, Channel<u32>) {
     pair_of(segment_bytes(2))
 }
 

@@ -2,6 +2,7 @@
 
 use super::copy::{copy_small, copy_tail, give_piece};
 use super::direction::*;
+use super::lent::Way;
 use super::*;
 
 impl<T: Copy> Channel<T> {
@@ -150,6 +151,23 @@ impl<T: Copy> Channel<T> {
             self.expect_another(header.len);
             return true;
         }
+        if let Some(lent) = self.lent {
+            match self.look_at_lent(lent) {
+                Way::Fetched => return true,
+                Way::Waits => return false,
+                Way::Ring => {}
+            }
+        } else if !*begun && self.wants_lent(header) {
+            if !self.room(1) {
+                return false;
+            }
+            if self.lend(header, payload) {
+                *begun = true;
+                // What is consumed from now on is news ([`Channel::can_go_on`]).
+                self.learn_consumed();
+                return false;
+            }
+        }
         if !*begun {
             if !self.room(1) {
                 return false;
@@ -252,7 +270,7 @@ impl<T: Copy> Channel<T> {
 
     /// # Safety
     /// The line at `written` is ours.
-    unsafe fn write_head(&mut self, header: &Header) {
+    pub(super) unsafe fn write_head(&mut self, header: &Header) {
         let words = header.to_words();
         // SAFETY: the caller owns the line.
         unsafe {
@@ -264,7 +282,7 @@ impl<T: Copy> Channel<T> {
     }
 
     #[inline]
-    fn publish(&self, position: u64, kind: u64) {
+    pub(super) fn publish(&self, position: u64, kind: u64) {
         self.out.tag(position).store(tag_of(position) | kind << 32, Ordering::Release);
     }
 
@@ -335,7 +353,7 @@ impl<T: Copy> Channel<T> {
     /// How far the reader is, in lines and in bulk memory: [`Channel::can_go_on`] compares both, and a writer
     /// that knew only of the one that it was short of would take the other for news, and never sleep.
     #[inline(never)]
-    fn learn_consumed(&mut self) {
+    pub(super) fn learn_consumed(&mut self) {
         // A reader that claims more than was written is not believed.
         let consumed = self.out.consumed_lines().load(Ordering::Acquire);
         if consumed <= self.written {

@@ -14,7 +14,8 @@ use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, eve
 pub struct Frame {
     /// The envelope; `len` says how many bytes are at `payload`.
     pub header: Header,
-    /// The bytes: stay where they are until the frame is pushed whole or dropped.
+    /// The bytes: stay where they are until the frame is pushed whole, dropped with its channel, or
+    /// [withdrawn](Link::withdraw).
     pub payload: UserPtr,
     /// For the link: bytes of payload already handed over.
     pub sent: u64,
@@ -115,6 +116,11 @@ pub trait Sink {
 pub trait Link {
     /// Hands over as much of the frame as fits. Only for peers whose channel is up.
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push;
+    /// The payload of the frame that has begun to leave to this rank is to be free. `true`: it is; the frame goes on with
+    /// the same bytes wherever it is pushed from next. `false`: the peer is reading it at this moment; ask again.
+    fn withdraw(&mut self, _to: Rank) -> bool {
+        true
+    }
     /// Payloads above this are announced first.
     fn eager_limit(&self, to: Rank) -> usize;
     /// So often a rank that waits looks in vain before it first [rests](Self::rest).

@@ -100,6 +100,11 @@ impl<L: Link> Engine<L> {
     /// Nobody will ask for a send whose payload is in a log: it ends.
     pub fn let_go(&mut self, id: ReqId, to: Rank) {
         debug_assert!(self.logs_to(to));
+        self.withdraw(id);
+        if self.is_done(id) {
+            self.state.requests.remove(id.0);
+            return;
+        }
         self.state.send_from_log(id);
         for waiting in self.state.pending.values_mut().filter(|one| one.request == Some(id)) {
             waiting.request = None;
@@ -111,13 +116,31 @@ impl<L: Link> Engine<L> {
         self.state.requests.remove(id.0);
     }
 
+    /// Until nobody reads the payload of a send, which may be done then. A peer that is reading it right now ends that,
+    /// or its life, without anything of ours.
+    fn withdraw(&mut self, id: ReqId) {
+        while !self.is_done(id) {
+            let leaving = |peer: &super::Peer| {
+                peer.queue.front().is_some_and(|out| out.request == Some(id) && out.frame.begun)
+            };
+            let to = self.state.peers.iter().position(leaving);
+            if to.is_none_or(|to| self.link.withdraw(Rank(to as u32))) {
+                return;
+            }
+            self.block();
+        }
+    }
+
     /// `MPI_Cancel`: a receive that has not matched ends cancelled. A send does not, but the program waits for its
     /// receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be cancelled is local). A synchronous one goes
     /// on: it would claim a match.
     pub fn cancel(&mut self, id: ReqId) {
         if let RequestKind::Send { unacknowledged, .. } = self.state.requests.get(id.0).kind {
-            if !unacknowledged && !self.is_done(id) {
-                self.state.take_over(id);
+            if !unacknowledged {
+                self.withdraw(id);
+                if !self.is_done(id) {
+                    self.state.take_over(id);
+                }
             }
             return;
         }

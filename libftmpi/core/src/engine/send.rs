@@ -78,7 +78,7 @@ impl<L: Link> Engine<L> {
             let block = memory.take(len);
             if pushed == Push::Done {
                 payload.store_away(memory.bytes_mut(block));
-            } else if state.late_log.takes(len) && !state.hooks.memory {
+            } else if state.late_log.takes(len) && !state.hooks.memory || !self.link.withdraw(to) {
                 late = Some(block);
             } else {
                 // The rest goes from there.

@@ -43,6 +43,13 @@ impl Link for World {
         }
     }
 
+    fn withdraw(&mut self, to: Rank) -> bool {
+        match self.send_on[to.index()].map(|index| &mut self.ways[index].channel) {
+            Some(Channel::Shm { channel, .. }) => channel.withdraw(),
+            _ => true,
+        }
+    }
+
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
         match self.send_on[to.index()].map(|index| &self.ways[index].channel) {
@@ -277,6 +284,7 @@ impl Link for World {
             self.end(sink, self.ways.len() - 1, false);
         }
         self.logger = None;
+        shm::begin_life();
     }
 
     fn give_up(&mut self, why: String) -> ! {

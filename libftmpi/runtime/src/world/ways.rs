@@ -107,7 +107,9 @@ impl World {
                     unsafe { shm::Channel::map(segment, first, at, bytes) }
                 });
                 self.boot = boot;
+                let crowded = self.job.as_ref().is_some_and(|job| job.local_ranks > job.processors);
                 let channel = match mapped {
+                    Ok(channel) if crowded => channel.without_lending(),
                     Ok(channel) => channel,
                     Err(error) => fatal("a shared segment cannot be mapped", &error),
                 };

@@ -1,0 +1,291 @@
+//! Whether a long payload is lent to its reader, who fetches it with one copy by the kernel, or goes through the ring.
+//!
+//! Neither is better as such. The ring takes two copies, on two processors at a time, between caches; the kernel one, by
+//! the reader alone, line by line out of the writer's cache. Where the payload was not touched since it was sent last,
+//! or both ranks send at the same time, or they share too few processors, the kernel's copy takes half of the time or
+//! less; where the writer has just written it, twice. So the reader measures both: from one message of a size to the
+//! next, which is what the program waits for, with all that either way costs on either side. It does so in trials that
+//! grow rare, for each size by itself, and tells the writer what it wants. Where messages are so rare that it makes no
+//! difference, the ring stays.
+//!
+//! A pure machine: messages and their times go in.
+
+/// Intervals of a turn in a trial. They count together: a message that is taken late makes one longer and the next one
+/// shorter.
+const TURN: u32 = 8;
+/// Messages at the begin of a turn by the kernel that do not count: what is in which cache is not yet as it will be. By the
+/// ring it is so many as go once around it.
+const WARM: u32 = 2;
+/// Turns of a trial, of either way in turn: the best one of each counts, since others may find other circumstances.
+const TURNS: u32 = 4;
+/// Messages between trials, first and at the most: each that changes nothing doubles them.
+const PAUSE_MIN: u32 = 256;
+const PAUSE_MAX: u32 = 1 << 13;
+/// The program does something else, and a trial begins at once, when so many times as many intervals as a turn has took
+/// so many times as long, or as short, as they took in the last trial.
+const ODD_TURNS: u32 = 4;
+const ODD: f64 = 1.5;
+/// A way is better if it takes less than this part of the other's time.
+const BETTER: f64 = 0.95;
+/// And one that takes so much more after a turn of either is not tried again.
+const WORSE: f64 = 1.2;
+/// So often the writer may go another way than the one that is being tried.
+const MISSES: u32 = 16 * TURN;
+/// Sizes that are told apart: from the first on, twice as long each, the last without end.
+const CLASSES: usize = 11;
+
+/// What one reader wants for messages of one size.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    /// What it has chosen, and what the writer is told now.
+    chosen: bool,
+    lent: bool,
+    trial: bool,
+    /// Turns of this trial that are over, and the shortest by the ring and by the kernel.
+    turns: u32,
+    best: [u64; 2],
+    /// Messages of this turn that do not count.
+    warm: u32,
+    /// When the last of them had come.
+    since: u64,
+    /// Intervals of this turn.
+    count: u32,
+    misses: u32,
+    /// Messages until the next trial, and how many they were when the last one ended.
+    left: u32,
+    pause: u32,
+    /// Turns in a row that took another time than in the last trial; whether this trial began for that, and from how
+    /// many messages after the last one on the next one may.
+    odd: u32,
+    at_once: bool,
+    patience: u32,
+}
+
+impl Choice {
+    const fn new() -> Self {
+        Self {
+            chosen: false,
+            lent: false,
+            trial: true,
+            turns: 0,
+            best: [u64::MAX; 2],
+            warm: WARM,
+            since: 0,
+            count: 0,
+            misses: 0,
+            left: 0,
+            pause: PAUSE_MIN,
+            odd: 0,
+            at_once: false,
+            patience: 0,
+        }
+    }
+
+    fn took(&mut self, lent: bool, now: u64, lap: u32) {
+        if !self.trial {
+            self.watch(now);
+            self.at_once = self.odd >= ODD_TURNS && self.pause - self.left >= self.patience;
+            if self.left == 0 || self.at_once {
+                (self.trial, self.turns, self.best) = (true, 0, [u64::MAX; 2]);
+                self.begin_turn(lap);
+            }
+            return;
+        }
+        if lent != self.lent {
+            return self.missed();
+        }
+        if self.warm > 0 {
+            self.warm -= 1;
+            self.since = now;
+            return;
+        }
+        self.count += 1;
+        if self.count < TURN {
+            return;
+        }
+        let best = &mut self.best[usize::from(lent)];
+        *best = now.wrapping_sub(self.since).min(*best);
+        self.turns += 1;
+        let [ring, kernel] = self.best.map(|ticks| ticks as f64);
+        let (now, other) = if self.chosen { (kernel, ring) } else { (ring, kernel) };
+        let hopeless = self.turns == 2 && other > now * WORSE;
+        if self.turns < TURNS && !hopeless {
+            self.lent = !self.lent;
+            return self.begin_turn(lap);
+        }
+        self.end_trial(other < now * BETTER);
+    }
+
+    /// Between trials.
+    fn watch(&mut self, now: u64) {
+        self.left -= 1;
+        self.count += 1;
+        if self.count < TURN {
+            return;
+        }
+        let took = now.wrapping_sub(self.since) as f64;
+        let known = self.best[usize::from(self.chosen)] as f64;
+        let odd = took > known * ODD || took * ODD < known;
+        self.odd = if odd { self.odd + 1 } else { 0 };
+        (self.count, self.since) = (0, now);
+    }
+
+    /// The writer did not know yet, or could not, or its reader was too late.
+    fn missed(&mut self) {
+        (self.warm, self.count) = (self.warm.max(1), 0);
+        self.misses += 1;
+        if self.misses > MISSES {
+            self.end_trial(self.chosen);
+        }
+    }
+
+    fn begin_turn(&mut self, lap: u32) {
+        (self.count, self.misses) = (0, 0);
+        self.warm = if self.lent { WARM } else { lap.max(WARM) };
+    }
+
+    fn end_trial(&mut self, changes: bool) {
+        self.chosen ^= changes;
+        self.lent = self.chosen;
+        self.pause = if changes { PAUSE_MIN } else { (self.pause * 2).min(PAUSE_MAX) };
+        self.patience = match (changes, self.at_once) {
+            (true, _) => 0,
+            (false, true) => (self.patience * 2).clamp(PAUSE_MIN, PAUSE_MAX),
+            (false, false) => self.patience,
+        };
+        (self.trial, self.left, self.count, self.odd) = (false, self.pause, 0, 0);
+    }
+}
+
+/// What one reader wants.
+#[derive(Debug)]
+pub struct Wants {
+    choices: [Choice; CLASSES],
+    least: u64,
+    lap: u64,
+}
+
+impl Wants {
+    /// For payloads of more than `least` bytes, a power of two, and a ring of `lap` bytes.
+    #[must_use]
+    pub const fn new(least: u64, lap: u64) -> Self {
+        Self { choices: [Choice::new(); CLASSES], least, lap }
+    }
+
+    /// A payload of so many bytes has come, and it is so late. What to tell the writer: a bit of each class.
+    pub fn took(&mut self, bytes: u64, lent: bool, now: u64) -> u64 {
+        let lap = (self.lap / bytes.max(1)) as u32;
+        self.choices[class_of(self.least, bytes)].took(lent, now, lap);
+        self.choices.iter().rev().fold(0, |bits, choice| bits << 1 | u64::from(choice.lent))
+    }
+}
+
+/// The class of a payload.
+#[must_use]
+pub fn class_of(least: u64, bytes: u64) -> usize {
+    (bytes.saturating_sub(1) / least)
+        .checked_ilog2()
+        .map_or(0, |class| class as usize)
+        .min(CLASSES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages of a size until `count` were taken, by the time that each way takes; how many of them were lent.
+    fn run(wants: &mut Wants, count: usize, bytes: u64, ring: u64, kernel: u64) -> usize {
+        run_of(wants, count, bytes, |n, lent| (lent, if lent { kernel } else { ring } + n % 7))
+    }
+
+    /// The same, where the writer does what it can.
+    fn run_of(
+        wants: &mut Wants,
+        count: usize,
+        bytes: u64,
+        mut comes: impl FnMut(u64, bool) -> (bool, u64),
+    ) -> usize {
+        let (mut bits, mut now) = (0, 0);
+        (0..count)
+            .filter(|n| {
+                let lent = bits >> class_of(wants.least, bytes) & 1 == 1;
+                let (did, took) = comes(*n as u64, lent);
+                now += took;
+                bits = wants.took(bytes, did, now);
+                lent
+            })
+            .count()
+    }
+
+    #[test]
+    fn the_better_way_is_taken_and_found_again_when_it_changes() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        assert!(run(&mut wants, 1000, 1 << 20, 1000, 500) > 900);
+        assert!(
+            run(&mut wants, 1000, 300 << 10, 500, 1000) < 60,
+            "another size is another question"
+        );
+        assert!(run(&mut wants, 10_000, 1 << 20, 500, 1000) < 5000, "it has become the worse one");
+        assert!(run(&mut wants, 100_000, 1 << 20, 500, 1000) < 1000);
+    }
+
+    #[test]
+    fn what_makes_no_difference_goes_through_the_ring() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        assert!(run(&mut wants, 100_000, 1 << 20, 100_500, 100_000) < 1000);
+    }
+
+    #[test]
+    fn one_long_interval_decides_nothing() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        let slow =
+            |n: u64, lent| (lent, if lent { 500 } else { 1000 + u64::from(n == 20) * 50_000 });
+        assert!(run_of(&mut wants, 1000, 1 << 20, slow) > 900);
+        let slow =
+            |n: u64, lent| (lent, if lent { 1000 } else { 500 + u64::from(n == 5) * 50_000 });
+        assert!(run_of(&mut wants, 1000, 300 << 10, slow) < 60);
+    }
+
+    #[test]
+    fn a_program_that_does_something_else_is_noticed() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        assert!(run(&mut wants, 50_000, 1 << 20, 500, 1000) < 500);
+        assert!(run(&mut wants, 1000, 1 << 20, 1500, 500) > 800);
+        assert!(run(&mut wants, 1000, 1 << 20, 500, 1000) < 200);
+    }
+
+    #[test]
+    fn irregular_intervals_are_no_news_in_the_long_run() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        let comes = |n: u64, lent| {
+            (lent, if (n / 100).is_multiple_of(2) { 1000 } else { 100 } * if lent { 2 } else { 1 })
+        };
+        assert!(run_of(&mut wants, 100_000, 1 << 20, comes) < 2000);
+    }
+
+    #[test]
+    fn a_ring_is_measured_when_it_is_warm() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        // The first messages after some that were lent, up to once around.
+        let mut cold = 32;
+        let mut comes = |_, lent| {
+            cold = if lent { 32 } else { u64::saturating_sub(cold, 1) };
+            (lent, if lent { 750 } else { 500 + 500 * cold.min(1) })
+        };
+        assert!(run_of(&mut wants, 10_000, 16 << 10, &mut comes) < 200);
+    }
+
+    #[test]
+    fn a_writer_that_does_not_lend_is_asked_seldom() {
+        let mut wants = Wants::new(8 << 10, 512 << 10);
+        assert!(run_of(&mut wants, 100_000, 1 << 20, |_, _| (false, 100)) < 5000);
+    }
+
+    #[test]
+    fn classes_begin_behind_their_powers() {
+        let class = |bytes| class_of(256 << 10, bytes);
+        assert_eq!([class(1), class(256 << 10), class((256 << 10) + 1)], [0, 0, 0]);
+        assert_eq!([class(512 << 10), class((512 << 10) + 1), class(1 << 20)], [0, 1, 1]);
+        assert_eq!([class(u64::MAX), class(64 << 20)], [CLASSES - 1, 7]);
+    }
+}

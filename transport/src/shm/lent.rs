@@ -1,0 +1,265 @@
+//! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two through the ring.
+//!
+//! Guarantees: what is taken is the payload of that very message, or nothing: in the same system call the reader reads a
+//! word that only this life of the writer knows and has told it. What the kernel refuses goes through the ring, and from
+//! then on everything does. A writer that wants its buffer back takes it back ([`Channel::withdraw`]), unless its reader
+//! is fetching it at this moment: one word, which both change only from what they know it to be, decides between them.
+//! A send that need not wait for its receiver does not wait for it here either: a payload that was not announced is taken
+//! back after some microseconds, and copied into the ring.
+
+use super::direction::{Direction, LENT_MIN, LENT_PATIENCE, LENT_PAUSE_MAX};
+use super::{Channel, Header, Kind, ticks};
+use crate::lend::{Wants, class_of};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What became of a payload, beside its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Fate {
+    /// It waits for its reader.
+    Lent = 1,
+    /// Its reader is at it.
+    Taken = 2,
+    /// The kernel does not let its reader.
+    Refused = 3,
+    /// Its writer wants it back.
+    Withdrawn = 4,
+}
+
+impl Fate {
+    /// Of the payload that was lent in this line.
+    pub(super) fn of(self, line: u64) -> u64 {
+        line << 3 | self as u64
+    }
+}
+
+/// Changes the fate of the payload in a line; `false` if it was not what it was thought to be.
+fn change(direction: Direction, line: u64, from: Fate, to: Fate) -> bool {
+    direction
+        .lending()
+        .compare_exchange(from.of(line), to.of(line), Ordering::AcqRel, Ordering::Acquire)
+        .is_ok()
+}
+
+/// A payload that is lent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lending {
+    pub(super) line: u64,
+    /// When it was lent, and how long it is at the most, if its send need not wait for its receiver.
+    limit: Option<(u64, u64)>,
+}
+
+impl Lending {
+    /// It goes through the ring if its reader does not come.
+    pub(super) fn may_be_withdrawn(&self) -> bool {
+        self.limit.is_some()
+    }
+}
+
+/// What a writer tells beside the header.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lent {
+    pub(super) payload: u64,
+    pub(super) process: u64,
+    /// Where its word is, and what it says.
+    pub(super) word_at: u64,
+    pub(super) word: u64,
+}
+
+/// The word of this life; 0 if it has none yet.
+static WORD: AtomicU64 = AtomicU64::new(0);
+
+/// This process begins from an image: the word in it is that of an earlier life.
+pub fn begin_life() {
+    WORD.store(0, Ordering::Relaxed);
+}
+
+/// The word of this life, if the kernel has random numbers.
+fn word() -> Option<u64> {
+    let known = WORD.load(Ordering::Relaxed);
+    if known != 0 {
+        return Some(known);
+    }
+    let mut word = 0u64;
+    // SAFETY: eight bytes of ours.
+    if unsafe { libc::getrandom((&raw mut word).cast(), 8, libc::GRND_NONBLOCK) } != 8 {
+        return None;
+    }
+    // Another thread may have been first.
+    match WORD.compare_exchange(0, word | 1, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => Some(word | 1),
+        Err(theirs) => Some(theirs),
+    }
+}
+
+impl Lent {
+    /// Of a payload of this process.
+    pub(super) fn new(payload: *const u8) -> Option<Self> {
+        let word = word()?;
+        // SAFETY: always allowed.
+        let process = unsafe { libc::getpid() } as u64;
+        let (payload, word_at) = (payload.expose_provenance(), WORD.as_ptr().expose_provenance());
+        Some(Self { payload: payload as u64, process, word_at: word_at as u64, word })
+    }
+
+    /// Fetches the first `len` bytes; `false` if they could not be had.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    pub(super) unsafe fn fetch(&self, to: *mut u8, len: usize) -> bool {
+        /// Less than what the kernel does in one call.
+        const MOST: usize = 1 << 30;
+        let Ok(process) = i32::try_from(self.process) else { return false };
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(MOST);
+            let mut word = 0u64;
+            let ours = [
+                libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 },
+                // SAFETY: within what the caller gives to us.
+                libc::iovec { iov_base: unsafe { to.add(done) }.cast(), iov_len: part },
+            ];
+            let from = |at: u64, iov_len| libc::iovec {
+                iov_base: std::ptr::without_provenance_mut(at as usize),
+                iov_len,
+            };
+            let theirs =
+                [from(self.word_at, 8), from(self.payload.wrapping_add(done as u64), part)];
+            // SAFETY: both lists live over the call; the kernel checks the other side.
+            let got =
+                unsafe { libc::process_vm_readv(process, ours.as_ptr(), 2, theirs.as_ptr(), 2, 0) };
+            if got != part as isize + 8 || word != self.word {
+                return false;
+            }
+            done += part;
+        }
+        true
+    }
+}
+
+/// Frames with what the program sends.
+#[inline]
+fn is_message(kind: Kind) -> bool {
+    matches!(kind, Kind::Eager | Kind::Data)
+}
+
+/// How far a payload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Its reader has it.
+    Fetched,
+    /// It may yet.
+    Waits,
+    /// It goes through the ring.
+    Ring,
+}
+
+impl<T: Copy> Channel<T> {
+    /// Whether the reader wants to fetch this one: a message of the program.
+    #[inline]
+    pub(super) fn wants_lent(&mut self, header: &Header) -> bool {
+        if header.len <= LENT_MIN || !self.lends || !is_message(header.kind) {
+            return false;
+        }
+        let wanted = self.out.wants().load(Ordering::Relaxed) >> class_of(LENT_MIN, header.len) & 1;
+        if wanted == 1 && header.kind != Kind::Data && self.lent_not > 0 {
+            self.lent_not -= 1;
+            return false;
+        }
+        wanted == 1
+    }
+
+    /// Lends a payload; `false` if that cannot be done.
+    #[inline(never)]
+    pub(super) fn lend(&mut self, header: &Header, payload: *const u8) -> bool {
+        let Some(lent) = Lent::new(payload) else {
+            self.lends = false;
+            return false;
+        };
+        // SAFETY: one line is ours, the caller has seen to that.
+        unsafe {
+            self.write_head(header);
+            let line = self.out.line(self.written).cast::<u64>();
+            line.add(4).write(lent.payload);
+            line.add(5).write(lent.process);
+            line.add(6).write(lent.word_at);
+            line.add(7).write(lent.word);
+        }
+        self.out.lending().store(Fate::Lent.of(self.written), Ordering::Relaxed);
+        self.publish(self.written, super::KIND_LENT);
+        let limit = (header.kind != Kind::Data).then(|| (ticks(), LENT_PATIENCE + header.len / 2));
+        self.lent = Some(Lending { line: self.written, limit });
+        self.written += 1;
+        true
+    }
+
+    /// What has become of the payload that is lent.
+    pub(super) fn look_at_lent(&mut self, lent: Lending) -> Way {
+        self.learn_consumed();
+        if self.out_consumed <= lent.line {
+            let late = lent.limit.is_some_and(|(since, most)| ticks().wrapping_sub(since) > most);
+            if !late || !self.withdraw() {
+                return Way::Waits;
+            }
+            self.lent_pause = (self.lent_pause * 2).clamp(1, LENT_PAUSE_MAX);
+            self.lent_not = self.lent_pause;
+            return Way::Ring;
+        }
+        self.lent = None;
+        if self.out.lending().load(Ordering::Acquire) == Fate::Taken.of(lent.line) {
+            self.lent_pause = 0;
+            return Way::Fetched;
+        }
+        self.lends = false;
+        Way::Ring
+    }
+
+    /// The payload of the frame that has begun is to be free. `true`: nobody reads it, the frame goes on with whatever is
+    /// given to the next [`push`](Self::push). `false`: its reader is fetching it, and will be through with it soon.
+    pub fn withdraw(&mut self) -> bool {
+        let Some(lent) = self.lent else { return true };
+        let withdrawn = change(self.out, lent.line, Fate::Lent, Fate::Withdrawn);
+        if withdrawn {
+            self.lent = None;
+        }
+        withdrawn
+    }
+
+    /// Takes the payload that was lent in the line that was just read; `false`: it comes through the ring.
+    ///
+    /// # Safety
+    /// `line` is that line, `at` is writable for `len` bytes.
+    pub(super) unsafe fn take_lent(&mut self, line: *const u64, at: *mut u8, len: usize) -> bool {
+        let position = self.read - 1;
+        if !change(self.into, position, Fate::Lent, Fate::Taken) {
+            return false;
+        }
+        // SAFETY: the line is ours until we tell that it is consumed, the rest by the caller.
+        let fetched = unsafe {
+            let lent = Lent {
+                payload: line.add(4).read(),
+                process: line.add(5).read(),
+                word_at: line.add(6).read(),
+                word: line.add(7).read(),
+            };
+            lent.fetch(at, len)
+        };
+        if !fetched {
+            self.into.lending().store(Fate::Refused.of(position), Ordering::Release);
+        }
+        fetched
+    }
+
+    /// A payload has come: tells the writer how such ones are wanted.
+    pub(super) fn want(&mut self, header: &Header, lent: bool) {
+        if self.lends && is_message(header.kind) {
+            let ring = self.into.bulk;
+            let wants = self.wants.get_or_insert_with(|| Box::new(Wants::new(LENT_MIN, ring)));
+            let bits = wants.took(header.len, lent, ticks());
+            if bits != self.wanted {
+                self.wanted = bits;
+                self.into.wants().store(bits, Ordering::Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Payloads that are lent, in one process, which may read itself as it may read another of the same user.
+
+use super::lent::Fate;
+use super::tests::{Collect, pair};
+use super::*;
+
+const LONG: usize = (LENT_MIN as usize) + 12_345;
+
+fn payload(ssn: u64) -> Vec<u8> {
+    (0..LONG).map(|at| (at as u64 * 7 + ssn * 31) as u8).collect()
+}
+
+/// A message on its way.
+struct Under {
+    header: Header,
+    begun: bool,
+    sent: u64,
+}
+
+impl Under {
+    fn new(ssn: u64) -> Self {
+        let (len, ssn) = (LONG as u64, Ssn(ssn));
+        let header = Header { kind: Kind::Data, flags: 0, context: 1, tag: -5, len, ssn };
+        Self { header, begun: false, sent: 0 }
+    }
+
+    /// One that was not announced.
+    fn eager(ssn: u64) -> Self {
+        let mut under = Self::new(ssn);
+        under.header.kind = Kind::Eager;
+        under
+    }
+
+    fn push(&mut self, channel: &mut Channel<u32>, payload: &[u8]) -> bool {
+        assert_eq!(payload.len() as u64, self.header.len);
+        // SAFETY: the payload is a slice of that length.
+        unsafe { channel.push(&self.header, payload.as_ptr(), &mut self.begun, &mut self.sent) }
+    }
+}
+
+fn sink() -> Collect {
+    Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() }
+}
+
+/// A channel whose reader wants everything lent.
+fn lending() -> (Channel<u32>, Channel<u32>) {
+    let (a, b) = pair();
+    b.into.wants().store(u64::MAX, Ordering::Relaxed);
+    (a, b)
+}
+
+/// The message comes whole, whatever way is left to it.
+fn comes(a: &mut Channel<u32>, b: &mut Channel<u32>, mut message: Under, payload: &[u8]) {
+    let mut sink = sink();
+    while !message.push(a, payload) {
+        assert!(b.poll(&mut sink), "there is something to take");
+    }
+    while b.poll(&mut sink) {}
+    let [(header, got)] = &sink.got[..] else { panic!("one message") };
+    assert!(*header == message.header && got == payload);
+}
+
+#[test]
+fn both_ways_are_tried_and_every_message_is_whole() {
+    let (mut a, mut b) = pair();
+    let mut lent = 0;
+    for ssn in 0..400 {
+        lent += u32::from(a.wants_lent(&Under::new(ssn).header));
+        let message = if ssn % 2 == 0 { Under::new(ssn) } else { Under::eager(ssn) };
+        comes(&mut a, &mut b, message, &payload(ssn));
+    }
+    assert!((10..400).contains(&lent), "{lent} of 400");
+    assert!(a.lends, "the kernel lets a process read itself");
+}
+
+#[test]
+fn a_lent_payload_is_awaited_and_heard_of() {
+    let (mut a, mut b) = lending();
+    let (mut message, bytes) = (Under::new(1), payload(1));
+    assert!(!message.push(&mut a, &bytes) && message.begun && a.lent.is_some());
+    assert!(!a.can_go_on(), "its reader has not come");
+    assert!(!message.push(&mut a, &bytes) && !a.can_go_on());
+    a.set_sleeping(true);
+    let mut sink = sink();
+    assert!(b.poll(&mut sink));
+    assert!(b.must_ring_for_room(), "its writer sleeps, and waits for just that");
+    assert!(a.can_go_on());
+    assert!(message.push(&mut a, &bytes));
+    assert_eq!(sink.got, [(message.header, bytes)]);
+}
+
+#[test]
+fn a_reader_with_little_room_takes_what_fits() {
+    let (mut a, mut b) = lending();
+    let mut message = Under::new(1);
+    let bytes = payload(1);
+    assert!(!message.push(&mut a, &bytes));
+    for limit in [0, 1000] {
+        let mut sink = Collect { buffer: Vec::new(), limit, got: Vec::new() };
+        b.poll(&mut sink);
+        assert!(message.push(&mut a, &bytes));
+        assert_eq!(sink.got, [(message.header, bytes[..limit].to_vec())]);
+        message = Under::new(2);
+        assert!(!message.push(&mut a, &bytes));
+    }
+}
+
+#[test]
+fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows() {
+    // Nobody's address, no process, another process than the one that it is said to be, and an earlier life of it.
+    for (word, value) in [(4, 8), (5, u64::MAX), (5, 1 << 40), (6, 4096), (7, 3)] {
+        let (mut a, mut b) = lending();
+        let (mut message, bytes) = (Under::new(1), payload(1));
+        assert!(!message.push(&mut a, &bytes));
+        let line = a.lent.unwrap().line;
+        // SAFETY: nobody reads the line meanwhile.
+        unsafe { a.out.line(line).cast::<u64>().add(word).write(value) };
+        comes(&mut a, &mut b, message, &bytes);
+        assert!(!a.lends && a.lent.is_none(), "{word}");
+        comes(&mut a, &mut b, Under::new(2), &payload(2));
+    }
+}
+
+#[test]
+fn a_buffer_can_be_had_back() {
+    let (mut a, mut b) = lending();
+    let mut bytes = payload(1);
+    let mut message = Under::new(1);
+    assert!(a.withdraw(), "nothing is lent");
+    assert!(!message.push(&mut a, &bytes));
+    assert!(a.withdraw() && a.withdraw());
+    let copy = bytes.clone();
+    bytes.fill(0);
+    comes(&mut a, &mut b, message, &copy);
+    assert!(a.lends, "nothing speaks against it next time");
+
+    // Its reader was quicker.
+    let mut message = Under::new(2);
+    assert!(!message.push(&mut a, &copy));
+    let line = a.lent.unwrap().line;
+    b.into.lending().store(Fate::Taken.of(line), Ordering::Relaxed);
+    assert!(!a.withdraw());
+    b.into.lending().store(Fate::Lent.of(line), Ordering::Relaxed);
+    comes(&mut a, &mut b, message, &copy);
+}
+
+#[test]
+fn a_send_that_need_not_wait_for_its_receiver_does_not() {
+    let (mut a, mut b) = lending();
+    let mut ssn = 0;
+    for pause in [1, 2, 4] {
+        let (mut message, bytes) = (Under::eager(ssn), payload(ssn));
+        assert!(!message.push(&mut a, &bytes) && a.lent.is_some());
+        assert!(a.can_go_on(), "its writer must not sleep");
+        while !message.push(&mut a, &bytes) {}
+        assert!(a.lent.is_none() && a.lends);
+        ssn += 1;
+        for _ in 0..pause {
+            assert!(Under::eager(ssn).push(&mut a, &payload(ssn)), "this one is not lent");
+            ssn += 1;
+        }
+        let mut sink = sink();
+        while b.poll(&mut sink) {}
+        for ((header, got), ssn) in sink.got.iter().zip(ssn - pause - 1..) {
+            assert!(header.ssn == Ssn(ssn) && *got == payload(ssn));
+        }
+        assert_eq!(sink.got.len() as u64, pause + 1);
+    }
+    // Who comes in time is trusted again.
+    for ssn in ssn..ssn + 2 {
+        let (mut message, bytes) = (Under::eager(ssn), payload(ssn));
+        assert!(!message.push(&mut a, &bytes));
+        let mut sink = sink();
+        b.poll(&mut sink);
+        assert!(message.push(&mut a, &bytes));
+        assert_eq!(sink.got, [(message.header, bytes)]);
+    }
+}
