@@ -13,8 +13,8 @@
 /// Intervals of a turn in a trial. They count together: a message that is taken late makes one longer and the next one
 /// shorter.
 const TURN: u32 = 8;
-/// Messages at the begin of a turn by the kernel that do not count: what is in which cache is not yet as it will be. By the
-/// ring it is so many as go once around it.
+/// Messages at the begin of a turn by the kernel, and of the very first one, that do not count: what is in which cache is
+/// not yet as it will be. By the ring it is so many as go once around it.
 const WARM: u32 = 2;
 /// Turns of a trial, of either way in turn: the best one of each counts, since others may find other circumstances.
 const TURNS: u32 = 4;
@@ -81,9 +81,9 @@ impl Choice {
         }
     }
 
-    fn took(&mut self, lent: bool, now: u64, lap: u32) {
+    fn took(&mut self, lent: bool, time: u64, lap: u32) {
         if !self.trial {
-            self.watch(now);
+            self.watch(time);
             self.at_once = self.odd >= ODD_TURNS && self.pause - self.left >= self.patience;
             if self.left == 0 || self.at_once {
                 (self.trial, self.turns, self.best) = (true, 0, [u64::MAX; 2]);
@@ -96,7 +96,7 @@ impl Choice {
         }
         if self.warm > 0 {
             self.warm -= 1;
-            self.since = now;
+            self.since = time;
             return;
         }
         self.count += 1;
@@ -104,7 +104,7 @@ impl Choice {
             return;
         }
         let best = &mut self.best[usize::from(lent)];
-        *best = now.wrapping_sub(self.since).min(*best);
+        *best = time.wrapping_sub(self.since).min(*best);
         self.turns += 1;
         let [ring, kernel] = self.best.map(|ticks| ticks as f64);
         let (now, other) = if self.chosen { (kernel, ring) } else { (ring, kernel) };
@@ -114,6 +114,7 @@ impl Choice {
             return self.begin_turn(lap);
         }
         self.end_trial(other < now * BETTER);
+        self.since = time;
     }
 
     /// Between trials.

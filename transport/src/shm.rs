@@ -111,8 +111,10 @@ pub struct Channel<T> {
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
-    /// Payloads may be lent.
+    /// Payloads may be lent, in either direction.
     lends: bool,
+    /// The peer cannot fetch ours.
+    refused: bool,
     /// The one that is.
     lent: Option<Lending>,
     /// So many that fit into the ring are not lent, and how many were not the last time.
@@ -124,6 +126,8 @@ pub struct Channel<T> {
     /// How long payloads are wanted, once there was one, and what the writer knows of it.
     wants: Option<Box<Wants>>,
     wanted: u64,
+    /// Whether we can fetch, once it was tried.
+    fetches: Option<bool>,
 }
 
 impl<T: Copy> Channel<T> {
@@ -154,6 +158,7 @@ impl<T: Copy> Channel<T> {
         // SAFETY: the mapping is two directions long.
         let (a, b) = (base.cast::<u8>(), unsafe { base.cast::<u8>().add(bytes / 2) });
         let (out, into) = if first { (a, b) } else { (b, a) };
+        lent::introduce(Direction { base: out, bulk });
         Ok(Self {
             out: Direction { base: out, bulk },
             written: 0,
@@ -178,6 +183,7 @@ impl<T: Copy> Channel<T> {
             stalled: false,
             // (Elsewhere there are no `ticks`, by which it is measured.)
             lends: cfg!(target_arch = "x86_64"),
+            refused: false,
             lent: None,
             lent_not: 0,
             lent_pause: 0,
@@ -185,11 +191,12 @@ impl<T: Copy> Channel<T> {
             incoming: None,
             wants: None,
             wanted: 0,
+            fetches: None,
         })
     }
 
-    /// For ranks that share fewer processors, as both sides must know: who takes a payload itself waits for a turn on
-    /// another's processor, which a writer that has put it into the ring does not.
+    /// For ranks that share fewer processors: a writer of what is lent waits for its reader's turn on one of them, and one
+    /// that puts it into the ring does not.
     #[must_use]
     pub fn without_lending(mut self) -> Self {
         self.lends = false;

@@ -161,6 +161,12 @@ impl Direction {
         self.word(328)
     }
 
+    /// Written once by the writer: who it is ([`lent`](super::lent)), the last of them when the others are there.
+    #[inline]
+    pub(super) fn introduction(self) -> [&'static AtomicU64; 3] {
+        [self.word(384), self.word(392), self.word(400)]
+    }
+
     /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
     /// whether the writer must ring its doorbell, and also when it has only made room.
     #[inline]

@@ -1,8 +1,9 @@
 //! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two through the ring.
 //!
 //! Guarantees: what is taken is the payload of that very message, or nothing: in the same system call the reader reads a
-//! word that only this life of the writer knows and has told it. What the kernel refuses goes through the ring, and from
-//! then on everything does. A writer that wants its buffer back takes it back ([`Channel::withdraw`]), unless its reader
+//! word that only this life of the writer knows and has told it. Whether the kernel lets it is tried beforehand, without
+//! a message; what it refuses all the same goes through the ring, and from then on everything of that writer does. A
+//! writer that wants its buffer back takes it back ([`Channel::withdraw`]), unless its reader
 //! is fetching it at this moment: one word, which both change only from what they know it to be, decides between them.
 //! A send that need not wait for its receiver does not wait for it here either: a payload that was not announced is taken
 //! back after some microseconds, and copied into the ring.
@@ -143,6 +144,25 @@ fn is_message(kind: Kind) -> bool {
     matches!(kind, Kind::Eager | Kind::Data)
 }
 
+/// Tells the reader who we are, so that it can try whether it may read there.
+pub(super) fn introduce(out: Direction) {
+    let Some(lent) = Lent::new(std::ptr::null()) else { return };
+    let [process, at, word] = out.introduction();
+    process.store(lent.process, Ordering::Relaxed);
+    at.store(lent.word_at, Ordering::Relaxed);
+    word.store(lent.word, Ordering::Release);
+}
+
+/// Whether we may read what the writer has introduced itself with.
+fn may_fetch(into: Direction) -> bool {
+    let [process, at, word] = into.introduction();
+    let word = word.load(Ordering::Acquire);
+    let (process, word_at) = (process.load(Ordering::Relaxed), at.load(Ordering::Relaxed));
+    let (mut byte, lent) = (0u8, Lent { payload: word_at, process, word_at, word });
+    // SAFETY: one byte of ours.
+    word != 0 && unsafe { lent.fetch(&raw mut byte, 1) }
+}
+
 /// How far a payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -158,7 +178,7 @@ impl<T: Copy> Channel<T> {
     /// Whether the reader wants to fetch this one: a message of the program.
     #[inline]
     pub(super) fn wants_lent(&mut self, header: &Header) -> bool {
-        if header.len <= LENT_MIN || !self.lends || !is_message(header.kind) {
+        if header.len <= LENT_MIN || !self.lends || self.refused || !is_message(header.kind) {
             return false;
         }
         let wanted = self.out.wants().load(Ordering::Relaxed) >> class_of(LENT_MIN, header.len) & 1;
@@ -173,9 +193,15 @@ impl<T: Copy> Channel<T> {
     #[inline(never)]
     pub(super) fn lend(&mut self, header: &Header, payload: *const u8) -> bool {
         let Some(lent) = Lent::new(payload) else {
-            self.lends = false;
+            self.refused = true;
             return false;
         };
+        // What the program has written past its caches is on its way for its own processor only.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: always allowed.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
         // SAFETY: one line is ours, the caller has seen to that.
         unsafe {
             self.write_head(header);
@@ -201,8 +227,6 @@ impl<T: Copy> Channel<T> {
             if !late || !self.withdraw() {
                 return Way::Waits;
             }
-            self.lent_pause = (self.lent_pause * 2).clamp(1, LENT_PAUSE_MAX);
-            self.lent_not = self.lent_pause;
             return Way::Ring;
         }
         self.lent = None;
@@ -210,7 +234,7 @@ impl<T: Copy> Channel<T> {
             self.lent_pause = 0;
             return Way::Fetched;
         }
-        self.lends = false;
+        self.refused = true;
         Way::Ring
     }
 
@@ -221,6 +245,10 @@ impl<T: Copy> Channel<T> {
         let withdrawn = change(self.out, lent.line, Fate::Lent, Fate::Withdrawn);
         if withdrawn {
             self.lent = None;
+            if lent.may_be_withdrawn() {
+                self.lent_pause = (self.lent_pause * 2).clamp(1, LENT_PAUSE_MAX);
+                self.lent_not = self.lent_pause;
+            }
         }
         withdrawn
     }
@@ -253,7 +281,10 @@ impl<T: Copy> Channel<T> {
     /// A payload has come: tells the writer how such ones are wanted.
     pub(super) fn want(&mut self, header: &Header, lent: bool) {
         if self.lends && is_message(header.kind) {
-            let ring = self.into.bulk;
+            let (into, ring) = (self.into, self.into.bulk);
+            if !*self.fetches.get_or_insert_with(|| may_fetch(into)) {
+                return;
+            }
             let wants = self.wants.get_or_insert_with(|| Box::new(Wants::new(LENT_MIN, ring)));
             let bits = wants.took(header.len, lent, ticks());
             if bits != self.wanted {

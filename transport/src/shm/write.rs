@@ -161,10 +161,10 @@ impl<T: Copy> Channel<T> {
             if !self.room(1) {
                 return false;
             }
+            // What is consumed from now on is news ([`Channel::can_go_on`]).
+            self.learn_consumed();
             if self.lend(header, payload) {
                 *begun = true;
-                // What is consumed from now on is news ([`Channel::can_go_on`]).
-                self.learn_consumed();
                 return false;
             }
         }

@@ -114,6 +114,8 @@ impl<L: Link> Engine<L> {
             out.request = None;
         }
         self.state.requests.remove(id.0);
+        // What was withdrawn leaves now, not with the program's next call.
+        self.work();
     }
 
     /// Until nobody reads the payload of a send, which may be done then. A peer that is reading it right now ends that,
@@ -140,6 +142,7 @@ impl<L: Link> Engine<L> {
                 self.withdraw(id);
                 if !self.is_done(id) {
                     self.state.take_over(id);
+                    self.work();
                 }
             }
             return;

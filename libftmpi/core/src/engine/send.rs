@@ -66,8 +66,15 @@ impl<L: Link> Engine<L> {
     ) -> Option<ReqId> {
         let header = Header { kind: Kind::Eager, flags: 0, context, tag, len: len as u64, ssn };
         let mut frame = Frame { header, payload, sent: 0, begun: false };
-        let pushed = self.link.push(to, &mut frame);
+        let mut pushed = self.link.push(to, &mut frame);
         let state = &mut self.state;
+        if pushed == Push::Full {
+            // What may not come into the log late leaves as far as it can before it is moved there.
+            let late = state.late_log.takes(len) && !state.hooks.memory;
+            if state.peers[to.index()].logged && !late && self.link.withdraw(to) {
+                pushed = self.link.push(to, &mut frame);
+            }
+        }
         state.counters.messages_sent += 1;
         state.counters.bytes_sent += len as u64;
         // One look into the table for all of it.
@@ -79,6 +86,7 @@ impl<L: Link> Engine<L> {
             if pushed == Push::Done {
                 payload.store_away(memory.bytes_mut(block));
             } else if state.late_log.takes(len) && !state.hooks.memory || !self.link.withdraw(to) {
+                // (Also what its reader is fetching at this moment.)
                 late = Some(block);
             } else {
                 // The rest goes from there.
@@ -139,6 +147,20 @@ impl<L: Link> Engine<L> {
         self.isend_slow(ssn, data, to, context, tag, 0)
     }
 
+    /// What the peer may fetch from where it lies holds up what comes behind it until our next call, which may be late:
+    /// it leaves another way. A peer that is fetching it just now is through with it soon.
+    fn make_way(&mut self, to: Rank) {
+        /// Much longer than that; whoever dies meanwhile is not awaited here.
+        const LOOKS: u32 = 10_000;
+        for _ in 0..LOOKS {
+            let first = self.state.peers[to.index()].queue.front();
+            if !first.is_some_and(|out| out.frame.begun) || self.link.withdraw(to) {
+                return;
+            }
+            self.work();
+        }
+    }
+
     #[inline(never)]
     fn isend_slow(
         &mut self,
@@ -149,6 +171,7 @@ impl<L: Link> Engine<L> {
         tag: i32,
         flags: u8,
     ) -> Option<ReqId> {
+        self.make_way(to);
         self.state.counters.messages_sent += 1;
         self.state.counters.bytes_sent += typed::send_len(&data) as u64;
         let request = if to == self.state.me && !self.state.hooks.memory {
