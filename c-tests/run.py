@@ -261,6 +261,8 @@ def check(setting: Setting, lane: int | None) -> None:
         faults.kills(setting, 6, [], False, 5, None)
         faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 4, None, True)
         faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "scratch_files"], False, 4, None, True)
+        # Payloads are lent where ranks do not outnumber processors only.
+        faults.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)
         faults.clusters(setting)
         faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)
         orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)

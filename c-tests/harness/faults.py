@@ -237,9 +237,9 @@ def program_pids(launcher: int, program: Path) -> list[int]:
 class Killer:
     """kill -9 from outside, at random times, of random ranks."""
 
-    def __init__(self, program: Path, seed: int, every: float, count: int, together: bool = False):
+    def __init__(self, program: Path, seed: int, every: float, count: int, together: bool = False, ranks: int = RANKS):
         self.program, self.random = program, random.Random(seed)
-        self.every, self.left, self.together = every, count, together
+        self.every, self.left, self.together, self.ranks = every, count, together, ranks
         self.next = time.monotonic() + every
         self.done = 0
 
@@ -247,7 +247,7 @@ class Killer:
         if self.left <= 0 or time.monotonic() < self.next:
             return
         pids = program_pids(process.pid, self.program)
-        if len(pids) < RANKS:
+        if len(pids) < self.ranks:
             return  # one of them is just coming back
         for pid in pids if self.together else [self.random.choice(pids)]:
             try:
@@ -281,11 +281,12 @@ def kills(
     seconds: float,
     npb_sources: Path | None,
     waves: bool = False,
+    ranks: int = RANKS,
 ) -> None:
     """`runs` runs, programs and modes in turn, a new seed in each."""
     if not setting.ready():
         return
-    jobs = Jobs(setting, seconds)
+    jobs = Jobs(setting, seconds, ranks)
     names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
     suite = npb.Suite(setting, npb_sources) if npb_sources else None
     if suite and not programs:
@@ -297,7 +298,8 @@ def kills(
         mode = modes[number % len(modes)] if not external else modes[number % 2]
         outside = external or number % 5 == 4
         protocol = setting.protocol_options()
-        test = f"kills: {name}, seed {seed}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
+        on = "" if ranks == RANKS else f" on {ranks}"
+        test = f"kills: {name}, seed {seed}{on}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
             ", from outside" if outside else "")
         if name.startswith("npb-") and suite:
             job, why = suite.job(name[4:], jobs)
@@ -315,13 +317,13 @@ def kills(
 
         def execute(words: list) -> Outcome:
             return run(
-                [*setting.mpiexec(RANKS, *options), *words],
+                [*setting.mpiexec(ranks, *options), *words],
                 timeout=max(setting.timeout, 10 * max(seconds, job.seconds)),
                 cwd=where,
-                meanwhile=Killer(job.program, seed, 2.0, 20) if outside else None,
+                meanwhile=Killer(job.program, seed, 2.0, 20, ranks=ranks) if outside else None,
             )
 
-        problem, note = long_enough(job, file, least, execute)
+        problem, note = long_enough(job, file, least, execute, ranks=ranks)
         left = sorted(path.name for path in where.glob(".*.ftmpi-*"))
         if problem is None and left:
             problem = f"left behind: {', '.join(left)[:200]}"
