@@ -305,22 +305,36 @@ fn a_second_server_on_the_same_directory_and_a_bad_key_are_one_clear_line() {
     assert!(attempt("secret").contains("64 hexadecimal digits"));
 }
 
+/// A process that is killed when nobody needs it any more.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn it_ends_with_its_parent() {
     let dir = tempfile::tempdir().unwrap();
     // A shell that starts the server, tells its number, and waits to be killed.
-    let mut parent = std::process::Command::new("sh")
+    let parent = std::process::Command::new("sh")
         .args(["-c", "\"$0\" --dir \"$1\" --exit-with-parent $$ & echo $!; wait", LOGGER])
         .arg(dir.path())
         .env("FTMPI_KEY", JobKey::generate().to_hex())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(parent.stdout.take().unwrap()));
-    let pid = lines.next().unwrap().unwrap();
-    assert!(lines.next().unwrap().unwrap().starts_with("listening on "));
-    parent.kill().unwrap();
-    parent.wait().unwrap();
+    // Also when this test fails: who waits for its output would wait for that of these as well.
+    let mut parent = Killed(parent);
+    let stdout = parent.0.stdout.take().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stdout));
+    // The server may be quicker than the shell that tells its number.
+    let both = [lines.next().unwrap().unwrap(), lines.next().unwrap().unwrap()];
+    let listens = both.iter().position(|line| line.starts_with("listening on "));
+    let pid = &both[1 - listens.expect("the server tells its address")];
+    drop(parent);
     let status = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let deadline = Instant::now() + Duration::from_secs(5);
     while !(status().is_empty() || status().contains("State:\tZ")) {
