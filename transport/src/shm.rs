@@ -111,6 +111,8 @@ pub struct Channel<T> {
     told_anything: bool,
     /// The last push found no room.
     stalled: bool,
+    /// Both ends may share one processor.
+    crowded: bool,
     /// Payloads may be lent, in either direction.
     lends: bool,
     /// The peer cannot fetch ours.
@@ -181,6 +183,7 @@ impl<T: Copy> Channel<T> {
             told_bulk: 0,
             told_anything: false,
             stalled: false,
+            crowded: false,
             // (Elsewhere there are no `ticks`, by which it is measured.)
             lends: cfg!(target_arch = "x86_64"),
             refused: false,
@@ -196,10 +199,11 @@ impl<T: Copy> Channel<T> {
     }
 
     /// For ranks that share fewer processors: a writer of what is lent waits for its reader's turn on one of them, and one
-    /// that puts it into the ring does not.
+    /// that puts it into the ring does not; and many channels touch as few pages as they can.
     #[must_use]
-    pub fn without_lending(mut self) -> Self {
+    pub fn in_a_crowd(mut self) -> Self {
         self.lends = false;
+        self.crowded = true;
         self
     }
 

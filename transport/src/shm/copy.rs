@@ -1,6 +1,6 @@
 //! Copies of small payloads: most messages are shorter than a call of `memcpy` is worth.
 
-use super::direction::{OWNED_MAX, TAIL_BYTES};
+use super::direction::{OWNED_MAX, TAIL_BYTES, VECTORS_MAX};
 
 /// Copies up to 32 bytes without a call.
 ///
@@ -51,31 +51,16 @@ pub(super) unsafe fn copy_tail(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies a payload of `len` bytes to where it goes through the bulk area in one piece.
-///
-/// # Safety
-/// Both ranges are `len` bytes long and do not overlap.
-#[inline]
-pub(super) unsafe fn give_piece(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if len <= OWNED_MAX {
-            ftmpi_copy::owned(from, to, len);
-        } else {
-            ftmpi_copy::give(from, to, len);
-        }
-    }
-}
-
 /// Copies `fits` bytes of a payload of `len` that came through the bulk area in one piece.
 ///
 /// # Safety
 /// Both ranges are `fits` bytes long and do not overlap.
 #[inline]
-pub(super) unsafe fn copy_piece(from: *const u8, to: *mut u8, fits: usize, len: usize) {
+pub(super) unsafe fn copy_piece(from: *const u8, to: *mut u8, fits: usize, len: u64) {
+    let most = if ftmpi_copy::owns_ahead() { VECTORS_MAX } else { OWNED_MAX };
     // SAFETY: as the caller promises.
     unsafe {
-        if len <= OWNED_MAX {
+        if len <= most {
             ftmpi_copy::owned(from, to, fits);
         } else {
             ftmpi_copy::across(from, to, fits);

@@ -322,7 +322,7 @@ impl<T: Copy> Channel<T> {
         // landing has room for `capacity` bytes.
         unsafe {
             let fits = (len as usize).min(capacity);
-            copy_piece(self.into.bulk(position), at, fits, len as usize);
+            copy_piece(self.into.bulk(position), at, fits, len);
         };
         self.read_bulk = end_of(position, len.max(APART));
         if asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {

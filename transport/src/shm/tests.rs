@@ -489,6 +489,26 @@ fn laps_are_as_long_as_the_reader_is_behind() {
     }
 }
 
+/// Its reader's processor asks for nothing behind them, and they do not go through ever more memory.
+#[test]
+fn pieces_of_who_waits_end_with_a_page() {
+    for size in [256, 300, 512, 2000, 2048, 4096, 5000, 8192] {
+        let (mut a, mut b) = pair();
+        a.owns_ahead = true;
+        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
+        let payload = vec![7; size];
+        for ssn in 0..5000 {
+            assert!(!a.poll(&mut sink));
+            assert!(send(&mut a, ssn, &payload, &mut false, &mut 0));
+            assert_eq!(a.written_bulk % PAGE, 0, "{size}");
+            assert!(b.poll(&mut sink));
+            let (_, got) = sink.got.pop().unwrap();
+            assert_eq!(got, payload);
+        }
+        assert!(a.lap <= 8 * (size as u64).next_multiple_of(PAGE), "{size}: {}", a.lap);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// However far behind the reader is, nothing is overwritten, and a reader that has read all never leaves its writer
@@ -496,12 +516,17 @@ proptest! {
     #[test]
     fn windows_of_any_size_arrive(
         ranks in prop::sample::select(vec![2usize, 16, 64]),
-        messages in prop::collection::vec((1usize..40_000, 0usize..64, 0u8..4), 1..400),
+        messages in prop::collection::vec((1usize..40_000, 0usize..64, 0u8..4, 0u8..3), 1..400),
+        owns_ahead: bool,
     ) {
         let (mut a, mut b) = pair_of(segment_bytes(ranks));
+        a.owns_ahead = owns_ahead;
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         let mut taken = 0;
-        for (ssn, &(size, shift, reads)) in (1..).zip(&messages) {
+        for (ssn, &(size, shift, reads, waits)) in (1..).zip(&messages) {
+            for _ in 0..waits {
+                prop_assert!(!a.poll(&mut sink));
+            }
             let size = if ssn % 3 == 0 { size } else { 1 + size % 5000 };
             let payload: Vec<u8> = (0..shift + size).map(|i| (i as u64 * 7 + ssn) as u8).collect();
             let (mut begun, mut sent) = (false, 0);
@@ -515,7 +540,7 @@ proptest! {
             for (header, got) in sink.got.drain(..) {
                 taken += 1;
                 prop_assert_eq!(header.ssn, Ssn(taken));
-                let (size, shift, _) = messages[taken as usize - 1];
+                let (size, shift, ..) = messages[taken as usize - 1];
                 let size = if taken % 3 == 0 { size } else { 1 + size % 5000 };
                 let all = (shift..shift + size).all(|i| got[i - shift] == (i as u64 * 7 + taken) as u8);
                 prop_assert!(got.len() == size && all, "message {} came otherwise", taken);

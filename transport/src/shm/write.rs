@@ -1,6 +1,6 @@
 //! The way into a ring: frames in one line, in lines, in one piece of bulk memory, in chunks.
 
-use super::copy::{copy_small, copy_tail, give_piece};
+use super::copy::{copy_small, copy_tail};
 use super::direction::*;
 use super::lent::Way;
 use super::*;
@@ -123,33 +123,11 @@ impl<T: Copy> Channel<T> {
             return true;
         }
         // What was asked for is taken now.
+        let asked = waited && self.owns_ahead && self.ahead == 0;
         self.ahead = 0;
-        let shift = if len > OWNED_MAX { ftmpi_copy::shift_for(payload) as u64 } else { 0 };
         if header.len <= CHUNK_FIRST && !*begun {
-            let bytes = shift + header.len;
-            if !self.room(1) || self.place_in_bulk(bytes, bytes).is_none() {
-                return false;
-            }
-            let position = self.written_bulk + shift;
-            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
-            // the area.
-            unsafe {
-                give_piece(payload, self.out.bulk(position), len);
-                if len > OWNED_MAX {
-                    ftmpi_copy::settle();
-                } else if len <= DEMOTED_MAX && waited {
-                    ftmpi_copy::demote(self.out.bulk(position), len);
-                }
-                self.write_head(header);
-                let line = self.out.line(self.written).cast::<u64>();
-                line.add(4).write(position);
-                line.add(5).write(u64::from(self.asks(position, header.len.max(APART))));
-            }
-            self.publish(self.written, KIND_WHOLE);
-            self.written += 1;
-            self.written_bulk = end_of(position, header.len.max(APART));
-            self.expect_another(header.len);
-            return true;
+            // SAFETY: as the caller promises.
+            return unsafe { self.push_piece(header, payload, waited, asked) };
         }
         if let Some(lent) = self.lent {
             match self.look_at_lent(lent) {
@@ -187,8 +165,8 @@ impl<T: Copy> Channel<T> {
             if !self.room(1) {
                 return false;
             }
-            let Some(chunk) = self.place_in_bulk(shift + most.min(CHUNK_FIRST), shift + most)
-            else {
+            let least = shift + most.min(CHUNK_FIRST);
+            let Some(chunk) = self.place_in_bulk(least, shift + most, true) else {
                 return false;
             };
             let chunk = chunk - shift;
@@ -226,25 +204,87 @@ impl<T: Copy> Channel<T> {
             self.written_bulk = end_of(position, chunk);
             *sent += chunk;
         }
-        self.expect_another(header.len);
+        self.expect_another(header.len, false);
         true
     }
 
-    /// The next message is often like the one of `len` bytes that was just written: its lines of the bulk area are asked
-    /// for beforehand. Few of them at once, where they come while the program goes on; or all, while it waits
-    /// ([`Channel::get_ready`]).
+    /// A frame of up to [`CHUNK_FIRST`] bytes goes through the bulk area in one piece. Its lines were `asked` for while its
+    /// writer `waited`, or not.
+    ///
+    /// # Safety
+    /// `payload` points to `header.len` readable bytes.
     #[inline]
-    fn expect_another(&mut self, len: u64) {
+    unsafe fn push_piece(
+        &mut self,
+        header: &Header,
+        payload: *const u8,
+        waited: bool,
+        asked: bool,
+    ) -> bool {
+        let len = header.len;
+        let plain = asked || len <= OWNED_MAX;
+        let shift = if plain { 0 } else { ftmpi_copy::shift_for(payload) as u64 };
+        let alone = waited && self.is_kept_apart(len);
+        let bytes = if alone {
+            (self.written_bulk + len).next_multiple_of(PAGE) - self.written_bulk
+        } else {
+            shift + len
+        };
+        // (What goes round and round by itself needs no longer laps.)
+        if !self.room(1) || self.place_in_bulk(bytes, bytes, !alone).is_none() {
+            return false;
+        }
+        let position = self.written_bulk + if alone { gap_before(len, bytes) } else { shift };
+        // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
+        // the area.
+        unsafe {
+            let to = self.out.bulk(position);
+            if plain {
+                ftmpi_copy::owned(payload, to, len as usize);
+            } else {
+                ftmpi_copy::give(payload, to, len as usize);
+                ftmpi_copy::settle();
+            }
+            if waited {
+                ftmpi_copy::demote(to, len.min(DEMOTED_MAX) as usize);
+            }
+            self.write_head(header);
+            let line = self.out.line(self.written).cast::<u64>();
+            line.add(4).write(position);
+            line.add(5).write(u64::from(self.asks(position, len.max(APART))));
+        }
+        self.publish(self.written, KIND_WHOLE);
+        self.written += 1;
+        self.written_bulk = end_of(position, len.max(APART));
+        self.expect_another(len, alone);
+        true
+    }
+
+    /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer has waited.
+    #[inline]
+    fn is_kept_apart(&self, len: u64) -> bool {
+        self.owns_ahead && !self.crowded && (APART..=CHUNK_FIRST).contains(&len)
+    }
+
+    /// The next message is often like the one of `len` bytes that was just written, and as much `alone`: its lines of the
+    /// bulk area are asked for beforehand. While it waits ([`Channel::get_ready`]), if it did before; or few of them at
+    /// once, where they come while the program goes on (but what it wants to read at this moment comes later for it: in
+    /// `MPI_Sendrecv` 2 KiB take 0.57 µs instead of 0.73 since they are not asked for at once there).
+    #[inline]
+    fn expect_another(&mut self, len: u64, alone: bool) {
         let at = self.out.in_bulk(self.written_bulk);
         let over = at + len.min(CHUNK_FIRST) > self.lap;
-        let next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
-        if len <= OWNED_MAX as u64 {
+        let mut next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
+        if alone {
+            next += gap_before(len, len.next_multiple_of(PAGE));
+        }
+        if self.owns_ahead && (alone || len > OWNED_MAX) {
+            self.ahead = len.min(AHEAD_MAX) / LINE as u64;
+            self.ahead_at = next;
+        } else if len <= OWNED_MAX {
             for ahead in (0..len).step_by(LINE) {
                 ftmpi_copy::own(self.out.bulk(next + ahead));
             }
-        } else if self.owns_ahead {
-            self.ahead = len.min(AHEAD_MAX) / LINE as u64;
-            self.ahead_at = next;
         }
     }
 
@@ -300,8 +340,9 @@ impl<T: Copy> Channel<T> {
     ///
     /// A lap goes through the beginning of the area only, for as long as the reader is fast: what was never
     /// touched costs a page fault on either side, which takes longer than to copy what goes there. Where the
-    /// reader has not yet made room the lap grows, into what no lap has used before.
-    fn place_in_bulk(&mut self, least: u64, most: u64) -> Option<u64> {
+    /// reader has not yet made room the lap grows, into what no lap has used before; and with the time, if it is worth
+    /// it (`grows`) or too short for eight of them.
+    fn place_in_bulk(&mut self, least: u64, most: u64, grows: bool) -> Option<u64> {
         loop {
             let at = self.out.in_bulk(self.written_bulk);
             let begin = self.written_bulk - at;
@@ -315,7 +356,7 @@ impl<T: Copy> Channel<T> {
                 }
             } else if self.room_from(begin + self.out.bulk, most) {
                 self.written_bulk = begin + self.out.bulk;
-                self.laps += 1;
+                self.laps += u32::from(grows || 8 * most > self.lap);
                 if self.laps == LAPS {
                     self.lap = (2 * self.lap).min(self.out.bulk);
                     self.laps = 0;
@@ -371,6 +412,12 @@ impl<T: Copy> Channel<T> {
 #[inline]
 fn chunk_of(len: u64) -> u64 {
     (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK)
+}
+
+/// What comes before a frame of `len` bytes that ends with the `bytes` it is given, but for less than a line.
+#[inline]
+fn gap_before(len: u64, bytes: u64) -> u64 {
+    (bytes - len) & !(LINE as u64 - 1)
 }
 
 /// What the first word of the line at a position begins with.

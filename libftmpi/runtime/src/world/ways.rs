@@ -109,7 +109,7 @@ impl World {
                 self.boot = boot;
                 let crowded = self.job.as_ref().is_some_and(|job| job.local_ranks > job.processors);
                 let channel = match mapped {
-                    Ok(channel) if crowded => channel.without_lending(),
+                    Ok(channel) if crowded => channel.in_a_crowd(),
                     Ok(channel) => channel,
                     Err(error) => fatal("a shared segment cannot be mapped", &error),
                 };
