@@ -5,10 +5,11 @@ use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
 use crate::bail;
 use crate::collective::{Piece, lend};
 use crate::datatype::TypeId;
-use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Tag};
+use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Slot, Template};
 use crate::usermem::{Scratch, UserPtr};
+use ftmpi_wire::Rank;
 
 /// How the engine is to send; buffered sends are copied before.
 pub(super) fn mode(kind: SendKind) -> SendMode {
@@ -18,6 +19,9 @@ pub(super) fn mode(kind: SendKind) -> SendMode {
         SendKind::Ready => SendMode::Ready,
     }
 }
+
+/// In `MPI_Sendrecv`, messages up to this many bytes are sent before the receive is posted.
+const SENT_FIRST: usize = 8 << 10;
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Send`, `MPI_Bsend`, `MPI_Ssend`, `MPI_Rsend`
@@ -274,8 +278,38 @@ impl<L: Link> Mpi<L> {
         let (stag, rtag) = (send_tag(stag)?, recv_tag(rtag)?);
         let data = self.outgoing(send_buffer, send_count, send_type)?;
         let into = self.incoming(recv_buffer, recv_count, recv_type)?;
+        if let (Destination::To(to, out), Origin::From(source, context)) = (&destination, &origin)
+            && matches!(data, SendData::Bytes { len, .. } if len <= SENT_FIRST)
+        {
+            let (to, from) = ((*to, *out), (*source, *context));
+            return self.send_and_receive(data, to, stag, into, from, rtag, comm);
+        }
         let (send, recv) = self.exchange(data, &destination, stag, into, &origin, rtag);
         self.finish_exchange(send, recv, comm)
+    }
+
+    /// A short message first, so that it is on its way at once and the receive can take its own straight from the channel.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    fn send_and_receive(
+        &mut self,
+        data: SendData,
+        (to, out): (Rank, u16),
+        stag: i32,
+        into: RecvData,
+        (source, context): (Source, u16),
+        rtag: Tag,
+        comm: CommId,
+    ) -> Result<Status> {
+        let done = match self.engine.isend(data, to, out, stag, SendMode::Standard) {
+            None => self.engine.recv(into, source, context, rtag),
+            Some(send) => {
+                let recv = self.engine.irecv(into, source, context, rtag);
+                self.engine.wait(send);
+                self.engine.wait(recv)
+            }
+        };
+        self.received(&done, comm)
     }
 
     /// `MPI_Isendrecv`
