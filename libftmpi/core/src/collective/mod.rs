@@ -44,4 +44,5 @@ pub(crate) use plan::share_a_host;
 pub use plan::{Plan, persistent_tag_of, tag_of};
 pub use pool::Pool;
 pub(crate) use pool::lend;
+pub(crate) use scan::PAIRWISE_RANKS;
 pub use schedule::{Carrier, Schedule, Step};

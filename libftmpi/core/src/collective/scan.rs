@@ -2,7 +2,7 @@
 //!
 //! Scan and exclusive scan: recursive doubling, combining in the order of the ranks (works for
 //! operations that do not commute). Reduce-scatter: pairwise exchange for long vectors of
-//! commutative operations, else reduction to rank 0 and scatter.
+//! commutative operations, or few ranks, else reduction to rank 0 and scatter.
 
 use super::data::{Blocks, Elements, Spread, TypeRef};
 use super::gather::scatter;
@@ -15,6 +15,8 @@ use std::rc::Rc;
 
 /// From this many bytes on, blocks are exchanged pairwise.
 const LONG_BYTES: usize = 16 << 10;
+/// And between so many ranks always: all their messages leave at once, and nobody waits twice.
+pub const PAIRWISE_RANKS: usize = 8;
 
 /// Reduction over the ranks up to this one (`inclusive`) or before it. At rank 0 an exclusive scan
 /// leaves `recv` alone.
@@ -92,7 +94,7 @@ pub fn reduce_scatter<C: Carrier>(
     }
     let mine = send.unwrap_or(recv);
     let own = counts[p.me];
-    if !op.commutes() || el.len() < LONG_BYTES {
+    if !op.commutes() || n > PAIRWISE_RANKS && el.len() < LONG_BYTES {
         let whole = if p.me == 0 { p.elements(&el, el.count) } else { UserPtr::BOTTOM };
         reduce(p, Some(mine), whole, &el, op, 0);
         p.fence();

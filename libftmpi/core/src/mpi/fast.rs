@@ -7,7 +7,7 @@ mod ways;
 
 use super::arguments::{Buffer, Counts, Peer, dense};
 use super::{Collective, CommId, Mpi};
-use crate::collective::{CROWD_MAX, alltoall, gather, share_a_host, tag_of};
+use crate::collective::{CROWD_MAX, PAIRWISE_RANKS, alltoall, gather, share_a_host, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::Link;
 use crate::error::Result;
@@ -322,8 +322,52 @@ impl<L: Link> Mpi<L> {
                     _ => self.fast_scatter(line, mine, all, len, root as usize),
                 })
             }
+            Collective::ReduceScatter { send, recv, recv_counts, datatype, op } => {
+                if recv_counts.is_null() {
+                    return None;
+                }
+                let count_of = |rank| recv_counts.get(rank);
+                self.fast_reduction_spread(comm, (send, recv), count_of, datatype, op)
+            }
+            Collective::ReduceScatterBlock { send, recv, recv_count, datatype, op } => {
+                self.fast_reduction_spread(comm, (send, recv), |_| recv_count, datatype, op)
+            }
             _ => None,
         }
+    }
+
+    /// `MPI_Reduce_scatter`, if all blocks are short.
+    fn fast_reduction_spread(
+        &mut self,
+        comm: CommId,
+        (send, recv): (Buffer, Buffer),
+        count_of: impl Fn(usize) -> i64,
+        datatype: TypeId,
+        op: OpId,
+    ) -> Option<Result<()>> {
+        let n = self.own_ranks(comm).filter(|&n| n <= PAIRWISE_RANKS)?;
+        let Buffer::At(result) = recv else { return None };
+        let op = self.combines(op, datatype)?;
+        let mut blocks = [(UserPtr::BOTTOM, 0); PAIRWISE_RANKS];
+        let (from, in_place) = match send {
+            Buffer::At(from) => (from, false),
+            Buffer::InPlace => (result, true),
+        };
+        let mut next = from;
+        for (rank, block) in blocks.iter_mut().enumerate().take(n) {
+            *block =
+                dense(next, count_of(rank), datatype).filter(|&(_, len)| len <= SHORT_BYTES)?;
+            next = next.offset(block.1 as i64);
+        }
+        let me = self.comm(comm).ok()?.members.me as usize;
+        let (_, size) = dense(from, 1, datatype)?;
+        if !in_place && (from == result || result.is_null()) {
+            return None;
+        }
+        let count = blocks[me].1 / size;
+        let what = Operands { len: blocks[me].1, count, datatype, op };
+        let line = self.line(comm)?;
+        Some(self.fast_reduce_scatter(line, &blocks, result, in_place, what))
     }
 
     /// A predefined operation that works on this predefined type, in any order of operands.

@@ -4,7 +4,7 @@
 //! the algorithms are named.
 
 use super::{BlockPlaces, DIRECT_RANKS, Line, Operands};
-use crate::collective::{SMALL_CROWD, from_root, gather, lend, reduce};
+use crate::collective::{PAIRWISE_RANKS, SMALL_CROWD, from_root, gather, lend, reduce};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
@@ -296,6 +296,46 @@ impl<L: Link> Mpi<L> {
             acc.copy_to(result, len);
         }
         copies.into_iter().flatten().for_each(|copy| self.pool.give_back(copy));
+        self.outcome(line, error)
+    }
+
+    /// Everybody's operands go straight to whose block of the result they belong to; see [`crate::collective`]'s
+    /// reduce-scatter.
+    pub(super) fn fast_reduce_scatter(
+        &mut self,
+        line: Line,
+        blocks: &[(UserPtr, usize); PAIRWISE_RANKS],
+        result: UserPtr,
+        in_place: bool,
+        what: Operands,
+    ) -> Result<()> {
+        let Some(builtin) = what.datatype.as_builtin() else { return Ok(()) };
+        let datatype = Datatype::builtin(builtin);
+        let (me, n, len) = (line.me, line.size, what.len);
+        let (mut sends, mut error) = ([None; PAIRWISE_RANKS], None);
+        for distance in 1..n {
+            let to = (me + distance) % n;
+            let (at, len) = blocks[to];
+            if len > 0 {
+                sends[distance] = self.give(line, at, len, to, distance);
+            }
+        }
+        let mut copies = [self.pool.take(len), self.pool.take(if in_place { len } else { 0 })];
+        let [incoming, sum] = copies.each_mut().map(lend);
+        // What is in place may not have left yet.
+        let sum = if in_place { sum } else { result };
+        blocks[me].0.copy_to(sum, len);
+        if len > 0 {
+            for distance in 1..n {
+                self.take(line, incoming, len, (me + n - distance) % n, distance, &mut error);
+                what.op.apply(incoming, sum, what.count, datatype)?;
+            }
+        }
+        sends.into_iter().for_each(|send| self.gave(send));
+        if in_place {
+            sum.copy_to(result, len);
+        }
+        copies.into_iter().for_each(|copy| self.pool.give_back(copy));
         self.outcome(line, error)
     }
 

@@ -147,6 +147,41 @@ fn every_call_once() {
     });
 }
 
+/// By messages straight to all, with a schedule (longer, or more ranks), and in place: the same sums.
+#[test]
+fn reductions_that_are_spread() {
+    for n in [2, 3, 8, 9] {
+        run(n, |mpi| {
+            let (i, n) = me(mpi);
+            for scale in [1, 700, 3000] {
+                let lens: Vec<i32> = (0..n as i32).map(|j| (j + 1) % 3 * scale).collect();
+                let total: i32 = lens.iter().sum();
+                let first: i32 = lens[..i].iter().sum();
+                let operand = |rank: i32| (0..total).map(move |k| k + 1000 * rank);
+                let mut sums = vec![0; total as usize];
+                for rank in 0..n as i32 {
+                    sums.iter_mut().zip(operand(rank)).for_each(|(sum, x)| *sum += x);
+                }
+                let mine = &sums[first as usize..][..lens[i] as usize];
+                let mut data: Vec<i32> = operand(i as i32).collect();
+                let mut result = vec![-1; mine.len() + 1];
+                let (datatype, op) = (INT, SUM);
+                let recv_counts = counts(&lens);
+                let (send, recv) = (at(&mut data), at(&mut result));
+                let what = Collective::ReduceScatter { send, recv, recv_counts, datatype, op };
+                mpi.collective(WORLD, what).unwrap();
+                assert_eq!(result[..mine.len()], *mine);
+                assert_eq!(result[mine.len()], -1);
+                assert!(data.iter().copied().eq(operand(i as i32)), "what was sent changed");
+                let (send, recv) = (Buffer::InPlace, at(&mut data));
+                let what = Collective::ReduceScatter { send, recv, recv_counts, datatype, op };
+                mpi.collective(WORLD, what).unwrap();
+                assert_eq!(data[..mine.len()], *mine);
+            }
+        });
+    }
+}
+
 #[test]
 fn overlapping_operations_and_point_to_point() {
     run(5, |mpi| {
