@@ -313,11 +313,11 @@ impl<L: Link> Mpi<L> {
         let datatype = Datatype::builtin(builtin);
         let (me, n, len) = (line.me, line.size, what.len);
         let (mut sends, mut error) = ([None; PAIRWISE_RANKS], None);
-        for distance in 1..n {
+        for (distance, under_way) in sends.iter_mut().enumerate().take(n).skip(1) {
             let to = (me + distance) % n;
             let (at, len) = blocks[to];
             if len > 0 {
-                sends[distance] = self.give(line, at, len, to, distance);
+                *under_way = self.give(line, at, len, to, distance);
             }
         }
         let mut copies = [self.pool.take(len), self.pool.take(if in_place { len } else { 0 })];
