@@ -14,6 +14,9 @@
 
 mod copy;
 mod direction;
+mod early;
+#[cfg(test)]
+mod early_tests;
 mod lent;
 #[cfg(test)]
 mod lent_tests;
@@ -42,6 +45,8 @@ const KIND_WHOLE: u64 = 5;
 const KIND_SHORT: u64 = 6;
 /// A payload that its reader fetches.
 const KIND_LENT: u64 = 7;
+/// As [`KIND_WHOLE`], announced while its writer is still at the rest of it ([`early`]).
+const KIND_EARLY: u64 = 8;
 
 /// Somebody sleeps and waits for frames; and for room as well.
 const SLEEPS: u32 = 1;

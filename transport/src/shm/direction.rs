@@ -96,7 +96,7 @@ pub(super) struct Direction {
 impl Direction {
     #[inline]
     pub(super) fn word(self, offset: usize) -> &'static AtomicU64 {
-        debug_assert!(offset.is_multiple_of(8) && offset < REST);
+        debug_assert!(offset.is_multiple_of(8) && offset < REST + self.bulk as usize);
         // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
         // modulo the ring), is aligned, and shared memory is only accessed atomically or under the
         // ring's hand-over; the mapping outlives the channel that made this.
@@ -130,6 +130,12 @@ impl Direction {
     pub(super) fn bulk(self, position: u64) -> *mut u8 {
         // SAFETY: the position is taken modulo the bulk area.
         unsafe { self.base.add(REST + self.in_bulk(position) as usize) }
+    }
+
+    /// A word of the bulk area; `position` is a multiple of eight.
+    #[inline]
+    pub(super) fn word_of_bulk(self, position: u64) -> &'static AtomicU64 {
+        self.word(REST + self.in_bulk(position) as usize)
     }
 
     /// The reader tells what it has consumed after this many bytes of bulk.

@@ -2,20 +2,21 @@
 
 use super::copy::{copy_piece, copy_small, copy_tail};
 use super::direction::*;
+use super::early::EARLY_MAX;
 use super::*;
 
 /// What [`Channel::look`] found.
 #[derive(Clone, Copy)]
-struct Next {
+pub(super) struct Next {
     /// Its first word.
-    word: u64,
+    pub(super) word: u64,
     /// It is in the second half of the line before.
     second: bool,
 }
 
 /// What a line, or half of one, is.
 #[inline]
-fn kind_of(word: u64) -> u64 {
+pub(super) fn kind_of(word: u64) -> u64 {
     word >> 32 & 0xff
 }
 
@@ -51,12 +52,11 @@ impl<T: Copy> Channel<T> {
     /// Takes what has come. `true` if anything did.
     #[inline]
     pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
-        if !self.is_ready() {
+        if self.look().is_none() {
             self.get_ready();
             return false;
         }
-        self.take(receiver);
-        true
+        self.take(receiver)
     }
 
     /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
@@ -66,13 +66,17 @@ impl<T: Copy> Channel<T> {
             && let Some(next) = self.look()
         {
             let kind = kind_of(next.word);
-            if !matches!(kind, KIND_INLINE | KIND_WHOLE | KIND_SHORT)
+            if !matches!(kind, KIND_INLINE | KIND_WHOLE | KIND_EARLY | KIND_SHORT)
                 || !Header::from_words(self.head_words(next))
                     .is_ok_and(|header| receiver.expects(&header))
             {
                 break;
             }
-            self.take_head(receiver, next);
+            if kind != KIND_EARLY {
+                self.take_head(receiver, next);
+            } else if !self.take_early(receiver, next) {
+                break;
+            }
             self.tell_lines();
             taken += 1;
         }
@@ -81,7 +85,7 @@ impl<T: Copy> Channel<T> {
 
     /// Where the half, or the line, begins.
     #[inline]
-    fn place(&self, next: Next) -> *const u64 {
+    pub(super) fn place(&self, next: Next) -> *const u64 {
         if next.second {
             self.into.second(self.read - 1).as_ptr()
         } else {
@@ -91,7 +95,7 @@ impl<T: Copy> Channel<T> {
 
     /// The words of the next header.
     #[inline]
-    fn head_words(&self, next: Next) -> [u64; 3] {
+    pub(super) fn head_words(&self, next: Next) -> [u64; 3] {
         let place = self.place(next);
         // SAFETY: what is published is ours until we tell that it is consumed; a half has four words.
         unsafe {
@@ -105,7 +109,7 @@ impl<T: Copy> Channel<T> {
 
     /// The next half, or line, was taken.
     #[inline]
-    fn advance(&mut self, next: Next) {
+    pub(super) fn advance(&mut self, next: Next) {
         self.half_read = !next.second && kind_of(next.word) == KIND_SHORT;
         self.read += u64::from(!next.second);
     }
@@ -177,6 +181,8 @@ impl<T: Copy> Channel<T> {
         let most = match kind {
             KIND_INLINE => INLINE_MAX,
             KIND_WHOLE => CHUNK_FIRST as usize,
+            // (What has begun to land goes on where it has.)
+            KIND_EARLY if self.incoming.is_none() => EARLY_MAX as usize,
             _ => return Exact::Other,
         };
         // SAFETY: as above; a line has eight words.
@@ -187,6 +193,18 @@ impl<T: Copy> Channel<T> {
         let len = header.len as usize;
         if len > most.min(capacity) || !fresh(header.ssn) {
             return Exact::Other;
+        }
+        if kind == KIND_EARLY {
+            // SAFETY: the line is ours, `at` has room for `capacity` bytes.
+            if !unsafe { self.copy_early(place, at, header.len, capacity) } {
+                return Exact::Nothing;
+            }
+            self.advance(next);
+            self.tell_lines();
+            if header.len > LENT_MIN {
+                self.want(&header, false);
+            }
+            return Exact::Took(header);
         }
         self.advance(next);
         // SAFETY: the frame is ours, `at` has room for `capacity` bytes, and the payload fits.
@@ -213,24 +231,29 @@ impl<T: Copy> Channel<T> {
         }
     }
 
-    /// Is there anything to take?
+    /// Is there anything to take, and all of it?
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.look().is_some()
+        self.look().is_some_and(|next| self.is_whole(next))
     }
 
     #[inline]
-    fn take<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
+    fn take<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+        let mut any = false;
         // A bound, so that one busy writer does not keep us from the others.
         for _ in 0..64 {
             let Some(next) = self.look() else { break };
             if kind_of(next.word) == KIND_CHUNK {
                 self.take_chunk(receiver);
-            } else {
+            } else if kind_of(next.word) != KIND_EARLY {
                 self.take_head(receiver, next);
+            } else if !self.take_early(receiver, next) {
+                break;
             }
             self.tell_lines();
+            any = true;
         }
+        any
     }
 
     #[inline]
@@ -324,6 +347,12 @@ impl<T: Copy> Channel<T> {
             let fits = (len as usize).min(capacity);
             copy_piece(self.into.bulk(position), at, fits, len);
         };
+        self.piece_was_read(position, len, asks);
+    }
+
+    /// What of `len` bytes lies at `position` was read; its writer `asks` to be told, or may be by now.
+    #[inline]
+    pub(super) fn piece_was_read(&mut self, position: u64, len: u64, asks: bool) {
         self.read_bulk = end_of(position, len.max(APART));
         if asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
             self.tell();
@@ -331,7 +360,7 @@ impl<T: Copy> Channel<T> {
     }
 
     /// Tells the writer what has been consumed.
-    fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         self.told_bulk = self.read_bulk;
         self.told = self.consumed();
         self.told_anything = true;

@@ -2,6 +2,7 @@
 
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
+use super::early::{EARLY_MAX, EARLY_MIN};
 use super::lent::Way;
 use super::*;
 
@@ -146,6 +147,10 @@ impl<T: Copy> Channel<T> {
                 return false;
             }
         }
+        if !*begun && asked && self.is_kept_apart(header.len) {
+            // SAFETY: as the caller promises.
+            return unsafe { self.push_piece(header, payload, waited, asked) };
+        }
         if !*begun {
             if !self.room(1) {
                 return false;
@@ -208,8 +213,8 @@ impl<T: Copy> Channel<T> {
         true
     }
 
-    /// A frame of up to [`CHUNK_FIRST`] bytes goes through the bulk area in one piece. Its lines were `asked` for while its
-    /// writer `waited`, or not.
+    /// A frame goes through the bulk area in one piece, of up to [`CHUNK_FIRST`] bytes, or [`EARLY_MAX`] if its lines were
+    /// `asked` for while its writer `waited`.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes.
@@ -235,6 +240,14 @@ impl<T: Copy> Channel<T> {
             return false;
         }
         let position = self.written_bulk + if alone { gap_before(len, bytes) } else { shift };
+        if alone && plain && len >= EARLY_MIN {
+            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, from the begin of a line.
+            unsafe { self.write_early(header, payload, position) };
+            self.written += 1;
+            self.written_bulk = end_of(position, len);
+            self.expect_another(len, true);
+            return true;
+        }
         // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
         // the area.
         unsafe {
@@ -263,7 +276,7 @@ impl<T: Copy> Channel<T> {
     /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer has waited.
     #[inline]
     fn is_kept_apart(&self, len: u64) -> bool {
-        self.owns_ahead && !self.crowded && (APART..=CHUNK_FIRST).contains(&len)
+        self.owns_ahead && !self.crowded && (APART..=EARLY_MAX).contains(&len)
     }
 
     /// The next message is often like the one of `len` bytes that was just written, and as much `alone`: its lines of the
@@ -376,7 +389,7 @@ impl<T: Copy> Channel<T> {
     /// Whether the reader is to tell at once when it has taken what lies at `position`: in the middle of a lap, so that
     /// its beginning can be used again when it is over. (After a jump to the beginning it tells by itself.)
     #[inline]
-    fn asks(&self, position: u64, len: u64) -> bool {
+    pub(super) fn asks(&self, position: u64, len: u64) -> bool {
         let (half, at) = (self.lap / 2, self.out.in_bulk(position));
         at < half && at + (end_of(position, len) - position) >= half
     }
@@ -421,7 +434,7 @@ fn gap_before(len: u64, bytes: u64) -> u64 {
 }
 
 /// What the first word of the line at a position begins with.
-fn tag_of(position: u64) -> u64 {
+pub(super) fn tag_of(position: u64) -> u64 {
     u64::from((position as u32).wrapping_add(1))
 }
 
