@@ -75,8 +75,7 @@ def main() -> int:
     try:
         bench = Bench(args, work, results)
         if bench.imb is None:
-            results.skip("IMB-MPI1", "impi-rt is not installed: our own ping-pong is used for all, and "
-                                     "collectives are not measured")
+            results.skip("IMB-MPI1", "impi-rt is not installed: collectives are not measured")
         if not args.tiny:
             print(warm(), flush=True)
         for number in range(args.rounds):

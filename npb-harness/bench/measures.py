@@ -161,49 +161,38 @@ class Bench:
 
     def ping_pong(self, library: Library, tcp: bool) -> None:
         kind = "tcp" if tcp else "shm"
-        what = f"ping-pong {kind}"
-        if library.same_abi and self.imb:
-            scale = ["-iter", "200"] if self.args.tiny else ["-iter", "5000", "-time", "0.4"]
-            # The first are not counted: in its first hundredth of a second a job's start is not over, which with so few
-            # of the shortest messages would be most of their time.
-            lengths = self.work / "lengths"
-            lengths.write_text("".join(f"{size}\n" for size in (*range(1, 7), *self.sizes)))
-            outcome = self.measure(library, what, 2, tcp,
-                                   [self.imb, "PingPong", *scale, "-msglen", lengths], 120)
-            pattern = r"^\s*(\d+)\s+\d+\s+([\d.]+)\s+[\d.]+\s*$"
-        else:
-            program = self.program(library, HERE / "pingpong.c")
-            if program is None:
-                return
-            outcome = self.measure(library, what, 2, tcp, [program, 50 if self.args.tiny else 1], 120)
-            pattern = r"^(\d+) ([\d.]+)$"
-        for size, value in re.findall(pattern, outcome.out if outcome else "", re.M):
-            if int(size) in self.sizes and float(value) > 0:
-                self.ping_metric(kind, int(size)).add(library.name, float(value))
+        # The same program for all: two that do the same differ by a tenth (IMB's in 16 to 128 KiB).
+        for size, value in self.curve(library, f"ping-pong {kind}", tcp, 1).items():
+            self.ping_metric(kind, size).add(library.name, value)
+
+    def curve(self, library: Library, what: str, tcp: bool, scale: int, *words: str) -> dict[int, float]:
+        """Microseconds of each size that is wanted, one way. With a log so few messages that no image is needed
+        to cut it: that is another question ([`images`])."""
+        scale = 50 if self.args.tiny else 8 if library.name == LOGGED else scale
+        program = self.program(library, HERE / "pingpong.c")
+        if program is None:
+            return {}
+        times = pairs(self.measure(library, what, 2, tcp, [program, scale, *words], 120))
+        return {size: value for size, value in times.items() if size in self.sizes}
 
     def written(self, library: Library) -> None:
         """The same over shared memory with payloads that are written before each message; the times include that."""
-        program = self.program(library, HERE / "pingpong.c")
-        if program is None:
-            return
-        words = [program, 50 if self.args.tiny else 2, "written"]
-        for size, value in pairs(self.measure(library, "ping-pong written", 2, False, words, 120)).items():
-            if size in self.sizes and size >= 4096:
+        for size, value in self.curve(library, "ping-pong written", False, 4, "written").items():
+            if size >= 4096:
                 self.ping_metric("written", size).add(library.name, value)
 
     def logging(self) -> None:
         """What the sender log adds to a message over shared memory, beside a bare copy of the payload into memory
         that was used before. Bounded traffic, so that no image is needed to cut the log."""
         ours = [library for library in self.libraries if library.is_ours]
-        program, floor = self.program(ours[0], HERE / "pingpong.c"), self.floor()
-        if program is None or floor is None:
+        floor = self.floor()
+        if floor is None:
             return
         for attempt in range(1 if self.args.tiny else 6):
             times: dict[str, dict[int, float]] = {}
             before = self.distance()
             for library in ours:
-                outcome = self.measure(library, "logging", 2, False, [program, 50 if self.args.tiny else 2], 120)
-                times[library.name] = pairs(outcome)
+                times[library.name] = self.curve(library, "logging", False, 8)
             if alike(before, self.distance()):
                 break
         copies = pairs(run([floor, "log"], timeout=60))

@@ -29,6 +29,8 @@ pub(super) const LENT_PATIENCE: u64 = 8 << 10;
 pub(super) const LENT_PAUSE_MAX: u32 = 1 << 10;
 /// Bytes of a chunk at the least, but for the last one.
 pub(super) const CHUNK_FIRST: u64 = 8 << 10;
+/// But for the first one of a message that somebody waits for (256 KiB: 17.5 µs instead of 18.2).
+pub(super) const CHUNK_BEGIN: u64 = 4 << 10;
 /// Messages up to this many bytes are written into lines that their writer has asked for when it sent the one
 /// before. More of them are quicker with the string instruction, which fetches nothing (4 KiB between distant processors:
 /// 0.82 µs instead of 0.96); or, if their lines were asked for while it waited, without.

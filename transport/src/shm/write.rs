@@ -166,7 +166,7 @@ impl<T: Copy> Channel<T> {
             let from = unsafe { payload.add(*sent as usize) };
             let left = header.len - *sent;
             let shift = ftmpi_copy::shift_for(from) as u64;
-            let most = chunk_of(header.len).min(left);
+            let most = self.chunk_of(header.len, *sent, waited).min(left);
             if !self.room(1) {
                 return false;
             }
@@ -271,6 +271,16 @@ impl<T: Copy> Channel<T> {
         self.written_bulk = end_of(position, len.max(APART));
         self.expect_another(len, alone);
         true
+    }
+
+    /// Bytes of the next chunk of a message of which so many were `sent`: so many that there are four, for the reader to
+    /// begin early and the writer to end early, within what a chunk is worth and what stays in the nearest caches. What
+    /// somebody waits for begins with little, and doubles, where that pays.
+    #[inline]
+    fn chunk_of(&self, len: u64, sent: u64, waited: bool) -> u64 {
+        let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
+        let begins = self.owns_ahead && (waited || sent > 0);
+        if begins { sent.next_multiple_of(4 << 10).clamp(CHUNK_BEGIN, most) } else { most }
     }
 
     /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer has waited.
@@ -418,13 +428,6 @@ impl<T: Copy> Channel<T> {
             self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
         }
     }
-}
-
-/// Bytes of each chunk of a message: so many that there are four, for the reader to begin early and the writer to end
-/// early, within what a chunk is worth and what stays in the nearest caches.
-#[inline]
-fn chunk_of(len: u64) -> u64 {
-    (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK)
 }
 
 /// What comes before a frame of `len` bytes that ends with the `bytes` it is given, but for less than a line.
