@@ -13,6 +13,9 @@ use std::io;
 const BUFFER: usize = 64 << 10;
 /// Payloads that are shorter are copied through the buffer, so that one read may bring many frames.
 const DIRECT_MIN: u64 = 16 << 10;
+/// After a payload that went straight to where it was wanted the next one often does, too: so much is read along with
+/// its header.
+const WITH_HEADER: usize = 4 << 10;
 /// A piggyback of at most so many bytes waits for the frame that it belongs to, which is always pushed
 /// next: one system call for both.
 const AHEAD_MAX: u64 = 32 << 10;
@@ -32,6 +35,8 @@ pub struct Channel<T> {
     from: usize,
     to: usize,
     incoming: Option<Incoming<T>>,
+    /// The last payload went straight to where it was wanted.
+    direct: bool,
     trash: Box<[u8]>,
     header_sent: usize,
     head: [u8; Header::BYTES],
@@ -100,6 +105,7 @@ impl<T: Copy> Channel<T> {
             from: 0,
             to: 0,
             incoming: None,
+            direct: false,
             trash: Box::new([]),
             header_sent: 0,
             head: [0; Header::BYTES],
@@ -203,15 +209,22 @@ impl<T: Copy> Channel<T> {
                 Ok(false) => {}
                 Err(_) => return Outcome::Lost,
             }
+            let mut most = BUFFER;
             let read = match &self.incoming {
-                Some(incoming) if incoming.header.len - incoming.received >= DIRECT_MIN => {
+                Some(incoming)
+                    if self.direct || incoming.header.len - incoming.received >= DIRECT_MIN =>
+                {
+                    self.direct = true;
                     self.receive_direct()
                 }
                 _ => {
+                    if std::mem::take(&mut self.direct) {
+                        most = WITH_HEADER;
+                    }
                     self.buffer.copy_within(self.from..self.to, 0);
                     (self.to, self.from) = (self.to - self.from, 0);
                     let room = &mut self.buffer[self.to..];
-                    let (at, len) = (room.as_mut_ptr(), room.len());
+                    let (at, len) = (room.as_mut_ptr(), room.len().min(most));
                     self.receive(at, len).inspect(|count| self.to += count.unwrap_or(0))
                 }
             };
@@ -219,7 +232,7 @@ impl<T: Copy> Channel<T> {
                 Ok(Some(count)) => {
                     outcome = Outcome::Done;
                     // A short read means that the socket is empty: spare the next call.
-                    if count < BUFFER / 2 {
+                    if count < most / 2 {
                         return self.parse(receiver).map_or(Outcome::Lost, |_| outcome);
                     }
                 }
@@ -437,6 +450,7 @@ mod tests {
                 from: 0,
                 to: 0,
                 incoming: None,
+                direct: false,
                 trash: Box::new([]),
                 header_sent: 0,
                 head: [0; Header::BYTES],

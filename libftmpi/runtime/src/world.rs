@@ -29,8 +29,7 @@ pub static URGENT: AtomicBool = AtomicBool::new(false);
 /// Polls between two looks at the control socket while neither the page nor a signal tells of anything.
 const CONTROL_EVERY: u32 = 512;
 /// Payloads above these are announced first.
-const EAGER_SHM: usize = 256 << 10;
-const EAGER_TCP: usize = 128 << 10;
+const EAGER_MAX: usize = 256 << 10;
 
 /// The world.
 pub struct World {

@@ -1,7 +1,7 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
 use super::ways::{Channel, Hand};
-use super::{EAGER_SHM, EAGER_TCP, URGENT, World, come_to};
+use super::{EAGER_MAX, URGENT, World, come_to};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::threads;
@@ -52,14 +52,10 @@ impl Link for World {
 
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
-        match self.send_on[to.index()].map(|index| &self.ways[index].channel) {
-            // A memory takes everything at once.
-            Some(Channel::Tcp(_)) if self.memories => usize::MAX,
-            Some(Channel::Tcp(_)) => EAGER_TCP,
-            Some(Channel::Shm { .. }) => EAGER_SHM,
-            None if self.memories => usize::MAX,
-            None => EAGER_SHM,
-        }
+        let shared = self.send_on[to.index()]
+            .is_some_and(|index| matches!(self.ways[index].channel, Channel::Shm { .. }));
+        // A memory takes everything at once.
+        if self.memories && !shared { usize::MAX } else { EAGER_MAX }
     }
 
     fn open(&mut self, peer: Rank, incarnation: Incarnation) {
