@@ -5,13 +5,14 @@
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
 //! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`], [`hierarchical`] | the protocols; `channel_memory` has its server beside it |
 //! | [`registry`] | their names |
-//! | [`received`], [`sender_log`], [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
+//! | [`received`], [`sender_log`] (in [`blocks`]), [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
 //! | `dispatcher`, `scheduler`, `waves` | the launcher's decisions |
 //!
 //! Input goes in by method calls, commands come out as data; time and randomness are passed in.
 #![forbid(unsafe_code)]
 
+pub mod blocks;
 pub mod causal;
 pub mod channel_memory;
 pub mod coordinated;

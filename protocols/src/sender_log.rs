@@ -4,13 +4,13 @@
 //! The bytes lie in a [`LogMemory`] that all channels of a rank share, and stay where they are until
 //! their entry is cut, so that the engine may send straight from the log.
 
+use crate::blocks::Blocks;
 use crate::log_memory::{Block, LogMemory};
 use crate::received::{Received, is_reply};
 use ftmpi_wire::Ssn;
-use std::collections::VecDeque;
 
 /// One logged message.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// Its number.
     pub ssn: Ssn,
@@ -40,15 +40,15 @@ impl Entry {
 /// The log of one channel, ascending by number.
 #[derive(Debug, Default)]
 pub struct SenderLog {
-    entries: VecDeque<Entry>,
+    entries: Blocks<Entry>,
     /// Replies to one-sided operations, which are counted apart.
-    replies: VecDeque<Entry>,
+    replies: Blocks<Entry>,
     cut: Received,
     /// Some entry is spared.
     spares: bool,
 }
 
-fn place(entries: &VecDeque<Entry>, ssn: Ssn) -> usize {
+fn place(entries: &Blocks<Entry>, ssn: Ssn) -> usize {
     match entries.back() {
         Some(last) if last.ssn >= ssn => entries.partition_point(|e| e.ssn < ssn),
         _ => entries.len(),
@@ -74,7 +74,7 @@ impl SenderLog {
 
     /// Everything that is kept: messages ascending, then replies ascending.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().chain(&self.replies)
+        self.entries.iter().chain(self.replies.iter())
     }
 
     /// Is anything kept?
@@ -120,7 +120,7 @@ impl SenderLog {
     /// The newest image of the peer has these, so an image of this rank need not have them: they are kept for a peer
     /// that has to begin from an older one.
     pub fn spare(&mut self, received: &Received, memory: &mut LogMemory) {
-        for entry in self.entries.iter_mut().chain(&mut self.replies) {
+        for entry in self.entries.iter_mut().chain(self.replies.iter_mut()) {
             if !entry.spared && received.contains(entry.ssn) {
                 (entry.spared, self.spares) = (true, true);
                 memory.spare(entry.payload);
@@ -133,7 +133,7 @@ impl SenderLog {
         if !std::mem::take(&mut self.spares) {
             return;
         }
-        for entry in self.entries.iter_mut().chain(&mut self.replies) {
+        for entry in self.entries.iter_mut().chain(self.replies.iter_mut()) {
             if std::mem::take(&mut entry.spared) {
                 memory.want(entry.payload);
             }
