@@ -63,13 +63,13 @@ impl SenderLog {
     pub fn keep(&mut self, ssn: Ssn, context: u16, tag: i32, flags: u8, payload: Block) {
         let entry = Entry { ssn, context, tag, flags, payload, spared: false };
         let entries = if is_reply(ssn) { &mut self.replies } else { &mut self.entries };
+        if entries.back().is_none_or(|last| last.ssn < ssn) {
+            entries.push_back(entry);
+            return;
+        }
         let at = place(entries, ssn);
         assert!(entries.get(at).is_none_or(|e| e.ssn != ssn), "message {ssn} logged twice");
-        if at == entries.len() {
-            entries.push_back(entry);
-        } else {
-            entries.insert(at, entry);
-        }
+        entries.insert(at, entry);
     }
 
     /// Everything that is kept: messages ascending, then replies ascending.
