@@ -419,6 +419,7 @@ impl Link for SimLink {
         tag: Option<i32>,
         into: UserPtr,
         capacity: usize,
+        _blocks: bool,
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
         let exact = |header: &Header| {

@@ -9,7 +9,8 @@
 //! quicker (`lend`, `lent`).
 //!
 //! Guarantees: first-in first-out; a writer that dies leaves no half-published frame: the head of
-//! an inline frame is published after the rest of it, and a frame in chunks ends with its channel.
+//! an inline frame is published after the rest of it, and one that is in chunks, lent or announced early ends with its
+//! channel.
 //! A hostile writer is bounded: offsets and lengths are checked against the segment.
 
 mod copy;
@@ -27,8 +28,8 @@ mod write;
 
 pub use self::direction::segment_bytes;
 use self::direction::*;
-use self::lent::Lending;
 pub use self::lent::begin_life;
+use self::lent::{Lending, Peer};
 use crate::lend::Wants;
 use crate::pace::Pace;
 use ftmpi_wire::header::Kind;
@@ -133,8 +134,8 @@ pub struct Channel<T> {
     /// How long payloads are wanted, once there was one, and what the writer knows of it.
     wants: Option<Box<Wants>>,
     wanted: u64,
-    /// Whether we can fetch, once it was tried.
-    fetches: Option<bool>,
+    /// Whose payloads we can fetch, once it was tried.
+    fetches: Option<Option<Peer>>,
 }
 
 impl<T: Copy> Channel<T> {

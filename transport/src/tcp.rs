@@ -11,7 +11,7 @@ use ftmpi_wire::header::Kind;
 use std::io;
 
 const BUFFER: usize = 64 << 10;
-/// Payloads that are shorter are copied through the buffer, so that one read may bring many frames.
+/// Payloads of which less is missing are copied through the buffer, so that one read may bring many frames.
 const DIRECT_MIN: u64 = 16 << 10;
 /// After a payload that went straight to where it was wanted the next one often does, too: so much is read along with
 /// its header.
@@ -231,7 +231,7 @@ impl<T: Copy> Channel<T> {
             match read {
                 Ok(Some(count)) => {
                     outcome = Outcome::Done;
-                    // A short read means that the socket is empty: spare the next call.
+                    // After a short read the socket is empty, most of the time: spare the next call.
                     if count < most / 2 {
                         return self.parse(receiver).map_or(Outcome::Lost, |_| outcome);
                     }

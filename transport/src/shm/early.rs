@@ -24,8 +24,10 @@ pub(super) const EARLY_MAX: u64 = 16 << 10;
 const DEMOTED_LATE: usize = 1 << 10;
 /// The last bytes of a piece are in the line that announces it.
 const LAST_BYTES: usize = 16;
-/// So often a reader looks for the rest.
-const LOOKS: u32 = 1 << 10;
+/// So often a reader looks for the rest, and so often without a pause: some microseconds in all, in which a writer that
+/// is at it is through.
+const LOOKS: u32 = 160;
+const LOOKS_IN_A_ROW: u32 = 128;
 
 /// What an announcement says of its piece.
 struct Early {
@@ -50,9 +52,9 @@ fn word_of(len: u64) -> u64 {
 }
 
 impl Direction {
-    /// The word that tells that a piece is whole.
+    /// The word that tells that a piece is whole: not zero.
     #[inline]
-    fn whole(self, position: u64, len: u64) -> &'static AtomicU64 {
+    fn end_word(self, position: u64, len: u64) -> &'static AtomicU64 {
         self.word_of_bulk(position.wrapping_add(word_of(len)))
     }
 }
@@ -72,7 +74,7 @@ impl<T: Copy> Channel<T> {
     ) {
         let len = header.len as usize;
         let (first, word) = (first_of(len), word_of(header.len) as usize);
-        let whole = self.out.whole(position, header.len);
+        let whole = self.out.end_word(position, header.len);
         // (An earlier lap left anything there.)
         whole.store(0, Ordering::Relaxed);
         // SAFETY: `first` < `word` < `len`; the rest as the caller promises.
@@ -100,12 +102,12 @@ impl<T: Copy> Channel<T> {
     #[inline]
     unsafe fn early(&self, place: *const u64, len: u64) -> Option<Early> {
         // SAFETY: a line has eight words.
-        let (position, word) = unsafe { (place.add(4).read(), place.add(5).read()) };
+        let (position, first) = unsafe { (place.add(4).read(), place.add(5).read()) };
         let sound = (EARLY_MIN..=EARLY_MAX).contains(&len)
             && position.is_multiple_of(LINE as u64)
             && self.into.in_bulk(position) + len <= self.into.bulk
-            && word >> 1 < word_of(len);
-        sound.then_some(Early { position, first: (word >> 1) as usize, asks: word & 1 != 0 })
+            && first >> 1 < word_of(len);
+        sound.then_some(Early { position, first: (first >> 1) as usize, asks: first & 1 != 0 })
     }
 
     /// Whether all is there of what was announced, if it was early. (Nonsense is: it is dropped when it is taken.)
@@ -117,7 +119,9 @@ impl<T: Copy> Channel<T> {
         let len = self.head_words(next)[1];
         // SAFETY: what is published is ours until we tell that it is consumed.
         let early = unsafe { self.early(self.place(next), len) };
-        early.is_none_or(|early| self.into.whole(early.position, len).load(Ordering::Acquire) != 0)
+        early.is_none_or(|early| {
+            self.into.end_word(early.position, len).load(Ordering::Acquire) != 0
+        })
     }
 
     /// Takes an early piece. `false`: the rest of it is not there yet, and it will go on landing where it has begun to.
@@ -132,8 +136,12 @@ impl<T: Copy> Channel<T> {
             self.advance(next);
             return true;
         };
-        let begun = self.incoming.take();
-        let incoming = begun.unwrap_or_else(|| {
+        if self.incoming.as_ref().is_some_and(|begun| begun.header != header) {
+            // Nothing comes between the parts of another frame.
+            self.advance(next);
+            return true;
+        }
+        let incoming = self.incoming.take().unwrap_or_else(|| {
             let (at, capacity, token) = receiver.begin(&header);
             Incoming { header, at, capacity, token, received: 0 }
         });
@@ -166,7 +174,7 @@ impl<T: Copy> Channel<T> {
         // SAFETY: as the caller promises.
         let Some(early) = (unsafe { self.early(place, len) }) else { return true };
         let from = self.into.bulk(early.position);
-        let whole = self.into.whole(early.position, len);
+        let whole = self.into.end_word(early.position, len);
         let fits = (len as usize).min(capacity);
         let (first, word) = (early.first.min(fits), (word_of(len) as usize).min(fits));
         // SAFETY: the piece lies in the bulk area (checked), and so much of it was written before its line.
@@ -176,6 +184,9 @@ impl<T: Copy> Channel<T> {
             looks += 1;
             if looks == LOOKS {
                 return false;
+            }
+            if looks > LOOKS_IN_A_ROW {
+                std::hint::spin_loop();
             }
         }
         // SAFETY: all of it was written before its last word; the announcement has the bytes from there on, and the

@@ -131,7 +131,7 @@ impl<T: Copy> Channel<T> {
     }
 
     /// If the next frame does not come in chunks, has this context and tag (any if none is given), no flags, and a number that
-    /// is `fresh`, and fits: puts its payload to `at`.
+    /// is `fresh`, and fits: puts its payload to `at`. `blocks`: the begin of it may be put there while the rest comes.
     ///
     /// # Safety
     /// `at` is writable for `capacity` bytes.
@@ -142,6 +142,7 @@ impl<T: Copy> Channel<T> {
         tag: Option<i32>,
         at: *mut u8,
         capacity: usize,
+        blocks: bool,
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
         let Some(next) = self.look() else {
@@ -195,9 +196,12 @@ impl<T: Copy> Channel<T> {
             return Exact::Other;
         }
         if kind == KIND_EARLY {
+            if !blocks && !self.is_whole(next) {
+                return Exact::Nothing;
+            }
             // SAFETY: the line is ours, `at` has room for `capacity` bytes.
             if !unsafe { self.copy_early(place, at, header.len, capacity) } {
-                return Exact::Nothing;
+                return Exact::Other;
             }
             self.advance(next);
             self.tell_lines();
@@ -262,6 +266,10 @@ impl<T: Copy> Channel<T> {
         self.advance(next);
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
+        if kind == KIND_LENT {
+            // It comes here meanwhile.
+            ftmpi_copy::own(self.into.lending().as_ptr().cast());
+        }
         let (at, capacity, token) = receiver.begin(&header);
         if kind == KIND_BULK {
             self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });

@@ -35,9 +35,10 @@ fn pair_of(bytes: usize) -> (Channel<u32>, Channel<u32>) {
         assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
         let side = |first| {
             assert_eq!(bytes_of(fd).unwrap(), bytes);
+            // What lies behind it belongs to nobody.
             let at = libc::mmap(
                 std::ptr::null_mut(),
-                bytes,
+                bytes + 4096,
                 libc::PROT_NONE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -152,7 +153,7 @@ fn an_exact_message_is_taken_and_no_other() {
     let into = std::cell::UnsafeCell::new([0xEE_u8; 4096]);
     // SAFETY: the buffer has that length, and nothing else refers to it meanwhile.
     let take = |b: &mut Channel<u32>, tag, capacity| unsafe {
-        b.take_exact(1, Some(tag), into.get().cast(), capacity, |ssn| ssn != Ssn(99))
+        b.take_exact(1, Some(tag), into.get().cast(), capacity, true, |ssn| ssn != Ssn(99))
     };
     assert!(matches!(take(&mut b, -5, 4096), Exact::Nothing));
     for (ssn, size) in (1..).zip([0, 8, 32, 33, 88, 89, INLINE_MAX].repeat(300)) {
@@ -352,8 +353,9 @@ fn any_mixture_arrives_in_order() {
                 1 => drop(b.poll_expected(&mut sink)),
                 _ => {
                     // SAFETY: so many bytes are there.
-                    let exact =
-                        unsafe { b.take_exact(1, Some(-5), into.as_mut_ptr(), 4096, |_| true) };
+                    let exact = unsafe {
+                        b.take_exact(1, Some(-5), into.as_mut_ptr(), 4096, true, |_| true)
+                    };
                     match exact {
                         Exact::Took(header) => {
                             let expected: Vec<u8> = sent.pop_front().unwrap();
@@ -442,7 +444,7 @@ fn halves_of_lines_pass_between_threads() {
                     continue;
                 }
                 // SAFETY: so many bytes are there.
-                match unsafe { b.take_exact(1, None, into.as_mut_ptr(), 64, |_| true) } {
+                match unsafe { b.take_exact(1, None, into.as_mut_ptr(), 64, true, |_| true) } {
                     Exact::Took(header) => {
                         assert_eq!(header.ssn, Ssn(next));
                         assert_eq!(into[..8], next.to_le_bytes());

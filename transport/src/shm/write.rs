@@ -142,10 +142,9 @@ impl<T: Copy> Channel<T> {
             }
             // What is consumed from now on is news ([`Channel::can_go_on`]).
             self.learn_consumed();
-            if self.lend(header, payload) {
-                *begun = true;
-                return false;
-            }
+            self.lend(header, payload);
+            *begun = true;
+            return false;
         }
         if !*begun && asked && self.is_kept_apart(header.len) {
             // SAFETY: as the caller promises.
@@ -248,6 +247,7 @@ impl<T: Copy> Channel<T> {
             self.expect_another(len, true);
             return true;
         }
+        debug_assert!(len <= CHUNK_FIRST, "its reader would not take it");
         // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
         // the area.
         unsafe {
@@ -274,8 +274,8 @@ impl<T: Copy> Channel<T> {
     }
 
     /// Bytes of the next chunk of a message of which so many were `sent`: so many that there are four, for the reader to
-    /// begin early and the writer to end early, within what a chunk is worth and what stays in the nearest caches. What
-    /// somebody waits for begins with little, and doubles, where that pays.
+    /// begin early and the writer to end early, within what a chunk is worth and what stays in the nearest caches. Where it
+    /// pays, what somebody waits for begins with little, and doubles (as does what the end of a lap has cut).
     #[inline]
     fn chunk_of(&self, len: u64, sent: u64, waited: bool) -> u64 {
         let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
@@ -296,7 +296,7 @@ impl<T: Copy> Channel<T> {
     #[inline]
     fn expect_another(&mut self, len: u64, alone: bool) {
         let at = self.out.in_bulk(self.written_bulk);
-        let over = at + len.min(CHUNK_FIRST) > self.lap;
+        let over = at + len.min(if alone { EARLY_MAX } else { CHUNK_FIRST }) > self.lap;
         let mut next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
         if alone {
             next += gap_before(len, len.next_multiple_of(PAGE));

@@ -78,10 +78,9 @@ impl<L: Link> Engine<L> {
             let (mut looks, mut turns) = (LOOKS * (self.link.looks() - 1), TURNS);
             loop {
                 let received = &self.state.peers[rank.index()].received;
-                match self
-                    .link
-                    .take_exact(rank, context, wanted, ptr, len, |ssn| !received.contains(ssn))
-                {
+                match self.link.take_exact(rank, context, wanted, ptr, len, true, |ssn| {
+                    !received.contains(ssn)
+                }) {
                     Exact::Nothing => {}
                     Exact::Other => break,
                     Exact::Took(header) => return self.express_came(rank, &header, post),
@@ -162,9 +161,9 @@ impl<L: Link> Engine<L> {
                     Tag::Any => None,
                 };
                 let received = &self.state.peers[rank.index()].received;
-                let came = self
-                    .link
-                    .take_exact(rank, context, wanted, *ptr, *len, |ssn| !received.contains(ssn));
+                let came = self.link.take_exact(rank, context, wanted, *ptr, *len, false, |ssn| {
+                    !received.contains(ssn)
+                });
                 if let Exact::Took(header) = came {
                     return Receipt::Came(self.express_came(rank, &header, post));
                 }

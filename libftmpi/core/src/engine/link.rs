@@ -146,7 +146,8 @@ pub trait Link {
     /// ([`Sink::expects`]) and it is there as a whole.
     fn take_expected<S: Sink>(&mut self, _sink: &mut S, _from: Rank) {}
     /// If the next frame of this rank is a whole message with this context and tag (if one is given), without flags,
-    /// which fits into `capacity` bytes and whose number is `fresh`, puts it there.
+    /// which fits into `capacity` bytes and whose number is `fresh`, puts it there. `blocks`: nobody can cancel the
+    /// receive, so the begin of a message may be put there while the rest comes.
     fn take_exact(
         &mut self,
         _from: Rank,
@@ -154,6 +155,7 @@ pub trait Link {
         _tag: Option<i32>,
         _into: UserPtr,
         _capacity: usize,
+        _blocks: bool,
         _fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
         Exact::Other

@@ -158,6 +158,7 @@ impl Link for World {
         tag: Option<i32>,
         into: UserPtr,
         capacity: usize,
+        blocks: bool,
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
         let Some(index) = self.send_on[from.index()] else { return Exact::Other };
@@ -168,7 +169,10 @@ impl Link for World {
             return Exact::Other;
         }
         // SAFETY: the engine passes the buffer of a receive that the program is waiting in.
-        match unsafe { channel.take_exact(context, tag, into.as_ptr().cast(), capacity, fresh) } {
+        let came = unsafe {
+            channel.take_exact(context, tag, into.as_ptr().cast(), capacity, blocks, fresh)
+        };
+        match came {
             shm::Exact::Nothing => Exact::Nothing,
             shm::Exact::Other => Exact::Other,
             shm::Exact::Took(header) => {
