@@ -156,6 +156,9 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
     suite = npb.Suite(setting, sources) if sources else None
     table: dict[str, Count] = {}
     for index, variant in enumerate(VARIANTS):
+        if ranks <= 2 and variant[:3] == CLUSTERS:
+            # Two clusters, or nothing would be logged between them.
+            variant = [CLUSTERS[0], CLUSTERS[1], "1", *variant[3:]]
         name = " ".join(variant).format(library="example")
         if only and not any(part in name for part in only):
             continue
