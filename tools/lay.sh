@@ -91,8 +91,8 @@ for header in mpi.h mpif.h; do
 done
 mkdir -p "$dist/include/standard"
 put "$top/include/generated/standard/mpi.h" "$dist/include/standard/mpi.h"
-for file in README.md MATRIX.md LICENSE-MIT LICENSE-APACHE ARCHITECTURE.md CHANGELOG.md; do
-    put "$top/$file" "$dist/share/doc/ftmpi/$file"
+for file in README.md LICENSE-MIT LICENSE-APACHE CHANGELOG.md docs/reference/mpi-support.md; do
+    put "$top/$file" "$dist/share/doc/ftmpi/$(basename "$file")"
 done
 
 # Modules fit the compiler that made them: they are compiled here, for the compiler that is here. Their

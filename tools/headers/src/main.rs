@@ -1,4 +1,5 @@
-//! Generates the headers that a program is compiled with, and MATRIX.md, from `include/mpi.table` and the preambles.
+//! Generates the headers that a program is compiled with, and the page about MPI support, from
+//! `include/mpi.table` and the preambles.
 //!
 //! `ftmpi-headers OUT` writes them to the folder OUT; `ftmpi-headers --check OUT` changes nothing and fails
 //! if a file there differs. The results are tracked under `include/generated`, so that building needs no
@@ -37,7 +38,7 @@ fn main() -> anyhow::Result<()> {
     files.extend(fortran::files(&include, &functions)?);
 
     let top = include.join("..");
-    files.push(("../../MATRIX.md", matrix::text(&top, &functions)?));
+    files.push(("../../docs/reference/mpi-support.md", matrix::text(&top, &functions)?));
 
     let mut stale = Vec::new();
     for (name, text) in files {

@@ -1,4 +1,4 @@
-//! MATRIX.md: which functions of the table are complete, and which answer with a clear error.
+//! `docs/reference/mpi-support.md`: which functions of the table are complete, and which answer with a clear error.
 //!
 //! What has a body in `libftmpi/abi/src` is complete, except in files that say otherwise in a line of
 //! their own ([`MARK`]); what has none gives `MPI_ERR_UNSUPPORTED_OPERATION` with its name.
@@ -49,10 +49,11 @@ fn matrix(functions: &[Function], complete: &BTreeSet<String>) -> String {
     };
     let all: Vec<&Function> = functions.iter().collect();
     let mut out = format!(
-        "# Support matrix\n\nGenerated from `include/mpi.table` and the sources by `make headers`; `make verify` \
-         checks it.\n\nAll {} functions of MPICH 5's `libmpi.so.12` are exported, each also as `PMPI_…`; {} of them \
-         are complete. The others return an error with a text that names the call and what to do instead; \
-         nothing is pretended. Fortran has the same functions, in `mpif.h`, `use mpi` and `use mpi_f08`.\n\n\
+        "# MPI support\n\nThis page says which functions of MPI are complete. It is generated from \
+         `include/mpi.table` and the sources by `make headers`; `make verify` checks it.\n\n\
+         All {} functions of MPICH 5's `libmpi.so.12` are exported, each also as `PMPI_…`; {} of them \
+         are complete. The others return an error that names the call and what to do instead. \
+         Fortran has the same functions, in `mpif.h`, `use mpi` and `use mpi_f08`.\n\n\
          | chapter | functions | complete |\n| --- | --- | --- |\n",
         all.len(),
         count(&all)
