@@ -1,0 +1,43 @@
+#!/bin/bash
+# A Slurm job that may need more time than it gets: sbatch slurm.sh PROGRAM [ARGUMENTS]
+# It continues where its last run stopped, and goes back into the queue until the program has ended.
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:TERM@180
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --no-kill
+
+# On a file system that all nodes see; events and images are kept here between two runs.
+directory=${FTMPI_JOB_DIR:-$SLURM_SUBMIT_DIR/ftmpi-job-$SLURM_JOB_ID}
+hosts=$directory.hosts
+
+# ftmpiexec starts its agents by ssh on these hosts.
+slots=${SLURM_NTASKS_PER_NODE:-1}
+scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/\$/:$slots/" >"$hosts"
+
+if [ -e "$directory/plan" ]; then
+    set -- --restart "$directory"
+else
+    set -- --job-dir "$directory" "$@"
+fi
+ftmpiexec -f "$hosts" --grace 120s "$@" &
+child=$!
+
+# Slurm sends SIGTERM 180 s before the limit: a last image of every rank, then exit code 75.
+trap 'kill -TERM $child' TERM
+wait $child
+code=$?
+# A signal interrupts `wait`; the job itself is still running then.
+while kill -0 $child 2>/dev/null; do
+    wait $child
+    code=$?
+done
+
+if [ $code -eq 75 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+elif [ $code -eq 0 ]; then
+    rm -rf "$directory" "$hosts"
+fi
+exit $code
