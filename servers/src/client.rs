@@ -99,7 +99,7 @@ impl ImageStore {
     ) -> Result<Self, ClientError> {
         let server = format!("checkpoint server {address}");
         let stream = auth::connect(address, key, &Purpose::Images, within).await?;
-        crate::net::end_when_peer_vanishes(&stream, SILENCE_LIMIT);
+        crate::socket_options::end_when_peer_vanishes(&stream, SILENCE_LIMIT);
         Ok(Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server })
     }
 

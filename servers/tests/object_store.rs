@@ -7,7 +7,7 @@ mod common;
 use common::{Server, WITHIN, block_on};
 use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known};
 use ftmpi_servers::client::{ClientError, Committed, ImageStore, status};
-use ftmpi_servers::note;
+use ftmpi_servers::image_note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -32,7 +32,7 @@ fn container(image: u64, known: &mut Known) -> Vec<u8> {
     }
     let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
     let about = Note { bases, ..Note::default() };
-    let (_, after) = encoder.finish_with(&note::encode(&about), &mut out);
+    let (_, after) = encoder.finish_with(&image_note::encode(&about), &mut out);
     *known = after;
     out
 }

@@ -1,7 +1,7 @@
 //! Container in, raw bytes (or only the verdict) out.
 
-use super::pack::{Unpacker, is_possible};
-use super::secret::{SEAL_BYTES, Secret, WholeSeal, tag_of};
+use super::compression::{Unpacker, is_possible};
+use super::encryption::{SEAL_BYTES, Secret, WholeSeal, tag_of};
 use super::{
     CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_NOTE, FLAG_SEAL, FLAG_SEALED,
     FLAG_TRAILER, FLAG_ZSTD, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES,

@@ -1,9 +1,9 @@
 //! Raw bytes in, container out.
 
-use super::known::Digest;
-use super::pack::{Compression, Made, Packer, Recipe};
-use super::secret::{SALT_BYTES, Secret, TAG_BYTES, WholeSeal, tag_of};
-use super::whole::{emit_note, emit_seal, emit_trailer};
+use super::assemble::{emit_note, emit_seal, emit_trailer};
+use super::chunk_index::Digest;
+use super::compression::{Compression, Made, Packer, Recipe};
+use super::encryption::{SALT_BYTES, Secret, TAG_BYTES, WholeSeal, tag_of};
 use super::workers::{Share, Task, Workers};
 use super::{
     CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_STORED, HEADER_BYTES, ImageId, Known, NOTE_BYTES_MAX,

@@ -29,22 +29,22 @@
 //! Guarantees: pure (no I/O), incremental, bounded memory (one chunk), and hostile input is refused
 //! with a typed error, never a panic. One `push` of n bytes gives at most n × 255 + 1 MiB bytes.
 
+mod assemble;
+mod chunk_index;
+mod chunk_place;
+mod compression;
 mod decode;
 mod encode;
-mod known;
-mod pack;
-mod place;
-mod secret;
-mod whole;
+mod encryption;
 mod workers;
 
+pub use assemble::{Whole, WholeError};
+pub use chunk_index::Known;
+pub use chunk_place::{PLACE_BYTES, Place};
+pub use compression::{Compression, ZSTD_LEVEL_MAX};
 pub use decode::{Decoder, Verifier, is_sealed, note_of};
 pub use encode::Encoder;
-pub use known::Known;
-pub use pack::{Compression, ZSTD_LEVEL_MAX};
-pub use place::{PLACE_BYTES, Place};
-pub use secret::{SALT_BYTES, Secret};
-pub use whole::{Whole, WholeError};
+pub use encryption::{SALT_BYTES, Secret};
 
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -62,7 +62,7 @@ const HEADER_BYTES: usize = 40;
 const PREFIX_BYTES: usize = 16;
 const TRAILER_BODY_BYTES: usize = 24;
 /// Compression never makes a chunk larger: then it is stored. Sealing does.
-const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX + secret::SEALED_BYTES;
+const STORED_BYTES_MAX: usize = CHUNK_BYTES_MAX + encryption::SEALED_BYTES;
 
 const FLAG_STORED: u32 = 0;
 const FLAG_LZ4: u32 = 1;
@@ -288,6 +288,6 @@ fn read_header(bytes: &[u8]) -> Result<(ImageId, u32), ContainerError> {
 }
 
 #[cfg(test)]
-mod sealed_tests;
+mod encryption_tests;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! Guarantees: what is given comes back, in the order in which it was given; at most two batches are on
 //! their way; no thread is left when they are dropped.
 
-use super::pack::{Made, Packer, Recipe};
+use super::compression::{Made, Packer, Recipe};
 use super::{Known, Sums};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};

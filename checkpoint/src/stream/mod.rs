@@ -13,14 +13,14 @@
 //!
 //! [`Watcher`] follows a stream without keeping it and tells whether it is whole; the bytes of a
 //! stream are protected by the container around it, the tables by a number over all of them as well
-//! ([`Facts::digest`]), and [`sound`] says whether they can be acted upon.
+//! ([`Facts::digest`]), and [`validate`] says whether they can be acted upon.
 
+mod checker;
 mod inspect;
-pub mod sound;
-mod watcher;
+pub mod validate;
 
+pub use checker::{StreamError, Watcher};
 pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
-pub use watcher::{StreamError, Watcher};
 
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
@@ -240,7 +240,7 @@ pub struct Facts {
     pub locks: u32,
     /// See above: ranges.
     pub ranges: u32,
-    /// [`sound::digest`] of this and all other tables.
+    /// [`validate::digest`] of this and all other tables.
     pub digest: u64,
 }
 

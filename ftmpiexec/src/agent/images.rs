@@ -14,8 +14,8 @@ use bytes::Bytes;
 use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known, SALT_BYTES, Secret};
 use ftmpi_checkpoint::stream::Watcher;
 use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
+use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{Writing, Written};
-use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
 use ftmpi_wire::image_store::{Counts, Note};
@@ -369,7 +369,7 @@ fn pack(
         pause_ns: begun.pause_ns,
         bases: encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect(),
     };
-    let (_, known) = encoder.finish_with(&note::encode(&note), &mut out);
+    let (_, known) = encoder.finish_with(&image_note::encode(&note), &mut out);
     give(&mut out, 1)?;
     Ok(Packed { counts: begun.counts, known, copy })
 }

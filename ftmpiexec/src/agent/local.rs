@@ -11,7 +11,7 @@ use ftmpi_checkpoint::container::ImageId;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName};
 use ftmpi_servers::files::Files;
 use ftmpi_servers::image_store::{Checked, Disk, Upload};
-use ftmpi_servers::shell::PrivateDir;
+use ftmpi_servers::server_process::PrivateDir;
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ impl Copy {
 mod tests {
     use super::*;
     use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, Known};
-    use ftmpi_servers::note;
+    use ftmpi_servers::image_note;
     use ftmpi_wire::Incarnation;
     use ftmpi_wire::image_store::Note;
 
@@ -161,7 +161,7 @@ mod tests {
         }
         let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
         let note = Note { bases, ..Note::default() };
-        let (_, after) = encoder.finish_with(&note::encode(&note), &mut out);
+        let (_, after) = encoder.finish_with(&image_note::encode(&note), &mut out);
         *known = after;
         out
     }

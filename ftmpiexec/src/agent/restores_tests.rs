@@ -2,9 +2,9 @@
 
 use super::*;
 use ftmpi_checkpoint::container::{Compression, Encoder};
+use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{self, CheckpointServerArgs};
-use ftmpi_servers::note;
-use ftmpi_servers::shell::ServerArgs;
+use ftmpi_servers::server_process::ServerArgs;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::image_store::Note;
 use std::io::{BufRead, BufReader};
@@ -50,7 +50,7 @@ fn container(image: u64) -> Vec<u8> {
     let mut encoder = Encoder::new(id, Compression::Lz4);
     encoder.push(&[image as u8; 5000], &mut out);
     let counts = Counts { written: [10 * image, 0], consumed: 0 };
-    let _ = encoder.finish_with(&note::encode(&Note { counts, ..Note::default() }), &mut out);
+    let _ = encoder.finish_with(&image_note::encode(&Note { counts, ..Note::default() }), &mut out);
     out
 }
 

@@ -8,7 +8,7 @@ use crate::cli::{Machine, Plan};
 use crate::inject::ServerKind;
 use crate::orders::{Executed, Program};
 use anyhow::Context;
-use ftmpi_servers::checked;
+use ftmpi_servers::checksummed_file;
 use ftmpi_servers::files::Files;
 use ftmpi_wire::control::ProtocolConfig;
 use ftmpi_wire::{ImageNo, Rank};
@@ -149,7 +149,7 @@ impl Saved {
     /// Stores it.
     pub(super) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
-        checked::write(&Files::default(), &directory.join(NAME), KIND, VERSION, &text)?;
+        checksummed_file::write(&Files::default(), &directory.join(NAME), KIND, VERSION, &text)?;
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl Saved {
             );
         }
         let about = || format!("the plan of the job, {}", path.display());
-        let text = checked::read(&path, KIND, VERSION).with_context(about)?;
+        let text = checksummed_file::read(&path, KIND, VERSION).with_context(about)?;
         let saved: Self = serde_json::from_slice(&text).with_context(about)?;
         let ranks = saved.program_of.len();
         let sound = ranks > 0
@@ -225,7 +225,7 @@ mod tests {
     fn read(text: &[u8]) -> anyhow::Result<Saved> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join(NAME);
-        checked::write(&Files::default(), &file, KIND, VERSION, text).unwrap();
+        checksummed_file::write(&Files::default(), &file, KIND, VERSION, text).unwrap();
         Saved::read(directory.path())
     }
 

@@ -14,7 +14,7 @@ use crate::sys::{self, Errno};
 use core::ffi::CStr;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
-    Descriptor, Facts, content_at, descriptor as how, kind, limit, sound,
+    Descriptor, Facts, content_at, descriptor as how, kind, limit, validate,
 };
 use ftmpi_wire::control::fds;
 
@@ -226,7 +226,7 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
         }
         let entry = table
             .get((header.at >> 48) as usize)
-            .filter(|_| sound::content_fits(table, before, header.at, header.len))
+            .filter(|_| validate::content_fits(table, before, header.at, header.len))
             .ok_or_else(|| damaged("contents of no file"))?;
         before = Some((header.at, header.len));
         fill(hole, entry, content_at(0, header.at), header.len).map_err(|errno| match errno {

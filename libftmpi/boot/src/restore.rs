@@ -13,7 +13,7 @@ use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
     ARCH_X86_64, Descriptor, Facts, File, FileLock, Map, RECORD_MAGIC, Range, RecordHeader,
-    STREAM_VERSION, Signal, Thread, Timer, kind, limit, sound,
+    STREAM_VERSION, Signal, Thread, Timer, kind, limit, validate,
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
@@ -180,8 +180,8 @@ fn load(hole: &Hole, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> 
 }
 
 /// The tables in the hole, as long as the facts say.
-pub fn tables(hole: &Hole, facts: &'static Facts) -> sound::Tables<'static> {
-    sound::Tables {
+pub fn tables(hole: &Hole, facts: &'static Facts) -> validate::Tables<'static> {
+    validate::Tables {
         facts,
         descriptors: &hole.descriptors()[..facts.descriptors as usize],
         files: &hole.files()[..facts.files as usize],
@@ -195,13 +195,13 @@ pub fn tables(hole: &Hole, facts: &'static Facts) -> sound::Tables<'static> {
     }
 }
 
-/// See [`sound::digest`].
-pub fn digest(tables: &sound::Tables<'_>) -> u64 {
+/// See [`validate::digest`].
+pub fn digest(tables: &validate::Tables<'_>) -> u64 {
     fn bytes<T>(table: &[T]) -> &[u8] {
         // SAFETY: plain numbers without padding; every byte is one.
         unsafe { core::slice::from_raw_parts(table.as_ptr().cast(), size_of_val(table)) }
     }
-    sound::digest([
+    validate::digest([
         bytes(core::slice::from_ref(tables.facts)),
         bytes(tables.descriptors),
         bytes(tables.files),
@@ -308,16 +308,20 @@ pub fn refuse_unsound(hole: &Hole, layout: &Layout) -> Result<(), Refused> {
 }
 
 /// What the restorer and the restored process rely on.
-fn check_tables(hole: &Hole, tables: &sound::Tables<'_>, layout: &Layout) -> Result<(), Refused> {
+fn check_tables(
+    hole: &Hole,
+    tables: &validate::Tables<'_>,
+    layout: &Layout,
+) -> Result<(), Refused> {
     sound_here(hole, tables, layout)?
         .map_err(|what| refuse!(hole, libc::EINVAL, "the image is damaged: {what}"))
 }
 
 fn sound_here(
     hole: &Hole,
-    tables: &sound::Tables<'_>,
+    tables: &validate::Tables<'_>,
     layout: &Layout,
-) -> Result<Result<(), sound::Wrong>, Refused> {
+) -> Result<Result<(), validate::Wrong>, Refused> {
     let (keep, count) = keepers(hole, None)?;
     let mut reserved = [(0, 0); KEEP_MAX];
     for (slot, keep) in reserved.iter_mut().zip(keep) {
@@ -325,7 +329,7 @@ fn sound_here(
     }
     let (rseq_address, rseq_len) = facts::rseq();
     let offset = if rseq_len == 0 { 0 } else { rseq_address.wrapping_sub(facts::fs_base()) };
-    let here = sound::Here {
+    let here = validate::Here {
         reserved: &reserved[..count],
         stack_end: layout.stack_end,
         // The program may have allowed itself more than it began with.
@@ -334,12 +338,12 @@ fn sound_here(
         rseq: (offset, rseq_len),
         notes_bytes: size_of::<crate::notes::Notes>() as u64,
     };
-    Ok(sound::check(tables, &here))
+    Ok(validate::check(tables, &here))
 }
 
 /// Where the process is put together again, and where its threads go on, is code of this library: the
 /// same bytes of a file, wherever it lies.
-fn check_code(hole: &Hole, tables: &sound::Tables<'_>) -> Result<(), Refused> {
+fn check_code(hole: &Hole, tables: &validate::Tables<'_>) -> Result<(), Refused> {
     let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", sys::error_text(errno));
     let [reborn, resumed] = [
         crate::life::reborn as *const () as u64,
@@ -356,7 +360,7 @@ fn check_code(hole: &Hole, tables: &sound::Tables<'_>) -> Result<(), Refused> {
         }
     }
     let is_ours = |address, wanted| {
-        sound::in_file(tables.maps, address).is_some_and(|(file, at)| {
+        validate::in_file(tables.maps, address).is_some_and(|(file, at)| {
             at == wanted && tables.files.get(file as usize).is_some_and(|file| file.hashed != 0)
         })
     };

@@ -8,7 +8,7 @@ use driver::{End, Job, compile, raw};
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, HOLE_BASE, WINDOW_BASE};
 use ftmpi_checkpoint::stream::{
     Descriptor, Facts, File, FileLock, Map, Range as MemoryRange, RecordHeader, Signal, Thread,
-    Timer, kind, sound,
+    Timer, kind, validate,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -51,7 +51,7 @@ fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
         kind::LOCKS,
         kind::RANGES,
     ];
-    let digest = sound::digest(all.map(table));
+    let digest = validate::digest(all.map(table));
     let at = parts[&kind::FACTS].start + offset_of!(Facts, digest);
     image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
 }

@@ -1,8 +1,8 @@
 //! Machine, files and connections: carries out what the machine decides.
 
 use super::NAME;
-use crate::memory_store::{MemoryStore, Unsynced};
-use crate::shell::say;
+use crate::message_store::{MemoryStore, Unsynced};
+use crate::server_process::say;
 use ftmpi_protocols::channel_memory::{Fate, Memory, Record, Say};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::hello::Welcome;

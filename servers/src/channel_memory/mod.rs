@@ -11,7 +11,7 @@ mod core;
 use crate::event_logger::{self, Service, parse_duration};
 use crate::event_store::boot_id;
 use crate::metrics;
-use crate::shell::{self, ServerArgs};
+use crate::server_process::{self, ServerArgs};
 use clap::Parser;
 use core::Core;
 use ftmpi_protocols::event_log::{ConnId, Promise};
@@ -54,13 +54,13 @@ pub struct ChannelMemoryArgs {
 /// # Errors
 /// It cannot start; one line says why.
 pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
-    shell::raise_descriptor_limit();
+    server_process::raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, serve(args))
 }
 
 async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
-    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::asked_to_end(args.server.exit_with_parent);
     let dir = &args.dir;
     // First the messages: their lock says that nobody else is here.
     let limit = args.memory_limit.saturating_mul(1 << 20);
@@ -147,7 +147,7 @@ fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::V
 async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Memory { from, incarnation, to } = purpose else { return };
-    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
     let (welcome, woken) = core.borrow_mut().hello(conn, from, incarnation, to);
     let accepted = welcome == Welcome::Yes;
     if responder.answer(&mut stream, welcome).await.is_ok() && accepted {

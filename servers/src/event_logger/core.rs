@@ -4,7 +4,7 @@ use super::NAME;
 use super::connection::Link;
 use super::rings::Rings;
 use crate::event_store::{EventStore, Opened, Round};
-use crate::shell::say;
+use crate::server_process::say;
 use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output, Promise};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::hello::Welcome;
@@ -392,8 +392,8 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{Plan, Switch};
     use crate::files::{Files, Op};
+    use crate::storage_faults::{Plan, Switch};
     use ftmpi_transport::event_ring::{Put, Writer, file_of};
     use ftmpi_wire::Determinant;
     use std::path::Path;

@@ -8,21 +8,21 @@
 
 mod connection;
 mod core;
-mod fellows;
+mod peer_loggers;
 mod rings;
 
-pub use fellows::listen;
+pub use peer_loggers::listen;
 
 use crate::event_store::EventStore;
 use crate::metrics;
-use crate::shell::{self, ServerArgs};
+use crate::server_process::{self, ServerArgs};
 use clap::Parser;
 use connection::Link;
 use core::Core;
-use fellows::Fellows;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
+use peer_loggers::Fellows;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -89,7 +89,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// It cannot start; one line says why.
 pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
-    shell::raise_descriptor_limit();
+    server_process::raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, serve(args))
 }
@@ -119,7 +119,7 @@ impl Service {
     ) -> anyhow::Result<Self> {
         let mut opened = EventStore::open(dir)?;
         for line in opened.lines.drain(..) {
-            shell::say(NAME, line);
+            server_process::say(NAME, line);
         }
         let core = Rc::new(RefCell::new(Core::new(opened, promise)?));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
@@ -151,7 +151,7 @@ impl Service {
     fn tell_clocks(&self, caller: Authenticated) {
         self.next_conn.set(self.next_conn.get() + 1);
         let conn = ConnId(self.next_conn.get());
-        tokio::task::spawn_local(fellows::tell(self.core.clone(), conn, caller));
+        tokio::task::spawn_local(peer_loggers::tell(self.core.clone(), conn, caller));
     }
 
     /// Answers when everything that was written before the question is durable.
@@ -176,7 +176,7 @@ impl Service {
 }
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
-    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::asked_to_end(args.server.exit_with_parent);
     let (promise, sync) = match args.acknowledge {
         Acknowledge::Written => (Promise::Written, args.sync_interval),
         Acknowledge::Durable => (Promise::Durable, Duration::ZERO),
@@ -276,7 +276,7 @@ async fn converse(
 ) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Events { rank, incarnation } = purpose else { return };
-    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
     let link = Rc::new(Link::default());
     let welcome = core.borrow_mut().hello(conn, rank, incarnation, link.clone());
     let accepted = welcome == Welcome::Yes;
@@ -351,7 +351,7 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
         if let Err(error) = &outcome
             && !failed_before
         {
-            shell::say(NAME, format!("events cannot be made durable: {error}"));
+            server_process::say(NAME, format!("events cannot be made durable: {error}"));
         }
         failed_before = outcome.is_err();
         let pause = if failed_before { every.max(RETRY) } else { every };

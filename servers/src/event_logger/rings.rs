@@ -11,7 +11,7 @@
 use super::connection::Link;
 use super::core::Core;
 use crate::event_store::boot_id;
-use crate::shell::create_private;
+use crate::server_process::create_private;
 use anyhow::Context;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::event_ring::Reader;

@@ -11,7 +11,7 @@ mod marker;
 mod segment;
 
 use crate::files::{Files, StoreFile};
-use crate::shell::PrivateDir;
+use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
@@ -328,8 +328,8 @@ impl EventStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{Fault, Plan, Switch};
     use crate::files::Op;
+    use crate::storage_faults::{Fault, Plan, Switch};
 
     const RANKS: u32 = 2;
     type Positions = BTreeMap<Rank, EventNo>;

@@ -5,13 +5,13 @@
 //! left half-done is removed at the next start. An image that is not offered any more but that others
 //! rest on is kept under another name (`.ground`).
 
-use super::ground::{Ground, Holder};
-use super::near::{id_of, identity};
+use super::base_refs::{Ground, Holder};
+use super::same_host_io::{id_of, identity};
 use super::upload::Upload;
 use crate::client::PIECE_BYTES;
 use crate::files::{Files, Source};
-use crate::note;
-use crate::shell::PrivateDir;
+use crate::image_note;
+use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
@@ -479,7 +479,7 @@ impl Disk {
     /// What its note says; the rest is verified when it is asked for.
     fn note(&self, name: ImageName) -> Result<Note, String> {
         let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
-        note::decode(&note_of(file).map_err(|e| e.to_string())?)
+        image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
     }
 
     /// Looks at the two ends of a stored image that its reader will check; `None`: it could not find the file.

@@ -7,34 +7,28 @@
 //! With `--object-store` committed images go on to a third level, the *depot*: [`depot`] is the store,
 //! `flush` the way there, `recover` the way back when this server's disk has lost them.
 
-pub mod address;
-#[cfg(feature = "objects")]
-mod depot;
-#[cfg(not(feature = "objects"))]
-#[path = "no_depot.rs"]
-mod depot;
+mod base_refs;
 mod disk;
-mod flush;
-mod ground;
-mod heal;
-mod near;
-mod recover;
+mod object_tier;
+mod repair;
+mod same_host_io;
 mod session;
 mod upload;
 
 use crate::files::Files;
-use crate::shell::{self, PrivateDir, ServerArgs};
-use crate::{checked, metrics};
+use crate::server_process::{self, PrivateDir, ServerArgs};
+use crate::{checksummed_file, metrics};
 use clap::Parser;
-use depot::{Depot, Listing};
 pub use disk::{Checked, Disk, open_container, parse_image_name};
-use flush::Flusher;
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
-pub use near::{Writing, Written, open_near};
+pub use object_tier::address;
+use object_tier::flush::Flusher;
+use object_tier::{Depot, Listing};
+pub use same_host_io::{Writing, Written, open_near};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -140,7 +134,7 @@ impl Server {
                     Output::GiveUp(names) => {
                         events.push(Event::GaveUp(self.disk.give_up(&names)));
                     }
-                    Output::Say(text) => shell::say(NAME, text),
+                    Output::Say(text) => server_process::say(NAME, text),
                     other => match &self.flusher {
                         // In the order in which it was decided: the catalogue is still locked.
                         Some(flusher) => rest.extend(flusher.take(other)),
@@ -202,7 +196,7 @@ impl Server {
 /// # Errors
 /// It cannot start; one line says why.
 pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
-    shell::raise_descriptor_limit();
+    server_process::raise_descriptor_limit();
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
@@ -213,7 +207,7 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
 }
 
 async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
-    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::asked_to_end(args.server.exit_with_parent);
     let depot = args.object_store.as_deref().map(Depot::open).transpose()?;
     if let (Some(depot), true) = (&depot, args.forget) {
         let forgotten = tokio::time::timeout(FORGET_LIMIT, depot.remove_all()).await;
@@ -282,7 +276,8 @@ async fn begin(
     if waves_cut_logs {
         catalogue = catalogue.with_waves_that_cut_logs();
     }
-    let disk = Disk::open(dir, files.clone(), &mut catalogue, |line| shell::say(NAME, line))?;
+    let disk =
+        Disk::open(dir, files.clone(), &mut catalogue, |line| server_process::say(NAME, line))?;
     let _ = disk.take_gone();
     let known = found.is_some();
     let listing = found.unwrap_or_default();
@@ -314,26 +309,28 @@ async fn begin(
 /// this directory needs nothing of it.
 async fn look(depot: &Depot, dir: &PrivateDir, files: &Files) -> anyhow::Result<Option<Listing>> {
     let marker = dir.path().join(MARKER);
-    let reached = match checked::read(&marker, MARKER_KIND, 1) {
+    let reached = match checksummed_file::read(&marker, MARKER_KIND, 1) {
         Ok(address) => {
             address == depot.address().as_bytes() && disk::records_are_sound(dir.path())?
         }
         Err(_) => false,
     };
     let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
-    let listing = match depot::reach(depot, patience).await {
+    let listing = match object_tier::reach(depot, patience).await {
         Ok(listing) => listing,
         Err(error) if reached => {
-            shell::say(NAME, format!("{error:#}; going on with what is here"));
+            server_process::say(NAME, format!("{error:#}; going on with what is here"));
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    let taken = recover::recover(depot, &listing, dir.path(), files, |line| shell::say(NAME, line))
-        .await
-        .map_err(anyhow::Error::msg)?;
+    let taken = object_tier::recover::recover(depot, &listing, dir.path(), files, |line| {
+        server_process::say(NAME, line)
+    })
+    .await
+    .map_err(anyhow::Error::msg)?;
     if taken.containers > 0 {
-        shell::say(
+        server_process::say(
             NAME,
             format!(
                 "{} images ({:.1} MB) were not here and came from {}",
@@ -383,7 +380,7 @@ async fn join_depot(
         flusher.forget_strangers(server);
         let marker = server.disk.path().join(MARKER);
         let address = flusher.depot.address().as_bytes();
-        checked::write(files, &marker, MARKER_KIND, 1, address)?;
+        checksummed_file::write(files, &marker, MARKER_KIND, 1, address)?;
     }
     for output in out {
         let _ = flusher.take(output);
@@ -393,7 +390,7 @@ async fn join_depot(
 
 async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
-    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
     let welcome = match purpose {
         Purpose::Images | Purpose::Status => Welcome::Yes,
         _ => Welcome::No("this is a checkpoint server".into()),
@@ -417,11 +414,7 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
 }
 
 #[cfg(all(test, feature = "objects"))]
-mod depot_faults;
-#[cfg(all(test, feature = "objects"))]
-mod depot_sweep;
-#[cfg(all(test, feature = "objects"))]
-mod heal_tests;
+mod repair_tests;
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,11 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
 use super::disk::Checked;
-use super::heal::heal;
+use super::repair::heal;
 use super::upload::Upload;
 use super::{NAME, Server};
 use crate::client::PIECE_BYTES;
-use crate::shell::say;
+use crate::server_process::say;
 use bytes::Bytes;
 use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed, Received};

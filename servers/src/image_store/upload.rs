@@ -5,11 +5,11 @@
 //! Guarantees: what it rests on is held from the moment when it is named; nothing is said to be good that an early
 //! write to the disk has failed for; what was not finished is removed.
 
+use super::base_refs::{Ground, Holder};
 use super::disk::{bases_of, expect_identity, lock, named, open_container, release};
-use super::ground::{Ground, Holder};
-use super::near;
+use super::same_host_io;
 use crate::files::{Appender, Files, StoreFile};
-use crate::note;
+use crate::image_note;
 use ftmpi_checkpoint::container::{ImageId, Place, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
 use ftmpi_wire::Rank;
@@ -99,7 +99,7 @@ impl Upload {
     #[must_use]
     pub fn room(&self) -> Option<Room> {
         match &self.body {
-            Body::Empty(file) => near::room(&self.path, file.file()),
+            Body::Empty(file) => same_host_io::room(&self.path, file.file()),
             _ => None,
         }
     }
@@ -155,7 +155,7 @@ impl Upload {
         let (id, note) = match std::mem::replace(&mut self.body, Body::Lost) {
             Body::Here(way) => {
                 let (mut file, verifier) = *way;
-                let note = note::decode(verifier.note())?;
+                let note = image_note::decode(verifier.note())?;
                 let whole = verifier.finish().map_err(|e| e.to_string())?;
                 self.bases.expect_all(whole.id, &note)?;
                 file.finish().map_err(|e| told(&e))?;
@@ -167,8 +167,8 @@ impl Upload {
                 if there != bytes {
                     return Err(format!("its file has {there} bytes, and {bytes} were announced"));
                 }
-                let note = note::decode(&note_of(file.file()).map_err(text)?)?;
-                let id = near::id_of(file.file()).map_err(text)?;
+                let note = image_note::decode(&note_of(file.file()).map_err(text)?)?;
+                let id = same_host_io::id_of(file.file()).map_err(text)?;
                 self.bases.expect_all(id, &note)?;
                 file.sync().map_err(|e| told(&e))?;
                 (id, note)

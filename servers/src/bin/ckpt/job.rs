@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::{Decoder, Secret, Summary, Verifier, Whole, is_sealed, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
+use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{open_container, parse_image_name};
-use ftmpi_servers::note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Rank};
@@ -71,7 +71,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                 let note = File::open(&path)
                     .and_then(note_of)
                     .map_err(|e| e.to_string())
-                    .and_then(|bytes| note::decode(&bytes));
+                    .and_then(|bytes| image_note::decode(&bytes));
                 let (rank, image, life) = (id.rank, id.image, id.incarnation.0);
                 let sealed = File::open(&path).and_then(is_sealed).unwrap_or(false);
                 let image = Image { rank, image, life, bytes, path, damaged, sealed, note };

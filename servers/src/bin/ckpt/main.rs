@@ -3,17 +3,17 @@
 //! Everything but `prune` and `request` only reads. Images are looked at in place: those of checkpoint
 //! servers on other hosts are seen only if the directory is shared.
 
-mod bar;
 mod diff;
 mod job;
 mod list;
+mod progress;
 mod prune;
 mod request;
 mod show;
 mod verify;
 
-use bar::bar;
 use clap::{Parser, Subcommand};
+use progress::bar;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! Names, records, what others rest on, and faults at every change of the disk.
 
 use super::*;
-use crate::faults::{Fault, Plan};
+use crate::storage_faults::{Fault, Plan};
 use ftmpi_checkpoint::container::{Compression, Encoder, Known};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn container(image: u64, known: &mut Known) -> Vec<u8> {
     }
     let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
     let note = Note { bases, ..Note::default() };
-    let (_, after) = encoder.finish_with(&note::encode(&note), &mut out);
+    let (_, after) = encoder.finish_with(&image_note::encode(&note), &mut out);
     *known = after;
     out
 }

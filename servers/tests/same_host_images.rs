@@ -47,7 +47,7 @@ fn container(image: u64, chunks: u64, known: Option<Known>) -> (Vec<u8>, Known) 
     }
     encoder.settle(&mut out);
     let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
-    let note = ftmpi_servers::note::encode(&Note { bases, ..Note::default() });
+    let note = ftmpi_servers::image_note::encode(&Note { bases, ..Note::default() });
     let (_, known) = encoder.finish_with(&note, &mut out);
     (out, known)
 }

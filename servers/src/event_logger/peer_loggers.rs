@@ -61,7 +61,7 @@ pub async fn listen(address: SocketAddr, key: &JobKey, mut heard: impl FnMut(&[(
     loop {
         let purpose = Purpose::Clocks;
         if let Ok(stream) = auth::connect(address, key, &purpose, CONNECT_LIMIT).await {
-            crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+            crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
             hear(stream, &mut heard).await;
         }
         tokio::time::sleep(AGAIN).await;
@@ -88,7 +88,7 @@ async fn hear(mut stream: TcpStream, heard: &mut impl FnMut(&[(Rank, EventNo)]))
 /// Tells a caller what is written of the ranks of this logger, as it changes.
 pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, responder, .. } = caller;
-    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }

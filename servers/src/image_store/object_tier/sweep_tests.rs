@@ -1,14 +1,15 @@
 //! A short history of a checkpoint server with a depot, again and again: each time another single call of the
 //! store, or another single change of the disk, fails; or the server dies, or its power, directly before that change.
 //!
-//! What must hold whatever happens is told in [`super::depot_faults`]. In between one disk is lost, so the way back
+//! What must hold whatever happens is told in [`super::fault_tests`]. In between one disk is lost, so the way back
 //! from the depot is among what fails.
 
-use super::depot_faults::{Fate, Faulty, Truth, connect, container, directory};
-use super::{Depot, Server, begin};
+use super::Depot;
+use super::fault_tests::{Fate, Faulty, Truth, connect, container, directory};
 use crate::client::ClientError;
-use crate::faults::{Fault, Plan};
 use crate::files::Files;
+use crate::image_store::{Server, begin};
+use crate::storage_faults::{Fault, Plan};
 use ftmpi_checkpoint::container::Known;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::path::Path;

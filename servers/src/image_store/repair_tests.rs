@@ -1,7 +1,7 @@
 //! What the disk has lost or spoilt while the server runs.
 
-use super::depot::Depot;
-use super::depot_faults::{Faulty, Truth, connect, container, directory};
+use super::object_tier::Depot;
+use super::object_tier::fault_tests::{Faulty, Truth, connect, container, directory};
 use super::{Server, begin};
 use crate::files::Files;
 use ftmpi_checkpoint::container::Known;

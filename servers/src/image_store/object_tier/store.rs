@@ -9,7 +9,7 @@
 //! each job and in it one of each server, so jobs may share a bucket.
 
 use super::address::check_address;
-use super::disk::{
+use crate::image_store::disk::{
     decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
 };
 use anyhow::{Context, bail};

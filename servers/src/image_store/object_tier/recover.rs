@@ -5,12 +5,12 @@
 //! rests on; what is on the disk already is not touched. An image that was set aside here is not taken
 //! again.
 
-use super::depot::{Depot, Listing};
-use super::disk::{
+use super::{Depot, Listing};
+use crate::files::Files;
+use crate::image_note;
+use crate::image_store::disk::{
     bases_of, expect_identity, image_name, on_disk, parse_image_name, persist_record, read_record,
 };
-use crate::files::Files;
-use crate::note;
 use ftmpi_checkpoint::container::{Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
@@ -76,7 +76,7 @@ pub async fn recover(
 /// What the container in this file says of itself.
 fn note_in(path: &Path) -> Result<Note, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
-    note::decode(&note_of(file).map_err(|e| e.to_string())?)
+    image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
 }
 
 /// The disk's own record stands, as far as it knows more.
@@ -90,7 +90,7 @@ fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::R
 }
 
 /// Why an image was not taken.
-pub(super) enum Why {
+pub(in crate::image_store) enum Why {
     /// It is damaged or not whole.
     Image(String),
     /// The depot does not answer.
@@ -101,7 +101,7 @@ pub(super) enum Why {
 
 /// From where to where.
 #[derive(Clone, Copy)]
-pub(super) struct Way<'a> {
+pub(in crate::image_store) struct Way<'a> {
     pub depot: &'a Depot,
     pub dir: &'a Path,
     pub files: &'a Files,
@@ -128,7 +128,7 @@ impl Way<'_> {
                 Ok(())
             })
             .await;
-        let note = note::decode(verifier.note());
+        let note = image_note::decode(verifier.note());
         let outcome = match (damaged, got) {
             (Some(why), _) => Err(Why::Image(why)),
             (None, Err(why)) => Err(Why::Trouble(why)),

@@ -1,7 +1,7 @@
 //! One chunk made small and, if it must be, unreadable; and back.
 
-use super::known::Digest;
-use super::secret::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
+use super::chunk_index::Digest;
+use super::encryption::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
 use super::{
     CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD,
     Known, Place, STORED_BYTES_MAX, Sums,

@@ -10,7 +10,7 @@ use super::disk::{Checked, Opener, expect_identity, image_name, open_container};
 use super::upload::told;
 use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
-use crate::note;
+use crate::image_note;
 use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_wire::Rank;
@@ -108,7 +108,7 @@ pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
     }
     expect_identity(id_of(&file).ok()?, ImageName { rank, image, incarnation }).ok()?;
     // All at once, so that nothing goes while it is read.
-    let note = note::decode(&note_of(&file).ok()?).ok()?;
+    let note = image_note::decode(&note_of(&file).ok()?).ok()?;
     let mut bases = HashMap::new();
     for &(incarnation, image) in &note.bases {
         let id = ImageId { rank, incarnation, image };

@@ -4,9 +4,9 @@
 //! same positions, every one of them checked as it is passed on; whatever is missing or damaged is an
 //! error that names it. Bounded memory: one chunk.
 
+use super::compression::Unpacker;
 use super::decode::{Chunk, Reader};
-use super::pack::Unpacker;
-use super::secret::SEAL_BYTES;
+use super::encryption::SEAL_BYTES;
 use super::{
     ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Place, Summary, Sums,
     TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,

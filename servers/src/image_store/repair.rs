@@ -6,9 +6,9 @@
 //! the server takes it when it begins again.
 
 use super::disk::Checked;
-use super::recover::{Way, Why};
+use super::object_tier::recover::{Way, Why};
 use super::{NAME, Server};
-use crate::shell::say;
+use crate::server_process::say;
 use ftmpi_protocols::image_catalogue::{CheckError, ImageName};
 use tokio::task::block_in_place;
 

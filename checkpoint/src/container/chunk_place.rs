@@ -1,7 +1,7 @@
 //! Where a chunk of an earlier container lies.
 
-use super::secret::{ChunkTag, TAG_BYTES};
-use super::{ImageId, PREFIX_BYTES, Sums, header_bytes, pack, prefix, u32_at, u64_at};
+use super::encryption::{ChunkTag, TAG_BYTES};
+use super::{ImageId, PREFIX_BYTES, Sums, compression, header_bytes, prefix, u32_at, u64_at};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -63,7 +63,7 @@ impl Place {
             flags: u32_at(bytes, 36),
             tag: [0; TAG_BYTES],
         };
-        pack::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
+        compression::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
     }
 
     /// As [`Self::all`] reads it.

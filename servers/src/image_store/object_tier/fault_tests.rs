@@ -6,11 +6,11 @@
 //! What must hold whatever happens: an image that is offered has the bytes that were put under its number, and is
 //! none before the place that logs were cut at; the program's start is never offered once they were.
 
-use super::depot::Depot;
-use super::{Server, begin, session};
+use super::Depot;
 use crate::client::{ClientError, ImageStore};
 use crate::files::Files;
-use crate::note;
+use crate::image_note;
+use crate::image_store::{Server, begin, session};
 use async_trait::async_trait;
 use bytes::Bytes;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId, Known};
@@ -55,7 +55,7 @@ impl Dice {
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in crate::image_store) enum Fate {
     Good,
     /// Nothing was done.
     Fails,
@@ -66,7 +66,7 @@ pub(super) enum Fate {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Faulty {
+pub(in crate::image_store) struct Faulty {
     inner: Arc<InMemory>,
     dice: Arc<Dice>,
     /// One of so many calls fails; 0: none does.
@@ -304,7 +304,7 @@ fn memory(image: u64, large: bool) -> Vec<u8> {
     (0..4).flat_map(one).collect()
 }
 
-pub(super) fn container(image: u64, large: bool, known: &mut Known) -> Vec<u8> {
+pub(in crate::image_store) fn container(image: u64, large: bool, known: &mut Known) -> Vec<u8> {
     let id = ImageId { rank: R, incarnation: Incarnation(0), image: ImageNo(image) };
     let mut out = Vec::new();
     let mut encoder = Encoder::incremental(id, Compression::Stored, std::mem::take(known));
@@ -314,11 +314,11 @@ pub(super) fn container(image: u64, large: bool, known: &mut Known) -> Vec<u8> {
     }
     let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
     let about = Note { bases, ..Note::default() };
-    *known = encoder.finish_with(&note::encode(&about), &mut out).1;
+    *known = encoder.finish_with(&image_note::encode(&about), &mut out).1;
     out
 }
 
-pub(super) async fn connect(server: &Arc<Server>, conn: u64) -> ImageStore {
+pub(in crate::image_store) async fn connect(server: &Arc<Server>, conn: u64) -> ImageStore {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (near, far) =
         tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
@@ -329,13 +329,13 @@ pub(super) async fn connect(server: &Arc<Server>, conn: u64) -> ImageStore {
 }
 
 /// In main memory, if it can be: what a sync is good for, the faults decide.
-pub(super) fn directory() -> tempfile::TempDir {
+pub(in crate::image_store) fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// A job's images, and what its ranks were told of them.
 #[derive(Debug, Default)]
-pub(super) struct Truth {
+pub(in crate::image_store) struct Truth {
     /// By number; whether it is a large one.
     put: BTreeMap<u64, bool>,
     /// Where logs are cut.

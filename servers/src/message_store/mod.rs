@@ -5,15 +5,15 @@
 //! memory is bounded: records that their reader has not taken stay there while there is room, and are
 //! read from their file otherwise; places that are cut go, file by file.
 
-mod home;
+mod rank_messages;
 mod segment;
 
 use crate::files::Files;
-use crate::shell::PrivateDir;
+use crate::server_process::PrivateDir;
 use anyhow::{Context, bail};
 use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
 use ftmpi_wire::Rank;
-use home::{Home, Written};
+use rank_messages::{Home, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -90,7 +90,9 @@ impl MemoryStore {
         let known = std::fs::read_to_string(&mark).unwrap_or_default();
         let mut firsts: BTreeMap<Rank, BTreeSet<u64>> = BTreeMap::new();
         for entry in std::fs::read_dir(path)? {
-            if let Some((rank, last)) = entry?.file_name().to_str().and_then(home::parse_name) {
+            if let Some((rank, last)) =
+                entry?.file_name().to_str().and_then(rank_messages::parse_name)
+            {
                 firsts.entry(rank).or_default().insert(last);
             }
         }
@@ -225,8 +227,8 @@ impl MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::Switch;
     use crate::files::Op;
+    use crate::storage_faults::Switch;
     use ftmpi_protocols::channel_memory::Fate;
     use ftmpi_protocols::event_log::ConnId;
     use ftmpi_wire::{Header, Incarnation, Ssn, header::Kind};

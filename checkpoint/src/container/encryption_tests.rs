@@ -127,10 +127,10 @@ fn forge(of: ImageId, chunks: &[(u32, u32, Vec<u8>)], seal: &[u8], note: &[u8]) 
         sums.count(*raw_len, crc);
     }
     if let Ok(seal) = seal.try_into() {
-        whole::emit_seal(seal, &mut sums, &mut out);
+        assemble::emit_seal(seal, &mut sums, &mut out);
     }
-    whole::emit_note(note, &mut sums, &mut out);
-    whole::emit_trailer(&sums, &mut out);
+    assemble::emit_note(note, &mut sums, &mut out);
+    assemble::emit_trailer(&sums, &mut out);
     out
 }
 

@@ -11,7 +11,7 @@ mod read_ahead;
 pub use append::Appender;
 pub use read_ahead::Source;
 
-use crate::shell::create_private;
+use crate::server_process::create_private;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -6,7 +6,7 @@
 //! two connections at once do not meet.
 
 use crate::metrics;
-use crate::shell::{self, ServerArgs};
+use crate::server_process::{self, ServerArgs};
 use clap::Parser;
 use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
 use ftmpi_transport::auth::{Authenticated, Listener};
@@ -64,7 +64,7 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 }
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
-    let ending = shell::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::asked_to_end(args.server.exit_with_parent);
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -107,13 +107,13 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
     let Authenticated { mut stream, responder, .. } = caller;
-    crate::net::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }
     counts.connections.fetch_add(1, Ordering::Relaxed);
     if let Err(why) = converse(stream, &counts).await {
-        shell::say(NAME, format!("{why:#}"));
+        server_process::say(NAME, format!("{why:#}"));
     }
 }
 

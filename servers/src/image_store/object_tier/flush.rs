@@ -6,9 +6,9 @@
 //! fails, it stays until the job ends. A server that is asked to end ends between two pieces of work, if they are
 //! short: what is still on its way when its sender dies may arrive after all, behind the removal of everything.
 
-use super::depot::{Depot, Listing};
-use super::{NAME, Server};
-use crate::shell::say;
+use super::{Depot, Listing};
+use crate::image_store::{NAME, Server};
+use crate::server_process::say;
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};
 use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 
 
 /// What is to be done.
 #[derive(Debug)]
-pub(super) enum Work {
+pub(in crate::image_store) enum Work {
     Flush(ImageName, Record),
     Mirror(Rank, Record),
     Forget(ImageName),
@@ -44,7 +44,7 @@ impl Work {
 
 /// The way to the depot.
 #[derive(Debug)]
-pub(super) struct Flusher {
+pub(in crate::image_store) struct Flusher {
     pub depot: Depot,
     queues: Vec<mpsc::UnboundedSender<Work>>,
     /// Containers that are there.
@@ -63,7 +63,7 @@ pub(super) struct Flusher {
 }
 
 /// The ends of the queues, for [`Flusher::run`].
-pub(super) type Queues = Vec<mpsc::UnboundedReceiver<Work>>;
+pub(in crate::image_store) type Queues = Vec<mpsc::UnboundedReceiver<Work>>;
 
 impl Flusher {
     pub fn new(depot: Depot, listing: &Listing) -> (Self, Queues) {
