@@ -1,11 +1,13 @@
 # make            builds everything and lays a ready tree in dist/
-# make install    copies the tree to PREFIX (default /usr/local)
 # make demo       four ranks, two of them killed, the right answer: needs only Rust and a C compiler
-# make check      all tests; the last line counts passed, failed and skipped
+# make check      the tests; the last line counts passed, failed and skipped. QUICK=1: a few minutes
+# make check-all  also the tests that take long, or need what few machines have
+# make install    copies the tree to PREFIX (default /usr/local); make uninstall removes it
+# make docs       renders docs/ to HTML
 # make bench      measures against the peers that are installed
 # make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of one that fails
 # make fuzz       runs the tests with random input under ROUNDS=N seeds from FIRST on
-# make verify     format, lints, generated files: changes nothing
+# make verify     format, lints, style, generated files: changes nothing
 # make headers    generates include/generated anew after a change of the table or the preamble
 CARGO ?= cargo
 PREFIX ?= /usr/local
@@ -13,42 +15,57 @@ DESTDIR ?=
 CARGO_TARGET_DIR ?= target
 DIST ?= dist
 RELEASE := $(CARGO_TARGET_DIR)/release
-# The header generator and the simulator are not part of what is installed; libmpi.so.12 has a profile of
-# its own.
-TOOLS := --exclude ftmpi-headers --exclude ftmpi-sim --exclude ftmpi-abi
+# The generator of headers and the simulator are not part of what is installed.
+BUILD := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/rustc-library.sh RUSTFLAGS="$(RUSTFLAGS) -C embed-bitcode=yes" \
+    $(CARGO) build --release
+EVERYTHING := --workspace --exclude ftmpi-headers --exclude ftmpi-sim
+# What the demonstration runs: no Fortran, no second binary interface, no object store.
+DEMO_CRATES := -p ftmpiexec -p ftmpi-servers -p ftmpi-boot -p ftmpi-abi --no-default-features
 DEMO_CLASS ?= A
 # For `make sim`; SIM takes more options, as in SIM='--protocol causal'.
 SEEDS ?= 10000
 FIRST ?= 1
 ROUNDS ?= 50
 SIM ?=
+QUICK ?=
 
-.PHONY: all build install demo check bench sim fuzz verify headers setup clean
+.PHONY: all build install uninstall demo docs check check-all bench sim fuzz verify headers setup clean
 
 all: build
 
 build:
-	$(CARGO) build --release --workspace $(TOOLS)
-	$(CARGO) build --profile library -p ftmpi-abi
-	tools/lay.sh $(RELEASE) $(DIST) $(CARGO_TARGET_DIR)/library
+	$(BUILD) $(EVERYTHING)
+	tools/lay.sh $(RELEASE) $(DIST)
 
 install: build
-	mkdir -p $(DESTDIR)$(PREFIX)
-	cp -R --no-dereference --remove-destination $(DIST)/. $(DESTDIR)$(PREFIX)/
+	DESTDIR="$(DESTDIR)" tools/install.sh $(DIST) $(PREFIX)
+
+uninstall:
+	DESTDIR="$(DESTDIR)" tools/install.sh --remove $(PREFIX)
 
 setup:
 	tools/setup.sh full
 
+# Compiled like `make`, so that nothing but what the demonstration left out is compiled by it afterwards.
 demo:
 	tools/setup.sh minimal
-	@$(MAKE) --no-print-directory build
+	$(BUILD) $(DEMO_CRATES)
+	@PARTS=demo tools/lay.sh $(RELEASE) $(DIST)
 	tools/demo.sh $(DIST) $(DEMO_CLASS)
 
 # The packages of the Python registry come while everything is compiled.
 check:
 	-tools/setup.sh system
 	@tools/setup.sh peers & $(MAKE) --no-print-directory build; code=$$?; wait; exit $$code
-	python3 tools/check.py $(DIST)
+	python3 tools/check.py $(if $(QUICK),--quick) $(DIST)
+
+check-all:
+	-tools/setup.sh full
+	@$(MAKE) --no-print-directory build
+	python3 tools/check.py --all $(DIST)
+
+docs:
+	tools/docs.sh
 
 bench: build
 	-tools/setup.sh full
@@ -56,7 +73,7 @@ bench: build
 
 # With panics that unwind: a seed that fails can still be drawn.
 sim:
-	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"' --config 'profile.release.lto=false'
+	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"'
 	tools/sim.sh $(RELEASE)/ftmpi-sim $(SEEDS) $(FIRST) $(CARGO_TARGET_DIR)/sim $(SIM)
 
 fuzz:
@@ -66,6 +83,7 @@ verify:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) run --quiet -p ftmpi-headers -- --check include/generated
+	tools/style.py
 
 headers:
 	$(CARGO) run --quiet -p ftmpi-headers -- include/generated

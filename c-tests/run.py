@@ -22,7 +22,8 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB of the Python package impi-rt
-    c-tests/run.py programs                 mpi4py, mocassin, yorick, CMake, pkg-config
+    c-tests/run.py programs                 mpi4py, mocassin, yorick
+    c-tests/run.py install                  build systems find us, beside another MPI; uninstall
     c-tests/run.py mpi4py                   mpi4py's own test suite, from the Python registry
     c-tests/run.py peer                     the programs themselves, under the other MPI only
 """
@@ -35,12 +36,13 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, faults, imb, killed, mixed,
+    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, faults, imb, install, killed, mixed,
     mpi4py_suite, netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -71,7 +73,8 @@ def arguments() -> argparse.Namespace:
         return suites.add_parser(name, help=text, parents=[common])
 
     p = suite("check", "a short form of everything, for `make check`")
-    p.add_argument("--lane", type=int, choices=[1, 2, 3], help="only a part of it")
+    p.add_argument("--lane", type=lambda text: int(text) if text.isdigit() else text, choices=[1, 2, 3, "quick"],
+                   help="only a part of it")
     p = suite("conformance", "MPI chapter by chapter")
     p.add_argument("only", nargs="*", help="names of programs")
     p.add_argument("--ranks", type=int, nargs="*", help="sizes instead of the usual ones")
@@ -125,7 +128,8 @@ def arguments() -> argparse.Namespace:
     p = suite("imb", "IMB-MPI1")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
-    p = suite("programs", "mpi4py, mocassin, yorick, CMake, pkg-config")
+    suite("install", "build systems find us, beside another MPI; uninstall")
+    p = suite("programs", "mpi4py, mocassin, yorick")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p = suite("mpi4py", "mpi4py's own test suite")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
@@ -209,6 +213,8 @@ def main() -> int:
                 imb.imb(setting, args.peers, args.quick)
             case "programs":
                 programs.programs(setting, args.peers)
+            case "install":
+                install.install(setting)
             case "mpi4py":
                 mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
             case "netns":
@@ -235,43 +241,66 @@ def terminated(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def check(setting: Setting, lane: int | None) -> None:
-    """The short form: some minutes on two processors. Lane 1 is what ends well by itself. Lanes 2 and 3, in which
-    ranks die, may run beside each other, but not beside what computes all the time: where ranks outnumber
-    processors each message gives way once, and whoever computes then keeps the processor for milliseconds."""
-    if lane in (1, None):
-        conformance.conformance(setting, [])
-        coverage.coverage(setting)
-        checks.checks(setting)
-        mixed.mixed(setting, 1, [], 40)
-        standard.standard(setting, ROOT / ".peers", short=True)
-        programs.programs(setting, ROOT / ".peers")
-        speed.speed(setting)
-        mpi4py_suite.mpi4py_suite(setting, ROOT / ".peers", [2], True)
-        bad_input.bad_input(setting)
-    if lane in (2, None):
-        faults.points(setting)
-        faults.servers(setting)
-        faults.all_ranks(setting)
-        damage.damage(setting)
-        committed.committed(setting)
-        cuts.cuts(setting)
-    if lane in (3, None):
-        # With a kill every two seconds they last several times as long as without.
-        faults.kills(setting, 6, [], False, 5, None)
-        faults.kills(setting, 4, ["cg", "master_worker", "waitany", "traffic"], False, 4, None, True)
-        faults.kills(setting, 4, ["shared_memory", "shared_threads", "one_sided", "scratch_files"], False, 4, None, True)
-        # Payloads are lent where ranks do not outnumber processors only.
-        faults.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)
-        faults.clusters(setting)
-        faults.kills(setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)
-        orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)
-        killed.killed(setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)
-        killed.killed(setting, ["f_languages", "f_one_sided_f08", "mpich_habits"], 2)
-        killed.swept(setting, ["files"], 5)
-        restart.restart(setting)
-        object_store.object_store(setting)
-        torture.torture(setting, 2, ["files", "signals", "threads", "registers"], True)
+def check(setting: Setting, lane: int | str | None) -> None:
+    """The short form: some minutes on two processors. Lane 1 has programs that end well. Lanes 2 and 3, in which
+    ranks die, may run beside each other, but not beside a computation: where ranks are oversubscribed, a message
+    yields the CPU once, and a computation then keeps the CPU for milliseconds. Lane `quick` has a handful of each."""
+    peers = ROOT / ".peers"
+    lanes: dict[int | str, list] = {
+        1: [
+            ("conformance", lambda: conformance.conformance(setting, [])),
+            ("coverage", lambda: coverage.coverage(setting)),
+            ("checks", lambda: checks.checks(setting)),
+            ("random", lambda: mixed.mixed(setting, 1, [], 40)),
+            ("standard", lambda: standard.standard(setting, peers, short=True)),
+            ("programs", lambda: programs.programs(setting, peers)),
+            ("install", lambda: install.install(setting)),
+            ("speed", lambda: speed.speed(setting)),
+            ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
+            ("bad-input", lambda: bad_input.bad_input(setting)),
+        ],
+        2: [
+            ("points", lambda: faults.points(setting)),
+            ("servers", lambda: faults.servers(setting)),
+            ("all-ranks", lambda: faults.all_ranks(setting)),
+            ("damage", lambda: damage.damage(setting)),
+            ("committed", lambda: committed.committed(setting)),
+            ("cuts", lambda: cuts.cuts(setting)),
+        ],
+        3: [
+            # With a kill every two seconds they last several times as long as without.
+            ("kills", lambda: faults.kills(setting, 6, [], False, 5, None)),
+            ("kills in waves", lambda: faults.kills(
+                setting, 8, ["cg", "master_worker", "waitany", "traffic", "shared_memory", "shared_threads",
+                             "one_sided", "scratch_files"], False, 4, None, True)),
+            # Single copy is used only where ranks are not oversubscribed.
+            ("kills of two ranks", lambda: faults.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)),
+            ("clusters", lambda: faults.clusters(setting)),
+            ("kills with windows and files", lambda: faults.kills(
+                setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)),
+            ("orphans", lambda: orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)),
+            ("conformance, killed", lambda: killed.killed(
+                setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)),
+            ("conformance, killed twice", lambda: killed.killed(
+                setting, ["f_languages", "f_one_sided_f08", "mpich_habits"], 2)),
+            ("swept", lambda: killed.swept(setting, ["files"], 5)),
+            ("restart", lambda: restart.restart(setting)),
+            ("object-store", lambda: object_store.object_store(setting)),
+            ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers"], True)),
+        ],
+        "quick": [
+            ("conformance", lambda: conformance.conformance(
+                setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
+            ("kills", lambda: faults.kills(setting, 3, ["cg", "waitany", "one_sided"], False, 3, None)),
+            ("kills in waves", lambda: faults.kills(setting, 2, ["cg", "traffic"], False, 3, None, True)),
+            ("all-ranks", lambda: faults.all_ranks(setting)),
+        ],
+    }
+    for name in [1, 2, 3] if lane is None else [lane]:
+        for suite, run_suite in lanes[name]:
+            begin = time.monotonic()
+            run_suite()
+            print(f"suite {suite}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every test there is and counts: check.py [DIST]
+"""Runs the tests and counts: check.py [--quick | --all] [DIST]
 
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if none failed. A step whose tool is
 missing on this machine is skipped, with a line that says which.
@@ -7,6 +7,7 @@ missing on this machine is skipped, with a line that says which.
 The tests in Rust are compiled first; they run, at low priority, beside the programs that end well by themselves.
 Programs whose ranks die have the processors for themselves, and so has the benchmark.
 """
+import argparse
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -29,7 +31,7 @@ FAILED = re.compile(r"^(FAIL  |test .* \.\.\. FAILED$|check: .*: FAILED|thread .
 class Count:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
-        self.words = []
+        self.failures = []
         self.lock = threading.Lock()
 
     def add(self, passed=0, failed=0, skipped=0):
@@ -48,7 +50,7 @@ class Count:
         """Keeps a line that tells of a failure, to be said once more at the end."""
         if FAILED.match(line):
             with self.lock:
-                self.words.append(line.rstrip())
+                self.failures.append(line.rstrip())
 
     def skip(self, name, why):
         self.add(skipped=1)
@@ -130,7 +132,7 @@ def counted(count, name, command):
 
 def wrappers(count, dist):
     """The compiler wrappers and the names under which programs look for the libraries."""
-    bin_, lib = dist / "bin", dist / "lib"
+    bin_, lib = dist / "bin", dist / "lib" / "ftmpi"
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "a b.c").write_text("#include <mpi.h>\nint main(int c,char**v){return MPI_Init(&c,&v);}\n")
@@ -216,7 +218,7 @@ def own_options(count, bin_, lib, folder):
     text, code = said([bin_ / "ftmpicc", "-c", "x.c"], folder, MPICH_CC="echo m", FTMPI_CC="echo f")
     one("FTMPI_CC before MPICH_CC", text.startswith("f "), code, text)
     text, code = said([bin_ / "ftmpicc", "-show", "-mpi-abi", "x.c"], folder)
-    one("ftmpicc -mpi-abi", "/include/standard" in text and text.rstrip().endswith("-lmpi_abi"), code, text)
+    one("ftmpicc -mpi-abi", "/include/ftmpi/standard" in text and text.rstrip().endswith("-lmpi_abi"), code, text)
     text, code = said([bin_ / "ftmpicc", "-show", "-profile=wrap", "x.c"], folder)
     one("ftmpicc -profile", text.rstrip().endswith("-lwrap -lmpi"), code, text)
     text, code = said([bin_ / "ftmpicc", "-c", "x.c"], folder, MPICH_CC=str(bin_ / "ftmpicc"))
@@ -277,27 +279,83 @@ def side_by_side(count, *steps):
         count.one("steps", False, "one of them ended early (see above)")
 
 
+# What `make check-all` has besides: suites that last long, or need root and tools that few machines have.
+LONG = [
+    ("every protocol and option, killed", ["c-tests/run.py", "campaign", "--runs", "1"]),
+    ("mpi4py's own tests", ["c-tests/run.py", "mpi4py"]),
+    ("IMB", ["c-tests/run.py", "imb", "--quick"]),
+    ("two hosts", ["c-tests/run.py", "netns"]),
+    ("images, restored again and again", ["c-tests/run.py", "torture", "--restores", "20"]),
+    ("random programs", ["c-tests/run.py", "random", "--runs", "4"]),
+    ("kills under each protocol", ["c-tests/run.py", "--protocol", "rotate", "kills", "--runs", "18"]),
+    ("orphans", ["c-tests/run.py", "orphans", "--runs", "6"]),
+    ("conformance, killed", ["c-tests/run.py", "conformance", "--kills", "1"]),
+]
+
+
+def simulator(count, seeds):
+    """So many seeds of every protocol."""
+    code, _ = run(count, ["make", "--no-print-directory", "sim", f"SEEDS={seeds}"])
+    count.one(f"simulator, {seeds} seeds of every protocol", code == 0)
+
+
+def style(count):
+    """What the rules of CONTRIBUTING.md say that a machine can see, and the documents."""
+    for name in ("style", "docs_check"):
+        if (TOP / "tools" / f"{name}.py").exists():
+            count.one(name, run(count, [sys.executable, f"tools/{name}.py"])[0] == 0)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dist", nargs="?", type=Path, default=TOP / "dist")
+    parser.add_argument("--quick", action="store_true", help="unit tests, some seeds, a handful of kills")
+    parser.add_argument("--all", action="store_true", help="also what takes long")
+    return parser.parse_args()
+
+
 def main():
-    dist = Path(sys.argv[1] if len(sys.argv) > 1 else TOP / "dist").resolve()
+    args = arguments()
+    dist = args.dist.resolve()
     count = Count()
-    env = compiled(count)
+
+    def step(name, work, *given):
+        begin = time.monotonic()
+        result = work(*given)
+        print(f"check: step {name}: {time.monotonic() - begin:.0f} s", flush=True)
+        return result
+
+    def lane(number):
+        command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
+        return lambda: counted(count, f"programs, lane {number}", command)
+
+    env = step("compile", compiled, count)
+    step("style", style, count)
+    if args.quick:
+        step("unit tests beside programs", side_by_side, count, lambda: rust(count, env), lane("quick"))
+        finish(count)
     code, _ = run(count, [sys.executable, "tools/drift.py"])
     if code == 77:
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
         count.one("mpi.h against MPICH's", code == 0)
-    wrappers(count, dist)
+    step("wrappers", wrappers, count, dist)
+    step("unit tests beside programs", side_by_side, count, lambda: rust(count, env), lane(1))
+    step("kills", side_by_side, count, lane(2), lane(3))
+    step("benchmark", counted, count, "benchmark, tiny",
+         [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
+    if args.all:
+        step("simulator", simulator, count, 2000)
+        for name, command in LONG:
+            step(name, counted, count, name, [sys.executable, *command, "--dist", dist])
+    finish(count)
 
-    def lane(number):
-        command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
-        counted(count, f"programs, lane {number}", command)
 
-    side_by_side(count, lambda: rust(count, env), lambda: lane(1))
-    side_by_side(count, lambda: lane(2), lambda: lane(3))
-    counted(count, "benchmark, tiny", [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
+def finish(count):
+    """The closing line, and what failed."""
     if count.failed:
-        # Once more, where one looks first.
-        print("what failed:", *(count.words or ["nothing said which"]), sep="\n  ")
+        # Once more, where a reader looks first.
+        print("what failed:", *(count.failures or ["no step named it"]), sep="\n  ")
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     sys.exit(1 if count.failed else 0)
 

@@ -16,7 +16,7 @@ echo "+ ftmpicc -O3 cg.c -o cg -lm"
 "$dist/bin/ftmpicc" -O3 "$top/npb-harness/kernels/cg.c" -o cg -lm
 
 say "run it undisturbed on 4 ranks"
-set -- --class "$class" --repeat "${DEMO_REPEAT:-20}"
+set -- --class "$class" --repeat "${DEMO_REPEAT:-8}"
 "$dist/bin/ftmpiexec" -n 4 --ckpt-interval 1s --report calm.json ./cg "$@" >calm.txt || {
     cat calm.txt
     exit 1

@@ -1,20 +1,26 @@
 #!/bin/sh
-# Lays the tree that programs are compiled and run with: lay.sh TARGET DIST [LIBRARY]
-#   TARGET  cargo's output folder with the release build (target/release)
-#   DIST    where bin, lib, include and share go
-#   LIBRARY the folder with libmpi.so.12, if it was built apart
-# What is not built yet is named and left out, so that parts can be tried while others are written; the exit
-# code then is 3.
+# Lays the tree that `make install` copies: lay.sh TARGET DIST [LIBRARY]
+#   TARGET   cargo's output folder with the release build (target/release)
+#   DIST     gets bin, include/ftmpi, lib/ftmpi, lib/pkgconfig and share
+#   LIBRARY  the folder with libmpi.so.12, if it was built apart
+# Nothing in DIST shadows another MPI: libraries lie in lib/ftmpi, where ldconfig does not look; headers in
+# include/ftmpi; the names mpicc, mpiexec … in lib/ftmpi/bin. What is not built is left out; PARTS says
+# which parts must be there: `demo` (programs and libmpi.so.12) or `all` (default). Exit code 3: a part is missing.
 set -eu
 target=$1
 dist=$2
 library=${3:-$1}
+parts=${PARTS:-all}
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
 cc=${CC:-cc}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$top/Cargo.toml" | head -n 1)
 missing=
-mkdir -p "$dist/bin" "$dist/lib" "$dist/include/fortran" "$dist/share/doc/ftmpi"
+lib=$dist/lib/ftmpi
+include=$dist/include/ftmpi
+mkdir -p "$dist/bin" "$lib/bin" "$lib/pkgconfig" "$dist/lib/pkgconfig" "$include/fortran" "$include/standard" \
+    "$dist/share/doc/ftmpi" "$dist/share/ftmpi" "$dist/share/modulefiles/ftmpi"
 
-# Never writes into a file that a running job has mapped: the new one takes its name.
+# Replaces a file by renaming: a running job may have the old one mapped.
 put() { # SOURCE DESTINATION [MODE]
     if [ ! -e "$1" ]; then
         missing="$missing $(basename "$1")"
@@ -22,98 +28,151 @@ put() { # SOURCE DESTINATION [MODE]
     fi
     cmp -s "$1" "$2" || { cp "$1" "$2.new" && chmod "${3:-644}" "$2.new" && mv -f "$2.new" "$2"; }
 }
+# The same for a part that the demonstration does without.
+optional() {
+    if [ "$parts" = all ] || [ -e "$1" ]; then put "$@"; fi
+}
 link() { # TEXT NAME
     [ "$(readlink "$2" 2>/dev/null)" = "$1" ] || ln -sfn "$1" "$2"
 }
-# An empty library NAME that brings TARGET with it: for programs that look for our libraries by the names
-# that they have elsewhere.
+# Makes an empty library NAME that loads TARGET, for programs that were linked to NAME.
 stub() { # NAME TARGET
-    [ -e "$dist/lib/$2" ] || return 0
-    if [ ! -e "$dist/lib/$1" ] || [ "$0" -nt "$dist/lib/$1" ]; then
-        "$cc" -shared -nostdlib -x c /dev/null -o "$dist/lib/$1.new" "-Wl,-soname,$1" -Wl,--no-as-needed \
-            -L"$dist/lib" "-l:$2" -Wl,--allow-shlib-undefined "-Wl,-rpath,\$ORIGIN" -Wl,--enable-new-dtags
-        mv -f "$dist/lib/$1.new" "$dist/lib/$1"
+    [ -e "$lib/$2" ] || return 0
+    if [ ! -e "$lib/$1" ] || [ "$0" -nt "$lib/$1" ]; then
+        "$cc" -shared -nostdlib -x c /dev/null -o "$lib/$1.new" "-Wl,-soname,$1" -Wl,--no-as-needed \
+            -L"$lib" "-l:$2" -Wl,--allow-shlib-undefined "-Wl,-rpath,\$ORIGIN" -Wl,--enable-new-dtags
+        mv -f "$lib/$1.new" "$lib/$1"
     fi
 }
+# Writes standard input to a file, if the file differs.
+write() { # DESTINATION
+    cat >"$1.new"
+    if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv -f "$1.new" "$1"; fi
+}
 
-for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoint-server ftmpi-checkpoint-scheduler \
-    ftmpi-ckpt; do
-    put "$target/$program" "$dist/bin/$program" 755
-done
-put "$library/libftmpi_abi.so" "$dist/lib/libmpi.so.12" 755
-put "$target/libftmpi_standard.so" "$dist/lib/libmpi_abi.so.1" 755
-put "$target/libftmpi_fortran.so" "$dist/lib/libmpifort.so.12" 755
-put "$target/libftmpi_boot.so" "$dist/lib/libftmpi_boot.so" 755
+programs() {
+    for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoint-server \
+        ftmpi-checkpoint-scheduler ftmpi-ckpt; do
+        put "$target/$program" "$dist/bin/$program" 755
+    done
+    put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755
+    link ftmpicc "$dist/bin/ftmpicxx"
+    link ftmpicc "$dist/bin/ftmpifort"
+    for name in mpicc mpicxx mpic++ mpifort mpif90 mpif77; do
+        link ../../../bin/ftmpicc "$lib/bin/$name"
+    done
+    for name in mpiexec mpirun; do
+        link ../../../bin/ftmpiexec "$lib/bin/$name"
+    done
+}
 
-# A protocol of one's own: --protocol plugin:FILE.
-mkdir -p "$dist/lib/ftmpi"
-put "$target/libftmpi_example_protocol.so" "$dist/lib/ftmpi/libftmpi_example_protocol.so" 755
+libraries() {
+    put "$library/libftmpi_abi.so" "$lib/libmpi.so.12" 755
+    put "$target/libftmpi_boot.so" "$lib/libftmpi_boot.so" 755
+    optional "$target/libftmpi_standard.so" "$lib/libmpi_abi.so.1" 755
+    optional "$target/libftmpi_fortran.so" "$lib/libmpifort.so.12" 755
+    # A protocol of one's own: --protocol plugin:FILE.
+    optional "$target/libftmpi_example_protocol.so" "$lib/libftmpi_example_protocol.so" 755
+    for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
+        stub "$name" libmpi.so.12
+    done
+    for name in libmpichfort.so.12 libfmpich.so.12; do
+        stub "$name" libmpifort.so.12
+    done
+    for name in libmpi libmpich libmpifort libmpichfort libmpicxx; do
+        link "$name.so.12" "$lib/$name.so"
+    done
+    link libmpi_abi.so.1 "$lib/libmpi_abi.so"
+}
 
-for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
-    stub "$name" libmpi.so.12
-done
-for name in libmpichfort.so.12 libfmpich.so.12; do
-    stub "$name" libmpifort.so.12
-done
-for name in libmpi libmpich libmpifort libmpichfort libmpicxx; do
-    link "$name.so.12" "$dist/lib/$name.so"
-done
+headers() {
+    for header in mpi.h mpif.h standard/mpi.h; do
+        put "$top/include/generated/$header" "$include/$header"
+    done
+    # A module fits the compiler that made it. The sources lie beside the modules, for any other compiler;
+    # mpi_f08 comes first, because mpi uses its types.
+    fc=${FTMPI_FC:-gfortran}
+    command -v "${fc%% *}" >/dev/null 2>&1 || {
+        [ "$parts" != all ] || echo "lay: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
+        fc=
+    }
+    [ "$parts" = all ] || fc=
+    for name in mpi_f08 mpi; do
+        source=$include/fortran/$name.f90
+        put "$top/include/generated/$name.f90" "$source"
+        module=$include/fortran/$name.mod
+        if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
+            [ "$include/fortran/mpi_f08.mod" -nt "$module" ]; }; then
+            object=$(mktemp)
+            # Only the module counts: libmpifort.so.12 has the code.
+            (cd "$include/fortran" && $fc -w -c "$name.f90" -o "$object") && touch "$module"
+            rm -f "$object"
+        fi
+    done
+}
 
-link libmpi_abi.so.1 "$dist/lib/libmpi_abi.so"
-
-put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755
-link ftmpicc "$dist/bin/ftmpicxx"
-link ftmpicc "$dist/bin/ftmpifort"
-# The names that build systems look for, apart from the ones for a PATH: CMake's FindMPI is pointed to them with
-# -DMPI_HOME=PREFIX/mpi.
-mkdir -p "$dist/mpi/bin" "$dist/lib/pkgconfig"
-for name in mpicc mpicxx mpic++ mpifort mpif90 mpif77; do
-    link ../../bin/ftmpicc "$dist/mpi/bin/$name"
-done
-for name in mpiexec mpirun; do
-    link ../../bin/ftmpiexec "$dist/mpi/bin/$name"
-done
-for name in ftmpi mpich; do
-    cat >"$dist/lib/pkgconfig/$name.pc" <<'END'
-prefix=${pcfiledir}/../..
-libdir=${prefix}/lib
-includedir=${prefix}/include
+# How other tools find us: pkg-config, environment modules, a shell line, MPI_HOME.
+discovery() {
+    # MPI_HOME=PREFIX/lib/ftmpi: a prefix of its own, with bin, include and lib.
+    link ../../include/ftmpi "$lib/include"
+    link . "$lib/lib"
+    for file in lib/pkgconfig/ftmpi.pc lib/ftmpi/pkgconfig/mpich.pc; do
+        case $file in
+        lib/ftmpi/*) up=../../.. ;;
+        *) up=../.. ;;
+        esac
+        write "$dist/$file" <<END
+prefix=\${pcfiledir}/$up
+libdir=\${prefix}/lib/ftmpi
+includedir=\${prefix}/include/ftmpi
 
 Name: ftmpi
 Description: MPI whose programs survive the death of their processes, with the binary interface of MPICH
-Version: 0.1.0
-Cflags: -I${includedir}
-Libs: -L${libdir} -Wl,-rpath,${libdir} -lmpi
+Version: $version
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -Wl,-rpath,\${libdir} -lmpi
 END
-done
-for header in mpi.h mpif.h; do
-    put "$top/include/generated/$header" "$dist/include/$header"
-done
-mkdir -p "$dist/include/standard"
-put "$top/include/generated/standard/mpi.h" "$dist/include/standard/mpi.h"
-for file in README.md LICENSE-MIT LICENSE-APACHE CHANGELOG.md docs/reference/mpi-support.md; do
-    put "$top/$file" "$dist/share/doc/ftmpi/$(basename "$file")"
-done
-
-# Modules fit the compiler that made them: they are compiled here, for the compiler that is here. Their
-# sources lie beside them, for any other: mpi_f08 first, whose types mpi has, too.
-fc=${FTMPI_FC:-gfortran}
-command -v "${fc%% *}" >/dev/null 2>&1 || {
-    echo "lay: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
-    fc=
+    done
+    write "$dist/share/modulefiles/ftmpi/$version" <<END
+#%Module1.0
+# module use PREFIX/share/modulefiles; module load ftmpi
+proc ModulesHelp {} { puts stderr "ftmpi $version: an MPI whose programs survive the death of their processes" }
+module-whatis "ftmpi $version: fault-tolerant MPI with the binary interface of MPICH"
+conflict mpi mpich openmpi intelmpi mvapich
+set prefix [file normalize [file join [file dirname [file normalize \$ModulesCurrentModulefile]] ../../..]]
+prepend-path PATH \$prefix/bin
+prepend-path PATH \$prefix/lib/ftmpi/bin
+prepend-path MANPATH \$prefix/share/man
+prepend-path PKG_CONFIG_PATH \$prefix/lib/ftmpi/pkgconfig
+prepend-path PKG_CONFIG_PATH \$prefix/lib/pkgconfig
+setenv MPI_HOME \$prefix/lib/ftmpi
+setenv MPI4PY_LIBMPI \$prefix/lib/ftmpi/libmpi.so.12
+END
+    write "$dist/share/ftmpi/activate.sh" <<'END'
+# Chooses ftmpi in this shell (bash, zsh): . PREFIX/share/ftmpi/activate.sh
+# mpicc, mpiexec and their like are then ftmpi's; CMake, pkg-config and mpi4py find ftmpi.
+if [ -n "${BASH_SOURCE:-}" ]; then _ftmpi=${BASH_SOURCE[0]}; else _ftmpi=$0; fi
+_ftmpi=$(cd "$(dirname "$_ftmpi")/../.." && pwd)
+export PATH="$_ftmpi/lib/ftmpi/bin:$_ftmpi/bin:$PATH"
+export MANPATH="$_ftmpi/share/man:${MANPATH:-}"
+export PKG_CONFIG_PATH="$_ftmpi/lib/ftmpi/pkgconfig:$_ftmpi/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+export MPI_HOME="$_ftmpi/lib/ftmpi"
+export MPI4PY_LIBMPI="$_ftmpi/lib/ftmpi/libmpi.so.12"
+unset _ftmpi
+END
 }
-for name in mpi_f08 mpi; do
-    source=$dist/include/fortran/$name.f90
-    put "$top/include/generated/$name.f90" "$source"
-    module=$dist/include/fortran/$name.mod
-    if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
-        [ "$dist/include/fortran/mpi_f08.mod" -nt "$module" ]; }; then
-        object=$(mktemp)
-        # What the object would hold is in libmpifort: only the module counts. Warnings are for users' code.
-        (cd "$dist/include/fortran" && $fc -w -c "$name.f90" -o "$object") && touch "$module"
-        rm -f "$object"
-    fi
-done
+
+documents() {
+    for file in README.md LICENSE-MIT LICENSE-APACHE CHANGELOG.md docs/reference/mpi-support.md; do
+        put "$top/$file" "$dist/share/doc/ftmpi/$(basename "$file")"
+    done
+}
+
+programs
+libraries
+headers
+discovery
+documents
 
 if [ -n "$missing" ]; then
     echo "lay: not built:$missing"

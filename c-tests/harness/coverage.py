@@ -39,7 +39,7 @@ def coverage(setting: Setting) -> None:
     if not build.fortran_available(setting):
         setting.results.skip("every function is called from Fortran", "no Fortran compiler")
         return
-    library = run(["nm", "-D", "--defined-only", setting.dist / "lib" / "libmpifort.so.12"], timeout=20).out
+    library = run(["nm", "-D", "--defined-only", setting.dist / "lib" / "ftmpi" / "libmpifort.so.12"], timeout=20).out
     there = set(re.findall(r"\bmpi_\w+", library))
     bound = {name for name in table if forms(name) & there}
     told(setting, "every function that Fortran has is called from Fortran", bound,

@@ -1,5 +1,5 @@
 """Programs of others that find MPI in their own ways: mpi4py's wheel, mpi4py compiled for the standard ABI,
-Debian's mocassin and yorick, CMake's FindMPI, pkg-config. What is not installed is skipped."""
+Debian's mocassin and yorick. What is not installed is skipped."""
 
 from __future__ import annotations
 
@@ -11,29 +11,6 @@ from . import build, imb, mpi4py_suite
 from .core import TESTS, Setting, problem_of, run, which
 
 MODES = [["--protocol", "none"], ["--protocol", "pessimistic"]]
-
-CMAKE = """cmake_minimum_required(VERSION 3.10)
-project(found C)
-find_package(MPI REQUIRED COMPONENTS C)
-add_executable(found found.c)
-target_link_libraries(found MPI::MPI_C)
-"""
-HELLO = """#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char **argv)
-{
-    int n = 0, one = 1;
-    MPI_Init(&argc, &argv);
-    MPI_Reduce(&one, &n, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    int rank;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        printf("found on %d\\n", n);
-    MPI_Finalize();
-    return 0;
-}
-"""
-
 
 def programs(setting: Setting, peers: Path) -> None:
     if not setting.ready():
@@ -48,8 +25,6 @@ def programs(setting: Setting, peers: Path) -> None:
         else:
             test(setting)
     parts(setting)
-    cmake(setting)
-    pkg_config(setting)
 
 
 def parts(setting: Setting) -> None:
@@ -125,43 +100,3 @@ def yorick(setting: Setting) -> None:
         outcome = run([*setting.mpiexec(3, *mode), which("mpy.mpich2"), "-batch", "hello.i"],
                       timeout=setting.timeout, cwd=where)
         setting.results.check(f"yorick on 3, {mode[1]}", problem_of(outcome, says="yorick on 3"))
-
-
-def found(setting: Setting, name: str, program: Path) -> None:
-    outcome = run([*setting.mpiexec(2, *MODES[0]), program], timeout=setting.timeout)
-    setting.results.check(name, problem_of(outcome, says="found on 2"))
-
-
-def cmake(setting: Setting) -> None:
-    if which("cmake") is None:
-        setting.results.skip("CMake finds us", "cmake is not installed")
-        return
-    where = setting.fresh("cmake")
-    (where / "CMakeLists.txt").write_text(CMAKE)
-    (where / "found.c").write_text(HELLO)
-    made = run(["cmake", "-S", where, "-B", where / "b", f"-DMPI_HOME={setting.dist / 'mpi'}"], timeout=120)
-    if made.code == 0:
-        made = run(["cmake", "--build", where / "b"], timeout=120)
-    if made.code != 0:
-        setting.results.bad("CMake finds us", made.last_words())
-        return
-    found(setting, "CMake finds us", where / "b" / "found")
-
-
-def pkg_config(setting: Setting) -> None:
-    if which("pkg-config") is None:
-        setting.results.skip("pkg-config finds us", "pkg-config is not installed")
-        return
-    where = setting.fresh("pkg-config")
-    (where / "found.c").write_text(HELLO)
-    for package in ("ftmpi", "mpich"):
-        asked = run(["pkg-config", "--cflags", "--libs", package], timeout=20,
-                    env={"PKG_CONFIG_PATH": str(setting.dist / "lib" / "pkgconfig")})
-        if asked.code != 0:
-            setting.results.bad(f"pkg-config finds {package}", asked.last_words())
-            continue
-        made = run(["cc", where / "found.c", "-o", where / package, *asked.out.split()], timeout=60)
-        if made.code != 0:
-            setting.results.bad(f"pkg-config finds {package}", made.last_words())
-            continue
-        found(setting, f"pkg-config finds {package}", where / package)

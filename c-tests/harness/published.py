@@ -59,7 +59,7 @@ def values(setting: Setting, folder: Path, names: list[str], types: list[str]) -
 
 def compared(setting: Setting, theirs: Path) -> tuple[list[str], int]:
     """What differs, and how many things were looked at. `theirs`: a folder where it is called mpi.h."""
-    ours = setting.dist / "include" / "standard"
+    ours = setting.dist / "include" / "ftmpi" / "standard"
     texts = [(folder / "mpi.h").read_text() for folder in (ours, theirs)]
     here, there = map(constants, texts)
     differ = [f"{n}: not in ours" for n in sorted(there - here - set(THEIRS_ALONE))]
