@@ -7,7 +7,7 @@ use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
 use crate::world::{Item, News, with};
-use ftmpi_core::engine::sharers::{Board, Sharers, Word};
+use ftmpi_core::engine::shared_memory_barrier::{Board, Sharers, Word};
 use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_core::window::request::{Action, Request};

@@ -9,7 +9,7 @@ pub mod auth;
 pub mod event_ring;
 #[cfg(feature = "setup")]
 pub mod framed;
-mod lend;
 mod pace;
 pub mod shm;
+mod single_copy_policy;
 pub mod tcp;

@@ -6,7 +6,7 @@
 //! taken for a new one. Two of the shortest frames that follow each other share a line: the second half of it has a
 //! first word of its own, which is empty until then. Larger payloads go through the bulk area in chunks, announced by lines,
 //! while the writer already copies the next; or their reader fetches them with the kernel's single copy, where that is
-//! quicker (`lend`, `lent`).
+//! quicker (`single_copy_policy`, `single_copy`).
 //!
 //! Guarantees: first-in first-out; a writer that dies leaves no half-published frame: the head of
 //! an inline frame is published after the rest of it, and one that is in chunks, lent or announced early ends with its
@@ -18,20 +18,20 @@ mod direction;
 mod early;
 #[cfg(test)]
 mod early_tests;
-mod lent;
-#[cfg(test)]
-mod lent_tests;
 mod read;
+mod single_copy;
+#[cfg(test)]
+mod single_copy_tests;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use self::direction::segment_bytes;
 use self::direction::*;
-pub use self::lent::begin_life;
-use self::lent::{Lending, Peer};
-use crate::lend::Wants;
+pub use self::single_copy::begin_life;
+use self::single_copy::{Lending, Peer};
 use crate::pace::Pace;
+use crate::single_copy_policy::Wants;
 use ftmpi_wire::header::Kind;
 use ftmpi_wire::{Header, Ssn};
 use std::io;
@@ -166,7 +166,7 @@ impl<T: Copy> Channel<T> {
         // SAFETY: the mapping is two directions long.
         let (a, b) = (base.cast::<u8>(), unsafe { base.cast::<u8>().add(bytes / 2) });
         let (out, into) = if first { (a, b) } else { (b, a) };
-        lent::introduce(Direction { base: out, bulk });
+        single_copy::introduce(Direction { base: out, bulk });
         Ok(Self {
             out: Direction { base: out, bulk },
             written: 0,

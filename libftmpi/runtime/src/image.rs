@@ -1,7 +1,7 @@
 //! Images of this rank, at safe points: the engine is at rest and every own event is stable.
 
 use crate::control::{all_own, close};
-use crate::shared::{self, Taking};
+use crate::shared_memory::{self, Taking};
 use crate::world::World;
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
 use ftmpi_core::engine::{Captured, Link};
@@ -50,9 +50,9 @@ pub(crate) fn capture(
         useless_len: useless.len(),
         own: own.as_ptr(),
         own_len: own.len(),
-        stopped: shares.then_some(shared::stopped),
-        made: shares.then_some(shared::made),
-        restored: Some(shared::restored),
+        stopped: shares.then_some(shared_memory::stopped),
+        made: shares.then_some(shared_memory::made),
+        restored: Some(shared_memory::restored),
         context: (&raw mut taking).cast(),
     };
     let mut outcome = CaptureOutcome::default();

@@ -8,9 +8,9 @@
 //! | [`logger`] | frames with the event logger |
 //! | [`sleep`] | spin and sleep |
 //! | [`image`], [`boot`] | images, by the boot library |
-//! | [`disk`] | the program's files |
-//! | [`guarded`] | the same where they return to a wave with the ranks |
-//! | [`shared`] | memory of `MPI_Win_allocate_shared` |
+//! | [`posix_files`] | the program's files |
+//! | [`file_undo`] | the same where they return to a wave with the ranks |
+//! | [`shared_memory`] | memory of `MPI_Win_allocate_shared` |
 //! | [`status`] | the page shared with the agent |
 //!
 //! One thread touches all this: the program's, inside a call, or the signal handler on it while it
@@ -18,12 +18,12 @@
 
 pub mod boot;
 pub mod control;
-mod disk;
-mod guarded;
+mod file_undo;
 mod image;
 pub mod life;
 pub mod logger;
-mod shared;
+mod posix_files;
+mod shared_memory;
 pub mod sleep;
 pub mod status;
 mod threads;

@@ -1,15 +1,15 @@
 //! The world of a rank as the engine sees it: channels by the agent, the event logger, the clock,
 //! waiting. All of it belongs to one life; a restored process throws it away and builds it anew.
 
+mod channels;
 mod link;
 #[cfg(test)]
 mod tests;
-mod ways;
 
-use self::ways::{Channel, Way};
+use self::channels::{Channel, Way};
 use crate::boot::Boot;
 use crate::control::{Control, close};
-use crate::guarded::Guard;
+use crate::file_undo::Guard;
 use crate::logger::Logger;
 use crate::sleep::Sleeper;
 use crate::status::StatusPage;
@@ -72,14 +72,14 @@ pub struct World {
     /// Every rank has ended its program.
     pub all_exiting: bool,
     window_used: usize,
-    pub(crate) shared: crate::shared::Shared,
+    pub(crate) shared: crate::shared_memory::Shared,
     /// A push since the last rest found a socket full.
     socket_full: bool,
     inject: Vec<(String, u64)>,
     /// What the clock of a process of its own counts from, in seconds since 1970.
     begin: i64,
-    pub(crate) disk: crate::disk::Posix,
-    pub(crate) guard: Option<Box<crate::guarded::Guard>>,
+    pub(crate) disk: crate::posix_files::Posix,
+    pub(crate) guard: Option<Box<crate::file_undo::Guard>>,
 }
 
 /// A named point: dies here if that was asked for.
@@ -124,11 +124,11 @@ impl World {
             all_finalized: false,
             all_exiting: false,
             window_used: 0,
-            shared: crate::shared::Shared::default(),
+            shared: crate::shared_memory::Shared::default(),
             socket_full: false,
             inject: Vec::new(),
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
-            disk: crate::disk::Posix::default(),
+            disk: crate::posix_files::Posix::default(),
             guard: None,
         }
     }

@@ -2,7 +2,7 @@
 //! is. A state of the job to which all ranks return gets memory of its own.
 
 use super::World;
-use ftmpi_core::engine::sharers::{WORDS, Word};
+use ftmpi_core::engine::shared_memory_barrier::{WORDS, Word};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 

@@ -163,19 +163,19 @@ impl Direction {
         self.word(256)
     }
 
-    /// What became of the last payload that was lent ([`lent`](super::lent)); both write it.
+    /// What became of the last payload that was lent ([`single_copy`](super::single_copy)); both write it.
     #[inline]
     pub(super) fn lending(self) -> &'static AtomicU64 {
         self.word(320)
     }
 
-    /// Written by the reader: which sizes are to be lent, a bit of each class ([`crate::lend`]).
+    /// Written by the reader: which sizes are to be lent, a bit of each class ([`crate::single_copy_policy`]).
     #[inline]
     pub(super) fn wants(self) -> &'static AtomicU64 {
         self.word(328)
     }
 
-    /// Written once by the writer: who it is ([`lent`](super::lent)), the last of them when the others are there.
+    /// Written once by the writer: who it is ([`single_copy`](super::single_copy)), the last of them when the others are there.
     #[inline]
     pub(super) fn introduction(self) -> [&'static AtomicU64; 3] {
         [self.word(384), self.word(392), self.word(400)]

@@ -3,7 +3,7 @@
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
 use super::early::{EARLY_MAX, EARLY_MIN};
-use super::lent::Way;
+use super::single_copy::Way;
 use super::*;
 
 impl<T: Copy> Channel<T> {

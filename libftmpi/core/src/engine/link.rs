@@ -228,7 +228,7 @@ pub trait Link {
     }
     /// Leaves it.
     fn part_shared(&mut self, _at: UserPtr) {}
-    /// Under waves, before memory is shared with any of these: see [`sharers`](super::sharers), whose
+    /// Under waves, before memory is shared with any of these: see [`shared_memory_barrier`](super::shared_memory_barrier), whose
     /// `join` gives the answer. `past` is the last wave that this rank has behind it.
     fn join_sharers(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
         true

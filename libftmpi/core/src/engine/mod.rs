@@ -11,46 +11,46 @@
 //! | `post` | receives of the program |
 //! | `progress` | looking, waiting, carrying out |
 //! | `send` | outgoing: log, gate, queue, rendezvous |
-//! | `arrive` | incoming: duplicates, matching, landing |
-//! | `express` | the shortest way in |
+//! | `receive` | incoming: duplicates, matching, landing |
+//! | `direct_receive` | the shortest way in |
 //! | `schedules` | non-blocking collectives under way |
-//! | `effects` | what is done to the world outside: once, and after all that led to it is stable |
+//! | `output_commit` | what is done to the world outside: once, and after all that led to it is stable |
 //! | `services` | one-sided requests of others: when they are served |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
 //! | `recover` | new lives: `Resume`, log cuts, replay |
-//! | `home` | channel memories: the one stream in, and where a rank stands in it |
+//! | `channel_memory` | channel memories: the one stream in, and where a rank stands in it |
 //! | `waves` | coordinated images: markers, what is held and kept, new lives of all ranks |
-//! | `sharers` | ranks that share memory take their images at one moment |
+//! | `shared_memory_barrier` | ranks that share memory take their images at one moment |
 
 // An envelope has many parts, and a struct of them would only be taken apart again.
 #![allow(clippy::too_many_arguments)]
 
-mod arrive;
-mod effects;
-mod express;
-mod home;
+mod channel_memory;
+mod direct_receive;
 mod images;
 mod late_log;
 pub mod link;
 mod log_room;
 mod matching;
 mod outcome;
+mod output_commit;
+mod payload;
 mod post;
 mod progress;
+mod receive;
 mod recover;
 mod request;
 mod schedules;
 mod send;
 mod services;
-pub mod sharers;
+pub mod shared_memory_barrier;
 mod slots;
-mod typed;
 mod waves;
 
-pub use effects::{Effect, INTENT};
-pub use express::{Exact, Receipt};
+pub use direct_receive::{Exact, Receipt};
 pub use link::{Captured, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
+pub use output_commit::{Effect, INTENT};
 pub use request::{
     Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
 };
@@ -304,10 +304,10 @@ pub struct State {
     short_way: bool,
     waves: waves::Waves,
     services: services::Services,
-    unneeded: effects::Unneeded,
+    unneeded: output_commit::Unneeded,
     /// Times that this process began from an image.
     restores: u64,
-    home: home::Home,
+    home: channel_memory::Home,
 }
 
 /// The engine of one rank.
@@ -411,9 +411,9 @@ impl<L: Link> Engine<L> {
             short_way: true,
             waves: waves::Waves::new(hooks.channel_state),
             services: services::Services::default(),
-            unneeded: effects::Unneeded::default(),
+            unneeded: output_commit::Unneeded::default(),
             restores: 0,
-            home: home::Home::default(),
+            home: channel_memory::Home::default(),
         };
         Self {
             link,

@@ -3,7 +3,7 @@
 use super::request::{Request, RequestKind};
 use super::{
     Engine, Frame, Link, Out, Peer, Pending, Push, ReqId, SendData, SendMode, State, Token, Way,
-    typed,
+    payload,
 };
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
@@ -173,7 +173,7 @@ impl<L: Link> Engine<L> {
     ) -> Option<ReqId> {
         self.make_way(to);
         self.state.counters.messages_sent += 1;
-        self.state.counters.bytes_sent += typed::send_len(&data) as u64;
+        self.state.counters.bytes_sent += payload::send_len(&data) as u64;
         let request = if to == self.state.me && !self.state.hooks.memory {
             self.state.send_to_self(ssn, data, context, tag, flags)
         } else if self.state.peers[to.index()].logged {
@@ -252,11 +252,11 @@ impl State {
         if sync {
             self.unacknowledged.insert((self.me, ssn), request);
         }
-        let len = typed::send_len(&data);
+        let len = payload::send_len(&data);
         let header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
         let me = self.me;
         let landing = self.match_arrival(me, &header);
-        typed::copy_out(&data, landing.at, landing.capacity.min(len));
+        payload::copy_out(&data, landing.at, landing.capacity.min(len));
         self.finish_landing(me, &header, landing.token);
         self.send_is_out(request);
         Some(request)
@@ -281,7 +281,7 @@ impl State {
             SendData::Bytes { ptr, len } => (ptr, len, None),
             SendData::Owned(bytes) => (UserPtr::own(&bytes), bytes.len(), Some(bytes)),
             SendData::Typed { .. } => {
-                let packed = typed::pack(&data);
+                let packed = payload::pack(&data);
                 (UserPtr::own(&packed), packed.len(), Some(packed))
             }
         };
@@ -323,7 +323,7 @@ impl State {
             self.home.measure_put(to, ssn, self.now_ns);
         }
         let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
-        let len = typed::send_len(&data);
+        let len = payload::send_len(&data);
         let peer = &self.peers[to.index()];
         let known = peer.has.contains(ssn);
         let absent = peer.absent_life;
@@ -346,7 +346,7 @@ impl State {
                     late = Some(block);
                 }
                 _ => {
-                    typed::pack_into(&data, self.memory.bytes_mut(block));
+                    payload::pack_into(&data, self.memory.bytes_mut(block));
                     payload = UserPtr::own(self.memory.bytes(block));
                 }
             }

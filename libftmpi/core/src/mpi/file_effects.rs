@@ -14,7 +14,7 @@
 //!   that led to it is stable, so a later life that repeats it does the very same.
 //! * `deleted`, `created`: deleting, and creating what must not exist. Repeated they would fail, and tell
 //!   the program of an error that never was. An intent with a mark is made stable before
-//!   (`engine::effects`). The mark is the *identity* of a file: not its path, since another process may have
+//!   (`engine::output_commit`). The mark is the *identity* of a file: not its path, since another process may have
 //!   put another file there. A deletion took place if the file that was seen before is not there any more.
 //!   A file that must not exist is made without a name, its identity is the mark, and is then given its name,
 //!   which the system does or refuses as a whole: if the path leads to that very file, we made it; if it

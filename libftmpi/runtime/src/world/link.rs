@@ -1,6 +1,6 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
-use super::ways::{Channel, Hand};
+use super::channels::{Channel, Hand};
 use super::{EAGER_MAX, URGENT, World, come_to};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};

@@ -3,13 +3,13 @@
 //! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It is mapped
 //! inside the reserved window, at the same place in every life, and is part of no image itself: under
 //! waves each rank copies its own part into private memory while all ranks that share any stand still
-//! (`ftmpi_core::engine::sharers`), and a life that begins from the image asks for new memory and fills
+//! (`ftmpi_core::engine::shared_memory_barrier`), and a life that begins from the image asks for new memory and fills
 //! its part of it.
 
 use crate::control::close;
 use crate::world::{World, die};
 use ftmpi_core::engine::Piece;
-use ftmpi_core::engine::sharers::{Board, Sharers, WORDS, Word};
+use ftmpi_core::engine::shared_memory_barrier::{Board, Sharers, WORDS, Word};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::{self, FromRank, SegmentName, ToRank, fds};

@@ -10,7 +10,7 @@
 
 use super::direction::{Direction, LENT_MIN, LENT_PATIENCE, LENT_PAUSE_MAX};
 use super::{Channel, Header, Kind, ticks};
-use crate::lend::{Wants, class_of};
+use crate::single_copy_policy::{Wants, class_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of a payload, beside its line.

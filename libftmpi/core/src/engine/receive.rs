@@ -4,7 +4,7 @@ use super::matching::Body;
 use super::request::{Completion, Request, RequestKind};
 use super::{
     Awaited, Engine, Landing, Link, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token,
-    TooLong, typed,
+    TooLong, payload,
 };
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
@@ -86,7 +86,7 @@ impl State {
             unreachable!("only receives are matched")
         };
         *posted = None;
-        let capacity = typed::recv_len(into);
+        let capacity = payload::recv_len(into);
         if len > capacity as u64 {
             request.completion.error = Some(ErrorClass::Truncate);
             if self.too_long.len() == TOO_LONG_MAX {
@@ -112,7 +112,7 @@ impl State {
         if let RequestKind::Recv { into, staging, .. } = &mut request.kind
             && let Some(packed) = staging.take()
         {
-            typed::unpack(&packed, into);
+            payload::unpack(&packed, into);
         }
         self.counters.messages_received += 1;
         self.counters.bytes_received += request.completion.bytes;

@@ -1,6 +1,6 @@
 //! Payloads that are lent, in one process, which may read itself as it may read another of the same user.
 
-use super::lent::Fate;
+use super::single_copy::Fate;
 use super::tests::{Collect, pair};
 use super::*;
 

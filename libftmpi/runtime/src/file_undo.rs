@@ -5,7 +5,7 @@
 //! are no regular ones (terminals, pipes, devices) are left alone; other protocols pay one look at a
 //! pointer.
 
-use crate::disk::{Posix, refused};
+use crate::posix_files::{Posix, refused};
 use crate::world::World;
 use ftmpi_checkpoint::undo::{self, Author, Journals};
 use ftmpi_core::engine::Link;
