@@ -2,7 +2,7 @@
 //!
 //! Guarantees: every place has at least one processor; ranks that outnumber the places begin with the first again;
 //! only processors that the agent itself may use are given. Pure: the host's topology comes from outside
-//! (`agent/places.rs`).
+//! (`agent/cpu_binding.rs`).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! itself) the agent of one host.
 
 mod agent;
+mod agent_protocol;
 mod binding;
 mod cli;
 mod doctor;
@@ -9,7 +10,6 @@ mod inject;
 mod job_dir;
 mod launcher;
 mod nested;
-mod orders;
 mod output;
 mod report;
 

@@ -9,7 +9,7 @@
 
 use super::page::sealed_memfd;
 use super::{Agent, Directory, Event};
-use crate::orders::{FromAgent, Report};
+use crate::agent_protocol::{FromAgent, Report};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::shm::segment_bytes;
 use ftmpi_wire::control::{ChannelKind, ToRank};

@@ -3,7 +3,7 @@
 //!
 //! Guarantees: a life that begins is told everything that is known here, then what changes.
 
-use super::lives::Life;
+use super::rank_process::Life;
 use super::{Agent, Event};
 use ftmpi_servers::event_logger;
 use ftmpi_wire::control::ToRank;

@@ -4,7 +4,7 @@
 //! they were then. Every agent looks at all of them; where they are shared, the first one does the work.
 
 use super::Agent;
-use crate::orders::Start;
+use crate::agent_protocol::Start;
 use ftmpi_checkpoint::undo;
 use ftmpi_wire::{ImageNo, Incarnation};
 use std::path::{Path, PathBuf};

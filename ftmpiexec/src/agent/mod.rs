@@ -5,25 +5,25 @@
 //! decides about recovery (that is the launcher's dispatcher); when the launcher is gone, every
 //! process that came from this agent is killed and it ends.
 
+mod actual_command;
 mod broker;
+mod checkpoint;
 mod clocks;
-mod company;
 mod control;
-mod executed;
+mod cpu_binding;
+mod external_load;
 mod files;
-mod held;
-mod images;
+mod incremental_chains;
 mod lease;
-mod lives;
 mod local;
 mod output;
+mod output_hold;
 mod page;
-mod places;
 mod processes;
 pub mod program;
 mod rank_messages;
-mod restores;
-mod rows;
+mod rank_process;
+mod restore;
 mod segments;
 mod signal;
 pub mod spawn;
@@ -32,7 +32,7 @@ mod watched;
 pub use page::sealed_memfd;
 pub use processes::started_at;
 
-use crate::orders::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};
+use crate::agent_protocol::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};
 use anyhow::Context;
 use broker::Broker;
 use control::Datagram;
@@ -42,10 +42,10 @@ use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
 use ftmpi_wire::hello::Purpose;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
-use held::Hold;
 use lease::Lease;
-use lives::Life;
 use output::{Forwarded, Window};
+use output_hold::Hold;
+use rank_process::Life;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -144,12 +144,12 @@ pub enum Event {
         socket: OwnedFd,
     },
     /// The image for a restart is there (or not): start the process.
-    RestoreReady(Box<restores::Restore>),
+    RestoreReady(Box<restore::Restore>),
     /// An image of a rank was stored or lost.
     ImageDone {
         rank: Rank,
         incarnation: Incarnation,
-        done: Box<images::Done>,
+        done: Box<checkpoint::Done>,
     },
 }
 
@@ -201,9 +201,9 @@ pub struct Agent {
     /// How long the ranks of this host may run.
     lease: Lease,
     processors: u32,
-    company: company::Company,
+    company: external_load::Company,
     /// Where ranks are bound, if they are.
-    places: Option<places::Places>,
+    places: Option<cpu_binding::Places>,
     /// Keeps the ranks' descriptor numbers free.
     _reserved: Vec<OwnedFd>,
 }
@@ -267,13 +267,13 @@ async fn run_agent() -> anyhow::Result<()> {
         clocks: clocks::Clocks::default(),
         directory: watch::Sender::new(Directory::default()),
         window: Window::new(),
-        images_at_once: Arc::new(Semaphore::new(images::AT_ONCE)),
+        images_at_once: Arc::new(Semaphore::new(checkpoint::AT_ONCE)),
         local: None,
         events,
         link,
         lease,
         processors,
-        company: company::Company::default(),
+        company: external_load::Company::default(),
         places: None,
         _reserved: reserved,
     };
@@ -459,9 +459,9 @@ impl Agent {
                         )),
                     }
                 }
-                self.places = job.binding.as_ref().map(places::Places::new);
+                self.places = job.binding.as_ref().map(cpu_binding::Places::new);
                 self.job = Some(*job);
-                if self.places.as_ref().is_some_and(places::Places::is_empty) {
+                if self.places.as_ref().is_some_and(cpu_binding::Places::is_empty) {
                     self.say(format!(
                         "--bind-to: {} has none of these processors; its ranks are not bound",
                         self.host_name()

@@ -7,10 +7,10 @@
 //! that cannot print holds back the rank's output and nothing else.
 
 use super::Event;
-use super::held::Hold;
+use super::output_hold::Hold;
 use super::page::Page;
 use super::watched::watched;
-use crate::orders::{FromAgent, OUTPUT_WINDOW_BYTES, Report};
+use crate::agent_protocol::{FromAgent, OUTPUT_WINDOW_BYTES, Report};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{Incarnation, Rank};
 use rustix::io::Errno;

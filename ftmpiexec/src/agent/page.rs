@@ -3,7 +3,7 @@
 //! Guarantees: the page cannot shrink under the mapping; every word is read and written as one
 //! atomic; it stays readable after the rank died.
 
-use crate::orders::Counters;
+use crate::agent_protocol::Counters;
 use ftmpi_wire::status::{PAGE_BYTES, word};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};

@@ -1,6 +1,6 @@
 //! Processes on this host: telling them apart, killing what is left.
 
-use crate::orders::ProcessId;
+use crate::agent_protocol::ProcessId;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 /// When a process started, in clock ticks since boot (field 22 of `/proc/PID/stat`): with it, a

@@ -1,8 +1,8 @@
 //! What ranks say to their agent, and what they are told.
 
 use super::control::Datagram;
-use super::{Agent, images};
-use crate::orders::{Report, Telling};
+use super::{Agent, checkpoint};
+use crate::agent_protocol::{Report, Telling};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -49,7 +49,7 @@ impl Agent {
             FromRank::OpenEventLog => self.open_event_log(rank, incarnation),
             FromRank::ImageBegun { image, written, consumed, pause_ns, .. } => {
                 let counts = Counts { written, consumed };
-                let begun = images::Begun { image, counts, pause_ns };
+                let begun = checkpoint::Begun { image, counts, pause_ns };
                 self.report(rank, incarnation, Report::ImageTaken { image, pause_ns });
                 self.image_begun(rank, incarnation, begun);
             }

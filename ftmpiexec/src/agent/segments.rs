@@ -7,7 +7,7 @@
 
 use super::Agent;
 use super::page::sealed_memfd;
-use crate::orders::Report;
+use crate::agent_protocol::Report;
 use ftmpi_wire::control::{SegmentName, ToRank};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;

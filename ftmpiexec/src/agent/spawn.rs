@@ -5,9 +5,9 @@
 //! image would not fit); exactly our libmpi is mapped, whatever search path the program carries;
 //! it dies with the agent.
 
-use super::executed;
+use super::actual_command;
 use super::program::{self, ProgramError, ProgramFacts};
-use crate::orders::{Executed, Job, Start};
+use crate::agent_protocol::{Executed, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -162,7 +162,7 @@ fn as_executed(executed: &Executed) -> Command {
         .args(arguments)
         .current_dir(text(&executed.directory))
         .env_clear()
-        .envs(executed.environment.iter().filter_map(|text| executed::variable(text)));
+        .envs(executed.environment.iter().filter_map(|text| actual_command::variable(text)));
     command
 }
 

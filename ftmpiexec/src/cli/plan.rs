@@ -7,11 +7,11 @@ use super::{
     BetweenChoice, Cli, CommandLine, ImageLogsChoice, ImagesChoice, LauncherKind, OutputChoice,
     Part, PolicyChoice, Switch, TransportChoice,
 };
+use crate::agent_protocol::{Commitment, Program};
 use crate::binding::Binding;
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{Past, Saved};
 use crate::job_dir::progress::Progress;
-use crate::orders::{Commitment, Program};
 use anyhow::{Context, bail};
 use ftmpi_protocols::registry;
 use ftmpi_protocols::scheduler::Policy;

@@ -4,9 +4,9 @@
 //! (environment, arguments, numbers within hosts, the limit of the stack) is taken from here and not
 //! from the later launcher's own surroundings.
 
+use crate::agent_protocol::{Executed, Program};
 use crate::cli::{Machine, Plan};
 use crate::inject::ServerKind;
-use crate::orders::{Executed, Program};
 use anyhow::Context;
 use ftmpi_servers::checksummed_file;
 use ftmpi_servers::files::Files;

@@ -12,7 +12,7 @@
 //!               | crc32c (of the rank and all before) u32
 //! ```
 
-use crate::orders::ProcessId;
+use crate::agent_protocol::ProcessId;
 use ftmpi_wire::{Incarnation, Rank};
 use std::fs::{File, OpenOptions};
 use std::io;

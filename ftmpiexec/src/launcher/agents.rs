@@ -1,9 +1,9 @@
 //! Agents as the launcher sees them: started here or over ssh, called back, lost, started again.
 
 use super::{Authenticated, Event, Launcher, ProcessId, started_at};
+use crate::agent_protocol::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
 use crate::cli::{Machine, Plan, Starter, own_address_towards};
 use crate::job_dir::progress::RankProgress;
-use crate::orders::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::framed::{FrameError, FrameReader, FrameWriter, Framed};
 use ftmpi_wire::Rank;

@@ -7,9 +7,9 @@
 
 use super::signals::Signals;
 use super::{Event, FAREWELL, Launcher, Printed, control};
+use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::inject::ServerKind;
 use crate::job_dir::progress::Progress;
-use crate::orders::{FromAgent, ToAgent};
 use ftmpi_wire::Rank;
 use tokio::sync::mpsc;
 

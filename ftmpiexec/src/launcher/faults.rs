@@ -1,8 +1,8 @@
 //! Carries out the faults that the user asked for.
 
 use super::Launcher;
+use crate::agent_protocol::ToAgent;
 use crate::inject::{Due, Fault, REPLAY_POINTS};
-use crate::orders::ToAgent;
 use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::control::InjectPoint;
 use ftmpi_wire::status::Phase;

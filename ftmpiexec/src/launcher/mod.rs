@@ -5,15 +5,14 @@
 //! printed once; two signals at most are needed to make everything go away.
 
 mod agents;
-mod begin;
 mod control;
-mod crowd;
 mod ending;
 mod faults;
 mod input;
-mod past;
-mod ready;
+mod oversubscription;
+mod preflight;
 mod reports;
+mod restart_discovery;
 mod scheduling;
 mod servers;
 mod settings;
@@ -21,24 +20,23 @@ mod signals;
 mod stopping;
 
 use crate::agent::started_at;
+use crate::agent_protocol::{Executed, FromAgent, Job, ProcessId, Start, Telling, ToAgent};
 use crate::cli::Plan;
 use crate::inject::{FaultClock, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
-use crate::orders::{Executed, FromAgent, Job, ProcessId, Start, Telling, ToAgent};
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use agents::AgentState;
 pub use agents::shell_word;
 use anyhow::Context;
-use begin::check_programs;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
 use ftmpi_servers::metrics::Question;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use input::StandardInput;
-use ready::Ready;
+use preflight::{Ready, check_programs};
 use servers::Servers;
 use signals::Signals;
 use std::collections::{HashMap, HashSet};
@@ -78,7 +76,7 @@ enum Event {
     /// Text was printed; `false`: nobody reads it any more.
     Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
     /// The servers told what an earlier run had stored.
-    Past(Result<Vec<past::Found>, String>),
+    Past(Result<Vec<restart_discovery::Found>, String>),
     /// From the connection with this number to the checkpoint scheduler.
     Scheduler { number: u64, news: scheduling::News },
     /// Standard input; empty at its end.

@@ -4,7 +4,7 @@
 //! Guarantees: of a rank's output each byte is printed once, however often a life repeats it.
 
 use super::{Event, Launcher, Printed};
-use crate::orders::{FromAgent, Report, ToAgent};
+use crate::agent_protocol::{FromAgent, Report, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_wire::{Incarnation, Rank};
 use std::time::{Duration, Instant};

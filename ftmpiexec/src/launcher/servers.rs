@@ -3,11 +3,11 @@
 
 mod placed;
 mod process;
-mod words;
+mod server_stderr;
 
 use self::placed::{again, of_kind};
 use self::process::run_server;
-use self::words::Words;
+use self::server_stderr::Words;
 use super::agents::shell_word;
 use super::{Event, Launcher};
 use crate::cli::{Plan, Starter};

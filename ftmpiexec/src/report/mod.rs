@@ -4,8 +4,8 @@
 //! sums over ranks. A restarted rank counts from its image on (its counters are part of it), so
 //! sums tell what the program did, not what was repeated.
 
+use crate::agent_protocol::Counters;
 use crate::cli::Plan;
-use crate::orders::Counters;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{Incarnation, Rank};

@@ -2,7 +2,7 @@
 //! options say, or as the earlier run had them.
 
 use super::Server;
-use super::words::Words;
+use super::server_stderr::Words;
 use crate::cli::{Machine, Plan, ServerDuty};
 use crate::inject::ServerKind;
 use crate::job_dir::JobDir;

@@ -1,6 +1,6 @@
 //! The process of a server: its key goes in, its address and its words come out.
 
-use super::{ASK_LIMIT, Manner, words};
+use super::{ASK_LIMIT, Manner, server_stderr};
 use crate::launcher::Event;
 use rustix::process::Pid;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) async fn run_server(
         let events = events.clone();
         tokio::spawn(async move {
             let mut lines = BufReader::new(stdout);
-            while let Some(line) = words::next_line(&mut lines).await {
+            while let Some(line) = server_stderr::next_line(&mut lines).await {
                 if let Some(address) =
                     line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
                 {
@@ -44,8 +44,8 @@ pub(super) async fn run_server(
         let mut last = String::new();
         if let Some(stderr) = stderr {
             let mut lines = BufReader::new(stderr);
-            while let Some(line) = words::next_line(&mut lines).await {
-                if let Some(text) = words::said(&line) {
+            while let Some(line) = server_stderr::next_line(&mut lines).await {
+                if let Some(text) = server_stderr::said(&line) {
                     let _ = events.send(Event::ServerSays { index, launch, text });
                 }
                 if !line.trim().is_empty() {

@@ -1,17 +1,17 @@
 //! One life of one rank: from the process's start to its last byte of output.
 
+use super::checkpoint::TakingImage;
 use super::control::{Control, Datagram};
-use super::held::Hold;
-use super::images::TakingImage;
+use super::incremental_chains::Rows;
 use super::output::{self, OutputPipe};
+use super::output_hold::Hold;
 use super::page::Page;
-use super::restores::{self, Restore};
-use super::rows::Rows;
+use super::restore::{self, Restore};
 use super::signal::Kick;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
-use super::{Agent, Event, executed, processes};
-use crate::orders::{Commitment, Executed, FromAgent, How, Job, ProcessId, Report, Start};
+use super::{Agent, Event, actual_command, processes};
+use crate::agent_protocol::{Commitment, Executed, FromAgent, How, Job, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
@@ -146,7 +146,7 @@ impl Life {
         if self.resumed_from.is_some() {
             return None;
         }
-        executed::find(self.rank_pid?, self.process.pid, &self.file)
+        actual_command::find(self.rank_pid?, self.process.pid, &self.file)
     }
 
     /// The program's file, for whoever looks at its images.
@@ -188,7 +188,7 @@ impl Agent {
                 return self.spawn(start, None);
             }
             self.starting.insert(start.rank, start.incarnation);
-            tokio::spawn(restores::begin_anew(start, files, self.events.clone()));
+            tokio::spawn(restore::begin_anew(start, files, self.events.clone()));
             return;
         }
         let local = self.local.clone().filter(|_| !checked);
@@ -201,7 +201,7 @@ impl Agent {
         if let Some(hold) = self.last_words.get(&start.rank) {
             told = std::array::from_fn(|stream| told[stream].max(hold.ends()[stream]));
         }
-        let source = restores::Source {
+        let source = restore::Source {
             told,
             key: self.key.clone(),
             secret: self.secret.clone(),
@@ -213,7 +213,7 @@ impl Agent {
             checked,
         };
         self.starting.insert(start.rank, start.incarnation);
-        tokio::spawn(restores::fetch(start, source, local, files, self.events.clone()));
+        tokio::spawn(restore::fetch(start, source, local, files, self.events.clone()));
     }
 
     pub(super) fn restore_ready(&mut self, restore: Restore) {
@@ -233,7 +233,7 @@ impl Agent {
         }
     }
 
-    fn spawn(&mut self, start: Start, image: Option<restores::Stream>) {
+    fn spawn(&mut self, start: Start, image: Option<restore::Stream>) {
         let (rank, incarnation) = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
         match self.try_spawn(start, image) {
@@ -257,7 +257,7 @@ impl Agent {
     fn try_spawn(
         &mut self,
         start: Start,
-        image: Option<restores::Stream>,
+        image: Option<restore::Stream>,
     ) -> Result<Life, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (rank, incarnation) = (start.rank, start.incarnation);
@@ -303,7 +303,7 @@ impl Agent {
             stream.fetch_max(printed, Ordering::SeqCst);
         }
         let told = std::array::from_fn(|stream| forwarded[stream].load(Ordering::SeqCst));
-        let lost = facts.map_or(0, |facts| restores::ahead(facts.written, told));
+        let lost = facts.map_or(0, |facts| restore::ahead(facts.written, told));
         if lost > 0 {
             let _ = self.link.send(FromAgent::Say(format!(
                 "rank {rank}: up to {lost} bytes of its output were not printed and are lost"
@@ -553,7 +553,7 @@ impl Agent {
             self.report(rank, life.incarnation, Report::ImageUnusable { image, why: why.into() });
             if code == boot_abi::EXIT_IMAGE_DAMAGED {
                 let servers = self.directory.subscribe();
-                tokio::spawn(restores::condemn(rank, image, self.key.clone(), servers));
+                tokio::spawn(restore::condemn(rank, image, self.key.clone(), servers));
             }
             let mut start = life.start;
             start.images.retain(|offered| offered.image < image);

@@ -5,11 +5,11 @@
 //! decompression runs beside the agent's loop, with bounded memory; a server that is being restarted is waited
 //! for.
 
+use super::checkpoint::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
 use super::files::Files;
-use super::images::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
 use super::local::Local;
 use super::{Directory, Event};
-use crate::orders::{Image, Start};
+use crate::agent_protocol::{Image, Start};
 use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
 use ftmpi_servers::client::{ClientError, Got, ImageStore};
 use ftmpi_servers::image_store::Checked;
@@ -431,5 +431,5 @@ pub async fn condemn(
 }
 
 #[cfg(test)]
-#[path = "restores_tests.rs"]
+#[path = "restore_tests.rs"]
 mod tests;

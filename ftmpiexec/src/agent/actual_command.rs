@@ -6,7 +6,7 @@
 //! image runs the wrapper again; a restart from an image executes the program directly. What the
 //! wrapper would do after the program is then left out.
 
-use crate::orders::Executed;
+use crate::agent_protocol::Executed;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;

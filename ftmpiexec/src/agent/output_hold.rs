@@ -11,7 +11,7 @@
 //! bounded as long as the rank can be asked.
 
 use super::output::{Forwarded, Window};
-use crate::orders::FromAgent;
+use crate::agent_protocol::FromAgent;
 use ftmpi_wire::Rank;
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -9,7 +9,7 @@
 
 use super::local::Copy;
 use super::{Agent, Directory, Event};
-use crate::orders::{Image, Report};
+use crate::agent_protocol::{Image, Report};
 use bytes::Bytes;
 use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known, SALT_BYTES, Secret};
 use ftmpi_checkpoint::stream::Watcher;
