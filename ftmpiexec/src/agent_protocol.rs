@@ -20,7 +20,7 @@ pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
 
 /// What a new agent reads from its standard input, as one line of JSON: how to come back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Summons {
+pub struct AgentSetup {
     /// The job's key, hexadecimal.
     pub key: String,
     /// What images are encrypted with, hexadecimal, if they are.
@@ -121,13 +121,13 @@ pub enum ToAgent {
         host: u32,
     },
     /// To one rank of this agent, word by word.
-    Tell {
+    Forward {
         /// To whom.
         rank: Rank,
         /// In which life.
         incarnation: Incarnation,
         /// What.
-        what: Telling,
+        order: RankOrder,
     },
     /// Send a signal to a rank's process (fault injection).
     Kill {
@@ -164,7 +164,7 @@ pub enum ToAgent {
 
 /// What a rank is told by way of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Telling {
+pub enum RankOrder {
     /// Take this image.
     TakeImage {
         /// Which.
@@ -209,9 +209,9 @@ pub struct Start {
     /// Faults to inject.
     pub inject: Vec<InjectPoint>,
     /// How its process was really executed, if not as the command line says.
-    pub executed: Option<Executed>,
+    pub actual_command: Option<ActualCommand>,
     /// What [`JobView::crowded`] is to say.
-    pub crowded: bool,
+    pub oversubscribed: bool,
     /// Files that are to return with it.
     pub files: Vec<String>,
     /// They can, to this wave and later ones: what was before is forgotten.
@@ -220,7 +220,7 @@ pub struct Start {
 
 /// How a process was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Executed {
+pub struct ActualCommand {
     /// The file, as given to `execve`.
     pub file: Vec<u8>,
     /// Its arguments, from its own name on.
@@ -293,7 +293,7 @@ pub enum FromAgent {
         bytes: Vec<u8>,
     },
     /// A line for the user.
-    Say(String),
+    Notice(String),
 }
 
 /// What happened to a rank.
@@ -329,7 +329,7 @@ pub enum Report {
         /// Why no image can be taken of it.
         no_image: Option<String>,
         /// How it was executed, if not as the command line says.
-        executed: Option<Box<Executed>>,
+        actual_command: Option<Box<ActualCommand>>,
     },
     /// Replay is over.
     CaughtUp {

@@ -127,7 +127,7 @@ impl Binding {
     }
 
     /// The places of a host in the order in which its ranks take them; none if there is no such processor.
-    pub fn places(&self, processors: &[Processor]) -> Vec<Vec<usize>> {
+    pub fn cpu_sets(&self, processors: &[Processor]) -> Vec<Vec<usize>> {
         let to = match &self.to {
             BindTo::None => return Vec::new(),
             BindTo::Unit(unit) => *unit,
@@ -136,20 +136,20 @@ impl Binding {
                 return numbers.iter().filter(known).map(|number| vec![*number]).collect();
             }
         };
-        let (places, turns) = (units(processors, to), units(processors, self.by));
-        let place_of = |number: usize| places.iter().position(|place| place.contains(&number));
+        let (sets, turns) = (units(processors, to), units(processors, self.by));
+        let set_of = |number: usize| sets.iter().position(|place| place.contains(&number));
         let largest = |units: &[Vec<usize>]| units.iter().map(Vec::len).max();
-        if largest(&places) >= largest(&turns) {
+        if largest(&sets) >= largest(&turns) {
             // What a rank is mapped to lies in what it is bound to.
             return turns
                 .iter()
-                .filter_map(|turn| place_of(turn[0]))
-                .map(|place| places[place].clone())
+                .filter_map(|turn| set_of(turn[0]))
+                .map(|place| sets[place].clone())
                 .collect();
         }
         // The places that begin in each turn; the first of all turns first.
         let mut of_turn = vec![Vec::new(); turns.len()];
-        for place in places {
+        for place in sets {
             if let Some(turn) = turns.iter().position(|turn| turn.contains(&place[0])) {
                 of_turn[turn].push(place);
             }
@@ -186,7 +186,7 @@ mod tests {
 
     fn places(to: &str, by: &str) -> Vec<Vec<usize>> {
         let by = (!by.is_empty()).then(|| by.parse().unwrap());
-        Binding::of(Some(&to.parse().unwrap()), by).unwrap().places(&host())
+        Binding::of(Some(&to.parse().unwrap()), by).unwrap().cpu_sets(&host())
     }
 
     #[test]
@@ -224,8 +224,8 @@ mod tests {
         let few = &host()[..1];
         for to in ["hwthread", "core", "core:4", "l3cache", "numa", "socket"] {
             let binding = Binding::of(Some(&to.parse().unwrap()), None).unwrap();
-            assert_eq!(binding.places(few), [[0]], "{to}");
-            assert!(binding.places(&[]).is_empty());
+            assert_eq!(binding.cpu_sets(few), [[0]], "{to}");
+            assert!(binding.cpu_sets(&[]).is_empty());
         }
     }
 

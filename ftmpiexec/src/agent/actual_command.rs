@@ -6,7 +6,7 @@
 //! image runs the wrapper again; a restart from an image executes the program directly. What the
 //! wrapper would do after the program is then left out.
 
-use crate::agent_protocol::Executed;
+use crate::agent_protocol::ActualCommand;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -22,7 +22,7 @@ const PATH_BYTES_MAX: usize = 4096;
 
 /// How this process was executed; `None` if it is what we started (`ours`, as process `started`),
 /// or if it cannot be told.
-pub fn find(pid: u32, started: u32, ours: &Path) -> Option<Executed> {
+pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
     let file = executed_file(pid)?;
     if pid == started && file == ours {
         return None;
@@ -42,7 +42,7 @@ pub fn find(pid: u32, started: u32, ours: &Path) -> Option<Executed> {
     if !script && same(&at) != Some(true) {
         return None;
     }
-    Some(Executed {
+    Some(ActualCommand {
         file: file.into_os_string().into_vec(),
         arguments: block(pid, "cmdline")?,
         environment: block(pid, "environ")?,

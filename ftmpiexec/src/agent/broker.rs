@@ -8,7 +8,7 @@
 //! its rank asks only once; nothing is left in the file system.
 
 use super::page::sealed_memfd;
-use super::{Agent, Directory, Event};
+use super::{Agent, AgentEvent, Directory};
 use crate::agent_protocol::{FromAgent, Report};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::shm::segment_bytes;
@@ -90,7 +90,7 @@ impl Agent {
         if self.broker.joined.contains(&ordered(from, to)) {
             return;
         }
-        if self.life(to.0, to.1).is_some_and(|life| life.is_talking()) {
+        if self.process(to.0, to.1).is_some_and(|process| process.is_talking()) {
             self.join(from, to, RETRY_FIRST);
         } else {
             self.broker.waiting.push((from, to));
@@ -124,7 +124,7 @@ impl Agent {
         }
         let Err(e) = self.try_join(first, second) else { return };
         if pause == RETRY_FIRST {
-            self.say(format!(
+            self.notice(format!(
                 "ranks {} and {} cannot be joined through shared memory yet: {e}",
                 first.0, second.0
             ));
@@ -133,12 +133,12 @@ impl Agent {
         tokio::spawn(async move {
             tokio::time::sleep(pause).await;
             let pause = (pause * 2).min(RETRY_MOST);
-            let _ = events.send(Event::JoinAgain { from, to, pause });
+            let _ = events.send(AgentEvent::JoinAgain { from, to, pause });
         });
     }
 
     fn try_join(&mut self, first: Peer, second: Peer) -> io::Result<()> {
-        let (Some(a), Some(b)) = (self.life(first.0, first.1), self.life(second.0, second.1))
+        let (Some(a), Some(b)) = (self.process(first.0, first.1), self.process(second.0, second.1))
         else {
             return Ok(());
         };
@@ -151,11 +151,11 @@ impl Agent {
         };
         // A peer that came back waits for nothing less than our log: it must not wait for the
         // program's next call.
-        let kick = first.1 > Incarnation(0) || second.1 > Incarnation(0);
+        let wake = first.1 > Incarnation(0) || second.1 > Incarnation(0);
         let for_a = vec![segment.try_clone()?, bell_b.try_clone()?];
         let for_b = vec![segment, bell_a.try_clone()?];
-        a.send(&channel(second, true), for_a, kick);
-        b.send(&channel(first, false), for_b, kick);
+        a.send(&channel(second, true), for_a, wake);
+        b.send(&channel(first, false), for_b, wake);
         self.broker.joined.insert((first, second));
         Ok(())
     }
@@ -167,11 +167,11 @@ impl Agent {
         if stale && !self.uses_memories() {
             return;
         }
-        if let Some(life) = self.life(rank.0, rank.1).filter(|life| life.is_talking()) {
+        if let Some(process) = self.process(rank.0, rank.1).filter(|process| process.is_talking()) {
             let kind = ChannelKind::Tcp { round };
             let message = ToRank::Channel { peer: peer.0, incarnation: peer.1, kind };
-            let kick = peer.1 > Incarnation(0) || rank.1 > Incarnation(0) || round > 0;
-            life.send(&message, vec![socket], kick);
+            let wake = peer.1 > Incarnation(0) || rank.1 > Incarnation(0) || round > 0;
+            process.send(&message, vec![socket], wake);
         }
     }
 
@@ -205,7 +205,8 @@ impl Agent {
                 refuse(caller, Welcome::Stale);
                 continue;
             }
-            let there = self.life(to, to_incarnation).is_some_and(|life| life.is_talking());
+            let there =
+                self.process(to, to_incarnation).is_some_and(|process| process.is_talking());
             if there && from_incarnation == known_from {
                 let (rank, peer) = ((to, to_incarnation), (from, from_incarnation));
                 tokio::spawn(welcome(caller, rank, peer, round, self.events.clone()));
@@ -248,8 +249,11 @@ impl Agent {
                             report(Report::LoggerBack);
                         }
                         if let Some(socket) = raw(stream) {
-                            let _ =
-                                events.send(Event::LoggerConnected { rank, incarnation, socket });
+                            let _ = events.send(AgentEvent::LoggerConnected {
+                                rank,
+                                incarnation,
+                                socket,
+                            });
                             return;
                         }
                         None
@@ -284,8 +288,10 @@ impl Agent {
         incarnation: Incarnation,
         socket: OwnedFd,
     ) {
-        if let Some(life) = self.life(rank, incarnation).filter(|life| life.is_talking()) {
-            life.send(&ToRank::EventLog, vec![socket], incarnation > Incarnation(0));
+        if let Some(process) =
+            self.process(rank, incarnation).filter(|process| process.is_talking())
+        {
+            process.send(&ToRank::EventLog, vec![socket], incarnation > Incarnation(0));
         }
     }
 }
@@ -306,14 +312,15 @@ async fn welcome(
     rank: Peer,
     peer: Peer,
     round: u32,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_ok()
         && let Some(socket) = raw(caller.stream)
     {
         let (rank, incarnation) = rank;
         let (peer, peer_incarnation) = peer;
-        let event = Event::Accepted { rank, incarnation, peer, peer_incarnation, round, socket };
+        let event =
+            AgentEvent::Accepted { rank, incarnation, peer, peer_incarnation, round, socket };
         let _ = events.send(event);
     }
 }
@@ -325,7 +332,7 @@ async fn connect(
     round: u32,
     key: JobKey,
     directory: watch::Receiver<Directory>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     let purpose = Purpose::Channel {
         from: from.0,
@@ -338,8 +345,8 @@ async fn connect(
     loop {
         let address = {
             let directory = directory.borrow();
-            let life = |rank: Rank| directory.incarnations.get(rank.index()).copied();
-            if life(from.0) != Some(from.1) || life(to.0).is_none_or(|known| known > to.1) {
+            let process = |rank: Rank| directory.incarnations.get(rank.index()).copied();
+            if process(from.0) != Some(from.1) || process(to.0).is_none_or(|known| known > to.1) {
                 return;
             }
             let host = directory.host_of[to.0.index()] as usize;
@@ -355,7 +362,7 @@ async fn connect(
             {
                 let (rank, incarnation) = from;
                 let (peer, peer_incarnation) = to;
-                let _ = events.send(Event::Connected {
+                let _ = events.send(AgentEvent::Connected {
                     rank,
                     incarnation,
                     peer,
@@ -378,7 +385,7 @@ async fn connect_memory(
     round: u32,
     key: JobKey,
     directory: watch::Receiver<Directory>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     let purpose = Purpose::Memory { from: from.0, incarnation: from.1, to: to.0 };
     let mut pause = RETRY_FIRST;
@@ -397,7 +404,7 @@ async fn connect_memory(
             match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
                 Ok(stream) => {
                     if let Some(socket) = raw(stream) {
-                        let _ = events.send(Event::Connected {
+                        let _ = events.send(AgentEvent::Connected {
                             rank: from.0,
                             incarnation: from.1,
                             peer: to.0,

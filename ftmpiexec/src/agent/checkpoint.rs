@@ -8,7 +8,7 @@
 //! for. The file of a server on this machine is written here ([`Writing`]).
 
 use super::local::Copy;
-use super::{Agent, Directory, Event};
+use super::{Agent, AgentEvent, Directory};
 use crate::agent_protocol::{Image, Report};
 use bytes::Bytes;
 use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known, SALT_BYTES, Secret};
@@ -49,7 +49,7 @@ pub struct TakingImage {
     image: ImageNo,
     asked: Instant,
     /// In which of the two rows it is.
-    row: usize,
+    chain: usize,
     /// Takes what the rank tells of it to the transfer, which writes it into the image.
     begun: Option<oneshot::Sender<Begun>>,
 }
@@ -93,12 +93,12 @@ impl Agent {
         let server = self.directory.subscribe();
         let (key, events) = (self.key.clone(), self.events.clone());
         let host = self.host_name();
-        let how = How {
+        let packing = Packing {
             compression: Compression::of_level(self.job.as_ref().map_or(1, |job| job.compress)),
-            workers: workers(self.processors as usize, self.lives.len()),
+            workers: workers(self.processors as usize, self.processes.len()),
             secret: self.secret.clone(),
         };
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
+        let Some(process) = self.process_mut(rank, incarnation) else { return };
         let (ours, theirs) = match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
             Ok(pipe) => pipe,
             Err(e) => {
@@ -108,26 +108,28 @@ impl Agent {
         };
         let _ = rustix::pipe::fcntl_setpipe_size(&ours, PIPE_BYTES);
         let (begun, told) = oneshot::channel();
-        let (row, known) = life.rows.next(keep);
-        life.image = Some(TakingImage { image, asked: Instant::now(), row, begun: Some(begun) });
-        life.send(&ToRank::TakeImage { image }, vec![theirs], true);
+        let (chain, known) = process.chains.next(keep);
+        process.image =
+            Some(TakingImage { image, asked: Instant::now(), chain, begun: Some(begun) });
+        process.send(&ToRank::TakeImage { image }, vec![theirs], true);
         let id = ImageId { rank, incarnation, image };
-        let program = life.program();
+        let program = process.program();
         let copy = self.local.as_ref().map(|local| local.begin(id));
-        let about = About { told, host, program, known, copy, how };
+        let about = About { told, host, program, known, copy, packing };
         let turns = self.images_at_once.clone();
         tokio::spawn(async move {
             let turn = turns.acquire_owned().await.ok();
             let outcome = store(id, keep, ours, about, turn, (&key, &server)).await;
             let done = Done { image, outcome };
             let done = Box::new(done);
-            let _ = events.send(Event::ImageDone { rank, incarnation, done });
+            let _ = events.send(AgentEvent::ImageDone { rank, incarnation, done });
         });
     }
 
     pub(super) fn image_begun(&mut self, rank: Rank, incarnation: Incarnation, begun: Begun) {
-        if let Some(life) = self.life_mut(rank, incarnation)
-            && let Some(taking) = life.image.as_mut().filter(|taking| taking.image == begun.image)
+        if let Some(process) = self.process_mut(rank, incarnation)
+            && let Some(taking) =
+                process.image.as_mut().filter(|taking| taking.image == begun.image)
             && let Some(tell) = taking.begun.take()
         {
             let _ = tell.send(begun);
@@ -141,22 +143,24 @@ impl Agent {
         image: ImageNo,
         why: String,
     ) {
-        if let Some(life) = self.life_mut(rank, incarnation)
-            && life.image.take_if(|taking| taking.image == image).is_some()
+        if let Some(process) = self.process_mut(rank, incarnation)
+            && process.image.take_if(|taking| taking.image == image).is_some()
         {
             self.report(rank, incarnation, Report::ImageFailed { image, why });
         }
     }
 
     pub(super) fn image_done(&mut self, rank: Rank, incarnation: Incarnation, done: Done) {
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
-        let Some(taking) = life.image.take_if(|taking| taking.image == done.image) else { return };
+        let Some(process) = self.process_mut(rank, incarnation) else { return };
+        let Some(taking) = process.image.take_if(|taking| taking.image == done.image) else {
+            return;
+        };
         let report = match done.outcome {
             Ok((committed, Packed { counts, known, .. })) => {
                 let Counts { written, consumed } = counts;
-                life.rows.stored(taking.row, done.image, known);
+                process.chains.stored(taking.chain, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
-                life.written_of.push((image, written));
+                process.written_of.push((image, written));
                 let image = Image { image, bytes, written, consumed };
                 let took_ns = taking.asked.elapsed().as_nanos() as u64;
                 Report::ImageCommitted { image, oldest, took_ns }
@@ -197,7 +201,7 @@ struct About {
     known: Option<Known>,
     /// The copy on this host.
     copy: Option<Copy>,
-    how: How,
+    packing: Packing,
 }
 
 /// Threads beside the one that reads an image, where the ranks leave processors to them. Where they do not, each
@@ -208,7 +212,7 @@ fn workers(processors: usize, ranks: usize) -> usize {
 
 /// How its container is made.
 #[derive(Debug)]
-struct How {
+struct Packing {
     compression: Compression,
     workers: usize,
     secret: Option<Secret>,
@@ -308,13 +312,13 @@ fn pack(
     about: About,
     pieces: &mpsc::Sender<Bytes>,
 ) -> Result<Packed, String> {
-    let About { told, host, program, known, mut copy, how } = about;
+    let About { told, host, program, known, mut copy, packing } = about;
     let encoder = match known {
-        Some(known) => Encoder::incremental(id, how.compression, known),
-        None => Encoder::new(id, how.compression),
+        Some(known) => Encoder::incremental(id, packing.compression, known),
+        None => Encoder::new(id, packing.compression),
     };
-    let mut encoder = encoder.with_workers(how.workers);
-    if let Some(secret) = how.secret {
+    let mut encoder = encoder.with_workers(packing.workers);
+    if let Some(secret) = packing.secret {
         let mut salt = [0; SALT_BYTES];
         // The first of a fresh key's bytes: from the kernel's random numbers.
         salt.copy_from_slice(&JobKey::generate().bytes()[..SALT_BYTES]);

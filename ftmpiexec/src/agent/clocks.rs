@@ -3,8 +3,8 @@
 //!
 //! Guarantees: a life that begins is told everything that is known here, then what changes.
 
-use super::rank_process::Life;
-use super::{Agent, Event};
+use super::rank_process::RankProcess;
+use super::{Agent, AgentEvent};
 use ftmpi_servers::event_logger;
 use ftmpi_wire::control::ToRank;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -29,18 +29,18 @@ impl Drop for Clocks {
     }
 }
 
-fn tell(life: &Life, clocks: &[(Rank, EventNo)]) {
+fn tell(process: &RankProcess, clocks: &[(Rank, EventNo)]) {
     for clocks in clocks.chunks(ENTRIES_MAX) {
-        life.send(&ToRank::StableClocks { clocks: clocks.to_vec() }, Vec::new(), false);
+        process.send(&ToRank::StableClocks { clocks: clocks.to_vec() }, Vec::new(), false);
     }
 }
 
 impl Agent {
     /// A life begins.
-    pub(super) fn tell_clocks(&self, rank: Rank, incarnation: Incarnation) {
-        if let Some(life) = self.life(rank, incarnation) {
+    pub(super) fn send_clocks(&self, rank: Rank, incarnation: Incarnation) {
+        if let Some(process) = self.process(rank, incarnation) {
             let known = self.clocks.known.iter();
-            tell(life, &known.map(|(rank, clock)| (*rank, *clock)).collect::<Vec<_>>());
+            tell(process, &known.map(|(rank, clock)| (*rank, *clock)).collect::<Vec<_>>());
         }
     }
 
@@ -59,20 +59,20 @@ impl Agent {
             let (key, events) = (self.key.clone(), self.events.clone());
             self.clocks.listening.push(tokio::spawn(async move {
                 let heard = |clocks: &[(Rank, EventNo)]| {
-                    let _ = events.send(Event::Clocks(clocks.to_vec()));
+                    let _ = events.send(AgentEvent::Clocks(clocks.to_vec()));
                 };
                 event_logger::listen(address, &key, heard).await;
             }));
         }
     }
 
-    pub(super) fn clocks_were_told(&mut self, clocks: Vec<(Rank, EventNo)>) {
+    pub(super) fn on_stable_clocks(&mut self, clocks: Vec<(Rank, EventNo)>) {
         for &(rank, clock) in &clocks {
             let known = self.clocks.known.entry(rank).or_default();
             *known = clock.max(*known);
         }
-        for life in self.lives.values().filter(|life| life.is_talking()) {
-            tell(life, &clocks);
+        for process in self.processes.values().filter(|process| process.is_talking()) {
+            tell(process, &clocks);
         }
     }
 }

@@ -11,28 +11,28 @@ use std::path::Path;
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Places {
-    places: Vec<Vec<usize>>,
+pub struct CpuAssignments {
+    sets: Vec<Vec<usize>>,
     taken: BTreeMap<Rank, usize>,
 }
 
-impl Places {
+impl CpuAssignments {
     /// Of this host.
     pub fn new(binding: &Binding) -> Self {
         let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
         let numbers = (0..CpuSet::MAX_CPU).filter(|number| allowed.is_set(*number));
         let processors: Vec<_> = numbers.map(|number| processor(Path::new(CPUS), number)).collect();
-        Self { places: binding.places(&processors), taken: BTreeMap::new() }
+        Self { sets: binding.cpu_sets(&processors), taken: BTreeMap::new() }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.sets.is_empty()
     }
 
     /// Processors in all of them.
     pub fn processors(&self) -> usize {
-        self.places.iter().flatten().collect::<BTreeSet<_>>().len()
+        self.sets.iter().flatten().collect::<BTreeSet<_>>().len()
     }
 
     /// Where this rank is to run; its place among those of the host is `first`, modulo their number, if nobody has
@@ -43,19 +43,19 @@ impl Places {
         first: usize,
         is_here: impl Fn(Rank) -> bool,
     ) -> Option<CpuSet> {
-        let count = self.places.len();
-        let place = match self.taken.get(&rank) {
-            Some(place) => *place,
+        let count = self.sets.len();
+        let set_no = match self.taken.get(&rank) {
+            Some(set_no) => *set_no,
             None => {
                 self.taken.retain(|other, _| is_here(*other));
-                let takers = |place: &usize| self.taken.values().filter(|t| *t == place).count();
-                let place = (0..count).map(|step| (first + step) % count).min_by_key(takers)?;
-                self.taken.insert(rank, place);
-                place
+                let takers = |set_no: &usize| self.taken.values().filter(|t| *t == set_no).count();
+                let set_no = (0..count).map(|step| (first + step) % count).min_by_key(takers)?;
+                self.taken.insert(rank, set_no);
+                set_no
             }
         };
         let mut set = CpuSet::new();
-        self.places.get(place)?.iter().for_each(|number| set.set(*number));
+        self.sets.get(set_no)?.iter().for_each(|number| set.set(*number));
         Some(set)
     }
 }
@@ -89,8 +89,8 @@ fn numa(directory: &Path) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn three() -> Places {
-        Places { places: vec![vec![4], vec![5], vec![6, 7]], taken: BTreeMap::new() }
+    fn three() -> CpuAssignments {
+        CpuAssignments { sets: vec![vec![4], vec![5], vec![6, 7]], taken: BTreeMap::new() }
     }
 
     fn first_of(set: Option<CpuSet>) -> Option<usize> {
@@ -99,22 +99,22 @@ mod tests {
 
     #[test]
     fn nobody_takes_the_place_of_one_who_is_here() {
-        let mut places = three();
-        assert_eq!(first_of(places.of(Rank(7), 1, |_| true)), Some(5));
-        assert_eq!(first_of(places.of(Rank(8), 1, |_| true)), Some(6));
+        let mut sets = three();
+        assert_eq!(first_of(sets.of(Rank(7), 1, |_| true)), Some(5));
+        assert_eq!(first_of(sets.of(Rank(8), 1, |_| true)), Some(6));
         // From a host with more ranks than there are places here.
-        assert_eq!(first_of(places.of(Rank(9), 5, |_| true)), Some(4));
+        assert_eq!(first_of(sets.of(Rank(9), 5, |_| true)), Some(4));
         // It begins again.
-        assert_eq!(first_of(places.of(Rank(7), 0, |_| true)), Some(5));
+        assert_eq!(first_of(sets.of(Rank(7), 0, |_| true)), Some(5));
         // More ranks than places: evenly.
-        let more: Vec<_> = (1..4).map(|n| first_of(places.of(Rank(n), 1, |_| true))).collect();
+        let more: Vec<_> = (1..4).map(|n| first_of(sets.of(Rank(n), 1, |_| true))).collect();
         assert_eq!(more, [Some(5), Some(6), Some(4)]);
         // Some have gone elsewhere.
         let is_here = |rank: Rank| rank != Rank(9) && rank != Rank(3);
-        assert_eq!(first_of(places.of(Rank(4), 0, is_here)), Some(4));
-        assert_eq!(places.processors(), 4);
+        assert_eq!(first_of(sets.of(Rank(4), 0, is_here)), Some(4));
+        assert_eq!(sets.processors(), 4);
         assert!(
-            Places { places: Vec::new(), taken: BTreeMap::new() }
+            CpuAssignments { sets: Vec::new(), taken: BTreeMap::new() }
                 .of(Rank(0), 0, |_| true)
                 .is_none()
         );

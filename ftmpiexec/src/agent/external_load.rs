@@ -25,11 +25,11 @@ struct Used {
 
 /// Watches them.
 #[derive(Debug, Default)]
-pub struct Company {
+pub struct ExternalLoad {
     before: Option<Used>,
 }
 
-impl Company {
+impl ExternalLoad {
     /// How many processors others than these processes have used since the last time it was asked, in thousandths
     /// of one; 0 the first time and where it cannot be known.
     pub fn look(&mut self, ranks: impl Iterator<Item = u32>) -> u64 {
@@ -106,7 +106,7 @@ mod tests {
             .args(["-c", "while :; do :; done"])
             .spawn()
             .expect("a shell");
-        let (mut knows, mut wonders) = (Company::default(), Company::default());
+        let (mut knows, mut wonders) = (ExternalLoad::default(), ExternalLoad::default());
         assert_eq!(knows.look([compute.id()].into_iter()), 0, "nothing is known yet");
         wonders.look([].into_iter());
         std::thread::sleep(std::time::Duration::from_millis(500));

@@ -72,7 +72,7 @@ impl Agent {
         };
         for path in paths.iter().map(PathBuf::from) {
             if let Err(e) = undo::forget(&path, job) {
-                self.say(format!("the journal of '{}' stays: {e}", path.display()));
+                self.notice(format!("the journal of '{}' stays: {e}", path.display()));
             }
         }
     }

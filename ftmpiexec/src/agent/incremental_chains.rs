@@ -10,18 +10,18 @@ use ftmpi_wire::ImageNo;
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub struct Rows {
-    rows: [Row; 2],
+pub struct IncrementalChains {
+    chains: [Chain; 2],
     off: bool,
 }
 
 #[derive(Debug, Default)]
-struct Row {
+struct Chain {
     known: Known,
     newest: Option<ImageNo>,
 }
 
-impl Rows {
+impl IncrementalChains {
     /// Of a life that begins: its first image of each row is whole. `off`: all are.
     pub fn new(off: bool) -> Self {
         Self { off, ..Self::default() }
@@ -33,21 +33,21 @@ impl Rows {
     pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Option<Known>) {
         let spared = match keep {
             Some([a, b]) => Some(a.max(b)),
-            None => self.rows.iter().filter_map(|row| row.newest).max(),
+            None => self.chains.iter().filter_map(|chain| chain.newest).max(),
         };
-        let row = match spared
-            .and_then(|spared| self.rows.iter().position(|r| r.newest == Some(spared)))
+        let chain = match spared
+            .and_then(|spared| self.chains.iter().position(|r| r.newest == Some(spared)))
         {
             Some(of_spared) => 1 - of_spared,
-            None => usize::from(self.rows[0].newest > self.rows[1].newest),
+            None => usize::from(self.chains[0].newest > self.chains[1].newest),
         };
-        let known = std::mem::take(&mut self.rows[row].known);
-        (row, (!self.off).then_some(known))
+        let known = std::mem::take(&mut self.chains[chain].known);
+        (chain, (!self.off).then_some(known))
     }
 
     /// The image of this row is stored.
-    pub fn stored(&mut self, row: usize, image: ImageNo, known: Known) {
-        self.rows[row] = Row { known, newest: Some(image) };
+    pub fn stored(&mut self, chain: usize, image: ImageNo, known: Known) {
+        self.chains[chain] = Chain { known, newest: Some(image) };
     }
 }
 
@@ -55,24 +55,29 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn take(rows: &mut Rows, image: u64, keep: Option<[u64; 2]>, stored: bool) -> usize {
-        let (row, _) = rows.next(keep.map(|keep| keep.map(ImageNo)));
+    fn take(
+        chains: &mut IncrementalChains,
+        image: u64,
+        keep: Option<[u64; 2]>,
+        stored: bool,
+    ) -> usize {
+        let (chain, _) = chains.next(keep.map(|keep| keep.map(ImageNo)));
         if stored {
-            rows.stored(row, ImageNo(image), Known::default());
+            chains.stored(chain, ImageNo(image), Known::default());
         }
-        row
+        chain
     }
 
     #[test]
     fn the_newest_two_are_never_in_one_row() {
-        let mut rows = Rows::new(false);
+        let mut chains = IncrementalChains::new(false);
         let (mut before, mut failed) = (usize::MAX, 0);
         for image in 1..60 {
             let stored = image % 7 != 3;
-            let row = take(&mut rows, image, None, stored);
+            let chain = take(&mut chains, image, None, stored);
             if stored {
-                assert_ne!(row, before, "image {image}");
-                before = row;
+                assert_ne!(chain, before, "image {image}");
+                before = chain;
             } else {
                 failed += 1;
             }
@@ -82,15 +87,15 @@ mod tests {
 
     #[test]
     fn the_newest_wave_is_in_another_row_than_the_one_under_way() {
-        let mut rows = Rows::new(false);
-        let (mut kept, mut row_of_wave) = ([0, 0], usize::MAX);
+        let mut chains = IncrementalChains::new(false);
+        let (mut kept, mut chain_of_wave) = ([0, 0], usize::MAX);
         for image in 1..60 {
             // Every third wave does not count, though this rank's image of it is stored.
-            let row = take(&mut rows, image, Some(kept), true);
-            assert_ne!(row, row_of_wave, "image {image}");
+            let chain = take(&mut chains, image, Some(kept), true);
+            assert_ne!(chain, chain_of_wave, "image {image}");
             if image % 3 != 0 {
                 kept = [kept[1], image];
-                row_of_wave = row;
+                chain_of_wave = chain;
             }
         }
     }

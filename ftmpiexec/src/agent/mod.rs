@@ -32,7 +32,7 @@ mod watched;
 pub use page::sealed_memfd;
 pub use processes::started_at;
 
-use crate::agent_protocol::{FRAME_BYTES_MAX, FromAgent, Job, Report, Summons, ToAgent};
+use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, Report, ToAgent};
 use anyhow::Context;
 use broker::Broker;
 use control::Datagram;
@@ -44,8 +44,8 @@ use ftmpi_wire::status::word;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use lease::Lease;
 use output::{Forwarded, Window};
-use output_hold::Hold;
-use rank_process::Life;
+use output_hold::OutputHold;
+use rank_process::RankProcess;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 /// What the agent waits for.
 #[derive(Debug)]
-pub enum Event {
+pub enum AgentEvent {
     /// The launcher spoke.
     Order(Box<ToAgent>),
     /// The launcher is gone.
@@ -93,7 +93,7 @@ pub enum Event {
         incarnation: Incarnation,
     },
     /// Text of a rank is held until it is final: see that it becomes so.
-    Held {
+    HeldText {
         rank: Rank,
         incarnation: Incarnation,
     },
@@ -175,7 +175,7 @@ pub struct Agent {
     /// What images are sealed and opened with, if they are.
     secret: Option<Secret>,
     job: Option<Job>,
-    lives: BTreeMap<Rank, Life>,
+    processes: BTreeMap<Rank, RankProcess>,
     /// Lives whose images are being fetched.
     starting: BTreeMap<Rank, Incarnation>,
     /// Lives that found an image damaged which nobody had checked before.
@@ -183,7 +183,7 @@ pub struct Agent {
     forwarded: BTreeMap<Rank, Forwarded>,
     /// What lives that were killed had said and was not final: their last words, if no other life
     /// comes after them.
-    last_words: BTreeMap<Rank, Arc<Hold>>,
+    dead_holds: BTreeMap<Rank, Arc<OutputHold>>,
     /// When ranks last died, where the others go on ([`ftmpi_wire::control::RankEnv::died`]).
     deaths: BTreeMap<Rank, u64>,
     broker: Broker,
@@ -196,14 +196,14 @@ pub struct Agent {
     images_at_once: Arc<Semaphore>,
     /// Copies of images on this host.
     local: Option<Arc<local::Local>>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
     link: mpsc::UnboundedSender<FromAgent>,
     /// How long the ranks of this host may run.
     lease: Lease,
     processors: u32,
-    company: external_load::Company,
+    external_load: external_load::ExternalLoad,
     /// Where ranks are bound, if they are.
-    places: Option<cpu_binding::Places>,
+    cpus: Option<cpu_binding::CpuAssignments>,
     /// Keeps the ranks' descriptor numbers free.
     _reserved: Vec<OwnedFd>,
 }
@@ -211,7 +211,7 @@ pub struct Agent {
 /// Runs an agent until the launcher has no more use for it.
 ///
 /// # Errors
-/// It could not begin: no summons, no connection to the launcher.
+/// It could not begin: no setup, no connection to the launcher.
 pub fn run() -> anyhow::Result<()> {
     // One thread: ranks get the death signal when the *thread* that started them ends.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -223,19 +223,19 @@ pub fn run() -> anyhow::Result<()> {
 
 async fn run_agent() -> anyhow::Result<()> {
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context("no summons on standard input")?;
-    let summons: Summons = serde_json::from_str(&line)
-        .context("this is started by ftmpiexec itself and expects its summons on standard input")?;
+    std::io::stdin().read_line(&mut line).context("no setup on standard input")?;
+    let setup: AgentSetup = serde_json::from_str(&line)
+        .context("this is started by ftmpiexec itself and expects its setup on standard input")?;
     drop(line);
-    processes::kill_leftovers(&summons.leftovers);
+    processes::kill_leftovers(&setup.leftovers);
     let reserved = spawn::reserve().context("descriptors")?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
-    let key = JobKey::from_hex(&summons.key)?;
-    let image_key = summons.image_key.as_deref().map(JobKey::from_hex).transpose()?;
+    let key = JobKey::from_hex(&setup.key)?;
+    let image_key = setup.image_key.as_deref().map(JobKey::from_hex).transpose()?;
     let secret = image_key.map(|key| Secret::new(key.bytes()));
-    let bind = if summons.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
+    let bind = if setup.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for channels")?;
-    let stream = call_launcher(&summons, &key).await?;
+    let stream = call_launcher(&setup, &key).await?;
     let lease = Lease::new(&stream, Instant::now());
 
     let (events, mut inbox) = mpsc::unbounded_channel();
@@ -252,15 +252,15 @@ async fn run_agent() -> anyhow::Result<()> {
     });
 
     let mut agent = Agent {
-        host: summons.host,
+        host: setup.host,
         key,
         secret,
         job: None,
-        lives: BTreeMap::new(),
+        processes: BTreeMap::new(),
         starting: BTreeMap::new(),
         checked: BTreeMap::new(),
         forwarded: BTreeMap::new(),
-        last_words: BTreeMap::new(),
+        dead_holds: BTreeMap::new(),
         deaths: BTreeMap::new(),
         broker: Broker::default(),
         segments: segments::Segments::default(),
@@ -273,8 +273,8 @@ async fn run_agent() -> anyhow::Result<()> {
         link,
         lease,
         processors,
-        company: external_load::Company::default(),
-        places: None,
+        external_load: external_load::ExternalLoad::default(),
+        cpus: None,
         _reserved: reserved,
     };
     let mut beat = tokio::time::interval(Duration::from_secs(1));
@@ -283,15 +283,15 @@ async fn run_agent() -> anyhow::Result<()> {
     let (told_to_stop, final_words) = loop {
         tokio::select! {
             Some(event) = inbox.recv() => match event {
-                Event::Order(order) if matches!(*order, ToAgent::Stop { .. }) => {
+                AgentEvent::Order(order) if matches!(*order, ToAgent::Stop { .. }) => {
                     let final_words = *order == ToAgent::Stop { keep: false };
                     break (true, final_words);
                 }
-                Event::LauncherGone => break (false, false),
+                AgentEvent::LauncherGone => break (false, false),
                 event => agent.handle(event),
             },
             caller = listener.next() => if let Ok(caller) = caller {
-                let _ = agent.events.send(Event::Incoming(Box::new(caller)));
+                let _ = agent.events.send(AgentEvent::Incoming(Box::new(caller)));
             },
             _ = beat.tick() => {
                 if agent.lease.is_over(Instant::now()) {
@@ -305,14 +305,14 @@ async fn run_agent() -> anyhow::Result<()> {
     };
     agent.kill_everything();
     if final_words {
-        agent.say_last_words();
+        agent.release_held_output();
     }
     let local = agent.local.take();
     drop(agent);
     if let Some(local) = local {
         local.remove();
     }
-    if let (false, Some(directory)) = (told_to_stop, &summons.temporary) {
+    if let (false, Some(directory)) = (told_to_stop, &setup.temporary) {
         remove_after(directory).await;
     }
     // Let the last lines out; the launcher may be gone.
@@ -332,16 +332,16 @@ async fn remove_after(directory: &std::path::Path) {
     }
 }
 
-async fn call_launcher(summons: &Summons, key: &JobKey) -> anyhow::Result<TcpStream> {
-    let purpose = Purpose::Agent { host: summons.host };
+async fn call_launcher(setup: &AgentSetup, key: &JobKey) -> anyhow::Result<TcpStream> {
+    let purpose = Purpose::Agent { host: setup.host };
     let mut problems = Vec::new();
     // ssh knows under which address the launcher's host was seen from here.
     let seen_from_here = std::env::var("SSH_CONNECTION")
         .ok()
         .and_then(|text| text.split(' ').next()?.parse().ok())
-        .zip(summons.launcher.first())
+        .zip(setup.launcher.first())
         .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()));
-    let addresses = seen_from_here.into_iter().chain(summons.launcher.iter().copied());
+    let addresses = seen_from_here.into_iter().chain(setup.launcher.iter().copied());
     for address in addresses {
         match auth::connect(address, key, &purpose, Duration::from_secs(10)).await {
             Ok(stream) => {
@@ -376,14 +376,14 @@ impl WithCause for auth::AuthError {
 
 async fn read_orders<R: AsyncRead + Unpin>(
     mut reader: FrameReader<R, ToAgent>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     while let Ok(Some(order)) = reader.recv().await {
-        if events.send(Event::Order(Box::new(order))).is_err() {
+        if events.send(AgentEvent::Order(Box::new(order))).is_err() {
             return;
         }
     }
-    let _ = events.send(Event::LauncherGone);
+    let _ = events.send(AgentEvent::LauncherGone);
 }
 
 async fn write_reports<W: AsyncWrite + Unpin>(
@@ -402,41 +402,41 @@ async fn write_reports<W: AsyncWrite + Unpin>(
 }
 
 impl Agent {
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: AgentEvent) {
         match event {
-            Event::Order(order) => self.order(*order),
-            Event::LauncherGone => {}
-            Event::FromRank { rank, incarnation, datagram } => {
-                self.rank_says(rank, incarnation, datagram);
+            AgentEvent::Order(order) => self.order(*order),
+            AgentEvent::LauncherGone => {}
+            AgentEvent::FromRank { rank, incarnation, datagram } => {
+                self.on_rank_message(rank, incarnation, datagram);
             }
-            Event::ControlClosed { rank, incarnation, pid, why } => {
+            AgentEvent::ControlClosed { rank, incarnation, pid, why } => {
                 self.control_closed(rank, incarnation, pid, why);
             }
-            Event::ControlGrace { rank, incarnation, pid } => {
+            AgentEvent::ControlGrace { rank, incarnation, pid } => {
                 self.control_grace(rank, incarnation, pid);
             }
-            Event::Exited { rank, incarnation } => self.exited(rank, incarnation),
-            Event::Drained { rank, incarnation } => self.drained(rank, incarnation),
-            Event::Held { rank, incarnation } => self.settle(rank, incarnation),
-            Event::Unsettled { rank, incarnation } => self.unsettled(rank, incarnation),
-            Event::Report { rank, incarnation, report } => {
-                if self.life(rank, incarnation).is_some() {
+            AgentEvent::Exited { rank, incarnation } => self.exited(rank, incarnation),
+            AgentEvent::Drained { rank, incarnation } => self.drained(rank, incarnation),
+            AgentEvent::HeldText { rank, incarnation } => self.settle(rank, incarnation),
+            AgentEvent::Unsettled { rank, incarnation } => self.unsettled(rank, incarnation),
+            AgentEvent::Report { rank, incarnation, report } => {
+                if self.process(rank, incarnation).is_some() {
                     self.report(rank, incarnation, report);
                 }
             }
-            Event::Connected { rank, incarnation, peer, peer_incarnation, round, socket }
-            | Event::Accepted { rank, incarnation, peer, peer_incarnation, round, socket } => {
+            AgentEvent::Connected { rank, incarnation, peer, peer_incarnation, round, socket }
+            | AgentEvent::Accepted { rank, incarnation, peer, peer_incarnation, round, socket } => {
                 let (rank, peer) = ((rank, incarnation), (peer, peer_incarnation));
                 self.hand_over_socket(rank, peer, round, socket);
             }
-            Event::JoinAgain { from, to, pause } => self.join(from, to, pause),
-            Event::Incoming(caller) => self.incoming(*caller),
-            Event::LoggerConnected { rank, incarnation, socket } => {
+            AgentEvent::JoinAgain { from, to, pause } => self.join(from, to, pause),
+            AgentEvent::Incoming(caller) => self.incoming(*caller),
+            AgentEvent::LoggerConnected { rank, incarnation, socket } => {
                 self.hand_over_event_log(rank, incarnation, socket);
             }
-            Event::Clocks(clocks) => self.clocks_were_told(clocks),
-            Event::RestoreReady(restore) => self.restore_ready(*restore),
-            Event::ImageDone { rank, incarnation, done } => {
+            AgentEvent::Clocks(clocks) => self.on_stable_clocks(clocks),
+            AgentEvent::RestoreReady(restore) => self.restore_ready(*restore),
+            AgentEvent::ImageDone { rank, incarnation, done } => {
                 self.image_done(rank, incarnation, *done);
             }
         }
@@ -453,16 +453,16 @@ impl Agent {
                     let dir = dir.join(format!("host-{}", self.host));
                     match local::Local::open(&dir) {
                         Ok(local) => self.local = Some(Arc::new(local)),
-                        Err(e) => self.say(format!(
+                        Err(e) => self.notice(format!(
                             "no images are kept on {}: {e:#} (see --local-dir); the servers have them",
                             self.host_name()
                         )),
                     }
                 }
-                self.places = job.binding.as_ref().map(cpu_binding::Places::new);
+                self.cpus = job.binding.as_ref().map(cpu_binding::CpuAssignments::new);
                 self.job = Some(*job);
-                if self.places.as_ref().is_some_and(cpu_binding::Places::is_empty) {
-                    self.say(format!(
+                if self.cpus.as_ref().is_some_and(cpu_binding::CpuAssignments::is_empty) {
+                    self.notice(format!(
                         "--bind-to: {} has none of these processors; its ranks are not bound",
                         self.host_name()
                     ));
@@ -478,12 +478,12 @@ impl Agent {
             }
             ToAgent::Start(start) => self.start(start),
             ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
-            ToAgent::Tell { rank, incarnation, what } => self.tell(rank, incarnation, what),
+            ToAgent::Forward { rank, incarnation, order } => self.forward(rank, incarnation, order),
             ToAgent::Kill { rank, signal } => self.kill(rank, signal),
             ToAgent::OutputPrinted(bytes) => self.window.printed(bytes),
             ToAgent::Input { rank, incarnation, offset, bytes } => {
-                if let Some(life) = self.life_mut(rank, incarnation)
-                    && let Some(input) = &mut life.input
+                if let Some(process) = self.process_mut(rank, incarnation)
+                    && let Some(input) = &mut process.input
                 {
                     input.take(offset, bytes);
                 }
@@ -496,34 +496,34 @@ impl Agent {
     }
 
     fn beat(&mut self) {
-        processes::reap_orphans(|pid| self.lives.values().any(|life| life.owns(pid)));
+        processes::reap_orphans(|pid| self.processes.values().any(|process| process.owns(pid)));
         let _ = self.link.send(FromAgent::Heartbeat);
-        self.tell_of_company();
-        for life in self.lives.values().filter(|life| !life.is_over()) {
-            let report = Report::Counters(Box::new(life.page.counters()));
-            let (rank, incarnation) = (life.rank, life.incarnation);
+        self.report_external_load();
+        for process in self.processes.values().filter(|process| !process.is_over()) {
+            let report = Report::Counters(Box::new(process.page.counters()));
+            let (rank, incarnation) = (process.rank, process.incarnation);
             let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
         }
     }
 
     /// Where ranks outnumber processors, how they should wait depends on who else uses them.
-    fn tell_of_company(&mut self) {
-        let running = || self.lives.values().filter(|life| !life.is_over());
-        let others = match self.lives.len() > self.processors as usize {
-            true => self.company.look(running().filter_map(Life::pid)),
+    fn report_external_load(&mut self) {
+        let running = || self.processes.values().filter(|process| !process.is_over());
+        let others = match self.processes.len() > self.processors as usize {
+            true => self.external_load.look(running().filter_map(RankProcess::pid)),
             false => 0,
         };
-        for life in running() {
-            life.page.set(word::OTHERS, others);
+        for process in running() {
+            process.page.set(word::OTHERS, others);
         }
     }
 
-    fn life(&self, rank: Rank, incarnation: Incarnation) -> Option<&Life> {
-        self.lives.get(&rank).filter(|life| life.incarnation == incarnation)
+    fn process(&self, rank: Rank, incarnation: Incarnation) -> Option<&RankProcess> {
+        self.processes.get(&rank).filter(|process| process.incarnation == incarnation)
     }
 
-    fn life_mut(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Life> {
-        self.lives.get_mut(&rank).filter(|life| life.incarnation == incarnation)
+    fn process_mut(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankProcess> {
+        self.processes.get_mut(&rank).filter(|process| process.incarnation == incarnation)
     }
 
     /// How the job calls this host.
@@ -536,7 +536,7 @@ impl Agent {
         let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
     }
 
-    fn say(&self, line: String) {
-        let _ = self.link.send(FromAgent::Say(line));
+    fn notice(&self, line: String) {
+        let _ = self.link.send(FromAgent::Notice(line));
     }
 }

@@ -6,8 +6,8 @@
 //! layer says before a life goes on is not the program's text and takes no place in it; a launcher
 //! that cannot print holds back the rank's output and nothing else.
 
-use super::Event;
-use super::output_hold::Hold;
+use super::AgentEvent;
+use super::output_hold::OutputHold;
 use super::page::Page;
 use super::watched::watched;
 use crate::agent_protocol::{FromAgent, OUTPUT_WINDOW_BYTES, Report};
@@ -62,11 +62,11 @@ pub struct OutputPipe {
     /// What has left already.
     pub forwarded: Forwarded,
     /// Text is held here until it is final, if it is to be held.
-    pub hold: Option<Arc<Hold>>,
+    pub hold: Option<Arc<OutputHold>>,
     /// In which life.
     pub incarnation: Incarnation,
     /// Who asks the rank to make it final.
-    pub events: mpsc::UnboundedSender<Event>,
+    pub events: mpsc::UnboundedSender<AgentEvent>,
 }
 
 enum Got {
@@ -188,12 +188,12 @@ impl OutputPipe {
                     rest = rest.map(|rest| rest.saturating_sub(boot.len() + bytes.len()));
                     for line in String::from_utf8_lossy(&boot).lines() {
                         let line = line.strip_prefix("ftmpi: ").unwrap_or(line);
-                        let _ = link.send(FromAgent::Say(line.to_owned()));
+                        let _ = link.send(FromAgent::Notice(line.to_owned()));
                     }
                     if let Some(hold) = &self.hold {
                         if hold.push(self.stream, offset, bytes) {
                             let (rank, incarnation) = (self.rank, self.incarnation);
-                            let _ = self.events.send(Event::Held { rank, incarnation });
+                            let _ = self.events.send(AgentEvent::HeldText { rank, incarnation });
                         }
                     } else if let Some((offset, bytes)) = self.fresh(offset, bytes) {
                         // Given back when the launcher has printed them.
@@ -232,7 +232,7 @@ pub async fn feed(
     page: Arc<Page>,
     mut input: mpsc::UnboundedReceiver<Vec<u8>>,
     (rank, incarnation): (Rank, Incarnation),
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     let Ok(pipe) = watched(pipe) else { return };
     while let Some(bytes) = input.recv().await {
@@ -261,7 +261,7 @@ pub async fn feed(
             }
         }
         let report = Report::InputTaken(bytes.len() as u32);
-        let _ = events.send(Event::Report { rank, incarnation, report });
+        let _ = events.send(AgentEvent::Report { rank, incarnation, report });
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         let (link, mut sent) = mpsc::unbounded_channel();
         let (_exits, exited) = oneshot::channel();
         pipe.forward(link, Window::new(), exited, oneshot::channel().0).await;
-        let Some(FromAgent::Say(line)) = sent.recv().await else { panic!("nothing was said") };
+        let Some(FromAgent::Notice(line)) = sent.recv().await else { panic!("nothing was said") };
         assert_eq!(line, "rank 3: the image is damaged");
         let Some(FromAgent::Output { stream: 1, offset, bytes, .. }) = sent.recv().await else {
             panic!("no text came")

@@ -23,12 +23,12 @@ const HELD_BYTES_MAX: usize = 8 << 20;
 
 /// Pieces with their places, in order.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldText {
     pieces: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Held {
+impl HeldText {
     fn push(&mut self, offset: u64, bytes: Vec<u8>) {
         self.bytes += bytes.len();
         self.pieces.push_back((offset, bytes));
@@ -59,16 +59,16 @@ impl Held {
 
 /// The held text of one life.
 #[derive(Debug)]
-pub struct Hold {
+pub struct OutputHold {
     rank: Rank,
     forwarded: Forwarded,
     link: mpsc::UnboundedSender<FromAgent>,
     window: Window,
-    streams: Mutex<[Held; 2]>,
+    streams: Mutex<[HeldText; 2]>,
     room: Notify,
 }
 
-impl Hold {
+impl OutputHold {
     /// Nothing is held yet.
     pub fn new(
         rank: Rank,
@@ -80,7 +80,7 @@ impl Hold {
         Self { rank, forwarded, link, window, streams, room: Notify::new() }
     }
 
-    fn streams(&self) -> std::sync::MutexGuard<'_, [Held; 2]> {
+    fn streams(&self) -> std::sync::MutexGuard<'_, [HeldText; 2]> {
         self.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let forwarded: Forwarded = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
         let (link, mut out) = mpsc::unbounded_channel();
         let hold = |forwarded: &Forwarded| {
-            Hold::new(Rank(3), forwarded.clone(), link.clone(), Window::new())
+            OutputHold::new(Rank(3), forwarded.clone(), link.clone(), Window::new())
         };
         let mut printed = || {
             let mut text = String::new();

@@ -2,20 +2,25 @@
 
 use super::control::Datagram;
 use super::{Agent, checkpoint};
-use crate::agent_protocol::{Report, Telling};
+use crate::agent_protocol::{RankOrder, Report};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 
 impl Agent {
-    pub(super) fn rank_says(&mut self, rank: Rank, incarnation: Incarnation, datagram: Datagram) {
-        if self.life(rank, incarnation).is_none() {
+    pub(super) fn on_rank_message(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        datagram: Datagram,
+    ) {
+        if self.process(rank, incarnation).is_none() {
             return;
         }
         let message = match control::decode::<FromRank>(&datagram.bytes) {
             Ok(message) => message,
             Err(e) => {
-                self.say(format!("rank {rank}: {e}; is its libmpi of the same version?"));
+                self.notice(format!("rank {rank}: {e}; is its libmpi of the same version?"));
                 return;
             }
         };
@@ -31,15 +36,19 @@ impl Agent {
             }
             FromRank::Hello { pid, resumed, no_image, .. } => {
                 let Some(doorbell) = datagram.descriptors.into_iter().next() else {
-                    return self.say(format!("rank {rank} said hello without its doorbell"));
+                    return self.notice(format!("rank {rank} said hello without its doorbell"));
                 };
                 let view = self.view_for(rank);
-                let Some(life) = self.life_mut(rank, incarnation) else { return };
-                life.said_hello(pid, doorbell);
-                let executed = life.executed().map(Box::new);
-                life.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
-                self.tell_clocks(rank, incarnation);
-                self.report(rank, incarnation, Report::Hello { pid, resumed, no_image, executed });
+                let Some(process) = self.process_mut(rank, incarnation) else { return };
+                process.set_hello(pid, doorbell);
+                let actual_command = process.actual_command().map(Box::new);
+                process.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
+                self.send_clocks(rank, incarnation);
+                self.report(
+                    rank,
+                    incarnation,
+                    Report::Hello { pid, resumed, no_image, actual_command },
+                );
                 self.rank_is_there(rank, incarnation);
                 self.settle(rank, incarnation);
             }
@@ -71,8 +80,8 @@ impl Agent {
             FromRank::Settled => self.settled(rank, incarnation),
             FromRank::Finalizing => self.report(rank, incarnation, Report::Finalizing),
             FromRank::Exiting { code } => {
-                if let Some(life) = self.life_mut(rank, incarnation) {
-                    life.is_exiting();
+                if let Some(process) = self.process_mut(rank, incarnation) {
+                    process.is_exiting();
                 }
                 self.report(rank, incarnation, Report::Exiting { code });
             }
@@ -82,7 +91,7 @@ impl Agent {
             FromRank::Guards { path, problem } => {
                 self.report(rank, incarnation, Report::Guards { path, problem });
             }
-            FromRank::Say { text } => self.say(format!("rank {rank}: {text}")),
+            FromRank::Say { text } => self.notice(format!("rank {rank}: {text}")),
             FromRank::Segment { name, bytes, takers } => {
                 self.share(rank, incarnation, name, bytes, takers);
             }
@@ -94,7 +103,7 @@ impl Agent {
     /// rank that is alone may: nobody waits for it, and it for nobody.
     fn is_second_program(&self, rank: Rank) -> bool {
         // Each process that is restored or started again is a life of its own.
-        self.lives.get(&rank).is_some_and(|life| life.has_a_process())
+        self.processes.get(&rank).is_some_and(|process| process.has_a_process())
             && self.job.as_ref().is_some_and(|job| job.view.size > 1)
     }
 
@@ -113,20 +122,20 @@ impl Agent {
         view.host_of.clone_from(&directory.host_of);
         view.incarnations.clone_from(&directory.incarnations);
         view.app_number = job.program_of[rank.index()];
-        view.processors = match &self.places {
-            Some(places) if !places.is_empty() => self.processors.min(places.processors() as u32),
+        view.processors = match &self.cpus {
+            Some(cpus) if !cpus.is_empty() => self.processors.min(cpus.processors() as u32),
             _ => self.processors,
         };
         view.local_ranks = self.local_ranks() as u32;
-        if let Some(life) = self.lives.get(&rank) {
-            if life.start.images.is_empty() && view.protocol.name == "coordinated" {
+        if let Some(process) = self.processes.get(&rank) {
+            if process.start.images.is_empty() && view.protocol.name == "coordinated" {
                 // All begin anew, nothing is repeated: the program may know where it is now, and who can
                 // share memory with whom.
                 view.node_of.clone_from(&view.host_of);
             }
-            view.inject.clone_from(&life.start.inject);
-            view.crowded = life.start.crowded;
-            view.retained = life
+            view.inject.clone_from(&process.start.inject);
+            view.crowded = process.start.oversubscribed;
+            view.retained = process
                 .start
                 .images
                 .iter()
@@ -146,8 +155,8 @@ impl Agent {
             }
         });
         if host != self.host
-            && let Some(life) = self.lives.get(&rank)
-            && !life.is_over()
+            && let Some(process) = self.processes.get(&rank)
+            && !process.is_over()
         {
             // It lives elsewhere now: what is left here is a ghost.
             self.kill(rank, libc::SIGKILL);
@@ -155,34 +164,38 @@ impl Agent {
         self.broker.forget(rank);
         self.segments.forget(rank, incarnation);
         let message = ToRank::PeerRestarted { rank, incarnation, host };
-        for life in self.lives.values().filter(|life| life.rank != rank && life.is_talking()) {
-            life.send(&message, Vec::new(), true);
+        for process in
+            self.processes.values().filter(|process| process.rank != rank && process.is_talking())
+        {
+            process.send(&message, Vec::new(), true);
         }
         self.look_at_waiting_callers();
     }
 
-    pub(super) fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
-        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.is_talking()) else {
+    pub(super) fn forward(&mut self, rank: Rank, incarnation: Incarnation, order: RankOrder) {
+        let Some(process) =
+            self.process_mut(rank, incarnation).filter(|process| process.is_talking())
+        else {
             return;
         };
-        match what {
-            Telling::TakeImage { image, keep } => self.take_image(rank, incarnation, image, keep),
-            Telling::ImageCommitted { image, oldest } => {
-                let written = life.written_of.iter().find(|(number, _)| *number == image);
-                if let (Some((_, written)), Some(hold)) = (written, &life.hold) {
+        match order {
+            RankOrder::TakeImage { image, keep } => self.take_image(rank, incarnation, image, keep),
+            RankOrder::ImageCommitted { image, oldest } => {
+                let written = process.written_of.iter().find(|(number, _)| *number == image);
+                if let (Some((_, written)), Some(hold)) = (written, &process.hold) {
                     hold.release(*written);
                 }
-                life.written_of.retain(|(number, _)| *number > image);
-                life.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
+                process.written_of.retain(|(number, _)| *number > image);
+                process.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
             }
-            Telling::ImageFailed(image) => {
-                life.send(&ToRank::ImageFailed { image }, Vec::new(), false);
+            RankOrder::ImageFailed(image) => {
+                process.send(&ToRank::ImageFailed { image }, Vec::new(), false);
             }
-            Telling::AllFinalized => life.send(&ToRank::AllFinalized, Vec::new(), false),
-            Telling::Die(code) => life.send(&ToRank::Die { code }, Vec::new(), false),
-            Telling::AllExiting => {
-                life.release();
-                life.send(&ToRank::AllExiting, Vec::new(), false);
+            RankOrder::AllFinalized => process.send(&ToRank::AllFinalized, Vec::new(), false),
+            RankOrder::Die(code) => process.send(&ToRank::Die { code }, Vec::new(), false),
+            RankOrder::AllExiting => {
+                process.release();
+                process.send(&ToRank::AllExiting, Vec::new(), false);
             }
         }
     }

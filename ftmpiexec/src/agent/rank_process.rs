@@ -2,16 +2,18 @@
 
 use super::checkpoint::TakingImage;
 use super::control::{Control, Datagram};
-use super::incremental_chains::Rows;
+use super::incremental_chains::IncrementalChains;
 use super::output::{self, OutputPipe};
-use super::output_hold::Hold;
+use super::output_hold::OutputHold;
 use super::page::Page;
 use super::restore::{self, Restore};
-use super::signal::Kick;
+use super::signal::WakeSignal;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
-use super::{Agent, Event, actual_command, processes};
-use crate::agent_protocol::{Commitment, Executed, FromAgent, How, Job, ProcessId, Report, Start};
+use super::{Agent, AgentEvent, actual_command, processes};
+use crate::agent_protocol::{
+    ActualCommand, Commitment, FromAgent, How, Job, ProcessId, Report, Start,
+};
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
@@ -43,7 +45,7 @@ pub struct Outgoing {
     bytes: Vec<u8>,
     descriptors: Vec<OwnedFd>,
     /// Wake the rank if it computes.
-    kick: bool,
+    wake: bool,
 }
 
 /// Standard input on its way to a process.
@@ -67,7 +69,7 @@ impl Feed {
 
 /// One life.
 #[derive(Debug)]
-pub struct Life {
+pub struct RankProcess {
     pub rank: Rank,
     pub incarnation: Incarnation,
     pub page: Arc<Page>,
@@ -77,17 +79,17 @@ pub struct Life {
     pub image: Option<TakingImage>,
     pub start: Start,
     /// Text that is not final yet, if such text is held.
-    pub hold: Option<Arc<Hold>>,
+    pub hold: Option<Arc<OutputHold>>,
     /// The places of its output up to which it was asked to make everything final.
     settling: Option<[u64; 2]>,
     /// What had been written when its images were taken that are stored and not yet committed.
     pub written_of: Vec<(ImageNo, [u64; 2])>,
     /// What its next images may rest on.
-    pub rows: Rows,
+    pub chains: IncrementalChains,
     outbox: mpsc::UnboundedSender<Outgoing>,
-    kick: Arc<OnceLock<Kick>>,
+    wake: Arc<OnceLock<WakeSignal>>,
     child: Option<Child>,
-    process: ProcessId,
+    id: ProcessId,
     /// The file that was started.
     file: PathBuf,
     rank_pid: Option<u32>,
@@ -104,7 +106,7 @@ pub struct Life {
     ending: Option<(How, Instant)>,
 }
 
-impl Life {
+impl RankProcess {
     /// Whether the rank has said hello and lives.
     pub fn is_talking(&self) -> bool {
         self.rank_pid.is_some() && !self.is_over()
@@ -117,7 +119,7 @@ impl Life {
 
     /// Whether this process belongs to it and is not reaped yet.
     pub fn owns(&self, pid: u32) -> bool {
-        self.child.is_some() && self.process.pid == pid
+        self.child.is_some() && self.id.pid == pid
     }
 
     /// Its process, once it said hello.
@@ -126,27 +128,27 @@ impl Life {
     }
 
     /// Puts a message on its way.
-    pub fn send(&self, message: &ToRank, descriptors: Vec<OwnedFd>, kick: bool) {
+    pub fn send(&self, message: &ToRank, descriptors: Vec<OwnedFd>, wake: bool) {
         let bytes = control::encode(message);
-        let _ = self.outbox.send(Outgoing { bytes, descriptors, kick });
+        let _ = self.outbox.send(Outgoing { bytes, descriptors, wake });
     }
 
     /// It said hello as this process.
-    pub fn said_hello(&mut self, pid: u32, doorbell: OwnedFd) {
+    pub fn set_hello(&mut self, pid: u32, doorbell: OwnedFd) {
         self.rank_pid = Some(pid);
         self.doorbell = Some(doorbell);
-        if let Some(kick) = Kick::new(pid) {
-            let _ = self.kick.set(kick);
+        if let Some(wake) = WakeSignal::new(pid) {
+            let _ = self.wake.set(wake);
         }
     }
 
     /// How its process was executed, if not as the command line says.
-    pub fn executed(&self) -> Option<Executed> {
+    pub fn actual_command(&self) -> Option<ActualCommand> {
         // A restored process shows the way of its restart; the launcher has the original.
         if self.resumed_from.is_some() {
             return None;
         }
-        actual_command::find(self.rank_pid?, self.process.pid, &self.file)
+        actual_command::find(self.rank_pid?, self.id.pid, &self.file)
     }
 
     /// The program's file, for whoever looks at its images.
@@ -173,7 +175,7 @@ impl Life {
 impl Agent {
     /// Begins a life: fetches its image if it may have one, then starts the process.
     pub(super) fn start(&mut self, start: Start) {
-        if let Some(old) = self.lives.remove(&start.rank) {
+        if let Some(old) = self.processes.remove(&start.rank) {
             // The launcher knows that it is dead, or would not start another; make sure.
             self.bury(old);
         }
@@ -198,7 +200,7 @@ impl Agent {
         for (told, stream) in told.iter_mut().zip(forwarded.iter()) {
             *told = (*told).max(stream.load(Ordering::SeqCst));
         }
-        if let Some(hold) = self.last_words.get(&start.rank) {
+        if let Some(hold) = self.dead_holds.get(&start.rank) {
             told = std::array::from_fn(|stream| told[stream].max(hold.ends()[stream]));
         }
         let source = restore::Source {
@@ -237,11 +239,11 @@ impl Agent {
         let (rank, incarnation) = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
         match self.try_spawn(start, image) {
-            Ok(life) => {
-                let consumed = life.page.get(word::STDIN_FED);
-                let process = life.process;
-                self.lives.insert(rank, life);
-                self.report(rank, incarnation, Report::Spawned { process, consumed });
+            Ok(process) => {
+                let consumed = process.page.get(word::STDIN_FED);
+                let id = process.id;
+                self.processes.insert(rank, process);
+                self.report(rank, incarnation, Report::Spawned { process: id, consumed });
             }
             Err(error) => {
                 let code = error.exit_code();
@@ -258,7 +260,7 @@ impl Agent {
         &mut self,
         start: Start,
         image: Option<restore::Stream>,
-    ) -> Result<Life, SpawnError> {
+    ) -> Result<RankProcess, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (rank, incarnation) = (start.rank, start.incarnation);
         let job = self.job.as_ref().expect("the launcher sends the job first");
@@ -272,30 +274,31 @@ impl Agent {
         }
         let fed = start.fed;
         let descriptors = Descriptors { control: control_end, status, image, fed };
-        let on = self.places.as_mut().and_then(|places| {
+        let on = self.cpus.as_mut().and_then(|cpus| {
             let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
-            let has = |other| self.lives.contains_key(&other) || self.starting.contains_key(&other);
-            places.of(rank, number as usize, has)
+            let has =
+                |other| self.processes.contains_key(&other) || self.starting.contains_key(&other);
+            cpus.of(rank, number as usize, has)
         });
         let died = self.deaths.get(&rank).copied().unwrap_or(0);
         let (mut child, file) = spawn::spawn(job, &start, &descriptors, died, on)?;
         drop(descriptors);
         let page = Arc::new(page);
         let pid = child.id();
-        let process = ProcessId { pid, started: processes::started_at(pid).unwrap_or(0) };
+        let id = ProcessId { pid, started: processes::started_at(pid).unwrap_or(0) };
 
         let input = child.stdin.take().and_then(|pipe| {
             let pipe = OwnedFd::from(pipe);
             rustix::io::ioctl_fionbio(&pipe, true).ok()?;
             let (send, receive) = mpsc::unbounded_channel();
-            let life = (rank, incarnation);
-            tokio::spawn(output::feed(pipe, page.clone(), receive, life, self.events.clone()));
+            let key = (rank, incarnation);
+            tokio::spawn(output::feed(pipe, page.clone(), receive, key, self.events.clone()));
             Some(Feed { next: page.get(word::STDIN_FED), pipe: send })
         });
         // The old life's text up to an image that is durable is final. The rest the new one says again, or
         // something better.
-        let last_words = self.last_words.remove(&rank);
-        if let (Some(hold), Some(facts)) = (last_words, facts) {
+        let dead_holds = self.dead_holds.remove(&rank);
+        if let (Some(hold), Some(facts)) = (dead_holds, facts) {
             hold.release(facts.written);
         }
         let forwarded = self.forwarded.entry(rank).or_default().clone();
@@ -305,13 +308,13 @@ impl Agent {
         let told = std::array::from_fn(|stream| forwarded[stream].load(Ordering::SeqCst));
         let lost = facts.map_or(0, |facts| restore::ahead(facts.written, told));
         if lost > 0 {
-            let _ = self.link.send(FromAgent::Say(format!(
+            let _ = self.link.send(FromAgent::Notice(format!(
                 "rank {rank}: up to {lost} bytes of its output were not printed and are lost"
             )));
         }
         let hold = job.commitment.map(|_| {
             let (link, window) = (self.link.clone(), self.window.clone());
-            Arc::new(Hold::new(rank, forwarded.clone(), link, window))
+            Arc::new(OutputHold::new(rank, forwarded.clone(), link, window))
         });
         let pipes =
             [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
@@ -329,15 +332,15 @@ impl Agent {
             }));
         }
 
-        let kick = Arc::new(OnceLock::new());
+        let wake = Arc::new(OnceLock::new());
         let (outbox, queue) = mpsc::unbounded_channel();
         let control = Arc::new(control);
         tokio::spawn(read_rank(control.clone(), rank, incarnation, pid, self.events.clone()));
-        let life = (rank, incarnation, pid);
-        let tells = (kick.clone(), page.clone());
-        tokio::spawn(write_rank(control, queue, tells, life, self.events.clone()));
+        let key = (rank, incarnation, pid);
+        let wakes = (wake.clone(), page.clone());
+        tokio::spawn(write_rank(control, queue, wakes, key, self.events.clone()));
         watch_exit(pid, rank, incarnation, self.events.clone()).map_err(system)?;
-        Ok(Life {
+        Ok(RankProcess {
             rank,
             incarnation,
             page,
@@ -348,11 +351,11 @@ impl Agent {
             hold,
             settling: None,
             written_of: Vec::new(),
-            rows: Rows::new(!job.incremental),
+            chains: IncrementalChains::new(!job.incremental),
             outbox,
-            kick,
+            wake,
             child: Some(child),
-            process,
+            id,
             file,
             rank_pid: None,
             resumed_from: facts.map(|facts| facts.image),
@@ -376,7 +379,7 @@ impl Agent {
         tokio::spawn(async move {
             // Dropped at the end of the pipe: that counts as drained, too.
             let _ = drained.await;
-            let _ = events.send(Event::Drained { rank, incarnation });
+            let _ = events.send(AgentEvent::Drained { rank, incarnation });
         });
         tell_exit
     }
@@ -387,16 +390,18 @@ impl Agent {
     pub(super) fn settle(&mut self, rank: Rank, incarnation: Incarnation) {
         let by_events =
             self.job.as_ref().is_some_and(|job| job.commitment == Some(Commitment::Events));
-        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.is_talking()) else {
+        let Some(process) =
+            self.process_mut(rank, incarnation).filter(|process| process.is_talking())
+        else {
             return;
         };
         if by_events
-            && life.settling.is_none()
-            && life.hold.as_ref().is_some_and(|hold| !hold.is_empty())
+            && process.settling.is_none()
+            && process.hold.as_ref().is_some_and(|hold| !hold.is_empty())
         {
-            let read = [word::STDOUT_READ, word::STDERR_READ].map(|index| life.page.get(index));
-            life.settling = Some(read);
-            life.send(&ToRank::Settle, Vec::new(), true);
+            let read = [word::STDOUT_READ, word::STDERR_READ].map(|index| process.page.get(index));
+            process.settling = Some(read);
+            process.send(&ToRank::Settle, Vec::new(), true);
             self.look_again(rank, incarnation);
         }
     }
@@ -405,7 +410,7 @@ impl Agent {
         let events = self.events.clone();
         tokio::spawn(async move {
             tokio::time::sleep(SETTLE_PATIENCE).await;
-            let _ = events.send(Event::Unsettled { rank, incarnation });
+            let _ = events.send(AgentEvent::Unsettled { rank, incarnation });
         });
     }
 
@@ -413,12 +418,13 @@ impl Agent {
     /// at its next call: it is woken again. (The request itself is sent once, so that an answer
     /// can only be to that.)
     pub(super) fn unsettled(&mut self, rank: Rank, incarnation: Incarnation) {
-        let Some(life) = self.life_mut(rank, incarnation).filter(|life| life.settling.is_some())
+        let Some(process) =
+            self.process_mut(rank, incarnation).filter(|process| process.settling.is_some())
         else {
             return;
         };
-        if let Some(kick) = life.kick.get() {
-            kick.send(boot_abi::SIGNAL);
+        if let Some(wake) = process.wake.get() {
+            wake.send(boot_abi::SIGNAL);
         }
         self.look_again(rank, incarnation);
     }
@@ -426,21 +432,21 @@ impl Agent {
     /// It has done so.
     pub(super) fn settled(&mut self, rank: Rank, incarnation: Incarnation) {
         let events = self.events.clone();
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
-        if let (Some(ends), Some(hold)) = (life.settling.take(), &life.hold) {
+        let Some(process) = self.process_mut(rank, incarnation) else { return };
+        if let (Some(ends), Some(hold)) = (process.settling.take(), &process.hold) {
             hold.release(ends);
             // A program that prints all the time is not interrupted all the time.
             tokio::spawn(async move {
                 tokio::time::sleep(SETTLE_PAUSE).await;
-                let _ = events.send(Event::Held { rank, incarnation });
+                let _ = events.send(AgentEvent::HeldText { rank, incarnation });
             });
         }
     }
 
     /// The job ends: what was held is all that there will ever be.
-    pub(super) fn say_last_words(&mut self) {
-        let living = self.lives.values().filter_map(|life| life.hold.as_ref());
-        living.chain(self.last_words.values()).for_each(|hold| hold.release_all());
+    pub(super) fn release_held_output(&mut self) {
+        let living = self.processes.values().filter_map(|process| process.hold.as_ref());
+        living.chain(self.dead_holds.values()).for_each(|hold| hold.release_all());
     }
 
     // ---- the end ------------------------------------------------------------------------------
@@ -453,49 +459,54 @@ impl Agent {
         why: Option<String>,
     ) {
         let events = self.events.clone();
-        let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
+        let Some(process) = self.process_with_pid(rank, incarnation, pid) else { return };
         // (Who has closed it, and is about to end, has said all.)
-        life.broken |= why.is_some();
-        if life.is_over() || life.released || life.exiting && !life.broken {
+        process.broken |= why.is_some();
+        if process.is_over() || process.released || process.exiting && !process.broken {
             return;
         }
         if let Some(why) = why {
-            self.say(format!("rank {rank}: its control connection broke ({why}); killing it"));
+            self.notice(format!("rank {rank}: its control connection broke ({why}); killing it"));
         }
         // Usually it is dying and its exit follows at once.
         tokio::spawn(async move {
             tokio::time::sleep(CONTROL_GRACE).await;
-            let _ = events.send(Event::ControlGrace { rank, incarnation, pid });
+            let _ = events.send(AgentEvent::ControlGrace { rank, incarnation, pid });
         });
     }
 
     /// This life, if this is its process.
-    fn process_mut(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) -> Option<&mut Life> {
-        self.life_mut(rank, incarnation).filter(|life| life.process.pid == pid)
+    fn process_with_pid(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        pid: u32,
+    ) -> Option<&mut RankProcess> {
+        self.process_mut(rank, incarnation).filter(|process| process.id.pid == pid)
     }
 
     pub(super) fn control_grace(&mut self, rank: Rank, incarnation: Incarnation, pid: u32) {
-        let Some(life) = self.process_mut(rank, incarnation, pid) else { return };
-        let may_go_on = life.is_over() || life.released || life.exiting && !life.broken;
-        if life.rank_pid.is_some() && !may_go_on {
-            life.control_lost = true;
-            processes::signal_group(life.process.pid, libc::SIGKILL);
+        let Some(process) = self.process_with_pid(rank, incarnation, pid) else { return };
+        let may_go_on = process.is_over() || process.released || process.exiting && !process.broken;
+        if process.rank_pid.is_some() && !may_go_on {
+            process.control_lost = true;
+            processes::signal_group(process.id.pid, libc::SIGKILL);
         }
     }
 
     pub(super) fn exited(&mut self, rank: Rank, incarnation: Incarnation) {
-        let Some(life) = self.life_mut(rank, incarnation) else { return };
-        let Some(mut child) = life.child.take() else { return };
+        let Some(process) = self.process_mut(rank, incarnation) else { return };
+        let Some(mut child) = process.child.take() else { return };
         // Not reaped yet, so the number of its group cannot belong to anybody else.
-        processes::signal_group(life.process.pid, libc::SIGKILL);
+        processes::signal_group(process.id.pid, libc::SIGKILL);
         let how = match child.wait() {
             Ok(status) => match (status.code(), status.signal()) {
-                _ if life.control_lost => How::ControlLost,
+                _ if process.control_lost => How::ControlLost,
                 // A wrapper script passes on the death of the rank below it as a code.
                 (Some(code), _)
                     if code > SIGNAL_CODE_BASE
-                        && !life.exiting
-                        && life.rank_pid.is_some_and(|pid| pid != life.process.pid) =>
+                        && !process.exiting
+                        && process.rank_pid.is_some_and(|pid| pid != process.id.pid) =>
                 {
                     How::Signal(code - SIGNAL_CODE_BASE)
                 }
@@ -504,8 +515,8 @@ impl Agent {
             },
             Err(_) => How::ControlLost,
         };
-        life.ending = Some((how, Instant::now()));
-        for tell in life.exited.drain(..) {
+        process.ending = Some((how, Instant::now()));
+        for tell in process.exited.drain(..) {
             let _ = tell.send(());
         }
         let others_go_on =
@@ -519,23 +530,23 @@ impl Agent {
     }
 
     pub(super) fn drained(&mut self, rank: Rank, incarnation: Incarnation) {
-        if let Some(life) = self.life_mut(rank, incarnation) {
-            life.undrained = life.undrained.saturating_sub(1);
+        if let Some(process) = self.process_mut(rank, incarnation) {
+            process.undrained = process.undrained.saturating_sub(1);
             self.report_end_if_drained(rank);
         }
     }
 
     /// The end is told after the last byte of output, so that the launcher prints that first.
     fn report_end_if_drained(&mut self, rank: Rank) {
-        let Some(life) = self.lives.get(&rank) else { return };
-        let (Some((mut ending, at)), 0) = (life.ending, life.undrained) else { return };
-        let life = self.lives.remove(&rank).expect("looked up above");
-        let counters = life.page.counters();
-        self.report(rank, life.incarnation, Report::Counters(Box::new(counters)));
-        let tried = life.resumed_from.filter(|_| life.rank_pid.is_none());
+        let Some(process) = self.processes.get(&rank) else { return };
+        let (Some((mut ending, at)), 0) = (process.ending, process.undrained) else { return };
+        let process = self.processes.remove(&rank).expect("looked up above");
+        let counters = process.page.counters();
+        self.report(rank, process.incarnation, Report::Counters(Box::new(counters)));
+        let tried = process.resumed_from.filter(|_| process.rank_pid.is_none());
         if let (How::Code(code), Some(_)) = (ending, tried)
             && unusable(code).is_some()
-            && life.killed
+            && process.killed
         {
             ending = How::Signal(libc::SIGKILL);
         }
@@ -543,43 +554,51 @@ impl Agent {
             && let Some(why) = unusable(code)
         {
             if code == boot_abi::EXIT_IMAGE_DAMAGED
-                && self.checked.insert(rank, life.incarnation) != Some(life.incarnation)
+                && self.checked.insert(rank, process.incarnation) != Some(process.incarnation)
             {
                 // It came from a file that nobody had looked at as a whole. The server shall: it may have the
                 // image elsewhere, too.
-                return self.start(life.start);
+                return self.start(process.start);
             }
             // The new life never began: the same incarnation tries the next older image.
-            self.report(rank, life.incarnation, Report::ImageUnusable { image, why: why.into() });
+            self.report(
+                rank,
+                process.incarnation,
+                Report::ImageUnusable { image, why: why.into() },
+            );
             if code == boot_abi::EXIT_IMAGE_DAMAGED {
                 let servers = self.directory.subscribe();
                 tokio::spawn(restore::condemn(rank, image, self.key.clone(), servers));
             }
-            let mut start = life.start;
+            let mut start = process.start;
             start.images.retain(|offered| offered.image < image);
             if start.images.is_empty() && !start.or_beginning {
                 let why = format!("no image is left that can be restored (image {image}: {why})");
-                return self.report(rank, life.incarnation, Report::CannotStart { code: 1, why });
+                return self.report(
+                    rank,
+                    process.incarnation,
+                    Report::CannotStart { code: 1, why },
+                );
             }
             return self.start(start);
         }
-        if let Some(hold) = life.hold {
-            if matches!(ending, How::Code(_)) || life.released {
+        if let Some(hold) = process.hold {
+            if matches!(ending, How::Code(_)) || process.released {
                 hold.release_all();
             } else {
-                self.last_words.insert(rank, hold);
+                self.dead_holds.insert(rank, hold);
             }
         }
         let seen_ns = at.elapsed().as_nanos() as u64;
-        self.report(rank, life.incarnation, Report::Ended { ending, seen_ns });
+        self.report(rank, process.incarnation, Report::Ended { ending, seen_ns });
     }
 
-    fn bury(&mut self, mut life: Life) {
-        processes::signal_group(life.process.pid, libc::SIGKILL);
-        if let Some(mut child) = life.child.take() {
+    fn bury(&mut self, mut process: RankProcess) {
+        processes::signal_group(process.id.pid, libc::SIGKILL);
+        if let Some(mut child) = process.child.take() {
             let _ = child.wait();
         }
-        self.broker.forget(life.rank);
+        self.broker.forget(process.rank);
     }
 
     /// Sends a signal to the process that is the rank (the wrapper, before that said hello). A life that was
@@ -589,19 +608,19 @@ impl Agent {
             let ending = How::Signal(signal);
             return self.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
         }
-        if let Some(life) = self.lives.get_mut(&rank) {
+        if let Some(process) = self.processes.get_mut(&rank) {
             // If its process has just ended, because its image is of no use, it must not begin another one.
-            life.killed |= signal == libc::SIGKILL;
-            if !life.is_over() {
-                processes::signal_process(life.rank_pid.unwrap_or(life.process.pid), signal);
+            process.killed |= signal == libc::SIGKILL;
+            if !process.is_over() {
+                processes::signal_process(process.rank_pid.unwrap_or(process.id.pid), signal);
             }
         }
     }
 
     /// The end of this agent: no process stays behind.
     pub(super) fn kill_everything(&mut self) {
-        for life in self.lives.values().filter(|life| life.child.is_some()) {
-            processes::signal_group(life.process.pid, libc::SIGKILL);
+        for process in self.processes.values().filter(|process| process.child.is_some()) {
+            processes::signal_group(process.id.pid, libc::SIGKILL);
         }
         processes::kill_descendants();
     }
@@ -627,13 +646,13 @@ async fn read_rank(
     rank: Rank,
     incarnation: Incarnation,
     pid: u32,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     let why = loop {
         match control.receive().await {
             Ok(Some(datagram)) => {
                 let datagram = Datagram { ..datagram };
-                if events.send(Event::FromRank { rank, incarnation, datagram }).is_err() {
+                if events.send(AgentEvent::FromRank { rank, incarnation, datagram }).is_err() {
                     return;
                 }
             }
@@ -641,31 +660,31 @@ async fn read_rank(
             Err(e) => break Some(e.to_string()),
         }
     };
-    let _ = events.send(Event::ControlClosed { rank, incarnation, pid, why });
+    let _ = events.send(AgentEvent::ControlClosed { rank, incarnation, pid, why });
 }
 
 async fn write_rank(
     control: Arc<Control>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
-    (kick, page): (Arc<OnceLock<Kick>>, Arc<Page>),
+    (wake, page): (Arc<OnceLock<WakeSignal>>, Arc<Page>),
     (rank, incarnation, pid): (Rank, Incarnation, u32),
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     while let Some(outgoing) = queue.recv().await {
         if let Err(e) = control.send(&outgoing.bytes, &outgoing.descriptors).await {
             // (A rank that is gone the other direction notices.)
             if !matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
                 let why = Some(format!("it cannot be told anything: {e}"));
-                let _ = events.send(Event::ControlClosed { rank, incarnation, pid, why });
+                let _ = events.send(AgentEvent::ControlClosed { rank, incarnation, pid, why });
             }
             return;
         }
         drop(outgoing.descriptors);
         page.set(word::TOLD, page.get(word::TOLD).wrapping_add(1));
-        if outgoing.kick
-            && let Some(kick) = kick.get()
+        if outgoing.wake
+            && let Some(wake) = wake.get()
         {
-            kick.send(boot_abi::SIGNAL);
+            wake.send(boot_abi::SIGNAL);
         }
     }
 }
@@ -675,7 +694,7 @@ fn watch_exit(
     pid: u32,
     rank: Rank,
     incarnation: Incarnation,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) -> std::io::Result<()> {
     let pid = rustix::process::Pid::from_raw(pid as i32)
         .ok_or_else(|| std::io::Error::other("process number 0"))?;
@@ -683,7 +702,7 @@ fn watch_exit(
     let handle = watched_for_reading(handle)?;
     tokio::spawn(async move {
         let _ = handle.readable().await;
-        let _ = events.send(Event::Exited { rank, incarnation });
+        let _ = events.send(AgentEvent::Exited { rank, incarnation });
     });
     Ok(())
 }
@@ -712,13 +731,14 @@ mod tests {
         let (outbox, queue) = mpsc::unbounded_channel();
         let (events, mut inbox) = mpsc::unbounded_channel();
         let bytes = vec![0; 64 << 20];
-        outbox.send(Outgoing { bytes, descriptors: Vec::new(), kick: false }).unwrap();
-        let life = (Rank(2), Incarnation(1), 77);
+        outbox.send(Outgoing { bytes, descriptors: Vec::new(), wake: false }).unwrap();
+        let key = (Rank(2), Incarnation(1), 77);
         let (page, _fd) = Page::create().unwrap();
         let page = Arc::new(page);
-        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), life, events).await;
+        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), key, events).await;
         assert_eq!(page.get(word::TOLD), 0);
-        let Some(Event::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await else {
+        let Some(AgentEvent::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await
+        else {
             panic!("nobody heard of it")
         };
         assert!(why.contains("cannot be told"), "{why}");
@@ -730,10 +750,10 @@ mod tests {
         drop(rank);
         let (outbox, queue) = mpsc::unbounded_channel();
         let (events, mut inbox) = mpsc::unbounded_channel();
-        outbox.send(Outgoing { bytes: vec![1], descriptors: Vec::new(), kick: false }).unwrap();
-        let life = (Rank(2), Incarnation(1), 77);
+        outbox.send(Outgoing { bytes: vec![1], descriptors: Vec::new(), wake: false }).unwrap();
+        let key = (Rank(2), Incarnation(1), 77);
         let (page, _fd) = Page::create().unwrap();
-        write_rank(Arc::new(control), queue, (Arc::default(), Arc::new(page)), life, events).await;
+        write_rank(Arc::new(control), queue, (Arc::default(), Arc::new(page)), key, events).await;
         assert!(inbox.recv().await.is_none());
     }
 
@@ -744,14 +764,14 @@ mod tests {
         let (events, _inbox) = mpsc::unbounded_channel();
         for byte in 1..=2 {
             outbox
-                .send(Outgoing { bytes: vec![byte], descriptors: Vec::new(), kick: false })
+                .send(Outgoing { bytes: vec![byte], descriptors: Vec::new(), wake: false })
                 .unwrap();
         }
         drop(outbox);
         let (page, _fd) = Page::create().unwrap();
         let page = Arc::new(page);
-        let life = (Rank(2), Incarnation(1), 77);
-        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), life, events).await;
+        let key = (Rank(2), Incarnation(1), 77);
+        write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), key, events).await;
         assert_eq!(page.get(word::TOLD), 2);
         let mut bytes = [0; 8];
         for byte in 1..=2 {

@@ -8,7 +8,7 @@
 use super::checkpoint::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
 use super::files::Files;
 use super::local::Local;
-use super::{Directory, Event};
+use super::{AgentEvent, Directory};
 use crate::agent_protocol::{Image, Start};
 use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
 use ftmpi_servers::client::{ClientError, Got, ImageStore};
@@ -71,7 +71,7 @@ pub async fn fetch(
     source: Source,
     local: Option<Arc<Local>>,
     files: Files,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     let mut unusable = Vec::new();
     let mut outcome = find(&start, &source, local, &mut unusable).await;
@@ -85,14 +85,14 @@ pub async fn fetch(
             outcome = Err(why);
         }
     }
-    let _ = events.send(Event::RestoreReady(Box::new(Restore { start, unusable, outcome })));
+    let _ = events.send(AgentEvent::RestoreReady(Box::new(Restore { start, unusable, outcome })));
 }
 
 /// Where there are no images: only files are to return.
-pub async fn begin_anew(start: Start, files: Files, events: mpsc::UnboundedSender<Event>) {
+pub async fn begin_anew(start: Start, files: Files, events: mpsc::UnboundedSender<AgentEvent>) {
     let outcome = files.take_back(ImageNo(0)).await.map(|()| None);
     let restore = Restore { start, unusable: Vec::new(), outcome };
-    let _ = events.send(Event::RestoreReady(Box::new(restore)));
+    let _ = events.send(AgentEvent::RestoreReady(Box::new(restore)));
 }
 
 /// Images after this one are of a state that is given up: whoever continues the job some day must not take them

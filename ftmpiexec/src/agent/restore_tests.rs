@@ -69,8 +69,8 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         printed: [0; 2],
         fed: false,
         inject: Vec::new(),
-        executed: None,
-        crowded: false,
+        actual_command: None,
+        oversubscribed: false,
         files: Vec::new(),
         files_since: ImageNo(0),
     }
@@ -102,11 +102,12 @@ fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() 
             checked: false,
             told: [told, 0],
         };
-        let mut life = 0;
+        let mut incarnation = 0;
         let mut find = async |images: &[u64], source: Source| {
-            life += 1;
+            incarnation += 1;
             let mut unusable = Vec::new();
-            let found = super::find(&start(life, images), &source, None, &mut unusable).await;
+            let found =
+                super::find(&start(incarnation, images), &source, None, &mut unusable).await;
             (found.map(|stream| stream.unwrap().facts), unusable)
         };
         // The newest that is no further than what can be told of its output; if there is none, the newest.

@@ -101,7 +101,7 @@ impl Agent {
             Ok(memory) => (None, vec![memory]),
             Err(e) => (Some(e.to_string()), Vec::new()),
         };
-        if let Some(life) = self.life(rank, incarnation) {
+        if let Some(life) = self.process(rank, incarnation) {
             life.send(&ToRank::Segment { name, why }, passed, false);
         }
         if name.serial.is_none() {

@@ -5,12 +5,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// A rank's process, held so that its number cannot pass to another one unnoticed.
 #[derive(Debug)]
-pub struct Kick {
+pub struct WakeSignal {
     pid: u32,
     handle: OwnedFd,
 }
 
-impl Kick {
+impl WakeSignal {
     /// For this process; `None` if there is none.
     pub fn new(pid: u32) -> Option<Self> {
         let raw = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
@@ -61,7 +61,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
         let signal = libc::SIGRTMAX() - 2;
         assert!(!catches(child.id(), signal));
-        Kick::new(child.id()).unwrap().send(signal);
+        WakeSignal::new(child.id()).unwrap().send(signal);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(child.try_wait().unwrap(), None, "it still runs");
         child.kill().unwrap();

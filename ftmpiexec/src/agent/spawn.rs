@@ -7,7 +7,7 @@
 
 use super::actual_command;
 use super::program::{self, ProgramError, ProgramFacts};
-use crate::agent_protocol::{Executed, Job, Start};
+use crate::agent_protocol::{ActualCommand, Job, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -80,8 +80,8 @@ pub fn spawn(
     died: u64,
     on: Option<CpuSet>,
 ) -> Result<(Child, PathBuf), SpawnError> {
-    let mut command = match &start.executed {
-        Some(executed) if descriptors.image.is_some() => as_executed(executed),
+    let mut command = match &start.actual_command {
+        Some(recorded) if descriptors.image.is_some() => as_recorded(recorded),
         _ => as_commanded(job, start)?,
     };
     let env = RankEnv {
@@ -151,18 +151,18 @@ fn ranks_beside(job: &Job, rank: Rank) -> usize {
 }
 
 /// As the process that the image was taken of.
-fn as_executed(executed: &Executed) -> Command {
+fn as_recorded(recorded: &ActualCommand) -> Command {
     let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_os_string();
-    let mut command = Command::new(text(&executed.file));
-    let mut arguments = executed.arguments.iter().map(|argument| text(argument));
+    let mut command = Command::new(text(&recorded.file));
+    let mut arguments = recorded.arguments.iter().map(|argument| text(argument));
     if let Some(name) = arguments.next() {
         command.arg0(name);
     }
     command
         .args(arguments)
-        .current_dir(text(&executed.directory))
+        .current_dir(text(&recorded.directory))
         .env_clear()
-        .envs(executed.environment.iter().filter_map(|text| actual_command::variable(text)));
+        .envs(recorded.environment.iter().filter_map(|text| actual_command::variable(text)));
     command
 }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::Binding;
 use crate::inject::Fault;
-use crate::job_dir::plan_file::{Past, Saved};
+use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use anyhow::{Context, bail};
 use ftmpi_protocols::registry;
@@ -116,7 +116,7 @@ pub struct Plan {
     /// The options as given, for the plan of the job.
     pub options: Vec<String>,
     /// The job that is to be continued, if it is not a new one.
-    pub continued: Option<Box<Past>>,
+    pub continued: Option<Box<EarlierRun>>,
     /// How long the job may run; zero: for ever.
     pub timeout: Duration,
     /// For the last images after SIGTERM or SIGUSR1.
@@ -271,7 +271,7 @@ impl Plan {
         plan.options = saved.options.clone();
         plan.job_dir = Some(directory.clone());
         plan.grace_at_sigterm = true;
-        plan.continued = Some(Box::new(Past { directory, saved }));
+        plan.continued = Some(Box::new(EarlierRun { directory, saved }));
         Ok(plan)
     }
 

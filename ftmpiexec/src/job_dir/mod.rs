@@ -102,7 +102,7 @@ impl JobDir {
 
     /// Tells the user where it is, and what it will take.
     pub fn announce(&self, plan: &Plan, printer: &Printer) {
-        printer.say(format!(
+        printer.notice(format!(
             "job directory {} ({}; {})",
             self.path.display(),
             if plan.ckpt_interval.is_some() {
@@ -197,21 +197,21 @@ impl JobDir {
             ours(&self.path).and_then(remove)
         };
         if let Err(e) = removed {
-            printer.say(format!("{} cannot be cleared: {e:#}", self.path.display()));
+            printer.notice(format!("{} cannot be cleared: {e:#}", self.path.display()));
         }
     }
 
     /// The job is over.
     pub fn finish(self, keep: bool, printer: &Printer) {
         if keep {
-            printer.say(format!(
+            printer.notice(format!(
                 "events and images are kept; to go on: ftmpiexec --restart {}",
                 self.path.display()
             ));
         } else if self.temporary
             && let Err(e) = std::fs::remove_dir_all(&self.path)
         {
-            printer.say(format!("{} cannot be removed: {e}", self.path.display()));
+            printer.notice(format!("{} cannot be removed: {e}", self.path.display()));
         }
     }
 }

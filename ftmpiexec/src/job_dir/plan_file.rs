@@ -4,7 +4,7 @@
 //! (environment, arguments, numbers within hosts, the limit of the stack) is taken from here and not
 //! from the later launcher's own surroundings.
 
-use crate::agent_protocol::{Executed, Program};
+use crate::agent_protocol::{ActualCommand, Program};
 use crate::cli::{Machine, Plan};
 use crate::inject::ServerKind;
 use anyhow::Context;
@@ -36,8 +36,8 @@ pub struct Saved {
     pub local_rank_of: Vec<u32>,
     /// Some host had more ranks than processors then. A plan of before this was told says no, as its
     /// ranks were.
-    #[serde(default)]
-    pub crowded: bool,
+    #[serde(default, rename = "crowded")]
+    pub oversubscribed: bool,
     /// Ranks share memory: those of a host must stay together.
     #[serde(default)]
     pub shares_memory: bool,
@@ -56,7 +56,8 @@ pub struct Saved {
     /// Servers, and what they hold.
     pub servers: Vec<SavedServer>,
     /// How processes were executed, where not as the command line says.
-    pub executed: Vec<(Rank, Executed)>,
+    #[serde(rename = "executed")]
+    pub actual_commands: Vec<(Rank, ActualCommand)>,
     /// Launchers that have worked on the job.
     pub runs: u32,
     /// A name that no other job has.
@@ -79,7 +80,7 @@ pub struct SavedServer {
 
 /// A job that is to be continued.
 #[derive(Debug, Clone)]
-pub struct Past {
+pub struct EarlierRun {
     /// Its directory.
     pub directory: PathBuf,
     /// Its plan.
@@ -96,7 +97,7 @@ impl Saved {
             program_of: plan.program_of.clone(),
             node_of: plan.placement.clone(),
             local_rank_of,
-            crowded: false,
+            oversubscribed: false,
             shares_memory: false,
             files: Vec::new(),
             files_since: ImageNo(0),
@@ -104,7 +105,7 @@ impl Saved {
             protocol: plan.protocol.clone(),
             machines: plan.machines.clone(),
             servers: Vec::new(),
-            executed: Vec::new(),
+            actual_commands: Vec::new(),
             runs: 1,
             job_id: plan.job_id.clone(),
         }
@@ -198,7 +199,7 @@ mod tests {
             program_of: vec![0; 3],
             node_of: vec![0, 1, 0],
             local_rank_of: vec![0, 0, 1],
-            crowded: true,
+            oversubscribed: true,
             shares_memory: true,
             files: vec!["/somewhere/file".into()],
             files_since: ImageNo(4),
@@ -216,7 +217,7 @@ mod tests {
                 host: None,
                 serves: vec![Rank(0), Rank(1), Rank(2)],
             }],
-            executed: Vec::new(),
+            actual_commands: Vec::new(),
             runs: 1,
             job_id: String::new(),
         }
@@ -253,14 +254,14 @@ mod tests {
 
     #[test]
     fn what_collectives_choose_by_is_kept() {
-        for crowded in [true, false] {
-            let text = serde_json::to_vec(&Saved { crowded, ..saved() }).unwrap();
-            assert_eq!(read(&text).unwrap().crowded, crowded);
+        for oversubscribed in [true, false] {
+            let text = serde_json::to_vec(&Saved { oversubscribed, ..saved() }).unwrap();
+            assert_eq!(read(&text).unwrap().oversubscribed, oversubscribed);
         }
         // The ranks of a job that began before there was a choice took what is taken without.
         let mut old = serde_json::to_value(saved()).unwrap();
         old.as_object_mut().unwrap().remove("crowded").unwrap();
-        assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().crowded);
+        assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().oversubscribed);
     }
 
     proptest! {

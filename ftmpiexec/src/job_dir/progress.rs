@@ -48,7 +48,7 @@ pub struct Progress {
     dirty: bool,
     /// The first write that failed has been told.
     trouble: Option<io::Error>,
-    told: bool,
+    reported: bool,
 }
 
 impl Progress {
@@ -107,7 +107,7 @@ impl Progress {
             ended: None,
             dirty: true,
             trouble: None,
-            told: false,
+            reported: false,
         }
     }
 
@@ -152,7 +152,7 @@ impl Progress {
     }
 
     /// A rank has a new life.
-    pub fn lives(&mut self, rank: Rank, incarnation: Incarnation) {
+    pub fn set_incarnation(&mut self, rank: Rank, incarnation: Incarnation) {
         if let Some(known) = self.ranks.get_mut(rank.index()) {
             known.incarnation = incarnation;
             known.process = None;
@@ -161,7 +161,7 @@ impl Progress {
     }
 
     /// It is this process.
-    pub fn runs(&mut self, rank: Rank, host: u32, process: ProcessId) {
+    pub fn set_process(&mut self, rank: Rank, host: u32, process: ProcessId) {
         if let Some(known) = self.ranks.get_mut(rank.index()) {
             known.process = Some(process);
             known.host = host;
@@ -189,7 +189,7 @@ impl Progress {
     /// Why it cannot be written, once.
     pub fn take_trouble(&mut self) -> Option<io::Error> {
         let trouble = self.trouble.take()?;
-        (!std::mem::replace(&mut self.told, true)).then_some(trouble)
+        (!std::mem::replace(&mut self.reported, true)).then_some(trouble)
     }
 
     fn write(&mut self, rank: Rank) {
@@ -279,8 +279,8 @@ mod tests {
         progress.printed(Rank(1), 0, 100);
         progress.printed(Rank(1), 0, 50);
         progress.printed(Rank(1), 1, 7);
-        progress.lives(Rank(2), Incarnation(4));
-        progress.runs(Rank(2), 1, ProcessId { pid: 12, started: 34 });
+        progress.set_incarnation(Rank(2), Incarnation(4));
+        progress.set_process(Rank(2), 1, ProcessId { pid: 12, started: 34 });
         assert_eq!(Progress::ended(directory.path()), None);
         drop(progress);
         let mut progress = Progress::open(directory.path(), 3).unwrap();

@@ -1,7 +1,7 @@
 //! Agents as the launcher sees them: started here or over ssh, called back, lost, started again.
 
-use super::{Authenticated, Event, Launcher, ProcessId, started_at};
-use crate::agent_protocol::{FRAME_BYTES_MAX, FromAgent, Summons, ToAgent};
+use super::{Authenticated, Launcher, LauncherEvent, ProcessId, started_at};
+use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ToAgent};
 use crate::cli::{Machine, Plan, Starter, own_address_towards};
 use crate::job_dir::progress::RankProgress;
 use ftmpi_protocols::dispatcher::Input;
@@ -132,7 +132,7 @@ impl Launcher {
             IpAddr::V4(Ipv4Addr::LOCALHOST)
         };
         let temporary = self.job_dir.as_ref().filter(|_| !remote).and_then(|d| d.temporary());
-        let summons = Summons {
+        let setup = AgentSetup {
             key: self.key.to_hex(),
             image_key: self.image_key.as_ref().map(|key| key.to_hex()),
             host,
@@ -141,11 +141,11 @@ impl Launcher {
             listen_everywhere: everywhere,
             temporary,
         };
-        let mut line = match serde_json::to_string(&summons) {
+        let mut line = match serde_json::to_string(&setup) {
             Ok(line) => line,
             Err(e) => {
                 let why = e.to_string();
-                let _ = self.events.send(Event::AgentEnded { host, launch, why });
+                let _ = self.events.send(LauncherEvent::AgentEnded { host, launch, why });
                 return;
             }
         };
@@ -160,7 +160,7 @@ impl Launcher {
             let late = events.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(limit).await;
-                let _ = late.send(Event::AgentLate { host, launch });
+                let _ = late.send(LauncherEvent::AgentLate { host, launch });
             });
             // The start is over when the agent has called; the permit goes with a short delay.
             tokio::spawn(async move {
@@ -169,7 +169,7 @@ impl Launcher {
             });
             let why = run_agent_process(command, line, killed).await;
             drop(printer);
-            let _ = events.send(Event::AgentEnded { host, launch, why });
+            let _ = events.send(LauncherEvent::AgentEnded { host, launch, why });
         });
     }
 
@@ -239,7 +239,7 @@ impl Launcher {
         // All that were waited for: now they can find each other.
         self.send_agents();
         self.send_servers();
-        self.tell_dispatcher(Input::AgentUp { host });
+        self.notify_dispatcher(Input::AgentUp { host });
     }
 
     /// Tells each agent where the others are, as seen from there.
@@ -309,7 +309,7 @@ impl Launcher {
         if !self.plan.is_remote(&self.plan.machines[host as usize].name) {
             self.kill_leftovers_here(host);
         }
-        self.tell_dispatcher(Input::AgentLost { host, why: why.to_owned() });
+        self.notify_dispatcher(Input::AgentLost { host, why: why.to_owned() });
     }
 
     /// An agent beside the launcher died without cleaning up: its ranks got the death signal,
@@ -350,7 +350,7 @@ impl Launcher {
     }
 
     /// Something cannot be said to an agent, now or ever.
-    pub(super) fn agent_untold(&mut self, host: u32, launch: u64, why: &str) {
+    pub(super) fn on_unsendable(&mut self, host: u32, launch: u64, why: &str) {
         if self.agents[host as usize].is_launch(launch) {
             let name = &self.plan.machines[host as usize].name;
             let text = format!(
@@ -369,7 +369,7 @@ impl Launcher {
         if hopeful && state.failed_starts < RESTARTS_MAX {
             return self.start_agent(host);
         }
-        self.tell_dispatcher(Input::AgentFailed { host, why });
+        self.notify_dispatcher(Input::AgentFailed { host, why });
     }
 
     /// The agent's process, for fault injection.
@@ -391,7 +391,7 @@ pub fn shell_word(word: &str) -> String {
 /// Runs the process to its end; why it ended, with the last line that it said.
 async fn run_agent_process(
     mut command: Command,
-    summons: String,
+    setup: String,
     killed: oneshot::Receiver<()>,
 ) -> String {
     let mut child = match command.spawn() {
@@ -404,7 +404,7 @@ async fn run_agent_process(
     // Kept open: some ssh replacements end with their input.
     let stdin = child.stdin.take();
     let stdin = match stdin {
-        Some(mut stdin) => match stdin.write_all(summons.as_bytes()).await {
+        Some(mut stdin) => match stdin.write_all(setup.as_bytes()).await {
             Ok(()) => Some(stdin),
             Err(_) => None,
         },
@@ -442,13 +442,13 @@ async fn read_agent<R: AsyncRead + Unpin>(
     mut reader: FrameReader<R, FromAgent>,
     host: u32,
     launch: u64,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<LauncherEvent>,
 ) {
     let why = loop {
         match reader.recv().await {
             Ok(Some(message)) => {
                 let message = Box::new(message);
-                if events.send(Event::Agent { host, launch, message }).is_err() {
+                if events.send(LauncherEvent::Agent { host, launch, message }).is_err() {
                     return;
                 }
             }
@@ -456,14 +456,14 @@ async fn read_agent<R: AsyncRead + Unpin>(
             Err(e) => break format!("its agent: {e}"),
         }
     };
-    let _ = events.send(Event::AgentGone { host, launch, why });
+    let _ = events.send(LauncherEvent::AgentGone { host, launch, why });
 }
 
 async fn write_agent<W: AsyncWrite + Unpin>(
     mut writer: FrameWriter<W, ToAgent>,
     mut outbox: mpsc::UnboundedReceiver<ToAgent>,
     (host, launch): (u32, u64),
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<LauncherEvent>,
 ) {
     while let Some(message) = outbox.recv().await {
         if let Err(e) = writer.feed(&message).await {
@@ -472,7 +472,8 @@ async fn write_agent<W: AsyncWrite + Unpin>(
                 return;
             }
             // Another agent could not be told it either: it is told the end of the job.
-            let _ = events.send(Event::AgentUntold { host, launch, why: e.to_string() });
+            let _ =
+                events.send(LauncherEvent::AgentUnsendable { host, launch, why: e.to_string() });
         }
         if outbox.is_empty() && writer.flush().await.is_err() {
             return;
@@ -497,7 +498,8 @@ mod tests {
         drop(outbox);
         let writer = FrameWriter::new(here, 1000);
         write_agent(writer, queue, (3, 7), events).await;
-        let Some(Event::AgentUntold { host: 3, launch: 7, why }) = inbox.recv().await else {
+        let Some(LauncherEvent::AgentUnsendable { host: 3, launch: 7, why }) = inbox.recv().await
+        else {
             panic!("nobody heard of it")
         };
         assert!(why.contains("longer than a frame"), "{why}");

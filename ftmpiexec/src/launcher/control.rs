@@ -3,7 +3,7 @@
 //! One line asks (`images`), lines of JSON answer: one for each rank, with its image or why there is
 //! none, and a last one that says that this was all.
 
-use super::{Event, Launcher};
+use super::{Launcher, LauncherEvent};
 use crate::output::Printer;
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::metrics;
@@ -25,19 +25,19 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(5);
 
 /// Somebody who waits for images.
 #[derive(Debug)]
-pub struct Asking {
+pub struct ImageRequest {
     ranks: BTreeSet<Rank>,
-    tell: mpsc::UnboundedSender<String>,
+    answers_to: mpsc::UnboundedSender<String>,
 }
 
 /// What became of an image: its number and bytes, or why there is none.
-pub type News<'a> = (Rank, Result<(ImageNo, u64), &'a str>);
+pub type ImageOutcome<'a> = (Rank, Result<(ImageNo, u64), &'a str>);
 
 /// Listens in this directory.
 ///
 /// # Errors
 /// No socket can be made there (some shared file systems have none).
-pub fn listen(directory: &Path, events: mpsc::UnboundedSender<Event>) -> io::Result<()> {
+pub fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) -> io::Result<()> {
     // The name of a socket is short; that of a directory need not be.
     let folder = std::fs::File::open(directory)?;
     let path = format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd());
@@ -58,7 +58,7 @@ pub fn close(directory: &Path) {
     let _ = std::fs::remove_file(directory.join(NAME));
 }
 
-async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<Event>) {
+async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>) {
     let (read, mut write) = stream.into_split();
     let mut question = String::new();
     let mut read = BufReader::new(read.take(QUESTION_BYTES_MAX));
@@ -66,15 +66,15 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<Event>) {
     if !matches!(asked, Ok(Ok(1..))) {
         return;
     }
-    let (tell, mut answers) = mpsc::unbounded_channel::<String>();
+    let (answers_to, mut answers) = mpsc::unbounded_channel::<String>();
     match question.trim() {
         "images" => {
-            let _ = events.send(Event::ImagesWanted(tell));
+            let _ = events.send(LauncherEvent::ImagesWanted(answers_to));
         }
         other => {
             let answer = serde_json::json!({ "error": format!("`{other}` is unknown here") });
-            let _ = tell.send(answer.to_string());
-            drop(tell);
+            let _ = answers_to.send(answer.to_string());
+            drop(answers_to);
         }
     }
     while let Some(answer) = answers.recv().await {
@@ -85,35 +85,35 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<Event>) {
 }
 
 /// Whoever asks at this address hears what the report would say now.
-pub(super) fn tell_metrics(
+pub(super) fn serve_metrics(
     address: SocketAddr,
     printer: &Printer,
-    events: &mpsc::UnboundedSender<Event>,
+    events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> anyhow::Result<()> {
     let (at, mut questions) = metrics::listen(address, "ftmpi_job").map_err(anyhow::Error::msg)?;
-    printer.say(format!("metrics at http://{at}/metrics"));
+    printer.notice(format!("metrics at http://{at}/metrics"));
     let events = events.clone();
     tokio::spawn(async move {
         while let Some(question) = questions.recv().await {
-            let _ = events.send(Event::StateWanted(question));
+            let _ = events.send(LauncherEvent::StateWanted(question));
         }
     });
     Ok(())
 }
 
 impl Launcher {
-    pub(super) fn images_wanted(&mut self, tell: mpsc::UnboundedSender<String>) {
+    pub(super) fn images_wanted(&mut self, answers_to: mpsc::UnboundedSender<String>) {
         let ranks = self.dispatcher.can_take_images().into_iter().collect();
-        self.asking.push(Asking { ranks, tell });
-        self.tell_dispatcher(Input::ImagesWanted);
-        self.answer_who_asks(None);
+        self.requests.push(ImageRequest { ranks, answers_to });
+        self.notify_dispatcher(Input::ImagesWanted);
+        self.answer_requests(None);
     }
 
     /// An image of this rank came, or did not.
-    pub(super) fn answer_who_asks(&mut self, news: Option<News<'_>>) {
-        self.asking.retain_mut(|asking| {
-            if let Some((rank, outcome)) = &news
-                && asking.ranks.remove(rank)
+    pub(super) fn answer_requests(&mut self, outcome_of: Option<ImageOutcome<'_>>) {
+        self.requests.retain_mut(|request| {
+            if let Some((rank, outcome)) = &outcome_of
+                && request.ranks.remove(rank)
             {
                 let answer = match outcome {
                     Ok((image, bytes)) => {
@@ -121,11 +121,11 @@ impl Launcher {
                     }
                     Err(why) => serde_json::json!({ "rank": rank, "why": why }),
                 };
-                let _ = asking.tell.send(answer.to_string());
+                let _ = request.answers_to.send(answer.to_string());
             }
-            let done = asking.ranks.is_empty();
+            let done = request.ranks.is_empty();
             if done {
-                let _ = asking.tell.send(serde_json::json!({ "done": true }).to_string());
+                let _ = request.answers_to.send(serde_json::json!({ "done": true }).to_string());
             }
             !done
         });

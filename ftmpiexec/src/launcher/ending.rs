@@ -6,7 +6,7 @@
 //! killed at any point of its end leaves a job that can be continued as a whole, or one that says that it has ended.
 
 use super::signals::Signals;
-use super::{Event, FAREWELL, Launcher, Printed, control};
+use super::{FAREWELL, Launcher, LauncherEvent, Printed, control};
 use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::inject::ServerKind;
 use crate::job_dir::progress::Progress;
@@ -17,7 +17,7 @@ impl Launcher {
     /// Ends agents and servers, writes the report, removes what is temporary.
     pub(super) async fn finish(
         mut self,
-        mut inbox: mpsc::UnboundedReceiver<Event>,
+        mut inbox: mpsc::UnboundedReceiver<LauncherEvent>,
         mut signals: Signals,
     ) -> anyhow::Result<i32> {
         let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
@@ -51,7 +51,7 @@ impl Launcher {
         tokio::pin!(deadline);
         while self.agents.iter().any(|agent| agent.child_runs || agent.talks) {
             tokio::select! {
-                Some(event) = inbox.recv() => self.hear_last(event),
+                Some(event) = inbox.recv() => self.on_late_event(event),
                 () = &mut deadline => break,
                 signal = signals.next() => {
                     if self.asks_for_last_images(signal) {
@@ -75,24 +75,25 @@ impl Launcher {
         }
         if self.plan.report.is_some() {
             for state in self.servers.states(ServerKind::ChannelMemory, &self.key).await {
-                self.recorder.memory_says(&state);
+                self.recorder.add_memory_status(&state);
             }
             for state in self.servers.states(ServerKind::EventLogger, &self.key).await {
-                self.recorder.logger_says(&state);
+                self.recorder.add_logger_status(&state);
             }
         }
         self.servers.stop(keep).await;
-        if over && let Some(why) = self.servers.forget_depots().await {
-            self.printer.say(format!("images of the job are left in the object store: {why}"));
+        if over && let Some(why) = self.servers.forget_object_tiers().await {
+            self.printer.notice(format!("images of the job are left in the object store: {why}"));
         }
         if let Some(text) = text {
-            self.printer.say(text);
+            self.printer.notice(text);
         }
         if let Some(file) = &self.plan.report {
             let report = self.recorder.report(&self.dispatcher, wall, code);
             let text = serde_json::to_string_pretty(&report)?;
             if let Err(e) = std::fs::write(file, text + "\n") {
-                self.printer.say(format!("the report {} cannot be written: {e}", file.display()));
+                self.printer
+                    .notice(format!("the report {} cannot be written: {e}", file.display()));
                 code = if code == 0 { 1 } else { code };
             }
         }
@@ -129,14 +130,14 @@ impl Launcher {
     /// from no image that is ahead of that. A signal ends the wait.
     async fn print_the_rest(
         &mut self,
-        inbox: &mut mpsc::UnboundedReceiver<Event>,
+        inbox: &mut mpsc::UnboundedReceiver<LauncherEvent>,
         signals: &mut Signals,
     ) -> Option<i32> {
         let mut done = self.printer.print_all();
         let (all, signal) = loop {
             tokio::select! {
                 all = &mut done => break (all.unwrap_or(false), None),
-                Some(event) = inbox.recv() => self.hear_last(event),
+                Some(event) = inbox.recv() => self.on_late_event(event),
                 signal = signals.next() => {
                     if self.asks_for_last_images(signal) {
                         self.suspending = true;
@@ -147,7 +148,7 @@ impl Launcher {
             }
         };
         while let Ok(event) = inbox.try_recv() {
-            self.hear_last(event);
+            self.on_late_event(event);
         }
         if let Some(progress) = self.progress.as_mut().filter(|_| all) {
             for (rank, streams) in self.printed.iter().enumerate() {
@@ -160,26 +161,28 @@ impl Launcher {
     }
 
     /// Something happened after the end of the job.
-    fn hear_last(&mut self, event: Event) {
+    fn on_late_event(&mut self, event: LauncherEvent) {
         let is_launch = |host: u32, launch| self.agents[host as usize].is_launch(launch);
         match event {
-            Event::Agent { host, launch, message } if is_launch(host, launch) => match *message {
-                // The last words of the ranks.
-                FromAgent::Output { rank, stream, offset, bytes } => {
-                    self.output(host, rank, stream, offset, bytes);
+            LauncherEvent::Agent { host, launch, message } if is_launch(host, launch) => {
+                match *message {
+                    // The last words of the ranks.
+                    FromAgent::Output { rank, stream, offset, bytes } => {
+                        self.output(host, rank, stream, offset, bytes);
+                    }
+                    FromAgent::Notice(line) => self.printer.notice(line),
+                    // It would take this launcher for dead.
+                    FromAgent::Heartbeat => self.to_agent(host, ToAgent::Heard),
+                    _ => {}
                 }
-                FromAgent::Say(line) => self.printer.say(line),
-                // It would take this launcher for dead.
-                FromAgent::Heartbeat => self.to_agent(host, ToAgent::Heard),
-                _ => {}
-            },
-            Event::Printed { host, launch, bytes, upto, read } => {
+            }
+            LauncherEvent::Printed { host, launch, bytes, upto, read } => {
                 self.printed(host, launch, bytes, upto, read);
             }
-            Event::AgentGone { host, launch, .. } if is_launch(host, launch) => {
+            LauncherEvent::AgentGone { host, launch, .. } if is_launch(host, launch) => {
                 self.agents[host as usize].talks = false;
             }
-            Event::AgentEnded { host, launch, .. } if is_launch(host, launch) => {
+            LauncherEvent::AgentEnded { host, launch, .. } if is_launch(host, launch) => {
                 self.agents[host as usize].child_runs = false;
             }
             _ => {}

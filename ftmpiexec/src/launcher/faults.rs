@@ -61,14 +61,14 @@ impl Launcher {
             }
             Due::Server(kind, number) => {
                 let which = number.map_or_else(String::new, |number| format!(" number {number}"));
-                self.printer.say(format!("killing the {}{which} (--inject)", kind.name()));
+                self.printer.notice(format!("killing the {}{which} (--inject)", kind.name()));
                 self.servers.kill(kind, number);
             }
             Due::Agent(name) => {
                 let host = self.plan.machines.iter().position(|machine| machine.name == name);
                 let Some(host) = host.map(|host| host as u32) else { return };
                 let Some(process) = self.agent_pid(host) else { return };
-                self.printer.say(format!("killing the agent of {name} (--inject)"));
+                self.printer.notice(format!("killing the agent of {name} (--inject)"));
                 if self.plan.is_remote(&name) {
                     self.to_agent(host, ToAgent::KillYourself);
                 } else if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {

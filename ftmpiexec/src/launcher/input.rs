@@ -7,7 +7,7 @@
 //! A continued job is fed what was read before, then what the new launcher reads. A regular file as
 //! standard input is taken for the same file again and continued where reading had stopped.
 
-use super::Event;
+use super::LauncherEvent;
 use crate::job_dir::JobDir;
 use ftmpi_wire::Incarnation;
 use std::collections::VecDeque;
@@ -48,7 +48,7 @@ pub struct StandardInput {
     /// Asks the reading thread for one more piece.
     ask: Option<std::sync::mpsc::SyncSender<()>>,
     asked: bool,
-    events: async_mpsc::UnboundedSender<Event>,
+    events: async_mpsc::UnboundedSender<LauncherEvent>,
 }
 
 impl StandardInput {
@@ -56,7 +56,7 @@ impl StandardInput {
     pub fn new(
         job_dir: Option<&JobDir>,
         ended: Option<bool>,
-        events: async_mpsc::UnboundedSender<Event>,
+        events: async_mpsc::UnboundedSender<LauncherEvent>,
     ) -> io::Result<Self> {
         let store = match job_dir {
             Some(directory) => Store::File(directory.input()?),
@@ -204,7 +204,7 @@ impl StandardInput {
                     }
                 };
                 piece.truncate(count);
-                if events.send(Event::Input(piece)).is_err() || count == 0 {
+                if events.send(LauncherEvent::Input(piece)).is_err() || count == 0 {
                     return;
                 }
             }

@@ -20,7 +20,7 @@ mod signals;
 mod stopping;
 
 use crate::agent::started_at;
-use crate::agent_protocol::{Executed, FromAgent, Job, ProcessId, Start, Telling, ToAgent};
+use crate::agent_protocol::{ActualCommand, FromAgent, Job, ProcessId, RankOrder, Start, ToAgent};
 use crate::cli::Plan;
 use crate::inject::{FaultClock, ServerKind};
 use crate::job_dir::JobDir;
@@ -54,7 +54,7 @@ const SAME_DEATH_MAX: u32 = 3;
 
 /// What the launcher waits for.
 #[derive(Debug)]
-enum Event {
+enum LauncherEvent {
     /// An agent spoke. `launch` tells which start of it.
     Agent { host: u32, launch: u64, message: Box<FromAgent> },
     /// Its connection ended.
@@ -64,11 +64,11 @@ enum Event {
     /// It did not report in time.
     AgentLate { host: u32, launch: u64 },
     /// What it has to know cannot be told to it.
-    AgentUntold { host: u32, launch: u64, why: String },
+    AgentUnsendable { host: u32, launch: u64, why: String },
     /// A server listens.
     ServerUp { index: usize, launch: u64, address: SocketAddr },
     /// A line on a server's standard error.
-    ServerSays { index: usize, launch: u64, text: String },
+    ServerLine { index: usize, launch: u64, text: String },
     /// A server has ended or could not be started.
     ServerEnded { index: usize, launch: u64, why: String },
     /// Time to start a server again.
@@ -76,9 +76,9 @@ enum Event {
     /// Text was printed; `false`: nobody reads it any more.
     Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
     /// The servers told what an earlier run had stored.
-    Past(Result<Vec<restart_discovery::Found>, String>),
+    Discovered(Result<Vec<restart_discovery::Found>, String>),
     /// From the connection with this number to the checkpoint scheduler.
-    Scheduler { number: u64, news: scheduling::News },
+    Scheduler { number: u64, event: scheduling::SchedulerEvent },
     /// Standard input; empty at its end.
     Input(Vec<u8>),
     /// Somebody asks for images now.
@@ -110,7 +110,7 @@ struct Launcher {
     /// What a later launcher must know.
     saved: Saved,
     /// What [`ftmpi_wire::control::JobView::crowded`] says, once it is decided.
-    crowded: Option<bool>,
+    oversubscribed: Option<bool>,
     saved_changed: bool,
     /// Files in [`Saved::files`], and whether there are new ones: a program may make very many.
     files: HashSet<String>,
@@ -118,30 +118,30 @@ struct Launcher {
     /// The first wave that was committed in this run.
     first_wave: Option<ImageNo>,
     progress: Option<Progress>,
-    past_asked: bool,
-    past_known: bool,
+    discovery_asked: bool,
+    discovery_done: bool,
     printer: Printer,
     recorder: Recorder,
     input: StandardInput,
     printed: Vec<[u64; 2]>,
     /// How ranks were executed, where not as the command line says.
-    executed: HashMap<Rank, Executed>,
+    actual_commands: HashMap<Rank, ActualCommand>,
     faults: FaultClock,
     /// Points that have killed their rank: (index of the fault, rank).
     fired: HashSet<(usize, Rank)>,
-    no_image_told: HashSet<String>,
+    no_image_reasons: HashSet<String>,
     begin: Instant,
     running_since: Option<Instant>,
     begun: bool,
     /// A rank was told to start.
     started: bool,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<LauncherEvent>,
     outcome: Option<(i32, Option<String>, bool)>,
     interrupted: bool,
     /// Last images are being taken.
     suspending: bool,
     /// Who waits for images.
-    asking: Vec<control::Asking>,
+    requests: Vec<control::ImageRequest>,
 }
 
 /// Runs a job; the exit code.
@@ -191,10 +191,10 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         recorder: Recorder::new(&plan),
         input: ready.input,
         printed: ready.printed,
-        executed: ready.saved.executed.iter().cloned().collect(),
+        actual_commands: ready.saved.actual_commands.iter().cloned().collect(),
         faults: FaultClock::new(&plan.faults, size as u32),
         fired: HashSet::new(),
-        no_image_told: HashSet::new(),
+        no_image_reasons: HashSet::new(),
         job: ready.job,
         begin: Instant::now(),
         running_since: None,
@@ -203,7 +203,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         outcome: None,
         interrupted: false,
         suspending: false,
-        asking: Vec::new(),
+        requests: Vec::new(),
         plan,
         key,
         listen,
@@ -211,13 +211,13 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         image_key: ready.image_key,
         files: ready.saved.files.iter().cloned().collect(),
         saved: ready.saved,
-        crowded: ready.crowded,
+        oversubscribed: ready.oversubscribed,
         saved_changed: false,
         files_changed: false,
         first_wave: None,
         progress: ready.progress,
-        past_asked: false,
-        past_known: false,
+        discovery_asked: false,
+        discovery_done: false,
         printer,
         events,
     };
@@ -226,7 +226,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     {
         launcher
             .printer
-            .say(format!("nobody can ask this job for images: no socket in its directory: {e}"));
+            .notice(format!("nobody can ask this job for images: no socket in its directory: {e}"));
     }
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
@@ -253,7 +253,7 @@ impl Launcher {
         self.begin.elapsed()
     }
 
-    fn tell_dispatcher(&mut self, input: Input) {
+    fn notify_dispatcher(&mut self, input: Input) {
         let now = self.now();
         self.dispatcher.handle(now, input);
         self.carry_out();
@@ -265,8 +265,8 @@ impl Launcher {
             if !self.servers.all_up() {
                 return;
             }
-            if self.plan.continued.is_some() && !self.past_known {
-                return self.ask_for_past();
+            if self.plan.continued.is_some() && !self.discovery_done {
+                return self.start_discovery();
             }
             self.begun = true;
         }
@@ -277,7 +277,7 @@ impl Launcher {
                     self.job.view.incarnations[rank.index()] = incarnation;
                     self.job.view.host_of[rank.index()] = host;
                     if let Some(progress) = &mut self.progress {
-                        progress.lives(rank, incarnation);
+                        progress.set_incarnation(rank, incarnation);
                     }
                     self.to_all(&ToAgent::Announce { rank, incarnation, host });
                 }
@@ -297,8 +297,8 @@ impl Launcher {
                         printed: self.printed[rank.index()],
                         fed: rank == Rank(0),
                         inject: self.points_for(rank),
-                        executed: self.executed.get(&rank).cloned(),
-                        crowded: self.crowded(),
+                        actual_command: self.actual_commands.get(&rank).cloned(),
+                        oversubscribed: self.oversubscribed(),
                         files: self.saved.files.clone(),
                         files_since: self.saved.files_since,
                     };
@@ -306,7 +306,7 @@ impl Launcher {
                 }
                 Command::Schedule(word) => self.scheduling.say(word),
                 Command::TakeImage { rank, incarnation, image, keep } => {
-                    self.tell(rank, incarnation, Telling::TakeImage { image, keep });
+                    self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
                 }
                 Command::Kill { rank, incarnation } => {
                     // No point of fault injection did this.
@@ -320,7 +320,7 @@ impl Launcher {
                         let (wave, seconds) = (over.wave, over.took.as_secs_f64());
                         let megabytes = over.bytes as f64 / 1e6;
                         let what = if over.complete.is_some() { "complete" } else { "void" };
-                        self.printer.say(format!(
+                        self.printer.notice(format!(
                             "wave {wave} is {what} after {seconds:.2} s, {megabytes:.1} MB"
                         ));
                     }
@@ -332,21 +332,21 @@ impl Launcher {
                         self.saved.files_since = oldest;
                         self.files_changed = true;
                     }
-                    self.tell(rank, incarnation, Telling::ImageCommitted { image, oldest });
+                    self.order_rank(rank, incarnation, RankOrder::ImageCommitted { image, oldest });
                 }
                 Command::ImageFailed { rank, incarnation, image } => {
-                    self.tell(rank, incarnation, Telling::ImageFailed(image));
+                    self.order_rank(rank, incarnation, RankOrder::ImageFailed(image));
                 }
                 Command::AllFinalized { rank, incarnation } => {
-                    self.tell(rank, incarnation, Telling::AllFinalized);
+                    self.order_rank(rank, incarnation, RankOrder::AllFinalized);
                 }
                 Command::AllExiting { rank, incarnation } => {
-                    self.tell(rank, incarnation, Telling::AllExiting);
+                    self.order_rank(rank, incarnation, RankOrder::AllExiting);
                 }
                 Command::Die { rank, incarnation, code } => {
-                    self.tell(rank, incarnation, Telling::Die(code));
+                    self.order_rank(rank, incarnation, RankOrder::Die(code));
                 }
-                Command::Say(line) => self.printer.say(line),
+                Command::Say(line) => self.printer.notice(line),
                 Command::End { code, text, keep } => self.outcome = Some((code, text, keep)),
             }
         }
@@ -369,64 +369,68 @@ impl Launcher {
         if let Some(directory) = &self.job_dir
             && let Err(e) = directory.save(&self.saved)
         {
-            self.printer.say(format!("{e:#}; the job goes on, but cannot be continued later"));
+            self.printer.notice(format!("{e:#}; the job goes on, but cannot be continued later"));
         }
     }
 
-    fn tell(&mut self, rank: Rank, incarnation: Incarnation, what: Telling) {
+    fn order_rank(&mut self, rank: Rank, incarnation: Incarnation, order: RankOrder) {
         let (host, _) = self.dispatcher.location(rank);
-        self.to_agent(host, ToAgent::Tell { rank, incarnation, what });
+        self.to_agent(host, ToAgent::Forward { rank, incarnation, order });
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: LauncherEvent) {
         match event {
-            Event::Agent { host, launch, message } => {
+            LauncherEvent::Agent { host, launch, message } => {
                 if self.agents[host as usize].is_launch(launch) {
-                    self.agent_says(host, *message);
+                    self.on_agent_message(host, *message);
                 }
             }
-            Event::AgentGone { host, launch, why } => self.agent_gone(host, launch, &why),
-            Event::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
-            Event::AgentLate { host, launch } => self.agent_late(host, launch),
-            Event::AgentUntold { host, launch, why } => self.agent_untold(host, launch, &why),
-            Event::ServerUp { index, launch, address } => {
+            LauncherEvent::AgentGone { host, launch, why } => self.agent_gone(host, launch, &why),
+            LauncherEvent::AgentEnded { host, launch, why } => self.agent_ended(host, launch, why),
+            LauncherEvent::AgentLate { host, launch } => self.agent_late(host, launch),
+            LauncherEvent::AgentUnsendable { host, launch, why } => {
+                self.on_unsendable(host, launch, &why)
+            }
+            LauncherEvent::ServerUp { index, launch, address } => {
                 match self.servers.is_up(index, launch, address) {
                     Ok(Some(ServerKind::CheckpointScheduler)) => self.scheduler_listens(address),
                     Ok(_) => {}
                     Err(text) => return self.cannot_go_on(text),
                 }
-                self.server_says(index, launch, None);
+                self.on_server_line(index, launch, None);
                 self.carry_out();
                 self.send_servers();
             }
-            Event::ServerSays { index, launch, text } => {
-                self.server_says(index, launch, Some(text));
+            LauncherEvent::ServerLine { index, launch, text } => {
+                self.on_server_line(index, launch, Some(text));
             }
-            Event::ServerEnded { index, launch, why } => self.server_ended(index, launch, &why),
-            Event::ServerAgain { index } => {
+            LauncherEvent::ServerEnded { index, launch, why } => {
+                self.server_ended(index, launch, &why)
+            }
+            LauncherEvent::ServerAgain { index } => {
                 self.servers.start(index, &self.key, &self.events);
             }
-            Event::Scheduler { number, news } => self.scheduler_says(number, news),
-            Event::Past(past) => self.past_is_known(past),
-            Event::ImagesWanted(tell) => self.images_wanted(tell),
-            Event::StateWanted(question) => {
+            LauncherEvent::Scheduler { number, event } => self.on_scheduler(number, event),
+            LauncherEvent::Discovered(past) => self.on_discovery(past),
+            LauncherEvent::ImagesWanted(tell) => self.images_wanted(tell),
+            LauncherEvent::StateWanted(question) => {
                 let report = self.recorder.report(&self.dispatcher, self.begin.elapsed(), 0);
                 let _ = question.send(serde_json::to_value(report).unwrap_or_default());
             }
-            Event::Printed { host, launch, bytes, read, upto } => {
+            LauncherEvent::Printed { host, launch, bytes, read, upto } => {
                 self.printed(host, launch, bytes, upto, read);
                 if !read {
                     // As a program that writes into a closed pipe.
                     let code = 128 + libc::SIGPIPE;
-                    self.tell_dispatcher(Input::Stop { code, text: String::new() });
+                    self.notify_dispatcher(Input::Stop { code, text: String::new() });
                 }
             }
-            Event::Input(bytes) => {
+            LauncherEvent::Input(bytes) => {
                 if let Some(progress) = self.progress.as_mut().filter(|_| bytes.is_empty()) {
                     progress.input_has_ended();
                 }
                 if let Err(e) = self.input.arrived(bytes) {
-                    self.printer.say(format!(
+                    self.printer.notice(format!(
                         "standard input cannot be kept in the job's directory: {e}; no more of it is \
                          read until it can"
                     ));
@@ -437,12 +441,12 @@ impl Launcher {
     }
 
     fn tick(&mut self) {
-        self.tell_dispatcher(Input::Tick);
+        self.notify_dispatcher(Input::Tick);
         match self.input.try_again() {
             Some(Ok(())) => self.pump_input(),
             Some(Err(e)) if self.input.trouble() > self.plan.storage_patience => {
                 let text = format!("standard input cannot be kept in the job's directory: {e}");
-                self.tell_dispatcher(Input::GiveUp { code: 1, text });
+                self.notify_dispatcher(Input::GiveUp { code: 1, text });
             }
             Some(Err(_)) | None => {}
         }
@@ -475,7 +479,7 @@ impl Launcher {
                 tokio::task::spawn_blocking(move || file.sync_data());
             }
             if let Some(e) = progress.take_trouble() {
-                self.printer.say(format!(
+                self.printer.notice(format!(
                     "how far the job has come cannot be stored: {e}; the job goes on, but if this \
                      launcher dies, a later one may repeat output (told once)"
                 ));

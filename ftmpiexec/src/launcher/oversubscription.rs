@@ -10,29 +10,29 @@ use crate::cli::Plan;
 impl Launcher {
     /// The answer; first asked for when all hosts have said how many processors they have, because no
     /// rank starts before.
-    pub(super) fn crowded(&mut self) -> bool {
-        if let Some(known) = self.crowded {
+    pub(super) fn oversubscribed(&mut self) -> bool {
+        if let Some(known) = self.oversubscribed {
             return known;
         }
         let placement = &self.plan.placement;
-        let mut crowded = outnumber(placement, |host| self.agents[host as usize].processors);
-        if crowded && let Some(directory) = &self.job_dir {
-            self.saved.crowded = true;
+        let mut oversubscribed = outnumber(placement, |host| self.agents[host as usize].processors);
+        if oversubscribed && let Some(directory) = &self.job_dir {
+            self.saved.oversubscribed = true;
             if let Err(e) = directory.save(&self.saved) {
                 // A later launcher would not know of it: so nobody may.
-                self.printer.say(format!("{e:#}"));
-                (self.saved.crowded, crowded) = (false, false);
+                self.printer.notice(format!("{e:#}"));
+                (self.saved.oversubscribed, oversubscribed) = (false, false);
             }
         }
-        self.crowded = Some(crowded);
-        crowded
+        self.oversubscribed = Some(oversubscribed);
+        oversubscribed
     }
 }
 
 /// The answer, where it needs no agents: the job is continued, or everything runs on this machine.
 pub(super) fn known_at_once(plan: &Plan) -> Option<bool> {
     if let Some(past) = &plan.continued {
-        return Some(past.saved.crowded);
+        return Some(past.saved.oversubscribed);
     }
     let here = !plan.machines.iter().any(|machine| plan.is_remote(&machine.name));
     here.then(|| {

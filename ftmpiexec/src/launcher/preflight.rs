@@ -3,7 +3,7 @@
 use super::agents::{self, AgentState};
 use super::input::StandardInput;
 use super::servers::Servers;
-use super::{Event, control, oversubscription};
+use super::{LauncherEvent, control, oversubscription};
 use crate::agent::program::{self, ProgramError};
 use crate::agent_protocol::Job;
 use crate::cli::Plan;
@@ -26,7 +26,7 @@ pub(super) struct Ready {
     pub servers: Servers,
     pub saved: Saved,
     /// Whether a host has more ranks than processors, if that is known.
-    pub crowded: Option<bool>,
+    pub oversubscribed: Option<bool>,
     pub progress: Option<Progress>,
     pub agents: Vec<AgentState>,
     pub printed: Vec<[u64; 2]>,
@@ -42,7 +42,7 @@ impl Ready {
         plan: &Plan,
         job_dir: Option<&JobDir>,
         printer: &Printer,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<LauncherEvent>,
     ) -> anyhow::Result<Self> {
         let image_key = match (job_dir, &plan.encrypt_images) {
             (Some(directory), Some(file)) => Some(directory.image_key(file.as_deref())?),
@@ -56,8 +56,8 @@ impl Ready {
             None => Saved::new(plan, job.local_rank_of.clone(), job.stack_limit),
         };
         saved.servers = servers.describe();
-        let crowded = oversubscription::known_at_once(plan);
-        saved.crowded = crowded.unwrap_or(false);
+        let oversubscribed = oversubscription::known_at_once(plan);
+        saved.oversubscribed = oversubscribed.unwrap_or(false);
         let progress = job_dir.map(|directory| directory.progress(size)).transpose()?;
         let mut agents: Vec<AgentState> =
             plan.machines.iter().map(|_| AgentState::default()).collect();
@@ -74,14 +74,24 @@ impl Ready {
         let input_ended = known.map(Progress::input_ended);
         let input = StandardInput::new(job_dir, input_ended, events.clone())?;
         if let Some(address) = plan.metrics {
-            control::tell_metrics(address, printer, events)?;
+            control::serve_metrics(address, printer, events)?;
         }
         if let Some(directory) = job_dir.filter(|_| plan.continued.is_none()) {
             directory.save(&saved)?;
         }
         // Last: files that are there begin anew.
         printer.write_into(output_files(plan)?);
-        Ok(Self { image_key, job, servers, saved, crowded, progress, agents, printed, input })
+        Ok(Self {
+            image_key,
+            job,
+            servers,
+            saved,
+            oversubscribed,
+            progress,
+            agents,
+            printed,
+            input,
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Guarantees: of a rank's output each byte is printed once, however often a life repeats it.
 
-use super::{Event, Launcher, Printed};
+use super::{Launcher, LauncherEvent, Printed};
 use crate::agent_protocol::{FromAgent, Report, ToAgent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_wire::{Incarnation, Rank};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const FILES_MAX: usize = 10_000;
 
 impl Launcher {
-    pub(super) fn agent_says(&mut self, host: u32, message: FromAgent) {
+    pub(super) fn on_agent_message(&mut self, host: u32, message: FromAgent) {
         match message {
             FromAgent::Ready { port, process, processors } => {
                 self.agents[host as usize].processors = processors;
@@ -23,13 +23,13 @@ impl Launcher {
                 self.agents[host as usize].missed = 0;
                 self.to_agent(host, ToAgent::Heard);
             }
-            FromAgent::Say(line) => self.printer.say(line),
+            FromAgent::Notice(line) => self.printer.notice(line),
             FromAgent::Output { rank, stream, offset, bytes } => {
                 self.output(host, rank, stream, offset, bytes);
             }
             FromAgent::Rank { rank, incarnation, report } => {
                 if rank.index() < self.plan.placement.len() {
-                    self.rank_reports(host, rank, incarnation, report);
+                    self.on_rank_report(host, rank, incarnation, report);
                 }
             }
         }
@@ -57,11 +57,11 @@ impl Launcher {
         let end = offset + u64::from(window);
         self.printer.rank(rank.0, stream, bytes, move |read, held| {
             let upto = Printed { rank, stream, bytes: end.saturating_sub(held as u64) };
-            let _ = events.send(Event::Printed { host, launch, bytes: window, read, upto });
+            let _ = events.send(LauncherEvent::Printed { host, launch, bytes: window, read, upto });
         });
     }
 
-    pub(super) fn rank_reports(
+    pub(super) fn on_rank_report(
         &mut self,
         host: u32,
         rank: Rank,
@@ -73,14 +73,15 @@ impl Launcher {
             Report::Spawned { process, consumed } => {
                 self.agents[host as usize].processes.insert(rank, process);
                 if let Some(progress) = &mut self.progress {
-                    progress.runs(rank, host, process);
+                    progress.set_process(rank, host, process);
                 }
                 self.recorder.spawned(rank, incarnation, process.pid, now);
                 if self.plan.verbose {
                     let name = &self.plan.machines[host as usize].name;
                     let pid = process.pid;
-                    self.printer
-                        .say(format!("rank {rank}, life {incarnation}: process {pid} on {name}"));
+                    self.printer.notice(format!(
+                        "rank {rank}, life {incarnation}: process {pid} on {name}"
+                    ));
                 }
                 if rank == Rank(0) {
                     self.input.begin_life(incarnation, consumed);
@@ -94,16 +95,16 @@ impl Launcher {
             Report::ImageUnusable { image, why } => {
                 Input::ImageUnusable { rank, incarnation, image, why }
             }
-            Report::Hello { pid, resumed, no_image, executed } => {
-                if let Some(executed) = executed {
-                    self.saved.executed.retain(|(other, _)| *other != rank);
-                    self.saved.executed.push((rank, (*executed).clone()));
+            Report::Hello { pid, resumed, no_image, actual_command } => {
+                if let Some(actual_command) = actual_command {
+                    self.saved.actual_commands.retain(|(other, _)| *other != rank);
+                    self.saved.actual_commands.push((rank, (*actual_command).clone()));
                     self.saved_changed = true;
-                    self.executed.insert(rank, *executed);
+                    self.actual_commands.insert(rank, *actual_command);
                 }
                 self.recorder.hello(rank, incarnation, pid, now);
                 if let Some(why) = no_image.as_ref().filter(|_| self.plan.ckpt_interval.is_some()) {
-                    self.say_no_image(rank, why);
+                    self.report_no_image(rank, why);
                 }
                 let can_image = no_image.is_none();
                 Input::Hello { rank, incarnation, resumed, can_image }
@@ -116,7 +117,7 @@ impl Launcher {
             Report::LogFull { bytes } => {
                 if self.plan.verbose {
                     let megabytes = bytes as f64 / 1e6;
-                    self.printer.say(format!(
+                    self.printer.notice(format!(
                         "the sender log of rank {rank} holds {megabytes:.0} MB: images now"
                     ));
                 }
@@ -137,7 +138,7 @@ impl Launcher {
                         self.saved.files.retain(|file| *file != path);
                         self.files_changed = true;
                     }
-                    self.printer.say(format!(
+                    self.printer.notice(format!(
                         "rank {rank}: '{path}' will not return to a wave with the ranks after a failure \
                          ({why})"
                     ));
@@ -157,19 +158,19 @@ impl Launcher {
             Report::ImageCommitted { image, oldest, took_ns } => {
                 self.recorder.image_committed(image.bytes, took_ns);
                 if self.plan.verbose {
-                    self.printer.say(format!(
+                    self.printer.notice(format!(
                         "image {} of rank {rank}: {:.1} MB durable after {:.2} s",
                         image.image,
                         image.bytes as f64 / 1e6,
                         took_ns as f64 / 1e9
                     ));
                 }
-                self.answer_who_asks(Some((rank, Ok((image.image, image.bytes)))));
+                self.answer_requests(Some((rank, Ok((image.image, image.bytes)))));
                 Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
             }
             Report::ImageFailed { image, why } => {
                 self.recorder.image_failed();
-                self.answer_who_asks(Some((rank, Err(&why))));
+                self.answer_requests(Some((rank, Err(&why))));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
             Report::Counters(counters) => {
@@ -191,7 +192,7 @@ impl Launcher {
                 Input::Ended { rank, incarnation, ending: ending.into(), progress }
             }
         };
-        self.tell_dispatcher(input);
+        self.notify_dispatcher(input);
         self.look_whether_all_run();
     }
 
@@ -203,9 +204,9 @@ impl Launcher {
     }
 
     /// Usually all ranks have the same reason: each reason is told once.
-    pub(super) fn say_no_image(&mut self, rank: Rank, why: &str) {
-        if self.no_image_told.insert(why.to_owned()) {
-            self.printer.say(format!(
+    pub(super) fn report_no_image(&mut self, rank: Rank, why: &str) {
+        if self.no_image_reasons.insert(why.to_owned()) {
+            self.printer.notice(format!(
                 "rank {rank}: no image can be taken of it ({why}); after a failure it is replayed \
                  from its last image or its start (told once)"
             ));
@@ -221,7 +222,7 @@ impl Launcher {
                     self.to_agent(host, ToAgent::Input { rank, incarnation, offset, bytes });
                 }
             }
-            Err(e) => self.printer.say(format!("standard input cannot be read again: {e}")),
+            Err(e) => self.printer.notice(format!("standard input cannot be read again: {e}")),
         }
     }
 }

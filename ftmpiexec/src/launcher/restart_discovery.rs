@@ -5,7 +5,7 @@
 //! written more than was ever printed, if an older one (or the start) will do: that output would be
 //! lost.
 
-use super::{Event, Launcher};
+use super::{Launcher, LauncherEvent};
 use crate::job_dir::progress::RankProgress;
 use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
 use ftmpi_servers::client::{self, ImageStore};
@@ -23,8 +23,8 @@ const RETRY: Duration = Duration::from_millis(300);
 
 impl Launcher {
     /// Asks the servers; the answer comes as [`Event::Past`].
-    pub(super) fn ask_for_past(&mut self) {
-        if std::mem::replace(&mut self.past_asked, true) {
+    pub(super) fn start_discovery(&mut self) {
+        if std::mem::replace(&mut self.discovery_asked, true) {
             return;
         }
         let (loggers, stores) = self.servers.addresses(|address| {
@@ -47,12 +47,12 @@ impl Launcher {
                     Ok(found) => break Ok(found),
                 }
             };
-            let _ = events.send(Event::Past(past));
+            let _ = events.send(LauncherEvent::Discovered(past));
         });
     }
 
     /// The servers have told what there is: the job goes on.
-    pub(super) fn past_is_known(&mut self, past: Result<Vec<Found>, String>) {
+    pub(super) fn on_discovery(&mut self, past: Result<Vec<Found>, String>) {
         if self.begun || self.dispatcher.has_ended() {
             return;
         }
@@ -75,7 +75,7 @@ impl Launcher {
         self.dispatcher = Dispatcher::continued(settings, past);
         let newest = (0..ranks as u32).filter_map(|rank| self.dispatcher.newest(Rank(rank)));
         let sizes: Vec<u64> = newest.map(|image| image.bytes).collect();
-        self.printer.say(format!(
+        self.printer.notice(format!(
             "going on with the job: {} of {ranks} ranks from images ({:.1} MB), {} from the beginning",
             sizes.len(),
             sizes.iter().sum::<u64>() as f64 / 1e6,
@@ -85,7 +85,7 @@ impl Launcher {
             let (_, incarnation) = self.dispatcher.location(Rank(rank));
             self.job.view.incarnations[rank as usize] = incarnation;
         }
-        self.past_known = true;
+        self.discovery_done = true;
         self.carry_out();
     }
 }

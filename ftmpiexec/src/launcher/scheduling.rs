@@ -4,7 +4,7 @@
 //! is not heard; a scheduler that cannot be kept alive is told of once, and the job goes on with the
 //! decisions of the dispatcher's own copy.
 
-use super::{Event, Launcher};
+use super::{Launcher, LauncherEvent};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::scheduler::beside::{Order, Word};
 use ftmpi_servers::scheduler::FRAME_BYTES_MAX;
@@ -21,7 +21,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// What comes from the connection.
 #[derive(Debug)]
-pub enum News {
+pub enum SchedulerEvent {
     /// It is there; words go this way.
     Up(mpsc::UnboundedSender<Word>),
     /// The scheduler decided.
@@ -70,38 +70,44 @@ impl Launcher {
     /// Its process has ended.
     pub(super) fn scheduler_is_gone(&mut self) {
         self.scheduling = Link { number: self.scheduling.number + 1, words: None, runs: None };
-        self.tell_dispatcher(Input::SchedulerLost);
+        self.notify_dispatcher(Input::SchedulerLost);
     }
 
-    pub(super) fn scheduler_says(&mut self, number: u64, news: News) {
+    pub(super) fn on_scheduler(&mut self, number: u64, event: SchedulerEvent) {
         if number != self.scheduling.number {
             return;
         }
-        match news {
-            News::Up(words) => {
+        match event {
+            SchedulerEvent::Up(words) => {
                 self.scheduling.words = Some(words);
-                self.tell_dispatcher(Input::SchedulerUp);
+                self.notify_dispatcher(Input::SchedulerUp);
             }
-            News::Ordered(order) => {
+            SchedulerEvent::Ordered(order) => {
                 self.recorder.scheduler_ordered();
-                self.tell_dispatcher(Input::Ordered(order));
+                self.notify_dispatcher(Input::Ordered(order));
             }
-            News::Gone => {
+            SchedulerEvent::Gone => {
                 self.scheduling.words = None;
-                self.tell_dispatcher(Input::SchedulerLost);
+                self.notify_dispatcher(Input::SchedulerLost);
             }
         }
     }
 }
 
 /// Connects, and again when the connection breaks.
-async fn keep(address: SocketAddr, key: JobKey, number: u64, events: mpsc::UnboundedSender<Event>) {
+async fn keep(
+    address: SocketAddr,
+    key: JobKey,
+    number: u64,
+    events: mpsc::UnboundedSender<LauncherEvent>,
+) {
     loop {
         let purpose = Purpose::Schedule;
         if let Ok(stream) = auth::connect(address, &key, &purpose, CONNECT_LIMIT).await {
             let mut frames = Framed::<_, Word, Order>::new(stream, FRAME_BYTES_MAX);
             let (words, mut to_say) = mpsc::unbounded_channel();
-            let _ = events.send(Event::Scheduler { number, news: News::Up(words) });
+            let _ =
+                events.send(LauncherEvent::Scheduler { number, event: SchedulerEvent::Up(words) });
             loop {
                 tokio::select! {
                     word = to_say.recv() => {
@@ -112,12 +118,12 @@ async fn keep(address: SocketAddr, key: JobKey, number: u64, events: mpsc::Unbou
                     }
                     order = frames.recv() => {
                         let Ok(Some(order)) = order else { break };
-                        let news = News::Ordered(order);
-                        let _ = events.send(Event::Scheduler { number, news });
+                        let event = SchedulerEvent::Ordered(order);
+                        let _ = events.send(LauncherEvent::Scheduler { number, event });
                     }
                 }
             }
-            let _ = events.send(Event::Scheduler { number, news: News::Gone });
+            let _ = events.send(LauncherEvent::Scheduler { number, event: SchedulerEvent::Gone });
         }
         tokio::time::sleep(AGAIN).await;
     }

@@ -7,9 +7,9 @@ mod server_stderr;
 
 use self::placed::{again, of_kind};
 use self::process::run_server;
-use self::server_stderr::Words;
+use self::server_stderr::ServerStderr;
 use super::agents::shell_word;
-use super::{Event, Launcher};
+use super::{Launcher, LauncherEvent};
 use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
@@ -51,7 +51,7 @@ const IN_USE_PATIENCE: Duration = Duration::from_secs(90);
 
 /// How a server is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum StopMode {
     /// As if it had died.
     Kill,
     /// It may make durable what it has.
@@ -60,7 +60,7 @@ enum Manner {
 
 /// The next start of a server that ended.
 #[derive(Debug)]
-enum Again {
+enum RestartDelay {
     /// It died.
     After(Duration),
     /// The one before it has not left yet.
@@ -85,10 +85,10 @@ struct Server {
     /// Since when its place is taken by one that lives.
     in_use_since: Option<Instant>,
     failures: u32,
-    kill: Option<oneshot::Sender<Manner>>,
+    kill: Option<oneshot::Sender<StopMode>>,
     runs: Option<JoinHandle<()>>,
     serves: Vec<Rank>,
-    words: Words,
+    stderr: ServerStderr,
 }
 
 /// All servers of the job.
@@ -160,7 +160,7 @@ impl Servers {
             binaries: parent(&own),
             remote_binaries: parent(&plan.remote_path),
             rsh: match &plan.starter {
-                Starter::Remote(words) => words.clone(),
+                Starter::Remote(stderr) => stderr.clone(),
                 Starter::Fork => Vec::new(),
             },
             memory_limit: plan.memory_limit.clone(),
@@ -192,18 +192,23 @@ impl Servers {
     }
 
     /// Starts them all.
-    pub fn start_all(&mut self, key: &JobKey, events: &mpsc::UnboundedSender<Event>) {
+    pub fn start_all(&mut self, key: &JobKey, events: &mpsc::UnboundedSender<LauncherEvent>) {
         for index in 0..self.servers.len() {
             self.start(index, key, events);
         }
     }
 
     /// Starts one.
-    pub fn start(&mut self, index: usize, key: &JobKey, events: &mpsc::UnboundedSender<Event>) {
+    pub fn start(
+        &mut self,
+        index: usize,
+        key: &JobKey,
+        events: &mpsc::UnboundedSender<LauncherEvent>,
+    ) {
         let command = self.command(index);
         let server = &mut self.servers[index];
         server.launch += 1;
-        server.words.begins();
+        server.stderr.begins();
         server.started = Instant::now();
         let (kill, killed) = oneshot::channel();
         server.kill = Some(kill);
@@ -211,7 +216,7 @@ impl Servers {
         let mut command = match command {
             Ok(command) => command,
             Err(why) => {
-                let _ = events.send(Event::ServerEnded { index, launch, why });
+                let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
                 return;
             }
         };
@@ -224,7 +229,7 @@ impl Servers {
         let events = events.clone();
         server.runs = Some(tokio::spawn(async move {
             let why = run_server(command, key_line, killed, index, launch, &events).await;
-            let _ = events.send(Event::ServerEnded { index, launch, why });
+            let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
         }));
     }
 
@@ -263,7 +268,7 @@ impl Servers {
         {
             arguments.extend(["--memory-limit".to_owned(), limit.clone()]);
         }
-        if let Some(address) = self.depot_of(server) {
+        if let Some(address) = self.object_tier_of(server) {
             arguments.extend(["--object-store".to_owned(), address]);
         }
         if server.kind == ServerKind::CheckpointServer
@@ -292,11 +297,11 @@ impl Servers {
             }
             Some(host) => {
                 let file = self.remote_binaries.join(program).display().to_string();
-                let words: Vec<String> =
+                let stderr: Vec<String> =
                     std::iter::once(file).chain(arguments).map(|word| shell_word(&word)).collect();
                 let script = format!(
                     "read -r FTMPI_KEY; export FTMPI_KEY; exec {} --exit-with-parent",
-                    words.join(" ")
+                    stderr.join(" ")
                 );
                 let mut command = Command::new(&self.rsh[0]);
                 command.args(&self.rsh[1..]).arg(host).arg("sh").arg("-c").arg(shell_word(&script));
@@ -313,17 +318,17 @@ impl Servers {
     }
 
     /// Where a checkpoint server's images go on to.
-    fn depot_of(&self, server: &Server) -> Option<String> {
+    fn object_tier_of(&self, server: &Server) -> Option<String> {
         let address = self.object_store.as_ref()?;
         (server.kind == ServerKind::CheckpointServer)
             .then(|| format!("{address}/{}-{}", server.kind.name(), server.number))
     }
 
     /// Removes the job's images from the object store; what could not be removed.
-    pub async fn forget_depots(&self) -> Option<String> {
+    pub async fn forget_object_tiers(&self) -> Option<String> {
         let mut trouble = None;
         for server in &self.servers {
-            let Some(address) = self.depot_of(server) else { continue };
+            let Some(address) = self.object_tier_of(server) else { continue };
             let forgotten = Command::new(self.binaries.join("ftmpi-checkpoint-server"))
                 .arg("--dir")
                 .arg(&server.directory)
@@ -419,7 +424,7 @@ impl Servers {
         let meant = |s: &&mut Server| s.kind == kind && number.is_none_or(|n| s.number == n);
         for server in self.servers.iter_mut().filter(meant) {
             if let Some(kill) = server.kill.take() {
-                let _ = kill.send(Manner::Kill);
+                let _ = kill.send(StopMode::Kill);
             }
         }
     }
@@ -448,7 +453,7 @@ impl Servers {
             // of everything.
             let flushes =
                 self.object_store.is_some() && server.kind == ServerKind::CheckpointServer;
-            let manner = if keep || flushes { Manner::Ask } else { Manner::Kill };
+            let manner = if keep || flushes { StopMode::Ask } else { StopMode::Kill };
             if let Some(kill) = server.kill.take() {
                 let _ = kill.send(manner);
             }
@@ -483,22 +488,27 @@ impl Servers {
     }
 
     /// It said this, or (`None`) nothing more; what is to be told of it now.
-    fn words(&mut self, index: usize, launch: u64, text: Option<String>) -> Vec<String> {
+    fn stderr_lines(&mut self, index: usize, launch: u64, text: Option<String>) -> Vec<String> {
         let server = &mut self.servers[index];
         if server.launch != launch {
             return Vec::new();
         }
-        text.into_iter().for_each(|text| server.words.says(text));
+        text.into_iter().for_each(|text| server.stderr.says(text));
         if !server.up {
             return Vec::new();
         }
-        let words = server.words.take();
+        let stderr = server.stderr.take();
         let name = self.title(index);
-        words.into_iter().map(|text| format!("{name}: {text}")).collect()
+        stderr.into_iter().map(|text| format!("{name}: {text}")).collect()
     }
 
     /// Takes note of an end; the pause before the next start, or why there is none.
-    fn ended(&mut self, index: usize, launch: u64, why: &str) -> Option<Result<Again, String>> {
+    fn ended(
+        &mut self,
+        index: usize,
+        launch: u64,
+        why: &str,
+    ) -> Option<Result<RestartDelay, String>> {
         let name = self.title(index);
         let server = &mut self.servers[index];
         if server.launch != launch {
@@ -514,7 +524,7 @@ impl Servers {
         if lives {
             let since = *server.in_use_since.get_or_insert_with(Instant::now);
             if since.elapsed() < IN_USE_PATIENCE {
-                return Some(Ok(Again::Quietly(RESTART_PAUSE)));
+                return Some(Ok(RestartDelay::Quietly(RESTART_PAUSE)));
             }
         }
         server.failures = if server.started.elapsed() > GOOD_RUN { 0 } else { server.failures + 1 };
@@ -524,7 +534,7 @@ impl Servers {
         if server.failures > FAILURES_MAX {
             return Some(Err(format!("{name} cannot be kept alive: {why}")));
         }
-        Some(Ok(Again::After(RESTART_PAUSE * server.failures)))
+        Some(Ok(RestartDelay::After(RESTART_PAUSE * server.failures)))
     }
 
     /// What users know it by.
@@ -563,9 +573,9 @@ impl Launcher {
     }
 
     /// A server said this, or begins to serve.
-    pub(super) fn server_says(&mut self, index: usize, launch: u64, text: Option<String>) {
-        for line in self.servers.words(index, launch, text) {
-            self.printer.say(line);
+    pub(super) fn on_server_line(&mut self, index: usize, launch: u64, text: Option<String>) {
+        for line in self.servers.stderr_lines(index, launch, text) {
+            self.printer.notice(line);
         }
     }
 
@@ -579,10 +589,10 @@ impl Launcher {
             None => {}
             Some(Ok(again)) => {
                 let pause = match again {
-                    Again::Quietly(pause) => pause,
-                    Again::After(pause) => {
+                    RestartDelay::Quietly(pause) => pause,
+                    RestartDelay::After(pause) => {
                         let name = self.servers.title(index);
-                        self.printer.say(format!("{name} died ({why}); starting it again"));
+                        self.printer.notice(format!("{name} died ({why}); starting it again"));
                         self.recorder.server_failed();
                         pause
                     }
@@ -590,11 +600,12 @@ impl Launcher {
                 let events = self.events.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(pause).await;
-                    let _ = events.send(Event::ServerAgain { index });
+                    let _ = events.send(LauncherEvent::ServerAgain { index });
                 });
             }
             Some(Err(text)) if scheduler && self.begun => {
-                self.printer.say(format!("{text}; the launcher decides about images from here on"));
+                self.printer
+                    .notice(format!("{text}; the launcher decides about images from here on"));
             }
             Some(Err(text)) => self.cannot_go_on(text),
         }

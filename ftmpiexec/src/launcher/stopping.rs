@@ -11,16 +11,16 @@ impl Launcher {
     pub(super) fn interrupt(&mut self, signal: i32) {
         if self.begun && self.asks_for_last_images(signal) {
             self.suspending = true;
-            return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });
+            return self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
         }
         self.interrupted = true;
-        self.tell_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
+        self.notify_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
     }
 
     /// Something that the job needs is not to be had. What it has stored is kept, if it has begun.
     pub(super) fn cannot_go_on(&mut self, text: String) {
         let code = 1;
-        self.tell_dispatcher(if self.has_begun() {
+        self.notify_dispatcher(if self.has_begun() {
             Input::GiveUp { code, text }
         } else {
             Input::Stop { code, text }
@@ -42,15 +42,15 @@ impl Launcher {
             return;
         }
         if self.begun && self.asks_for_last_images(libc::SIGTERM) {
-            self.printer.say("the time of --timeout is over: last images are taken".to_owned());
+            self.printer.notice("the time of --timeout is over: last images are taken".to_owned());
             self.suspending = true;
-            return self.tell_dispatcher(Input::Suspend { grace: self.plan.grace });
+            return self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
         }
         if !self.suspending {
             self.interrupted = true;
             let text =
                 format!("the job has run for {:?}, the time of --timeout", self.plan.timeout);
-            self.tell_dispatcher(Input::Stop { code: OUT_OF_TIME, text });
+            self.notify_dispatcher(Input::Stop { code: OUT_OF_TIME, text });
         }
     }
 }

@@ -37,7 +37,7 @@ enum Work {
         bytes: Vec<u8>,
         printed: Token,
     },
-    Say(String),
+    Notice(String),
     Status(String),
     /// From here on to these files.
     Files([Files; 2]),
@@ -96,8 +96,8 @@ impl Printer {
     }
 
     /// A line of our own, on standard error.
-    pub fn say(&self, line: impl Into<String>) {
-        let _ = self.work.send(Work::Say(line.into()));
+    pub fn notice(&self, line: impl Into<String>) {
+        let _ = self.work.send(Work::Notice(line.into()));
     }
 
     /// The live line; only a terminal shows it.
@@ -123,7 +123,7 @@ impl Printer {
 }
 
 /// What is known of the text that was printed.
-struct Paper {
+struct Terminal {
     status: StatusLine,
     files: [Files; 2],
     /// Some text found no reader.
@@ -132,7 +132,7 @@ struct Paper {
 
 fn print(style: Style, queue: &mpsc::Receiver<Work>) -> bool {
     let status = StatusLine::new(std::io::stderr().is_terminal());
-    let mut paper = Paper { status, files: Default::default(), unread: false };
+    let mut terminal = Terminal { status, files: Default::default(), unread: false };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
     let by_lines = style.prepend_rank || style.whole_lines;
     while let Ok(work) = queue.recv() {
@@ -150,29 +150,30 @@ fn print(style: Style, queue: &mpsc::Receiver<Work>) -> bool {
                 } else {
                     bytes.as_slice()
                 };
-                printed(paper.write(rank, stream, text), held);
+                printed(terminal.write(rank, stream, text), held);
             }
-            Work::Say(line) => paper.say(&line),
-            Work::Status(line) => paper.status.show(&line),
-            Work::Files(files) => paper.files = files,
+            Work::Notice(line) => terminal.notice(&line),
+            Work::Status(line) => terminal.status.show(&line),
+            Work::Files(files) => terminal.files = files,
             Work::All(done) => {
                 for ((rank, stream), lines) in &mut lines {
-                    paper.write(*rank, *stream, &lines.rest());
+                    terminal.write(*rank, *stream, &lines.rest());
                 }
-                let _ = done.send(!paper.unread && !paper.files.iter().any(Files::are_broken));
+                let _ =
+                    done.send(!terminal.unread && !terminal.files.iter().any(Files::are_broken));
             }
             Work::End => break,
         }
     }
     for ((rank, stream), lines) in &mut lines {
-        paper.write(*rank, *stream, &lines.rest());
+        terminal.write(*rank, *stream, &lines.rest());
     }
-    paper.status.hide();
-    !paper.files.iter().any(Files::are_broken)
+    terminal.status.hide();
+    !terminal.files.iter().any(Files::are_broken)
 }
 
-impl Paper {
-    fn say(&mut self, line: &str) {
+impl Terminal {
+    fn notice(&mut self, line: &str) {
         self.status.hide();
         let _ = writeln!(std::io::stderr().lock(), "ftmpiexec: {line}");
     }
@@ -185,7 +186,7 @@ impl Paper {
         let files = &mut self.files[usize::from(stream.min(1))];
         if files.are_used() {
             if let Err(line) = files.write(rank, text) {
-                self.say(&line);
+                self.notice(&line);
             }
             return true;
         }

@@ -36,7 +36,7 @@ pub struct RunReport {
     recovered: Vec<Recovered>,
     logs: Logs,
     servers_restarted: u32,
-    pids: Vec<Vec<Life>>,
+    pids: Vec<Vec<ProcessRecord>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -163,7 +163,7 @@ struct Logs {
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Life {
+struct ProcessRecord {
     incarnation: u32,
     pid: u32,
     from_s: f64,
@@ -176,7 +176,7 @@ pub struct Recorder {
     protocol: String,
     events: &'static str,
     hosts: Vec<String>,
-    lives: Vec<Vec<Life>>,
+    processes: Vec<Vec<ProcessRecord>>,
     latest: Vec<Counters>,
     log_peak: Vec<u64>,
     /// When a fault was injected into this life.
@@ -214,7 +214,7 @@ impl Recorder {
                 ftmpi_wire::control::Events::Nondeterministic => "nondeterministic",
             },
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
-            lives: vec![Vec::new(); size],
+            processes: vec![Vec::new(); size],
             latest: vec![Counters::default(); size],
             log_peak: vec![0; size],
             kills: BTreeMap::new(),
@@ -238,34 +238,45 @@ impl Recorder {
 
     /// A rank's process runs.
     pub fn spawned(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, at: Duration) {
-        let lives = &mut self.lives[rank.index()];
+        let processes = &mut self.processes[rank.index()];
         // A process whose image proved no good never was the rank; the same life tries another image.
-        if let Some(same) = lives.last_mut().filter(|life| life.incarnation == incarnation.0) {
+        if let Some(same) =
+            processes.last_mut().filter(|process| process.incarnation == incarnation.0)
+        {
             (same.pid, same.to_s) = (pid, None);
             return;
         }
         // Nobody told of the end of a life whose agent was lost: it was over by now.
-        if let Some(before) = lives.last_mut() {
+        if let Some(before) = processes.last_mut() {
             before.to_s.get_or_insert(seconds(at));
         }
-        lives.push(Life { incarnation: incarnation.0, pid, from_s: seconds(at), to_s: None });
+        processes.push(ProcessRecord {
+            incarnation: incarnation.0,
+            pid,
+            from_s: seconds(at),
+            to_s: None,
+        });
     }
 
     /// The process that is the rank itself.
     pub fn hello(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, _at: Duration) {
-        if let Some(life) =
-            self.lives[rank.index()].iter_mut().rev().find(|life| life.incarnation == incarnation.0)
+        if let Some(process) = self.processes[rank.index()]
+            .iter_mut()
+            .rev()
+            .find(|process| process.incarnation == incarnation.0)
         {
-            life.pid = pid;
+            process.pid = pid;
         }
     }
 
     /// A rank's process is gone, and the agent saw it so long ago.
     pub fn ended(&mut self, rank: Rank, incarnation: Incarnation, at: Duration, seen: Duration) {
-        if let Some(life) =
-            self.lives[rank.index()].iter_mut().rev().find(|life| life.incarnation == incarnation.0)
+        if let Some(process) = self.processes[rank.index()]
+            .iter_mut()
+            .rev()
+            .find(|process| process.incarnation == incarnation.0)
         {
-            life.to_s = Some(seconds(at));
+            process.to_s = Some(seconds(at));
         }
         let since =
             self.kills.remove(&(rank, incarnation)).map_or(seen, |kill| at.saturating_sub(kill));
@@ -341,24 +352,26 @@ impl Recorder {
 
     /// Whether every rank has had a process.
     pub fn all_have_started(&self) -> bool {
-        self.lives.iter().all(|lives| !lives.is_empty())
+        self.processes.iter().all(|processes| !processes.is_empty())
     }
 
     /// Ranks whose process runs.
     pub fn running(&self) -> usize {
-        let runs = |lives: &Vec<Life>| lives.last().is_some_and(|life| life.to_s.is_none());
-        self.lives.iter().filter(|lives| runs(lives)).count()
+        let runs = |processes: &Vec<ProcessRecord>| {
+            processes.last().is_some_and(|process| process.to_s.is_none())
+        };
+        self.processes.iter().filter(|processes| runs(processes)).count()
     }
 
     /// What an event logger says of itself.
-    pub fn logger_says(&mut self, state: &serde_json::Value) {
+    pub fn add_logger_status(&mut self, state: &serde_json::Value) {
         let of = |name: &str| state[name].as_u64().unwrap_or(0);
-        let news = [1, of("clock_bytes_told"), of("clocks_heard")];
-        self.loggers = std::array::from_fn(|index| self.loggers[index] + news[index]);
+        let added = [1, of("clock_bytes_told"), of("clocks_heard")];
+        self.loggers = std::array::from_fn(|index| self.loggers[index] + added[index]);
     }
 
     /// What a channel memory says of itself.
-    pub fn memory_says(&mut self, state: &serde_json::Value) {
+    pub fn add_memory_status(&mut self, state: &serde_json::Value) {
         let of = |name: &str| state["memory"][name].as_u64().unwrap_or(0);
         let memories = &mut self.memories;
         memories.count += 1;
@@ -410,7 +423,7 @@ impl Recorder {
             protocol: self.protocol.clone(),
             clusters: self.clusters.clone(),
             events: self.events,
-            ranks: self.lives.len(),
+            ranks: self.processes.len(),
             hosts: self.hosts.clone(),
             wall_s: seconds(wall),
             exit_code,
@@ -485,7 +498,7 @@ impl Recorder {
                 .collect(),
             logs: Logs { bytes: sum(|c| c.log_bytes), peak_bytes: self.log_peak.iter().sum() },
             servers_restarted: self.servers_failed,
-            pids: self.lives.clone(),
+            pids: self.processes.clone(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! options say, or as the earlier run had them.
 
 use super::Server;
-use super::server_stderr::Words;
+use super::server_stderr::ServerStderr;
 use crate::cli::{Machine, Plan, ServerDuty};
 use crate::inject::ServerKind;
 use crate::job_dir::JobDir;
@@ -32,7 +32,7 @@ pub(super) fn server(
         kill: None,
         runs: None,
         serves: Vec::new(),
-        words: Words::default(),
+        stderr: ServerStderr::default(),
     }
 }
 

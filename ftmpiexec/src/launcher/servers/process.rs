@@ -1,7 +1,7 @@
 //! The process of a server: its key goes in, its address and its words come out.
 
-use super::{ASK_LIMIT, Manner, server_stderr};
-use crate::launcher::Event;
+use super::{ASK_LIMIT, StopMode, server_stderr};
+use crate::launcher::LauncherEvent;
 use rustix::process::Pid;
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, BufReader};
@@ -12,10 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) async fn run_server(
     mut command: Command,
     key_line: Option<String>,
-    killed: oneshot::Receiver<Manner>,
+    killed: oneshot::Receiver<StopMode>,
     index: usize,
     launch: u64,
-    events: &mpsc::UnboundedSender<Event>,
+    events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> String {
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -33,7 +33,7 @@ pub(super) async fn run_server(
                 if let Some(address) =
                     line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
                 {
-                    let _ = events.send(Event::ServerUp { index, launch, address });
+                    let _ = events.send(LauncherEvent::ServerUp { index, launch, address });
                 }
             }
         });
@@ -46,7 +46,7 @@ pub(super) async fn run_server(
             let mut lines = BufReader::new(stderr);
             while let Some(line) = server_stderr::next_line(&mut lines).await {
                 if let Some(text) = server_stderr::said(&line) {
-                    let _ = events.send(Event::ServerSays { index, launch, text });
+                    let _ = events.send(LauncherEvent::ServerLine { index, launch, text });
                 }
                 if !line.trim().is_empty() {
                     last = line.chars().take(400).collect();
@@ -58,7 +58,7 @@ pub(super) async fn run_server(
     let status = tokio::select! {
         status = child.wait() => status,
         manner = killed => {
-            if manner == Ok(Manner::Ask)
+            if manner == Ok(StopMode::Ask)
                 && let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32))
             {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

@@ -18,7 +18,7 @@ const LINE_BYTES_MAX: u64 = 4096;
 
 /// Of one server, over all its lives.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct ServerStderr {
     waiting: Vec<String>,
     kinds: BTreeMap<String, u32>,
 }
@@ -47,7 +47,7 @@ pub(super) fn said(line: &str) -> Option<String> {
     name.starts_with("ftmpi-").then(|| text.chars().take(CHARS_MAX).collect())
 }
 
-impl Words {
+impl ServerStderr {
     /// It begins again.
     pub fn begins(&mut self) {
         self.waiting.clear();
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_server_that_talks_without_end_is_cut_off() {
-        let mut words = Words::default();
+        let mut words = ServerStderr::default();
         words.says("of a life that did not come up".into());
         words.begins();
         for rank in 0..1000 {
