@@ -7,7 +7,7 @@ use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
 use crate::world::{Item, News, with};
-use ftmpi_core::engine::shared_memory_barrier::{Board, Sharers, Word};
+use ftmpi_core::engine::shared_memory_barrier::{Board, Column, SharedMemoryBarrier};
 use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_core::window::request::{Action, Request};
@@ -38,7 +38,7 @@ pub struct SimLink {
     /// Which state of the job this is: its shared memory has that name.
     state: Incarnation,
     /// With whom memory is shared, if it is, and the copy of the own part that belongs to an image.
-    sharers: Option<Sharers>,
+    sharers: Option<SharedMemoryBarrier>,
     copy: Vec<u64>,
     /// The engine wants to hear of the end of every call.
     ends: bool,
@@ -56,10 +56,10 @@ struct Half {
 struct Table(Incarnation);
 
 impl Board for Table {
-    fn read(&self, rank: Rank, word: Word) -> u64 {
+    fn read(&self, rank: Rank, word: Column) -> u64 {
         with(|world| *world.on_board(self.0, rank, word))
     }
-    fn write(&self, rank: Rank, word: Word, value: u64) {
+    fn write(&self, rank: Rank, word: Column, value: u64) {
         with(|world| *world.on_board(self.0, rank, word) = value);
     }
 }
@@ -458,7 +458,7 @@ impl Link for SimLink {
         stored
     }
 
-    fn tell(&mut self, message: FromRank) {
+    fn notify_agent(&mut self, message: FromRank) {
         match message {
             FromRank::OpenEventLog => with(|world| world.open_logger(self.me)),
             FromRank::CaughtUp { replayed } => with(|world| world.caught_up(self.me, replayed)),
@@ -474,9 +474,10 @@ impl Link for SimLink {
         with(|world| world.refuse_image(self.me));
     }
 
-    fn join_sharers(&mut self, host: &[Rank], past: ImageNo) -> bool {
+    fn join_shared_memory(&mut self, host: &[Rank], past: ImageNo) -> bool {
         let me = Rank(self.me as u32);
-        let sharers = self.sharers.get_or_insert_with(|| Sharers::new(me, host.to_vec()));
+        let sharers =
+            self.sharers.get_or_insert_with(|| SharedMemoryBarrier::new(me, host.to_vec()));
         // (The mutant believes to have every wave behind it.)
         let between = self.mutant == Some(Mutant::JoinsBetween);
         let past = if between { ImageNo(past.0 + 1) } else { past };
@@ -484,7 +485,7 @@ impl Link for SimLink {
     }
 
     fn shares(&self) -> bool {
-        self.sharers.as_ref().is_some_and(Sharers::any)
+        self.sharers.as_ref().is_some_and(SharedMemoryBarrier::any)
     }
 
     fn stands(&mut self, image: ImageNo) -> Readiness {
@@ -494,7 +495,7 @@ impl Link for SimLink {
         }
     }
 
-    fn tell_ends_of_calls(&mut self, wanted: bool) {
+    fn report_call_ends(&mut self, wanted: bool) {
         self.ends = wanted;
     }
 

@@ -28,10 +28,10 @@ mod write;
 
 pub use self::direction::segment_bytes;
 use self::direction::*;
-pub use self::single_copy::begin_life;
-use self::single_copy::{Lending, Peer};
+pub use self::single_copy::begin_incarnation;
+use self::single_copy::{Offer, Peer};
 use crate::pace::Pace;
-use crate::single_copy_policy::Wants;
+use crate::single_copy_policy::SingleCopyPolicy;
 use ftmpi_wire::header::Kind;
 use ftmpi_wire::{Header, Ssn};
 use std::io;
@@ -45,7 +45,7 @@ const KIND_WHOLE: u64 = 5;
 /// In either half of a line.
 const KIND_SHORT: u64 = 6;
 /// A payload that its reader fetches.
-const KIND_LENT: u64 = 7;
+const KIND_SINGLE_COPY: u64 = 7;
 /// As [`KIND_WHOLE`], announced while its writer is still at the rest of it ([`early`]).
 const KIND_EARLY: u64 = 8;
 
@@ -118,22 +118,22 @@ pub struct Channel<T> {
     /// The last push found no room.
     stalled: bool,
     /// Both ends may share one processor.
-    crowded: bool,
-    /// Payloads may be lent, in either direction.
-    lends: bool,
+    oversubscribed: bool,
+    /// Payloads may be single_copy, in either direction.
+    single_copy: bool,
     /// The peer cannot fetch ours.
     refused: bool,
     /// The one that is.
-    lent: Option<Lending>,
-    /// So many that fit into the ring are not lent, and how many were not the last time.
-    lent_not: u32,
-    lent_pause: u32,
+    offer: Option<Offer>,
+    /// So many that fit into the ring are not single_copy, and how many were not the last time.
+    offers_to_skip: u32,
+    offer_pause: u32,
     /// Whether to copy past the caches, where it is a question.
     pace: Option<Pace>,
     incoming: Option<Incoming<T>>,
     /// How long payloads are wanted, once there was one, and what the writer knows of it.
-    wants: Option<Box<Wants>>,
-    wanted: u64,
+    policy: Option<Box<SingleCopyPolicy>>,
+    policy_sent: u64,
     /// Whose payloads we can fetch, once it was tried.
     fetches: Option<Option<Peer>>,
 }
@@ -189,17 +189,17 @@ impl<T: Copy> Channel<T> {
             told_bulk: 0,
             told_anything: false,
             stalled: false,
-            crowded: false,
+            oversubscribed: false,
             // (Elsewhere there are no `ticks`, by which it is measured.)
-            lends: cfg!(target_arch = "x86_64"),
+            single_copy: cfg!(target_arch = "x86_64"),
             refused: false,
-            lent: None,
-            lent_not: 0,
-            lent_pause: 0,
+            offer: None,
+            offers_to_skip: 0,
+            offer_pause: 0,
             pace: (!ftmpi_copy::takes_lines_whole()).then(Pace::default),
             incoming: None,
-            wants: None,
-            wanted: 0,
+            policy: None,
+            policy_sent: 0,
             fetches: None,
         })
     }
@@ -207,9 +207,9 @@ impl<T: Copy> Channel<T> {
     /// For ranks that share fewer processors: a writer of what is lent waits for its reader's turn on one of them, and one
     /// that puts it into the ring does not; and many channels touch as few pages as they can.
     #[must_use]
-    pub fn in_a_crowd(mut self) -> Self {
-        self.lends = false;
-        self.crowded = true;
+    pub fn oversubscribed(mut self) -> Self {
+        self.single_copy = false;
+        self.oversubscribed = true;
         self
     }
 
@@ -249,7 +249,7 @@ impl<T: Copy> Channel<T> {
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.stalled
-            && (self.lent.as_ref().is_some_and(Lending::may_be_withdrawn)
+            && (self.offer.as_ref().is_some_and(Offer::may_be_withdrawn)
                 || self.out.consumed_lines().load(Ordering::Acquire) != self.out_consumed
                 || self.out.consumed_bulk().load(Ordering::Acquire) != self.out_consumed_bulk)
     }

@@ -1,11 +1,11 @@
-//! Whether a long payload is lent to its reader, who fetches it with one copy by the kernel, or goes through the ring.
+//! Whether a long payload is single_copy to its reader, who fetches it with one copy by the kernel, or goes through the ring.
 //!
 //! Neither is better as such. The ring takes two copies, on two processors at a time, between caches; the kernel one, by
 //! the reader alone, line by line out of the writer's cache. Where the payload was not touched since it was sent last,
 //! or both ranks send at the same time, or they share too few processors, the kernel's copy takes half of the time or
 //! less; where the writer has just written it, twice. So the reader measures both: from one message of a size to the
 //! next, which is what the program waits for, with all that either way costs on either side. It does so in trials that
-//! grow rare, for each size by itself, and tells the writer what it wants. Where messages are so rare that it makes no
+//! grow rare, for each size by itself, and tells the writer what it policy. Where messages are so rare that it makes no
 //! difference, the ring stays.
 //!
 //! A pure machine: messages and their times go in.
@@ -39,7 +39,7 @@ const CLASSES: usize = 11;
 struct Choice {
     /// What it has chosen, and what the writer is told now.
     chosen: bool,
-    lent: bool,
+    single_copy: bool,
     trial: bool,
     /// Turns of this trial that are over, and the shortest by the ring and by the kernel.
     turns: u32,
@@ -65,7 +65,7 @@ impl Choice {
     const fn new() -> Self {
         Self {
             chosen: false,
-            lent: false,
+            single_copy: false,
             trial: true,
             turns: 0,
             best: [u64::MAX; 2],
@@ -81,7 +81,7 @@ impl Choice {
         }
     }
 
-    fn took(&mut self, lent: bool, time: u64, lap: u32) {
+    fn took(&mut self, single_copy: bool, time: u64, lap: u32) {
         if !self.trial {
             self.watch(time);
             self.at_once = self.odd >= ODD_TURNS && self.pause - self.left >= self.patience;
@@ -91,7 +91,7 @@ impl Choice {
             }
             return;
         }
-        if lent != self.lent {
+        if single_copy != self.single_copy {
             return self.missed();
         }
         if self.warm > 0 {
@@ -103,14 +103,14 @@ impl Choice {
         if self.count < TURN {
             return;
         }
-        let best = &mut self.best[usize::from(lent)];
+        let best = &mut self.best[usize::from(single_copy)];
         *best = time.wrapping_sub(self.since).min(*best);
         self.turns += 1;
         let [ring, kernel] = self.best.map(|ticks| ticks as f64);
         let (now, other) = if self.chosen { (kernel, ring) } else { (ring, kernel) };
         let hopeless = self.turns == 2 && other > now * WORSE;
         if self.turns < TURNS && !hopeless {
-            self.lent = !self.lent;
+            self.single_copy = !self.single_copy;
             return self.begin_turn(lap);
         }
         self.end_trial(other < now * BETTER);
@@ -142,12 +142,12 @@ impl Choice {
 
     fn begin_turn(&mut self, lap: u32) {
         (self.count, self.misses) = (0, 0);
-        self.warm = if self.lent { WARM } else { lap.max(WARM) };
+        self.warm = if self.single_copy { WARM } else { lap.max(WARM) };
     }
 
     fn end_trial(&mut self, changes: bool) {
         self.chosen ^= changes;
-        self.lent = self.chosen;
+        self.single_copy = self.chosen;
         self.pause = if changes { PAUSE_MIN } else { (self.pause * 2).min(PAUSE_MAX) };
         self.patience = match (changes, self.at_once) {
             (true, _) => 0,
@@ -158,15 +158,15 @@ impl Choice {
     }
 }
 
-/// What one reader wants.
+/// What one reader policy.
 #[derive(Debug)]
-pub struct Wants {
+pub struct SingleCopyPolicy {
     choices: [Choice; CLASSES],
     least: u64,
     lap: u64,
 }
 
-impl Wants {
+impl SingleCopyPolicy {
     /// For payloads of more than `least` bytes, a power of two, and a ring of `lap` bytes.
     #[must_use]
     pub const fn new(least: u64, lap: u64) -> Self {
@@ -174,10 +174,10 @@ impl Wants {
     }
 
     /// A payload of so many bytes has come, and it is so late. What to tell the writer: a bit of each class.
-    pub fn took(&mut self, bytes: u64, lent: bool, now: u64) -> u64 {
+    pub fn took(&mut self, bytes: u64, single_copy: bool, now: u64) -> u64 {
         let lap = (self.lap / bytes.max(1)) as u32;
-        self.choices[class_of(self.least, bytes)].took(lent, now, lap);
-        self.choices.iter().rev().fold(0, |bits, choice| bits << 1 | u64::from(choice.lent))
+        self.choices[class_of(self.least, bytes)].took(single_copy, now, lap);
+        self.choices.iter().rev().fold(0, |bits, choice| bits << 1 | u64::from(choice.single_copy))
     }
 }
 
@@ -194,14 +194,22 @@ pub fn class_of(least: u64, bytes: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Messages of a size until `count` were taken, by the time that each way takes; how many of them were lent.
-    fn run(wants: &mut Wants, count: usize, bytes: u64, ring: u64, kernel: u64) -> usize {
-        run_of(wants, count, bytes, |n, lent| (lent, if lent { kernel } else { ring } + n % 7))
+    /// Messages of a size until `count` were taken, by the time that each way takes; how many of them were offer.
+    fn run(
+        policy: &mut SingleCopyPolicy,
+        count: usize,
+        bytes: u64,
+        ring: u64,
+        kernel: u64,
+    ) -> usize {
+        run_of(policy, count, bytes, |n, single_copy| {
+            (single_copy, if single_copy { kernel } else { ring } + n % 7)
+        })
     }
 
     /// The same, where the writer does what it can.
     fn run_of(
-        wants: &mut Wants,
+        policy: &mut SingleCopyPolicy,
         count: usize,
         bytes: u64,
         mut comes: impl FnMut(u64, bool) -> (bool, u64),
@@ -209,77 +217,83 @@ mod tests {
         let (mut bits, mut now) = (0, 0);
         (0..count)
             .filter(|n| {
-                let lent = bits >> class_of(wants.least, bytes) & 1 == 1;
-                let (did, took) = comes(*n as u64, lent);
+                let single_copy = bits >> class_of(policy.least, bytes) & 1 == 1;
+                let (did, took) = comes(*n as u64, single_copy);
                 now += took;
-                bits = wants.took(bytes, did, now);
-                lent
+                bits = policy.took(bytes, did, now);
+                single_copy
             })
             .count()
     }
 
     #[test]
     fn the_better_way_is_taken_and_found_again_when_it_changes() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        assert!(run(&mut wants, 1000, 1 << 20, 1000, 500) > 900);
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        assert!(run(&mut policy, 1000, 1 << 20, 1000, 500) > 900);
         assert!(
-            run(&mut wants, 1000, 300 << 10, 500, 1000) < 60,
+            run(&mut policy, 1000, 300 << 10, 500, 1000) < 60,
             "another size is another question"
         );
-        assert!(run(&mut wants, 10_000, 1 << 20, 500, 1000) < 5000, "it has become the worse one");
-        assert!(run(&mut wants, 100_000, 1 << 20, 500, 1000) < 1000);
+        assert!(run(&mut policy, 10_000, 1 << 20, 500, 1000) < 5000, "it has become the worse one");
+        assert!(run(&mut policy, 100_000, 1 << 20, 500, 1000) < 1000);
     }
 
     #[test]
     fn what_makes_no_difference_goes_through_the_ring() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        assert!(run(&mut wants, 100_000, 1 << 20, 100_500, 100_000) < 1000);
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        assert!(run(&mut policy, 100_000, 1 << 20, 100_500, 100_000) < 1000);
     }
 
     #[test]
     fn one_long_interval_decides_nothing() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        let slow =
-            |n: u64, lent| (lent, if lent { 500 } else { 1000 + u64::from(n == 20) * 50_000 });
-        assert!(run_of(&mut wants, 1000, 1 << 20, slow) > 900);
-        let slow =
-            |n: u64, lent| (lent, if lent { 1000 } else { 500 + u64::from(n == 5) * 50_000 });
-        assert!(run_of(&mut wants, 1000, 300 << 10, slow) < 60);
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        let slow = |n: u64, single_copy| {
+            (single_copy, if single_copy { 500 } else { 1000 + u64::from(n == 20) * 50_000 })
+        };
+        assert!(run_of(&mut policy, 1000, 1 << 20, slow) > 900);
+        let slow = |n: u64, single_copy| {
+            (single_copy, if single_copy { 1000 } else { 500 + u64::from(n == 5) * 50_000 })
+        };
+        assert!(run_of(&mut policy, 1000, 300 << 10, slow) < 60);
     }
 
     #[test]
     fn a_program_that_does_something_else_is_noticed() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        assert!(run(&mut wants, 50_000, 1 << 20, 500, 1000) < 500);
-        assert!(run(&mut wants, 1000, 1 << 20, 1500, 500) > 800);
-        assert!(run(&mut wants, 1000, 1 << 20, 500, 1000) < 200);
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        assert!(run(&mut policy, 50_000, 1 << 20, 500, 1000) < 500);
+        assert!(run(&mut policy, 1000, 1 << 20, 1500, 500) > 800);
+        assert!(run(&mut policy, 1000, 1 << 20, 500, 1000) < 200);
     }
 
     #[test]
     fn irregular_intervals_are_no_news_in_the_long_run() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        let comes = |n: u64, lent| {
-            (lent, if (n / 100).is_multiple_of(2) { 1000 } else { 100 } * if lent { 2 } else { 1 })
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        let comes = |n: u64, single_copy| {
+            (
+                single_copy,
+                if (n / 100).is_multiple_of(2) { 1000 } else { 100 }
+                    * if single_copy { 2 } else { 1 },
+            )
         };
-        assert!(run_of(&mut wants, 100_000, 1 << 20, comes) < 2000);
+        assert!(run_of(&mut policy, 100_000, 1 << 20, comes) < 2000);
     }
 
     #[test]
     fn a_ring_is_measured_when_it_is_warm() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        // The first messages after some that were lent, up to once around.
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        // The first messages after some that were single_copy, up to once around.
         let mut cold = 32;
-        let mut comes = |_, lent| {
-            cold = if lent { 32 } else { u64::saturating_sub(cold, 1) };
-            (lent, if lent { 750 } else { 500 + 500 * cold.min(1) })
+        let mut comes = |_, single_copy| {
+            cold = if single_copy { 32 } else { u64::saturating_sub(cold, 1) };
+            (single_copy, if single_copy { 750 } else { 500 + 500 * cold.min(1) })
         };
-        assert!(run_of(&mut wants, 10_000, 16 << 10, &mut comes) < 200);
+        assert!(run_of(&mut policy, 10_000, 16 << 10, &mut comes) < 200);
     }
 
     #[test]
     fn a_writer_that_does_not_lend_is_asked_seldom() {
-        let mut wants = Wants::new(8 << 10, 512 << 10);
-        assert!(run_of(&mut wants, 100_000, 1 << 20, |_, _| (false, 100)) < 5000);
+        let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
+        assert!(run_of(&mut policy, 100_000, 1 << 20, |_, _| (false, 100)) < 5000);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The journals of this rank, and which files they are of.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct FileUndo {
     journals: Journals,
     job: u64,
     /// Where this life began.
@@ -33,25 +33,25 @@ pub(crate) struct Guard {
     first: Option<ImageNo>,
 }
 
-impl Guard {
+impl FileUndo {
     /// For a life that begins from an image, or from the beginning; `before`: what the life whose image
     /// it was had.
     pub(crate) fn of(
         job: &JobView,
         author: Author,
-        before: Option<Box<Guard>>,
-    ) -> Option<Box<Guard>> {
+        before: Option<Box<FileUndo>>,
+    ) -> Option<Box<FileUndo>> {
         if job.files == 0 {
             return None;
         }
-        let mut guard = before.unwrap_or_else(|| {
+        let mut file_undo = before.unwrap_or_else(|| {
             let journals = Journals::new(job.files, author);
             let (open, told) = (HashMap::new(), HashSet::new());
-            Box::new(Guard { journals, job: job.files, wave: 0, open, told, first: None })
+            Box::new(FileUndo { journals, job: job.files, wave: 0, open, told, first: None })
         });
-        guard.journals.begin_life(author);
-        guard.wave = author.wave;
-        Some(guard)
+        file_undo.journals.begin_life(author);
+        file_undo.wave = author.wave;
+        Some(file_undo)
     }
 
     /// An image of this rank was taken.
@@ -88,34 +88,35 @@ impl World {
     /// know files by text, so one whose path is none has no journal.
     fn note(&mut self, path: &Path, note: impl FnOnce(&mut Journals, &Posix) -> io::Result<()>) {
         self.tell_of(path);
-        let Some(guard) = &mut self.guard else { return };
+        let Some(file_undo) = &mut self.file_undo else { return };
         let noted = match path.to_str() {
-            None if !guard.told.insert(path.to_owned()) => return,
-            Some(_) => note(&mut guard.journals, &self.disk),
+            None if !file_undo.told.insert(path.to_owned()) => return,
+            Some(_) => note(&mut file_undo.journals, &self.disk),
             None => Err(io::Error::new(io::ErrorKind::InvalidInput, "its path is not UTF-8")),
         };
         if let Err(e) = noted {
-            // Once: from now on the file is not ours to guard.
-            guard.open.retain(|_, open| open != path);
+            // Once: from now on the file is not ours to file_undo.
+            file_undo.open.retain(|_, open| open != path);
             let problem = Some(format!("its journal cannot be kept: {e}"));
             // (What is no text is told in quotation marks, escaped: no file that is guarded is called so.)
             let path = path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
-            self.tell(FromRank::Guards { path, problem });
+            self.notify_agent(FromRank::Guards { path, problem });
         }
     }
 
     /// Before the first deed the launcher is told of the file.
     fn tell_of(&mut self, path: &Path) {
         let Some(path) = path.to_str() else { return };
-        if self.guard.as_ref().is_some_and(|guard| !guard.journals.know(path.as_ref())) {
-            self.tell(FromRank::Guards { path: path.to_owned(), problem: None });
+        if self.file_undo.as_ref().is_some_and(|file_undo| !file_undo.journals.know(path.as_ref()))
+        {
+            self.notify_agent(FromRank::Guards { path: path.to_owned(), problem: None });
         }
     }
 
     /// A life has begun: files that were open in its image return, if nobody was told of them.
     pub(crate) fn files_return(&mut self) {
         let open: Vec<PathBuf> =
-            self.guard.iter().flat_map(|guard| guard.open.values().cloned()).collect();
+            self.file_undo.iter().flat_map(|file_undo| file_undo.open.values().cloned()).collect();
         for path in open {
             if let Err(e) = self.take_back(&path) {
                 crate::world::fatal("a file cannot return with this rank", &e);
@@ -126,27 +127,28 @@ impl World {
     /// A file that was changed after the wave and of which nobody was told (its rank's host died with
     /// the message) returns when it is opened.
     fn take_back(&mut self, path: &Path) -> Result<()> {
-        let guard = self.guard.as_ref().filter(|_| self.incarnation.0 > 0);
-        let Some(guard) = guard.filter(|_| path.to_str().is_some()) else { return Ok(()) };
-        let is_over =
-            |rank: u32, life: u32| self.life_of(rank as usize).is_some_and(|now| life < now.0);
-        undo::take_back(path, guard.job, guard.wave, &is_over).map(|_| ()).map_err(|e| {
+        let file_undo = self.file_undo.as_ref().filter(|_| self.incarnation.0 > 0);
+        let Some(file_undo) = file_undo.filter(|_| path.to_str().is_some()) else { return Ok(()) };
+        let is_over = |rank: u32, life: u32| {
+            self.incarnation_of(rank as usize).is_some_and(|now| life < now.0)
+        };
+        undo::take_back(path, file_undo.job, file_undo.wave, &is_over).map(|_| ()).map_err(|e| {
             ErrorClass::Io.because(format!(
                 "'{}' cannot be taken back to what it was at wave {}: {e}",
                 path.display(),
-                guard.wave
+                file_undo.wave
             ))
         })
     }
 
     fn path_of(&self, file: Handle) -> Option<PathBuf> {
-        self.guard.as_ref()?.open.get(&file.0).cloned()
+        self.file_undo.as_ref()?.open.get(&file.0).cloned()
     }
 
     fn is_open(&mut self, file: Handle, path: Option<PathBuf>, writes: bool) {
         let Some(path) = path.filter(|path| path.is_file()) else { return };
-        let Some(guard) = &mut self.guard else { return };
-        guard.open.insert(file.0, path.clone());
+        let Some(file_undo) = &mut self.file_undo else { return };
+        file_undo.open.insert(file.0, path.clone());
         if writes {
             // Now, so that it is told before any image in which the file is open.
             self.note(&path, |journals, _| journals.opened(&path));
@@ -156,7 +158,7 @@ impl World {
 
 impl Disk for World {
     fn open(&mut self, path: &Path, how: Open) -> Result<Handle> {
-        if self.guard.is_none() {
+        if self.file_undo.is_none() {
             return self.disk.open(path, how);
         }
         let whole = whole(path);
@@ -172,8 +174,8 @@ impl Disk for World {
     }
 
     fn close(&mut self, file: Handle) {
-        if let Some(guard) = &mut self.guard {
-            guard.open.remove(&file.0);
+        if let Some(file_undo) = &mut self.file_undo {
+            file_undo.open.remove(&file.0);
         }
         self.disk.close(file);
     }
@@ -187,7 +189,7 @@ impl Disk for World {
     }
 
     fn name(&mut self, file: Handle, path: &Path) -> Result<()> {
-        let whole = self.guard.as_ref().and_then(|_| whole(path));
+        let whole = self.file_undo.as_ref().and_then(|_| whole(path));
         if let Some(whole) = &whole {
             self.take_back(whole)?;
         }
@@ -201,11 +203,13 @@ impl Disk for World {
 
     fn delete(&mut self, path: &Path) -> Result<()> {
         let plain = std::fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
-        let Some(whole) = self.guard.as_ref().filter(|_| plain).and_then(|_| whole(path)) else {
+        let Some(whole) = self.file_undo.as_ref().filter(|_| plain).and_then(|_| whole(path))
+        else {
             return self.disk.delete(path);
         };
         self.take_back(&whole)?;
-        let open = self.guard.iter().any(|guard| guard.open.values().any(|one| *one == whole));
+        let open =
+            self.file_undo.iter().any(|file_undo| file_undo.open.values().any(|one| *one == whole));
         let (mut failed, mut for_good) = (None, whole.to_str().is_none());
         self.note(&whole, |journals, _| match journals.delete(&whole, open) {
             Err(undo::Deletion::Refused(e)) => {

@@ -46,7 +46,7 @@ pub fn leave() {
     if URGENT.load(Ordering::Relaxed) {
         attend();
     }
-    if TELL_ENDS.load(Ordering::Relaxed) {
+    if REPORT_CALL_ENDS.load(Ordering::Relaxed) {
         call_ends();
     }
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
@@ -66,7 +66,7 @@ fn leave_shared() {
     if DEPTH.load(Ordering::Relaxed) > 0 {
         return;
     }
-    tell_others();
+    wake_other_threads();
     threads::give();
     // The signal may have come between the look and now.
     if URGENT.load(Ordering::Relaxed) {
@@ -75,11 +75,11 @@ fn leave_shared() {
 }
 
 /// What this call has done may be what others wait for.
-fn tell_others() {
+fn wake_other_threads() {
     // SAFETY: see `Slot`; we have the lock.
     let job = unsafe { (*JOB.0.get()).as_ref() };
     let doorbell = job.and_then(|job| job.engine.link.sleeper.as_ref()).map(|s| s.doorbell());
-    threads::tell(doorbell);
+    threads::wake(doorbell);
 }
 
 /// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as they may where a
@@ -91,7 +91,7 @@ pub fn outside<R>(function: impl FnOnce() -> R) -> R {
     if !threads::lets_go_for_functions() {
         return function();
     }
-    tell_others();
+    wake_other_threads();
     let depth = step_out();
     threads::give();
     let answer = function();
@@ -122,8 +122,8 @@ pub(crate) fn step_in(depth: u32) {
     DEPTH.store(depth, Ordering::Relaxed);
 }
 
-/// The engine wants to know of the end of every call ([`Link::tell_ends_of_calls`]).
-pub(crate) static TELL_ENDS: AtomicBool = AtomicBool::new(false);
+/// The engine wants to know of the end of every call ([`Link::report_call_ends`]).
+pub(crate) static REPORT_CALL_ENDS: AtomicBool = AtomicBool::new(false);
 
 /// A call of the program ends; one from a callback is part of another.
 #[cold]
@@ -227,7 +227,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     let (me, again) = (world.me, world.incarnation > Incarnation(0));
     let status = world.status;
     let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
-    let crowded = world.job.as_ref().is_some_and(|job| job.crowded);
+    let oversubscribed = world.job.as_ref().is_some_and(|job| job.crowded);
     let limit = log_limit(&world);
     let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
     let world_lean = world.job.as_ref().is_some_and(|job| job.lean_images);
@@ -239,7 +239,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     if again {
         engine.replay_from_start();
     }
-    *slot = Some(Mpi::new(engine, hosts, crowded));
+    *slot = Some(Mpi::new(engine, hosts, oversubscribed));
     let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
     // The signal comes on the process's first thread; where another one calls, that is a second one inside.
     if granted >= Threads::Serialized || !on_first_thread() {
@@ -339,7 +339,7 @@ pub fn finalize() {
                 engine.conclude();
                 told = Some(engine.link.incarnation);
                 // Also where all were here before (sessions after `MPI_Finalize`): this life may not have said it.
-                engine.link.tell(FromRank::Finalizing);
+                engine.link.notify_agent(FromRank::Finalizing);
                 engine.link.point("finalize");
             }
             if engine.link.all_finalized && told == Some(engine.link.incarnation) {
@@ -434,9 +434,9 @@ extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
         if told.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
             if engine.link.incarnation > Incarnation(0) {
                 // It may have begun from an image behind MPI_Finalize.
-                engine.link.tell(FromRank::Finalizing);
+                engine.link.notify_agent(FromRank::Finalizing);
             }
-            engine.link.tell(FromRank::Exiting { code });
+            engine.link.notify_agent(FromRank::Exiting { code });
             engine.link.point("exit");
         }
         engine.block();

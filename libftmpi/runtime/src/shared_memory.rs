@@ -9,7 +9,7 @@
 use crate::control::close;
 use crate::world::{World, die};
 use ftmpi_core::engine::Piece;
-use ftmpi_core::engine::shared_memory_barrier::{Board, Sharers, WORDS, Word};
+use ftmpi_core::engine::shared_memory_barrier::{Board, COLUMNS, Column, SharedMemoryBarrier};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::{self, FromRank, SegmentName, ToRank, fds};
@@ -38,7 +38,7 @@ struct Table {
 }
 
 impl Table {
-    fn word(&self, rank: Rank, word: Word) -> &AtomicU64 {
+    fn word(&self, rank: Rank, word: Column) -> &AtomicU64 {
         let row = self.ranks.binary_search(&rank).expect("a rank of this host");
         // SAFETY: the mapping has a row for each rank and stays as long as the table; all that share it
         // access it by atomic operations only.
@@ -46,13 +46,13 @@ impl Table {
     }
 }
 
-const _: () = assert!(WORDS * 8 <= ROW);
+const _: () = assert!(COLUMNS * 8 <= ROW);
 
 impl Board for Table {
-    fn read(&self, rank: Rank, word: Word) -> u64 {
+    fn read(&self, rank: Rank, word: Column) -> u64 {
         self.word(rank, word).load(Ordering::SeqCst)
     }
-    fn write(&self, rank: Rank, word: Word, value: u64) {
+    fn write(&self, rank: Rank, word: Column, value: u64) {
         self.word(rank, word).store(value, Ordering::SeqCst);
     }
 }
@@ -77,7 +77,7 @@ struct Held {
 pub(crate) struct Shared {
     held: Vec<Held>,
     /// Under waves.
-    sharers: Option<Sharers>,
+    barrier: Option<SharedMemoryBarrier>,
     board: Option<Table>,
     /// There is none, perhaps because a failure has moved the ranks of a host to several.
     no_board: bool,
@@ -121,7 +121,7 @@ impl Shared {
 
     /// Does this rank have to stand still with others?
     pub(crate) fn any(&self) -> bool {
-        self.sharers.as_ref().is_some_and(Sharers::any)
+        self.barrier.as_ref().is_some_and(SharedMemoryBarrier::any)
     }
 
     /// Does this rank have a board, which each life must map anew?
@@ -131,17 +131,17 @@ impl Shared {
 
     /// The image is behind this rank.
     pub(crate) fn pass(&self, image: ImageNo) {
-        if let (Some(sharers), Some(board)) = (&self.sharers, &self.board) {
-            sharers.pass(board, image);
+        if let (Some(barrier), Some(board)) = (&self.barrier, &self.board) {
+            barrier.pass(board, image);
         }
     }
 
     /// This rank stands still. Do all?
     pub(crate) fn stand(&mut self, image: ImageNo) -> Readiness {
-        let (Some(sharers), Some(board)) = (&self.sharers, &self.board) else {
+        let (Some(barrier), Some(board)) = (&self.barrier, &self.board) else {
             return Readiness::Now;
         };
-        if sharers.stand(board, image) {
+        if barrier.stand(board, image) {
             self.stands_since = None;
             return Readiness::Now;
         }
@@ -254,14 +254,14 @@ pub(crate) struct Taking<'a> {
 pub(crate) extern "C" fn stopped(context: *mut c_void) -> c_int {
     // SAFETY: `image::capture` passes a `Taking`, which nobody else uses meanwhile.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
-    let Shared { held, sharers, board, .. } = &mut *taking.shared;
-    let (Some(sharers), Some(board)) = (sharers, board) else { return 0 };
-    if !sharers.any() {
+    let Shared { held, barrier, board, .. } = &mut *taking.shared;
+    let (Some(barrier), Some(board)) = (barrier, board) else { return 0 };
+    if !barrier.any() {
         return 0;
     }
-    sharers.stop(board, taking.image);
+    barrier.stop(board, taking.image);
     let begin = Instant::now();
-    if !wait_until(Some(begin + STOP_PATIENCE), || sharers.have_stopped(board, taking.image)) {
+    if !wait_until(Some(begin + STOP_PATIENCE), || barrier.have_stopped(board, taking.image)) {
         return libc::EAGAIN;
     }
     held.iter().for_each(Held::copy_out);
@@ -273,10 +273,10 @@ pub(crate) extern "C" fn made(context: *mut c_void) {
     // SAFETY: as in `stopped`.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
     taking.shared.pass(taking.image);
-    if let Shared { sharers: Some(sharers), board: Some(board), .. } = &*taking.shared
-        && sharers.any()
+    if let Shared { barrier: Some(barrier), board: Some(board), .. } = &*taking.shared
+        && barrier.any()
     {
-        wait_until(None, || sharers.are_through(board, taking.image));
+        wait_until(None, || barrier.are_through(board, taking.image));
     }
 }
 
@@ -374,7 +374,7 @@ fn map_again(name: SegmentName, at: usize, len: usize, takers: usize) -> Result<
 
 impl Shared {
     fn come_back(&mut self, image: ImageNo) -> Result<(), (Rank, i32)> {
-        let Self { held, sharers: Some(sharers), board: Some(board), .. } = self else {
+        let Self { held, barrier: Some(barrier), board: Some(board), .. } = self else {
             return Ok(());
         };
         let (creator, count) = (board.ranks[0], board.ranks.len());
@@ -385,9 +385,9 @@ impl Shared {
                 map_again(held.name(), held.at.addr(), held.piece.len, held.piece.among.len())?;
             held.copy_in();
         }
-        if sharers.any() {
-            sharers.come_back(board, image);
-            wait_until(None, || sharers.are_back(board, image));
+        if barrier.any() {
+            barrier.come_back(board, image);
+            wait_until(None, || barrier.are_back(board, image));
         }
         self.drop_room();
         Ok(())
@@ -425,7 +425,7 @@ impl World {
         match self.shared.room(begin, end, pages(len)) {
             Some(at) => map(fd, len, Some(at)).map(|at| (at, true)),
             // An image finds it only in the window; without images any place will do.
-            None if self.shared.sharers.is_some() => None,
+            None if self.shared.barrier.is_some() => None,
             None => map(fd, len, None).map(|at| (at, false)),
         }
     }
@@ -434,9 +434,9 @@ impl World {
     pub(crate) fn share_piece(&mut self, piece: Piece) -> Option<UserPtr> {
         let held = self.try_to_share(piece);
         if held.is_none()
-            && let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared
+            && let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared
         {
-            sharers.leave(board);
+            barrier.leave(board);
         }
         let at = held?.cast();
         // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any more.
@@ -484,15 +484,15 @@ impl World {
             control.send(&FromRank::SegmentOver { name: held.name() }, None);
         }
         close(held.fd);
-        if let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared {
-            sharers.leave(board);
+        if let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared {
+            barrier.leave(board);
         }
     }
 
-    /// See [`Link::join_sharers`](ftmpi_core::engine::Link::join_sharers).
+    /// See [`Link::join_shared_memory`](ftmpi_core::engine::Link::join_shared_memory).
     pub(crate) fn join_those_who_share(&mut self, host: &[Rank], past: ImageNo) -> bool {
-        if self.shared.sharers.is_none() {
-            self.shared.sharers = Some(Sharers::new(self.me, host.to_vec()));
+        if self.shared.barrier.is_none() {
+            self.shared.barrier = Some(SharedMemoryBarrier::new(self.me, host.to_vec()));
         }
         if self.shared.board.is_none() && !self.shared.no_board {
             self.shared.board = self.new_board(host.to_vec()).ok();
@@ -500,10 +500,10 @@ impl World {
             self.shared.no_board = self.shared.board.is_none();
         }
         // Without a board there will be no memory, which all members hear.
-        let Shared { sharers: Some(sharers), board: Some(board), .. } = &mut self.shared else {
+        let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared else {
             return true;
         };
-        sharers.join(board, past)
+        barrier.join(board, past)
     }
 
     fn new_board(&mut self, ranks: Vec<Rank>) -> Result<Table, String> {

@@ -44,7 +44,7 @@ const BUDGET_MAX: u64 = 1_500_000;
 pub const LOOKS_ROOMY: u32 = 16;
 /// Where ranks outnumber processors it then gives way at once: what it waits for is mostly to come from one
 /// that waits for this processor, and giving way in vain takes no longer than a few looks.
-const LOOKS_CROWDED: u32 = 1;
+const LOOKS_OVERSUBSCRIBED: u32 = 1;
 /// Where ranks outnumber processors, one that waits gives way so long before it sleeps: the others, who are to
 /// answer, run at once, and nobody needs to be woken, which takes 22 us where a processor has gone idle. Longer than
 /// the time that one who computes has the processor for, or ranks sleep that should not (LU class W on 16 ranks and
@@ -70,7 +70,7 @@ const GIVEN_LONG: u64 = 30_000_000;
 /// And that where strangers use the processors: one turn.
 const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
 /// Strangers use the processors, in thousandths of one ([`word::OTHERS`]). The job's own servers use less.
-const COMPANY: u64 = 300;
+const EXTERNAL_LOAD: u64 = 300;
 const HASTE_MIN: u32 = 16;
 const HASTE_MAX: u32 = 4096;
 
@@ -88,7 +88,7 @@ impl Patience {
     }
 
     fn gave_way(&mut self, took: u64, others: impl Fn() -> u64) {
-        if took > GIVEN_LONG || took > GIVEN_LONG_TO_OTHERS && others() >= COMPANY {
+        if took > GIVEN_LONG || took > GIVEN_LONG_TO_OTHERS && others() >= EXTERNAL_LOAD {
             (self.hasty, self.next) = (self.next, (2 * self.next).min(HASTE_MAX));
         } else {
             self.next = HASTE_MIN;
@@ -141,17 +141,17 @@ impl Sleeper {
             patience: Patience::default(),
             status: StatusPage::NONE,
         };
-        sleeper.set_crowd(processors, ranks, StatusPage::NONE);
+        sleeper.set_subscription(processors, ranks, StatusPage::NONE);
         sleeper.watch(sleeper.doorbell, true);
         Ok(sleeper)
     }
 
     /// Decides how long to spin. `status`: where the agent tells of others.
-    pub fn set_crowd(&mut self, processors: u32, ranks: u32, status: StatusPage) {
+    pub fn set_subscription(&mut self, processors: u32, ranks: u32, status: StatusPage) {
         self.status = status;
         self.roomy = ranks <= processors;
         (self.looks, self.budget) =
-            if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_CROWDED, 0) };
+            if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_OVERSUBSCRIBED, 0) };
     }
 
     /// The descriptor that others write to.
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn who_gives_way_to_strangers_sleeps() {
-        for (took, others) in [(2 * GIVEN_LONG, 0), (2 * GIVEN_LONG_TO_OTHERS, COMPANY)] {
+        for (took, others) in [(2 * GIVEN_LONG, 0), (2 * GIVEN_LONG_TO_OTHERS, EXTERNAL_LOAD)] {
             let mut patience = Patience::default();
             assert_eq!(given(&mut patience, 1000, 3000, others), 1000);
             // Somebody computes beside us.
@@ -324,14 +324,14 @@ mod tests {
     #[test]
     fn who_gives_way_to_ranks_that_compute_goes_on() {
         let mut patience = Patience::default();
-        assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG_TO_OTHERS, COMPANY - 1), 1000);
+        assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG_TO_OTHERS, EXTERNAL_LOAD - 1), 1000);
     }
 
     #[test]
     fn turns_are_given_in_a_crowd_only_and_not_to_strangers() {
         let mut sleeper = Sleeper::new(2, 2).unwrap();
         assert!(!sleeper.give_turn());
-        sleeper.set_crowd(2, 3, StatusPage::NONE);
+        sleeper.set_subscription(2, 3, StatusPage::NONE);
         assert!(sleeper.give_turn());
         sleeper.patience.gave_way(2 * GIVEN_LONG, || 0);
         assert!(!sleeper.give_turn());

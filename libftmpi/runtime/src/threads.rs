@@ -119,7 +119,7 @@ pub fn give() {
 }
 
 /// Something happened that others may wait for. `doorbell` wakes the one that polls.
-pub fn tell(doorbell: Option<i32>) {
+pub fn wake(doorbell: Option<i32>) {
     MOVED.fetch_add(1, Ordering::SeqCst);
     if SLEEPERS.load(Ordering::SeqCst) > 0 {
         futex(&MOVED, libc::FUTEX_WAKE, i32::MAX as u32, None);
@@ -143,7 +143,7 @@ pub fn let_in() {
 }
 
 /// Sleeps without the lock: `poll` on doorbell and descriptors, if there are any and nobody else does,
-/// otherwise until somebody [`tell`]s, for 10 ms at the most.
+/// otherwise until somebody calls [`wake`], for 10 ms at the most.
 ///
 /// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
 #[inline(never)]

@@ -6,10 +6,10 @@ mod link;
 #[cfg(test)]
 mod tests;
 
-use self::channels::{Channel, Way};
+use self::channels::{Channel, PeerChannel};
 use crate::boot::Boot;
 use crate::control::{Control, close};
-use crate::file_undo::Guard;
+use crate::file_undo::FileUndo;
 use crate::logger::Logger;
 use crate::sleep::Sleeper;
 use crate::status::StatusPage;
@@ -45,7 +45,7 @@ pub struct World {
     pub(crate) status: StatusPage,
     pub(crate) sleeper: Option<Sleeper>,
     pub(crate) boot: Option<Boot>,
-    ways: Vec<Way>,
+    channels: Vec<PeerChannel>,
     /// Frames that were landing on the channels of the life before this one.
     broken_off: Vec<(Rank, Header, Token)>,
     /// For each peer, the way that we send on.
@@ -56,7 +56,7 @@ pub struct World {
     news: VecDeque<(ToRank, Vec<i32>)>,
     until_control: u32,
     /// What [`word::TOLD`] was at the last look at the control socket.
-    told: u64,
+    seen_told: u64,
     /// Peers to which a channel was asked for that has not come.
     asked: Vec<Rank>,
     /// For each peer, its latest life that we know, and how often the connection to that life was
@@ -79,11 +79,11 @@ pub struct World {
     /// What the clock of a process of its own counts from, in seconds since 1970.
     begin: i64,
     pub(crate) disk: crate::posix_files::Posix,
-    pub(crate) guard: Option<Box<crate::file_undo::Guard>>,
+    pub(crate) file_undo: Option<Box<crate::file_undo::FileUndo>>,
 }
 
 /// A named point: dies here if that was asked for.
-fn come_to(points: &mut [(String, u64)], name: &str) {
+fn reach_point(points: &mut [(String, u64)], name: &str) {
     for (point, left) in points {
         if point == name {
             *left = left.saturating_sub(1);
@@ -108,14 +108,14 @@ impl World {
             status: StatusPage::NONE,
             sleeper: None,
             boot: None,
-            ways: Vec::new(),
+            channels: Vec::new(),
             broken_off: Vec::new(),
             send_on: vec![None],
             logger: None,
             ring_at: None,
             news: VecDeque::new(),
             until_control: CONTROL_EVERY,
-            told: 0,
+            seen_told: 0,
             asked: Vec::new(),
             rounds: vec![(Incarnation(0), 0)],
             memories: false,
@@ -129,7 +129,7 @@ impl World {
             inject: Vec::new(),
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
             disk: crate::posix_files::Posix::default(),
-            guard: None,
+            file_undo: None,
         }
     }
 
@@ -137,7 +137,7 @@ impl World {
     /// was known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
         // What was landing when the image was taken comes anew; the engine must hear of it.
-        self.broken_off.extend(self.ways.drain(..).filter_map(|mut way| {
+        self.broken_off.extend(self.channels.drain(..).filter_map(|mut way| {
             let (header, token) = way.channel.take_incoming()?;
             Some((way.peer, header, token))
         }));
@@ -148,7 +148,7 @@ impl World {
         self.image_due = None;
         self.settle_due = false;
         self.window_used = 0;
-        self.told = 0;
+        self.seen_told = 0;
         self.process = std::process::id();
         self.control = Some(Control::inherited());
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
@@ -187,7 +187,7 @@ impl World {
             }
         };
         let mut sleeper = sleeper;
-        sleeper.set_crowd(job.processors, job.local_ranks, self.status);
+        sleeper.set_subscription(job.processors, job.local_ranks, self.status);
         sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
@@ -199,7 +199,7 @@ impl World {
             incarnation: self.incarnation.0,
             wave: resumed.map_or(0, |image| image.0),
         };
-        self.guard = Guard::of(&job, author, self.guard.take());
+        self.file_undo = FileUndo::of(&job, author, self.file_undo.take());
         self.job = Some(job);
         if resumed.is_some() {
             self.files_return();
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// The latest life of a rank that we know.
-    pub(crate) fn life_of(&self, rank: usize) -> Option<Incarnation> {
+    pub(crate) fn incarnation_of(&self, rank: usize) -> Option<Incarnation> {
         if rank == self.me.index() {
             return Some(self.incarnation);
         }
@@ -277,14 +277,14 @@ impl World {
 
     /// Whether the agent has sent something since the last look.
     #[inline]
-    fn is_told(&self) -> bool {
-        self.status.get(word::TOLD) != self.told
+    fn has_agent_news(&self) -> bool {
+        self.status.get(word::TOLD) != self.seen_told
     }
 
     /// Takes what the agent sent.
-    fn hear(&mut self) {
+    fn read_control(&mut self) {
         // Before the look: what comes after this is seen the next time.
-        self.told = self.status.get(word::TOLD);
+        self.seen_told = self.status.get(word::TOLD);
         URGENT.store(false, Ordering::Relaxed);
         self.until_control = CONTROL_EVERY;
         let Some(control) = &mut self.control else { return };
@@ -293,7 +293,7 @@ impl World {
         }
     }
 
-    fn obey<S: Sink>(&mut self, sink: &mut S, message: ToRank, passed: Vec<i32>) {
+    fn handle_news<S: Sink>(&mut self, sink: &mut S, message: ToRank, passed: Vec<i32>) {
         match message {
             ToRank::Channel { peer, incarnation, kind } => {
                 self.join(sink, peer, incarnation, kind, &passed);
@@ -330,15 +330,15 @@ impl World {
                     && let Some((old, fd)) = self.image_due.replace((image, fd))
                 {
                     close(fd);
-                    self.tell_refused(old, "another image was asked for before it began");
+                    self.refuse_image(old, "another image was asked for before it began");
                 }
             }
             ToRank::ImageCommitted { image, oldest } => {
                 if let Some(Err(e)) =
-                    self.guard.as_mut().map(|guard| guard.committed(image, oldest))
+                    self.file_undo.as_mut().map(|file_undo| file_undo.committed(image, oldest))
                 {
                     let text = format!("journals of files keep more than they need: {e}");
-                    self.tell(FromRank::Say { text });
+                    self.notify_agent(FromRank::Say { text });
                 }
                 sink.image_committed(image, oldest);
             }
@@ -357,7 +357,7 @@ impl World {
         }
     }
 
-    pub(crate) fn tell_refused(&mut self, image: ImageNo, why: &str) {
+    pub(crate) fn refuse_image(&mut self, image: ImageNo, why: &str) {
         self.shared.pass(image);
         if let Some(control) = &mut self.control {
             control.send(&FromRank::ImageRefused { image, why: why.to_owned() }, None);
@@ -380,7 +380,7 @@ impl World {
     /// Whether anything waits in a ring.
     fn is_ready(&self) -> bool {
         URGENT.load(Ordering::Relaxed)
-            || self.ways.iter().any(|way| match &way.channel {
+            || self.channels.iter().any(|way| match &way.channel {
                 Channel::Shm { channel, .. } => channel.is_ready() || channel.can_go_on(),
                 Channel::Tcp(_) => false,
             })
@@ -391,7 +391,7 @@ impl World {
     fn rest_among_others(&mut self) {
         let Some(sleeper) = &mut self.sleeper else {
             // A process of its own: what the call waits for can come from other threads only.
-            threads::tell(None);
+            threads::wake(None);
             let world = std::hint::black_box(std::ptr::from_mut(self));
             threads::sleep(None::<fn()>);
             std::hint::black_box(world);
@@ -399,7 +399,7 @@ impl World {
         };
         let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
         // What was done since the last rest may be what another one waits for.
-        threads::tell(Some(doorbell));
+        threads::wake(Some(doorbell));
         // Others change this world while we are out; the compiler must not think it knows it. The
         // engine rests only at the end of a step, and looks at everything anew in the next.
         let world = std::hint::black_box(std::ptr::from_mut(self));
@@ -434,7 +434,7 @@ impl World {
     }
 
     fn set_sleeping(&self, sleeping: bool) {
-        for way in &self.ways {
+        for way in &self.channels {
             if let Channel::Shm { channel, .. } = &way.channel {
                 channel.set_sleeping(sleeping);
             }

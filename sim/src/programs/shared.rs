@@ -41,7 +41,7 @@ pub(super) fn shared_memory(e: &mut E, size: usize) -> u64 {
         e.attend();
         e.call_ends();
     }
-    e.join_sharers(&ranks);
+    e.join_shared_memory(&ranks);
     barrier(e, size, 0);
     for k in 0..20 {
         let turn = (k * size + me) as u64;
@@ -82,7 +82,7 @@ pub(super) fn shared_memory(e: &mut E, size: usize) -> u64 {
         }
         if k == 6 {
             // Another piece of memory, for a while.
-            e.join_sharers(&ranks);
+            e.join_shared_memory(&ranks);
             barrier(e, size, 1000);
             e.link.share_no_more();
         }

@@ -2,7 +2,7 @@
 //! is. A state of the job to which all ranks return gets memory of its own.
 
 use super::World;
-use ftmpi_core::engine::shared_memory_barrier::{WORDS, Word};
+use ftmpi_core::engine::shared_memory_barrier::{COLUMNS, Column};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub const CELLS: usize = 6;
 
 struct Memory {
-    board: Vec<[u64; WORDS]>,
+    board: Vec<[u64; COLUMNS]>,
     cells: Vec<u64>,
 }
 
@@ -22,13 +22,13 @@ impl World {
     fn shared(&mut self, state: Incarnation) -> &mut Memory {
         let ranks = self.lives.len();
         self.shared.0.entry(state).or_insert_with(|| Memory {
-            board: vec![[0; WORDS]; ranks],
+            board: vec![[0; COLUMNS]; ranks],
             cells: vec![0; ranks * CELLS],
         })
     }
 
     /// A number on the board.
-    pub fn on_board(&mut self, state: Incarnation, rank: Rank, word: Word) -> &mut u64 {
+    pub fn on_board(&mut self, state: Incarnation, rank: Rank, word: Column) -> &mut u64 {
         &mut self.shared(state).board[rank.index()][word as usize]
     }
 

@@ -19,14 +19,14 @@ pub(super) const LAP_MIN: u64 = 16 << 10;
 pub(super) const LAPS: u32 = 64;
 /// Bytes of a chunk at the most.
 pub(super) const CHUNK: u64 = 32 << 10;
-/// Payloads of more bytes may be lent.
-pub(super) const LENT_MIN: u64 = 8 << 10;
+/// Payloads of more bytes may be offer.
+pub(super) const SINGLE_COPY_MIN: u64 = 8 << 10;
 /// A writer waits so long for the reader of a lent payload that it could as well put into the ring, in ticks, and one
 /// more for every second byte: some times what the ring would take. Who waits for the message is at it much sooner, or
 /// when it has sent one of its own.
-pub(super) const LENT_PATIENCE: u64 = 8 << 10;
+pub(super) const SINGLE_COPY_PATIENCE: u64 = 8 << 10;
 /// Whoever did not come in time is not lent the next one, the next two, the next four, and so on, at the most so many.
-pub(super) const LENT_PAUSE_MAX: u32 = 1 << 10;
+pub(super) const SINGLE_COPY_PAUSE_MAX: u32 = 1 << 10;
 /// Bytes of a chunk at the least, but for the last one.
 pub(super) const CHUNK_FIRST: u64 = 8 << 10;
 /// But for the first one of a message that somebody waits for (256 KiB: 17.5 µs instead of 18.2).
@@ -165,13 +165,13 @@ impl Direction {
 
     /// What became of the last payload that was lent ([`single_copy`](super::single_copy)); both write it.
     #[inline]
-    pub(super) fn lending(self) -> &'static AtomicU64 {
+    pub(super) fn offer_state(self) -> &'static AtomicU64 {
         self.word(320)
     }
 
-    /// Written by the reader: which sizes are to be lent, a bit of each class ([`crate::single_copy_policy`]).
+    /// Written by the reader: which sizes are to be single_copy, a bit of each class ([`crate::single_copy_policy`]).
     #[inline]
-    pub(super) fn wants(self) -> &'static AtomicU64 {
+    pub(super) fn policy(self) -> &'static AtomicU64 {
         self.word(328)
     }
 

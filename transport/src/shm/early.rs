@@ -151,8 +151,8 @@ impl<T: Copy> Channel<T> {
             return false;
         }
         self.advance(next);
-        if header.len > LENT_MIN {
-            self.want(&header, false);
+        if header.len > SINGLE_COPY_MIN {
+            self.note_received(&header, false);
         }
         receiver.end(&incoming.header, incoming.token);
         true

@@ -14,7 +14,7 @@ fn early_pair() -> (Channel<u32>, Channel<u32>) {
 
 fn early((mut a, mut b): (Channel<u32>, Channel<u32>)) -> (Channel<u32>, Channel<u32>) {
     for end in [&mut a, &mut b] {
-        (end.owns_ahead, end.lends) = (true, false);
+        (end.owns_ahead, end.single_copy) = (true, false);
     }
     // Lines are asked for once something like it was sent.
     let mut sink = collect(usize::MAX);

@@ -205,8 +205,8 @@ impl<T: Copy> Channel<T> {
             }
             self.advance(next);
             self.tell_lines();
-            if header.len > LENT_MIN {
-                self.want(&header, false);
+            if header.len > SINGLE_COPY_MIN {
+                self.note_received(&header, false);
             }
             return Exact::Took(header);
         }
@@ -266,24 +266,25 @@ impl<T: Copy> Channel<T> {
         self.advance(next);
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
-        if kind == KIND_LENT {
+        if kind == KIND_SINGLE_COPY {
             // It comes here meanwhile.
-            ftmpi_copy::own(self.into.lending().as_ptr().cast());
+            ftmpi_copy::own(self.into.offer_state().as_ptr().cast());
         }
         let (at, capacity, token) = receiver.begin(&header);
         if kind == KIND_BULK {
             self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
             return;
         }
-        if kind == KIND_LENT {
+        if kind == KIND_SINGLE_COPY {
             // SAFETY: the line was just read, `at` has room for `capacity` bytes.
-            let fetched = unsafe { self.take_lent(place, at, (header.len as usize).min(capacity)) };
+            let fetched =
+                unsafe { self.fetch_offer(place, at, (header.len as usize).min(capacity)) };
             if !fetched {
                 self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
             }
             self.tell();
             if fetched {
-                self.want(&header, true);
+                self.note_received(&header, true);
                 receiver.end(&header, token);
             }
             return;
@@ -418,8 +419,8 @@ impl<T: Copy> Channel<T> {
             self.tell();
         }
         if whole && let Some(done) = self.incoming.take() {
-            if done.header.len > LENT_MIN {
-                self.want(&done.header, false);
+            if done.header.len > SINGLE_COPY_MIN {
+                self.note_received(&done.header, false);
             }
             receiver.end(&done.header, done.token);
         }

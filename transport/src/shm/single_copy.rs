@@ -8,9 +8,9 @@
 //! A send that need not wait for its receiver does not wait for it here either: a payload that was not announced is taken
 //! back after some microseconds, and copied into the ring.
 
-use super::direction::{Direction, LENT_MIN, LENT_PATIENCE, LENT_PAUSE_MAX};
+use super::direction::{Direction, SINGLE_COPY_MIN, SINGLE_COPY_PATIENCE, SINGLE_COPY_PAUSE_MAX};
 use super::{Channel, Header, Kind, ticks};
-use crate::single_copy_policy::{Wants, class_of};
+use crate::single_copy_policy::{SingleCopyPolicy, class_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of a payload, beside its line.
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[repr(u64)]
 pub(super) enum Fate {
     /// It waits for its reader.
-    Lent = 1,
+    Offered = 1,
     /// Its reader is at it.
     Taken = 2,
     /// The kernel does not let its reader.
@@ -37,20 +37,20 @@ impl Fate {
 /// Changes the fate of the payload in a line; `false` if it was not what it was thought to be.
 fn change(direction: Direction, line: u64, from: Fate, to: Fate) -> bool {
     direction
-        .lending()
+        .offer_state()
         .compare_exchange(from.of(line), to.of(line), Ordering::AcqRel, Ordering::Acquire)
         .is_ok()
 }
 
-/// A payload that is lent.
+/// A payload that is offer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lending {
+pub(super) struct Offer {
     pub(super) line: u64,
-    /// When it was lent, and how long it is at the most, if its send need not wait for its receiver.
+    /// When it was single_copy, and how long it is at the most, if its send need not wait for its receiver.
     limit: Option<(u64, u64)>,
 }
 
-impl Lending {
+impl Offer {
     /// It goes through the ring if its reader does not come.
     pub(super) fn may_be_withdrawn(&self) -> bool {
         self.limit.is_some()
@@ -74,7 +74,7 @@ const FRESH: u64 = 1 << 20;
 static WORD: AtomicU64 = AtomicU64::new(0);
 
 /// This process begins from an image: the word in it is that of an earlier life.
-pub fn begin_life() {
+pub fn begin_incarnation() {
     WORD.store(0, Ordering::Relaxed);
 }
 
@@ -178,7 +178,7 @@ fn may_fetch(into: Direction) -> Option<Peer> {
 
 /// How far a payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum OfferOutcome {
     /// Its reader has it.
     Fetched,
     /// It may yet.
@@ -190,13 +190,18 @@ pub(super) enum Way {
 impl<T: Copy> Channel<T> {
     /// Whether the reader wants to fetch this one: a message of the program.
     #[inline]
-    pub(super) fn wants_lent(&mut self, header: &Header) -> bool {
-        if header.len <= LENT_MIN || !self.lends || self.refused || !is_message(header.kind) {
+    pub(super) fn wants_single_copy(&mut self, header: &Header) -> bool {
+        if header.len <= SINGLE_COPY_MIN
+            || !self.single_copy
+            || self.refused
+            || !is_message(header.kind)
+        {
             return false;
         }
-        let wanted = self.out.wants().load(Ordering::Relaxed) >> class_of(LENT_MIN, header.len) & 1;
-        if wanted == 1 && header.kind != Kind::Data && self.lent_not > 0 {
-            self.lent_not -= 1;
+        let wanted =
+            self.out.policy().load(Ordering::Relaxed) >> class_of(SINGLE_COPY_MIN, header.len) & 1;
+        if wanted == 1 && header.kind != Kind::Data && self.offers_to_skip > 0 {
+            self.offers_to_skip -= 1;
             return false;
         }
         wanted == 1
@@ -204,7 +209,7 @@ impl<T: Copy> Channel<T> {
 
     /// Lends a payload.
     #[inline(never)]
-    pub(super) fn lend(&mut self, header: &Header, payload: *const u8) {
+    pub(super) fn offer(&mut self, header: &Header, payload: *const u8) {
         // What the program has written past its caches is on its way for its own processor only.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: always allowed.
@@ -219,42 +224,43 @@ impl<T: Copy> Channel<T> {
             line.add(4).write(payload.expose_provenance() as u64);
             line.add(5).write(now);
         }
-        self.out.lending().store(Fate::Lent.of(self.written), Ordering::Relaxed);
-        self.publish(self.written, super::KIND_LENT);
-        let limit = (header.kind != Kind::Data).then_some((now, LENT_PATIENCE + header.len / 2));
-        self.lent = Some(Lending { line: self.written, limit });
+        self.out.offer_state().store(Fate::Offered.of(self.written), Ordering::Relaxed);
+        self.publish(self.written, super::KIND_SINGLE_COPY);
+        let limit =
+            (header.kind != Kind::Data).then_some((now, SINGLE_COPY_PATIENCE + header.len / 2));
+        self.offer = Some(Offer { line: self.written, limit });
         self.written += 1;
     }
 
-    /// What has become of the payload that is lent.
-    pub(super) fn look_at_lent(&mut self, lent: Lending) -> Way {
+    /// What has become of the payload that is offer.
+    pub(super) fn check_offer(&mut self, offer: Offer) -> OfferOutcome {
         self.learn_consumed();
-        if self.out_consumed <= lent.line {
-            let late = lent.limit.is_some_and(|(since, most)| ticks().wrapping_sub(since) > most);
+        if self.out_consumed <= offer.line {
+            let late = offer.limit.is_some_and(|(since, most)| ticks().wrapping_sub(since) > most);
             if !late || !self.withdraw() {
-                return Way::Waits;
+                return OfferOutcome::Waits;
             }
-            return Way::Ring;
+            return OfferOutcome::Ring;
         }
-        self.lent = None;
-        if self.out.lending().load(Ordering::Acquire) == Fate::Taken.of(lent.line) {
-            self.lent_pause = 0;
-            return Way::Fetched;
+        self.offer = None;
+        if self.out.offer_state().load(Ordering::Acquire) == Fate::Taken.of(offer.line) {
+            self.offer_pause = 0;
+            return OfferOutcome::Fetched;
         }
         self.refused = true;
-        Way::Ring
+        OfferOutcome::Ring
     }
 
     /// The payload of the frame that has begun is to be free. `true`: nobody reads it, the frame goes on with whatever is
     /// given to the next [`push`](Self::push). `false`: its reader is fetching it, and will be through with it soon.
     pub fn withdraw(&mut self) -> bool {
-        let Some(lent) = self.lent else { return true };
-        let withdrawn = change(self.out, lent.line, Fate::Lent, Fate::Withdrawn);
+        let Some(offer) = self.offer else { return true };
+        let withdrawn = change(self.out, offer.line, Fate::Offered, Fate::Withdrawn);
         if withdrawn {
-            self.lent = None;
-            if lent.may_be_withdrawn() {
-                self.lent_pause = (self.lent_pause * 2).clamp(1, LENT_PAUSE_MAX);
-                self.lent_not = self.lent_pause;
+            self.offer = None;
+            if offer.may_be_withdrawn() {
+                self.offer_pause = (self.offer_pause * 2).clamp(1, SINGLE_COPY_PAUSE_MAX);
+                self.offers_to_skip = self.offer_pause;
             }
         }
         withdrawn
@@ -264,9 +270,9 @@ impl<T: Copy> Channel<T> {
     ///
     /// # Safety
     /// `line` is that line, `at` is writable for `len` bytes.
-    pub(super) unsafe fn take_lent(&mut self, line: *const u64, at: *mut u8, len: usize) -> bool {
+    pub(super) unsafe fn fetch_offer(&mut self, line: *const u64, at: *mut u8, len: usize) -> bool {
         let position = self.read - 1;
-        if !change(self.into, position, Fate::Lent, Fate::Taken) {
+        if !change(self.into, position, Fate::Offered, Fate::Taken) {
             return false;
         }
         // SAFETY: the line is ours until we tell that it is consumed.
@@ -276,7 +282,7 @@ impl<T: Copy> Channel<T> {
         let fetched =
             self.peer().is_some_and(|peer| unsafe { peer.fetch(payload, at, len, known) });
         if !fetched {
-            self.into.lending().store(Fate::Refused.of(position), Ordering::Release);
+            self.into.offer_state().store(Fate::Refused.of(position), Ordering::Release);
         }
         fetched
     }
@@ -288,17 +294,19 @@ impl<T: Copy> Channel<T> {
     }
 
     /// A payload has come: tells the writer how such ones are wanted.
-    pub(super) fn want(&mut self, header: &Header, lent: bool) {
-        if self.lends && is_message(header.kind) {
+    pub(super) fn note_received(&mut self, header: &Header, single_copy: bool) {
+        if self.single_copy && is_message(header.kind) {
             if self.peer().is_none() {
                 return;
             }
             let ring = self.into.bulk;
-            let wants = self.wants.get_or_insert_with(|| Box::new(Wants::new(LENT_MIN, ring)));
-            let bits = wants.took(header.len, lent, ticks());
-            if bits != self.wanted {
-                self.wanted = bits;
-                self.into.wants().store(bits, Ordering::Relaxed);
+            let policy = self
+                .policy
+                .get_or_insert_with(|| Box::new(SingleCopyPolicy::new(SINGLE_COPY_MIN, ring)));
+            let bits = policy.took(header.len, single_copy, ticks());
+            if bits != self.policy_sent {
+                self.policy_sent = bits;
+                self.into.policy().store(bits, Ordering::Relaxed);
             }
         }
     }

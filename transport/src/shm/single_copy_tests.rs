@@ -1,10 +1,10 @@
-//! Payloads that are lent, in one process, which may read itself as it may read another of the same user.
+//! Payloads that are single_copy, in one process, which may read itself as it may read another of the same user.
 
 use super::single_copy::Fate;
 use super::tests::{Collect, pair};
 use super::*;
 
-const LONG: usize = (LENT_MIN as usize) + 12_345;
+const LONG: usize = (SINGLE_COPY_MIN as usize) + 12_345;
 
 fn payload(ssn: u64) -> Vec<u8> {
     (0..LONG).map(|at| (at as u64 * 7 + ssn * 31) as u8).collect()
@@ -42,10 +42,10 @@ fn sink() -> Collect {
     Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() }
 }
 
-/// A channel whose reader wants everything lent.
-fn lending() -> (Channel<u32>, Channel<u32>) {
+/// A channel whose reader wants everything offer.
+fn offering() -> (Channel<u32>, Channel<u32>) {
     let (a, b) = pair();
-    b.into.wants().store(u64::MAX, Ordering::Relaxed);
+    b.into.policy().store(u64::MAX, Ordering::Relaxed);
     (a, b)
 }
 
@@ -65,7 +65,7 @@ fn both_ways_are_tried_and_every_message_is_whole() {
     let (mut a, mut b) = pair();
     let mut lent = 0;
     for ssn in 0..400 {
-        lent += u32::from(a.wants_lent(&Under::new(ssn).header));
+        lent += u32::from(a.wants_single_copy(&Under::new(ssn).header));
         let message = if ssn % 2 == 0 { Under::new(ssn) } else { Under::eager(ssn) };
         comes(&mut a, &mut b, message, &payload(ssn));
     }
@@ -75,9 +75,9 @@ fn both_ways_are_tried_and_every_message_is_whole() {
 
 #[test]
 fn a_lent_payload_is_awaited_and_heard_of() {
-    let (mut a, mut b) = lending();
+    let (mut a, mut b) = offering();
     let (mut message, bytes) = (Under::new(1), payload(1));
-    assert!(!message.push(&mut a, &bytes) && message.begun && a.lent.is_some());
+    assert!(!message.push(&mut a, &bytes) && message.begun && a.offer.is_some());
     assert!(!a.can_go_on(), "its reader has not come");
     assert!(!message.push(&mut a, &bytes) && !a.can_go_on());
     a.set_sleeping(true);
@@ -91,7 +91,7 @@ fn a_lent_payload_is_awaited_and_heard_of() {
 
 #[test]
 fn a_reader_with_little_room_takes_what_fits() {
-    let (mut a, mut b) = lending();
+    let (mut a, mut b) = offering();
     let mut message = Under::new(1);
     let bytes = payload(1);
     assert!(!message.push(&mut a, &bytes));
@@ -110,10 +110,10 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
     // Nobody's address just now and long ago, and an earlier life of the process.
     for (word, value, life) in [(4, 8, 0), (5, 0, 2)] {
         for long_ago in [false, true] {
-            let (mut a, mut b) = lending();
+            let (mut a, mut b) = offering();
             let (mut message, bytes) = (Under::new(1), payload(1));
             assert!(!message.push(&mut a, &bytes));
-            let line = a.lent.unwrap().line;
+            let line = a.offer.unwrap().line;
             let line = a.out.line(line).cast::<u64>();
             // SAFETY: nobody reads the line meanwhile; it has eight words.
             unsafe {
@@ -125,7 +125,7 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
             assert!(b.peer().is_some());
             b.fetches.as_mut().unwrap().as_mut().unwrap().word ^= life;
             comes(&mut a, &mut b, message, &bytes);
-            assert!(a.refused && a.lent.is_none(), "{word}");
+            assert!(a.refused && a.offer.is_none(), "{word}");
             comes(&mut a, &mut b, Under::new(2), &payload(2));
         }
     }
@@ -133,7 +133,7 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
 
 #[test]
 fn a_buffer_can_be_had_back() {
-    let (mut a, mut b) = lending();
+    let (mut a, mut b) = offering();
     let mut bytes = payload(1);
     let mut message = Under::new(1);
     assert!(a.withdraw(), "nothing is lent");
@@ -147,23 +147,23 @@ fn a_buffer_can_be_had_back() {
     // Its reader was quicker.
     let mut message = Under::new(2);
     assert!(!message.push(&mut a, &copy));
-    let line = a.lent.unwrap().line;
-    b.into.lending().store(Fate::Taken.of(line), Ordering::Relaxed);
+    let line = a.offer.unwrap().line;
+    b.into.offer_state().store(Fate::Taken.of(line), Ordering::Relaxed);
     assert!(!a.withdraw());
-    b.into.lending().store(Fate::Lent.of(line), Ordering::Relaxed);
+    b.into.offer_state().store(Fate::Offered.of(line), Ordering::Relaxed);
     comes(&mut a, &mut b, message, &copy);
 }
 
 #[test]
 fn a_send_that_need_not_wait_for_its_receiver_does_not() {
-    let (mut a, mut b) = lending();
+    let (mut a, mut b) = offering();
     let mut ssn = 0;
     for pause in [1, 2, 4] {
         let (mut message, bytes) = (Under::eager(ssn), payload(ssn));
-        assert!(!message.push(&mut a, &bytes) && a.lent.is_some());
+        assert!(!message.push(&mut a, &bytes) && a.offer.is_some());
         assert!(a.can_go_on(), "its writer must not sleep");
         while !message.push(&mut a, &bytes) {}
-        assert!(a.lent.is_none() && !a.refused);
+        assert!(a.offer.is_none() && !a.refused);
         ssn += 1;
         for _ in 0..pause {
             assert!(Under::eager(ssn).push(&mut a, &payload(ssn)), "this one is not lent");
@@ -193,7 +193,7 @@ fn where_the_kernel_refuses_nothing_is_lent_at_all() {
         let (mut a, mut b) = pair();
         a.out.introduction()[word].store(value, Ordering::Relaxed);
         for ssn in 0..200 {
-            assert!(!a.wants_lent(&Under::new(ssn).header));
+            assert!(!a.wants_single_copy(&Under::new(ssn).header));
             comes(&mut a, &mut b, Under::new(ssn), &payload(ssn));
         }
         assert!(matches!(b.fetches, Some(None)), "{word} {value}");

@@ -497,9 +497,9 @@ fn pieces_of_who_waits_end_with_a_page() {
     for size in [256, 300, 512, 2000, 2048, 4096, 5000, 8192, 10_000, 16_384] {
         let (mut a, mut b) = pair();
         a.owns_ahead = true;
-        // (Long ones may be lent.)
-        a.lends = false;
-        b.lends = false;
+        // (Long ones may be offer.)
+        a.single_copy = false;
+        b.single_copy = false;
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         let payload = vec![7; size];
         for ssn in 0..5000 {

@@ -3,7 +3,7 @@
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
 use super::early::{EARLY_MAX, EARLY_MIN};
-use super::single_copy::Way;
+use super::single_copy::OfferOutcome;
 use super::*;
 
 impl<T: Copy> Channel<T> {
@@ -130,19 +130,19 @@ impl<T: Copy> Channel<T> {
             // SAFETY: as the caller promises.
             return unsafe { self.push_piece(header, payload, waited, asked) };
         }
-        if let Some(lent) = self.lent {
-            match self.look_at_lent(lent) {
-                Way::Fetched => return true,
-                Way::Waits => return false,
-                Way::Ring => {}
+        if let Some(offer) = self.offer {
+            match self.check_offer(offer) {
+                OfferOutcome::Fetched => return true,
+                OfferOutcome::Waits => return false,
+                OfferOutcome::Ring => {}
             }
-        } else if !*begun && self.wants_lent(header) {
+        } else if !*begun && self.wants_single_copy(header) {
             if !self.room(1) {
                 return false;
             }
             // What is consumed from now on is news ([`Channel::can_go_on`]).
             self.learn_consumed();
-            self.lend(header, payload);
+            self.offer(header, payload);
             *begun = true;
             return false;
         }
@@ -286,7 +286,7 @@ impl<T: Copy> Channel<T> {
     /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer has waited.
     #[inline]
     fn is_kept_apart(&self, len: u64) -> bool {
-        self.owns_ahead && !self.crowded && (APART..=EARLY_MAX).contains(&len)
+        self.owns_ahead && !self.oversubscribed && (APART..=EARLY_MAX).contains(&len)
     }
 
     /// The next message is often like the one of `len` bytes that was just written, and as much `alone`: its lines of the

@@ -8,7 +8,7 @@
 //! told the same. In every other case the ordinary way is taken.
 
 use super::request::{Completion, RecvData, ReqId, Source, Tag};
-use super::{Engine, Link, State, Way};
+use super::{ChannelPhase, Engine, Link, State};
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Header, Rank};
 
@@ -49,7 +49,7 @@ impl State {
             && self.waves.holding == 0
             && self.awaited.is_empty()
             && self.fetch.is_none()
-            && self.peers[from.index()].way == Way::Ready
+            && self.peers[from.index()].phase == ChannelPhase::Ready
             && !(self.hooks.arrivals && self.protocol.refuses(from))
     }
 

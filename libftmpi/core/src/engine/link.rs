@@ -164,7 +164,7 @@ pub trait Link {
     /// process nor the logger's can take them; nothing need wait for an acknowledgement.
     fn log(&mut self, frame: &event_log::Frame) -> bool;
     /// To the agent.
-    fn tell(&mut self, message: FromRank);
+    fn notify_agent(&mut self, message: FromRank);
     /// Nothing came: spin, yield or sleep until something may have.
     fn rest(&mut self);
     /// Where others need the processor, gives them a turn and nothing else. `false`: it is not the time for that.
@@ -220,9 +220,9 @@ pub trait Link {
     }
     /// From now on [`super::Engine::call_ends`] is to be called at the end of every call of the program,
     /// or no more.
-    fn tell_ends_of_calls(&mut self, _wanted: bool) {}
+    fn report_call_ends(&mut self, _wanted: bool) {}
     /// Memory that other ranks of this host get under the same name, zero at first. `None`: there is none,
-    /// or they are not on this host; what [`join_sharers`](Self::join_sharers) began is taken back then.
+    /// or they are not on this host; what [`join_shared_memory`](Self::join_shared_memory) began is taken back then.
     fn share(&mut self, _piece: Piece) -> Option<UserPtr> {
         None
     }
@@ -230,7 +230,7 @@ pub trait Link {
     fn part_shared(&mut self, _at: UserPtr) {}
     /// Under waves, before memory is shared with any of these: see [`shared_memory_barrier`](super::shared_memory_barrier), whose
     /// `join` gives the answer. `past` is the last wave that this rank has behind it.
-    fn join_sharers(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
+    fn join_shared_memory(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
         true
     }
     /// Does this rank share memory, under waves?

@@ -28,7 +28,7 @@ impl<L: Link> Engine<L> {
                 let megabytes = self.state.memory.held() >> 20;
                 // From here on it may grow to twice as much before we wait again.
                 self.state.log_limit = self.state.log_limit.saturating_mul(2);
-                self.link.tell(FromRank::Say {
+                self.link.notify_agent(FromRank::Say {
                     text: if self.state.hooks.memory {
                         format!(
                             "{megabytes} MiB that it sent have been waiting for channel memories for \
@@ -47,7 +47,7 @@ impl<L: Link> Engine<L> {
             if now - asked > ASK_EVERY_S && !self.state.hooks.memory {
                 asked = now;
                 let bytes = self.state.memory.held();
-                self.link.tell(FromRank::LogFull { bytes });
+                self.link.notify_agent(FromRank::LogFull { bytes });
             }
             self.block();
         }

@@ -109,7 +109,7 @@ impl Posted {
             }
     }
 
-    fn home(&self) -> Option<usize> {
+    fn bin(&self) -> Option<usize> {
         match (self.source, self.tag, self.pin) {
             (Source::Rank(source), Tag::Is(tag), Pin::Free) => Some(bin(self.context, source, tag)),
             _ => None,
@@ -163,9 +163,9 @@ impl Matcher {
             next: NIL,
             previous: NIL,
         };
-        let home = entry.home();
+        let bin_index = entry.bin();
         let at = self.posted.insert(entry);
-        let list = match home {
+        let list = match bin_index {
             Some(bin) => &mut self.exact[bin],
             None => &mut self.wild,
         };
@@ -188,7 +188,7 @@ impl Matcher {
     /// Takes a posted receive out.
     pub fn unpost(&mut self, at: u32) -> Posted {
         let entry = self.posted.get(at).clone();
-        let list = match entry.home() {
+        let list = match entry.bin() {
             Some(bin) => &mut self.exact[bin],
             None => &mut self.wild,
         };
@@ -325,7 +325,7 @@ impl Matcher {
         sync: bool,
         body: Body,
     ) -> MessageId {
-        let home = bin(context, source, tag);
+        let bin_index = bin(context, source, tag);
         let at = self.messages.insert(Message {
             source,
             context,
@@ -337,15 +337,15 @@ impl Matcher {
             claimed: None,
             linked: true,
             next: NIL,
-            previous: self.bins[home].last,
+            previous: self.bins[bin_index].last,
             all_next: NIL,
             all_previous: self.all.last,
         });
-        match self.bins[home].last {
-            NIL => self.bins[home].first = at,
+        match self.bins[bin_index].last {
+            NIL => self.bins[bin_index].first = at,
             last => self.messages.get_mut(last).next = at,
         }
-        self.bins[home].last = at;
+        self.bins[bin_index].last = at;
         match self.all.last {
             NIL => self.all.first = at,
             last => self.messages.get_mut(last).all_next = at,
@@ -357,7 +357,7 @@ impl Matcher {
 
     /// Takes a message out of matching; it stays alive (landing, or for a matched probe).
     pub fn unlink(&mut self, id: MessageId) {
-        let (home, next, previous, all_next, all_previous) = {
+        let (bin_index, next, previous, all_next, all_previous) = {
             let m = self.messages.get_mut(id.0);
             if !std::mem::take(&mut m.linked) {
                 return;
@@ -365,11 +365,11 @@ impl Matcher {
             (bin(m.context, m.source, m.tag), m.next, m.previous, m.all_next, m.all_previous)
         };
         match previous {
-            NIL => self.bins[home].first = next,
+            NIL => self.bins[bin_index].first = next,
             p => self.messages.get_mut(p).next = next,
         }
         match next {
-            NIL => self.bins[home].last = previous,
+            NIL => self.bins[bin_index].last = previous,
             n => self.messages.get_mut(n).previous = previous,
         }
         match all_previous {
@@ -414,7 +414,7 @@ impl Matcher {
             let pin = pin(self.posted.get(node));
             self.held += usize::from(pin == Pin::Held);
             self.posted.get_mut(node).pin = pin;
-            let list = match self.posted.get(node).home() {
+            let list = match self.posted.get(node).bin() {
                 Some(bin) => &mut self.exact[bin],
                 None => &mut self.wild,
             };

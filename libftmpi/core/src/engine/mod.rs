@@ -17,7 +17,7 @@
 //! | `output_commit` | what is done to the world outside: once, and after all that led to it is stable |
 //! | `services` | one-sided requests of others: when they are served |
 //! | `outcome` | waits, tests, probes, clocks: what is recorded and repeated |
-//! | `recover` | new lives: `Resume`, log cuts, replay |
+//! | `recover` | new incarnations: `Resume`, log cuts, replay |
 //! | `channel_memory` | channel memories: the one stream in, and where a rank stands in it |
 //! | `waves` | coordinated images: markers, what is held and kept, new lives of all ranks |
 //! | `shared_memory_barrier` | ranks that share memory take their images at one moment |
@@ -108,7 +108,7 @@ pub struct Counters {
 
 /// State of the way to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ChannelPhase {
     /// Never wanted, or gone.
     Absent,
     /// Asked for.
@@ -121,7 +121,7 @@ enum Way {
     Ready,
 }
 
-impl Way {
+impl ChannelPhase {
     /// Is the channel there?
     fn is_there(self) -> bool {
         matches!(self, Self::Fresh | Self::Answered | Self::Ready)
@@ -162,9 +162,9 @@ struct Out {
 /// What is known about one peer.
 struct Peer {
     incarnation: Incarnation,
-    way: Way,
+    phase: ChannelPhase,
     /// It died and its new life has not resumed yet: sends to it are only logged.
-    absent_life: bool,
+    absent: bool,
     /// Last number given to a message to it.
     last_ssn: Ssn,
     /// Messages of it that we have.
@@ -175,14 +175,14 @@ struct Peer {
     /// Payloads for it are logged ([`Protocol::logs_payload`]).
     logged: bool,
     /// It returns to the same waves as this rank ([`Protocol::shares_waves`]).
-    mate: bool,
+    cluster_peer: bool,
     /// `Resume`, the first frame on a channel.
     resume: Option<Out>,
     queue: VecDeque<Out>,
     /// What it was last told that it may cut from its log for us.
-    told_cut: Received,
+    sent_cut: Received,
     /// What it was last told that our newest image has of it.
-    told_newest: Received,
+    sent_newest: Received,
     /// Its newest image, as far as it told, and what that has of us.
     its_newest: (ImageNo, Received),
     /// Payload of a control frame that is landing.
@@ -208,7 +208,7 @@ enum Awaited {
 
 /// A rendezvous that waits for its clear-to-send.
 #[derive(Debug)]
-struct Pending {
+struct Rendezvous {
     /// Its envelope.
     header: Header,
     payload: UserPtr,
@@ -231,7 +231,7 @@ struct Snapshot {
     events: EventNo,
     received: Vec<Received>,
     /// Place in the stream out of the rank's memory.
-    home: u64,
+    channel_memory: u64,
     /// Which image of each peer the logs in it reach back to; 0: as far as in memory.
     reach: Vec<ImageNo>,
 }
@@ -256,7 +256,7 @@ pub struct State {
     /// Number of other receives posted, which may be cancelled.
     named_posts: u64,
     awaited: BTreeMap<(Rank, Ssn), Awaited>,
-    pending: BTreeMap<(Rank, Ssn), Pending>,
+    pending: BTreeMap<(Rank, Ssn), Rendezvous>,
     unacknowledged: BTreeMap<(Rank, Ssn), ReqId>,
     /// Peers with something to push.
     busy: Vec<Rank>,
@@ -304,10 +304,10 @@ pub struct State {
     short_way: bool,
     waves: waves::Waves,
     services: services::Services,
-    unneeded: output_commit::Unneeded,
+    repeatable_run: output_commit::RepeatableRun,
     /// Times that this process began from an image.
     restores: u64,
-    home: channel_memory::Home,
+    channel_memory: channel_memory::ChannelMemory,
 }
 
 /// The engine of one rank.
@@ -343,18 +343,18 @@ impl<L: Link> Engine<L> {
             .enumerate()
             .map(|(rank, &incarnation)| Peer {
                 logged: hooks.log_payload && protocol.logs_payload(Rank(rank as u32)),
-                mate: hooks.channel_state && protocol.shares_waves(Rank(rank as u32)),
+                cluster_peer: hooks.channel_state && protocol.shares_waves(Rank(rank as u32)),
                 incarnation,
-                way: Way::Absent,
-                absent_life: false,
+                phase: ChannelPhase::Absent,
+                absent: false,
                 last_ssn: Ssn(0),
                 received: Received::default(),
                 has: Received::default(),
                 log: SenderLog::default(),
                 resume: None,
                 queue: VecDeque::new(),
-                told_cut: Received::default(),
-                told_newest: Received::default(),
+                sent_cut: Received::default(),
+                sent_newest: Received::default(),
                 its_newest: (ImageNo(0), Received::default()),
                 control: Vec::new(),
                 piggyback: Vec::new(),
@@ -411,9 +411,9 @@ impl<L: Link> Engine<L> {
             short_way: true,
             waves: waves::Waves::new(hooks.channel_state),
             services: services::Services::default(),
-            unneeded: output_commit::Unneeded::default(),
+            repeatable_run: output_commit::RepeatableRun::default(),
             restores: 0,
-            home: channel_memory::Home::default(),
+            channel_memory: channel_memory::ChannelMemory::default(),
         };
         Self {
             link,
@@ -504,12 +504,12 @@ impl State {
 
     fn want(&mut self, peer: Rank) {
         let p = &self.peers[peer.index()];
-        if p.way == Way::Absent && !p.channel.broken && !self.wanted.contains(&peer) {
+        if p.phase == ChannelPhase::Absent && !p.channel.broken && !self.wanted.contains(&peer) {
             self.wanted.push(peer);
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn carry_out(&mut self, command: Command) {
         use ftmpi_wire::event_log::Frame as Log;
         match command {
             Command::Log { first, clock, records } => {
@@ -573,7 +573,7 @@ impl State {
     /// link; the rest waits for [`Engine::work`].
     fn commands_to_queues(&mut self) {
         while let Some(command) = self.protocol.next_command() {
-            self.obey(command);
+            self.carry_out(command);
         }
     }
 }

@@ -15,7 +15,7 @@
 //!   be judged later. A life whose log ends with an intent judges by the mark whether the effect took place.
 //!
 //! Answers of effects that may be repeated need not be stable before the next effect: if they are lost, both
-//! are repeated in the same order (`Unneeded`). So a run of writes costs no round trip to the logger each.
+//! are repeated in the same order (`RepeatableRun`). So a run of writes costs no round trip to the logger each.
 //!
 //! *Led to it* are a rank's own events, and under `causal` those of others: a message that the program expected
 //! makes no event here, and yet brings what its sender chose. Whatever of that is held and not known to be stable
@@ -42,7 +42,7 @@ const UNNAMED: EventNo = EventNo(u64::MAX);
 
 /// A run of last events that may be lost with what they tell of.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Unneeded {
+pub(super) struct RepeatableRun {
     /// The last event that must be stable.
     before: EventNo,
     /// The last of the run; if the rank has made later ones, the run counts no more.
@@ -93,7 +93,7 @@ impl<L: Link> Engine<L> {
     /// The last event that must be stable before something is done outside.
     fn needed(&self) -> EventNo {
         let last = self.state.protocol.last_event();
-        if last == self.state.unneeded.last { self.state.unneeded.before } else { last }
+        if last == self.state.repeatable_run.last { self.state.repeatable_run.before } else { last }
     }
 
     /// [`Engine::answered`], for an effect that may be repeated.
@@ -111,7 +111,7 @@ impl<L: Link> Engine<L> {
         // Where it depends on others as well, or is behind copies of others' events, which a later
         // effect may depend on, the next effect waits for it.
         if before != UNNAMED && last == before.next() {
-            self.state.unneeded = Unneeded { before: needed, last };
+            self.state.repeatable_run = RepeatableRun { before: needed, last };
         }
     }
 

@@ -3,7 +3,7 @@
 //! Guarantees (MPI-4.1, 3.5, "Progress"): whoever waits serves everything that others wait for; a look that
 //! finds nothing makes no system call; a rank that waits long sleeps until it is woken.
 
-use super::{Engine, Link, Logger, Way};
+use super::{ChannelPhase, Engine, Link, Logger};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::FromRank;
 
@@ -191,7 +191,7 @@ impl<L: Link> Engine<L> {
         let state = &mut self.state;
         loop {
             while let Some(command) = state.protocol.next_command() {
-                state.obey(command);
+                state.carry_out(command);
             }
             // Not before the begin of a life is over: what matches now is to be recorded at once.
             if state.fetch.is_none() && std::mem::take(&mut state.free_held_due) {
@@ -205,11 +205,11 @@ impl<L: Link> Engine<L> {
             }
             while let Some(peer) = state.waves.lost.pop() {
                 let incarnation = state.peers[peer.index()].incarnation;
-                self.link.tell(FromRank::ChannelLost { peer, incarnation });
+                self.link.notify_agent(FromRank::ChannelLost { peer, incarnation });
             }
             while let Some(peer) = state.rebuild.pop() {
                 let limit = self.link.eager_limit(peer);
-                if state.peers[peer.index()].mate {
+                if state.peers[peer.index()].cluster_peer {
                     state.reconcile(peer, limit);
                 } else {
                     state.rebuild_queue(peer, limit);
@@ -217,14 +217,14 @@ impl<L: Link> Engine<L> {
             }
             while let Some(peer) = state.wanted.pop() {
                 let p = &mut state.peers[peer.index()];
-                if p.way == Way::Absent && (peer != state.me || state.hooks.memory) {
-                    p.way = Way::Asked;
+                if p.phase == ChannelPhase::Absent && (peer != state.me || state.hooks.memory) {
+                    p.phase = ChannelPhase::Asked;
                     self.link.open(peer, p.incarnation);
                 }
             }
             if state.logger == Logger::Wanted {
                 state.logger = Logger::Asked;
-                self.link.tell(FromRank::OpenEventLog);
+                self.link.notify_agent(FromRank::OpenEventLog);
             }
             state.hand_to_logger(&mut self.link);
             let mut busy = std::mem::take(&mut state.busy);
@@ -237,10 +237,10 @@ impl<L: Link> Engine<L> {
             if !state.replay_reported && !state.is_behind() {
                 state.replay_reported = true;
                 let replayed = state.counters.replayed;
-                self.link.tell(FromRank::CaughtUp { replayed });
+                self.link.notify_agent(FromRank::CaughtUp { replayed });
             }
             match state.protocol.next_command() {
-                Some(command) => state.obey(command),
+                Some(command) => state.carry_out(command),
                 None if state.wanted.is_empty() => break,
                 None => {}
             }

@@ -361,11 +361,11 @@ impl Sink for State {
     }
 
     fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.new_life_of(peer, incarnation);
+        self.begin_incarnation_of(peer, incarnation);
     }
 
     fn log_frame(&mut self, frame: event_log::Frame) {
-        self.hear_logger(frame);
+        self.on_logger_frame(frame);
     }
 
     fn logger_lost(&mut self) {
@@ -373,7 +373,7 @@ impl Sink for State {
     }
 
     fn logger_up(&mut self) {
-        self.begin_logging();
+        self.on_logger_connected();
     }
 
     fn image_committed(&mut self, image: ImageNo, oldest: ImageNo) {
@@ -411,7 +411,7 @@ impl State {
                 }
             }
             Kind::ClearToSend => {
-                // A mate's tells of a match, which a state that is to be rolled back may have made.
+                // A cluster peer's tells of a match, which a state that is to be rolled back may have made.
                 let tells = self.hooks.arrivals && self.reveals_match(from, Kind::ClearToSend);
                 if !tells || !self.is_from_orphan(from, header.ssn) {
                     self.clear_to_send(from, header.ssn);

@@ -1,7 +1,7 @@
-//! New lives: channels begin with `Resume`, logs are sent again and cut, events are fetched and
+//! New incarnations: channels begin with `Resume`, logs are sent again and cut, events are fetched and
 //! repeated (ARCHITECTURE.md, "The life of a failure").
 
-use super::{Awaited, Engine, Frame, Link, Logger, Out, Peer, Snapshot, State, Way};
+use super::{Awaited, ChannelPhase, Engine, Frame, Link, Logger, Out, Peer, Snapshot, State};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::{Pin, Readiness};
 use ftmpi_protocols::received::Received;
@@ -25,8 +25,8 @@ impl<L: Link> Engine<L> {
     /// A life begins that is not the first, without an image: everything is to be repeated from
     /// the start of the program.
     pub fn replay_from_start(&mut self) {
-        let lives: Vec<_> = self.state.peers.iter().map(|peer| peer.incarnation).collect();
-        self.replay_after(EventNo(0), &lives);
+        let incarnations: Vec<_> = self.state.peers.iter().map(|peer| peer.incarnation).collect();
+        self.replay_after(EventNo(0), &incarnations);
     }
 
     /// This process was restored from image `image`: forget the old life's channels, repeat what
@@ -44,7 +44,7 @@ impl<L: Link> Engine<L> {
         for (index, &incarnation) in incarnations.iter().enumerate() {
             let rank = Rank(index as u32);
             if rank != state.me || state.hooks.memory {
-                if state.peers[index].mate {
+                if state.peers[index].cluster_peer {
                     state.return_channel(rank);
                 } else {
                     state.forget_channel(rank);
@@ -67,7 +67,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    fn replay_after(&mut self, last: EventNo, lives: &[Incarnation]) {
+    fn replay_after(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         if !self.state.hooks.outcomes {
             return self.begin_again();
         }
@@ -79,7 +79,7 @@ impl<L: Link> Engine<L> {
             Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
         let begin = L::now_ns();
         state.batch = None;
-        state.protocol.on_new_life(last, lives);
+        state.protocol.on_new_life(last, incarnations);
         state.commands_to_queues();
         if state.hooks.logger {
             state.queue_for_logger(event_log::Frame::Fetch { from: last.next() });
@@ -155,7 +155,7 @@ impl<L: Link> Engine<L> {
         let mut open = peers
             .iter()
             .enumerate()
-            .filter(|(_, peer)| peer.mate && peer.way.is_there())
+            .filter(|(_, peer)| peer.cluster_peer && peer.phase.is_there())
             .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
         let readiness = protocol.image_ready(image, &mut open);
         // Only then: each look makes an event of the negative answers so far, and a program that asks
@@ -176,8 +176,8 @@ impl<L: Link> Engine<L> {
         let reach = state.spare_logs();
         let received = state.peers.iter().map(|peer| peer.received.clone()).collect();
         let events = state.protocol.last_event();
-        let home = state.home.place;
-        state.snapshots.push_back(Snapshot { image, events, received, home, reach });
+        let channel_memory = state.channel_memory.place;
+        state.snapshots.push_back(Snapshot { image, events, received, channel_memory, reach });
     }
 }
 
@@ -189,25 +189,25 @@ impl Peer {
 
 impl State {
     /// The protocol cannot judge yet what comes: nobody is to send before the log was read.
-    pub(super) fn hears_nobody(&self) -> bool {
+    pub(super) fn reads_event_log(&self) -> bool {
         self.hooks.arrivals && self.fetch.as_ref().is_some_and(|fetch| !fetch.done)
     }
 
     /// A channel to a peer is there: say what we have of it.
     pub(super) fn begin_channel(&mut self, rank: Rank, incarnation: Incarnation) {
         if incarnation > self.peers[rank.index()].incarnation {
-            self.new_life_of(rank, incarnation);
+            self.begin_incarnation_of(rank, incarnation);
         }
         let memory = self.hooks.memory;
         let peer = &mut self.peers[rank.index()];
         if (incarnation != peer.incarnation && !memory)
-            || peer.way.is_there()
+            || peer.phase.is_there()
             || peer.channel.broken
         {
             return;
         }
         let mut payload = if memory {
-            self.word_to_memory(rank)
+            self.resume_for_memory(rank)
         } else {
             control::encode(&peer.received.to_wire())
         };
@@ -231,8 +231,8 @@ impl State {
             message: false,
             marker: None,
         });
-        peer.way = Way::Fresh;
-        self.greet(rank);
+        peer.phase = ChannelPhase::Fresh;
+        self.queue_greeting(rank);
         self.mark_busy(rank);
     }
 
@@ -243,8 +243,8 @@ impl State {
             self.want(rank);
         } else if self.leaving {
             // Nothing is sent or awaited any more: the peer has left before us.
-            self.peers[rank.index()].way = Way::Absent;
-        } else if self.peers[rank.index()].mate {
+            self.peers[rank.index()].phase = ChannelPhase::Absent;
+        } else if self.peers[rank.index()].cluster_peer {
             self.channel_broke(rank);
         } else {
             let me = self.me;
@@ -257,16 +257,16 @@ impl State {
 
     fn forget_channel(&mut self, rank: Rank) {
         let peer = &mut self.peers[rank.index()];
-        peer.way = Way::Absent;
+        peer.phase = ChannelPhase::Absent;
         peer.resume = None;
-        peer.absent_life = true;
+        peer.absent = true;
         peer.has = Received::default();
         peer.piggyback_frame = None;
         peer.piggyback_out = false;
         peer.parts.clear();
         // Whether it heard of that is not known; and its new life may be older than what it heard.
-        peer.told_cut = Received::default();
-        peer.told_newest = Received::default();
+        peer.sent_cut = Received::default();
+        peer.sent_newest = Received::default();
         self.forget_measure();
         self.protocol.on_parted(rank);
         let peer = &mut self.peers[rank.index()];
@@ -284,7 +284,7 @@ impl State {
     }
 
     /// A peer begins a new life.
-    pub(super) fn new_life_of(&mut self, rank: Rank, incarnation: Incarnation) {
+    pub(super) fn begin_incarnation_of(&mut self, rank: Rank, incarnation: Incarnation) {
         if incarnation <= self.peers[rank.index()].incarnation
             || rank == self.me
             || self.hooks.memory
@@ -293,7 +293,7 @@ impl State {
             return;
         }
         self.peers[rank.index()].incarnation = incarnation;
-        if self.peers[rank.index()].mate {
+        if self.peers[rank.index()].cluster_peer {
             // All that share our waves return to the last one: our own end is near.
             self.renew_channel(rank);
             self.peers[rank.index()].channel.broken = true;
@@ -344,12 +344,13 @@ impl State {
             return;
         }
         peer.has = has;
-        peer.way = if peer.resume.is_some() { Way::Answered } else { Way::Ready };
-        peer.absent_life = false;
+        peer.phase =
+            if peer.resume.is_some() { ChannelPhase::Answered } else { ChannelPhase::Ready };
+        peer.absent = false;
         self.protocol.on_joined(rank, said);
         if !self.hooks.memory {
-            self.tell_cut(rank);
-            self.tell_newest(rank);
+            self.send_cut(rank);
+            self.send_newest(rank);
         }
         self.commands_to_queues();
         self.mark_busy(rank);
@@ -436,7 +437,7 @@ impl State {
                         self.send_is_out(request);
                     }
                 } else {
-                    let pending = super::Pending { header, payload, owned: None, request };
+                    let pending = super::Rendezvous { header, payload, owned: None, request };
                     self.pending.insert((rank, ssn), pending);
                 }
                 self.announce(rank, header, None);
@@ -493,31 +494,31 @@ impl State {
             self.snapshots.pop_front();
         }
         let Some(front) = self.snapshots.front().filter(|front| front.image == oldest) else {
-            self.tell_all_newest();
+            self.send_all_newest();
             return self.commands_to_queues();
         };
         self.oldest_image = oldest;
         self.protocol.on_oldest_image(front.events);
         if self.hooks.memory {
-            let place = front.home;
-            self.cut_home(place);
+            let place = front.channel_memory;
+            self.cut_channel_memory(place);
         } else {
             for index in 0..self.peers.len() {
-                self.tell_cut(Rank(index as u32));
+                self.send_cut(Rank(index as u32));
             }
-            self.tell_all_newest();
+            self.send_all_newest();
         }
         self.commands_to_queues();
     }
 
-    fn tell_all_newest(&mut self) {
+    fn send_all_newest(&mut self) {
         for index in 0..self.peers.len() {
-            self.tell_newest(Rank(index as u32));
+            self.send_newest(Rank(index as u32));
         }
     }
 
     /// Tells a peer what its images need not have in the log for us, if it has not heard of it.
-    fn tell_newest(&mut self, rank: Rank) {
+    fn send_newest(&mut self, rank: Rank) {
         let newest = self.newest_image;
         let mut snapshots = self.snapshots.iter().filter(|_| self.lean_images);
         let Some(snapshot) = snapshots.find(|s| s.image == newest) else {
@@ -527,12 +528,12 @@ impl State {
         let peer = &mut self.peers[rank.index()];
         if rank == self.me
             || !peer.logged
-            || !received.exceeds(&peer.told_newest)
-            || !received.exceeds(&peer.told_cut)
+            || !received.exceeds(&peer.sent_newest)
+            || !received.exceeds(&peer.sent_cut)
         {
             return;
         }
-        peer.told_newest = received.clone();
+        peer.sent_newest = received.clone();
         let payload = control::encode(&received.to_wire());
         self.control_frame(rank, Kind::ImageHas, Ssn(newest.0), payload);
     }
@@ -582,17 +583,17 @@ impl State {
     }
 
     /// Tells a peer what its log may forget, if it has not heard of it.
-    fn tell_cut(&mut self, rank: Rank) {
+    fn send_cut(&mut self, rank: Rank) {
         let Some(front) = self.snapshots.front().filter(|front| front.image == self.oldest_image)
         else {
             return;
         };
         let received = &front.received[rank.index()];
         let peer = &mut self.peers[rank.index()];
-        if rank == self.me || !peer.logged || !received.exceeds(&peer.told_cut) {
+        if rank == self.me || !peer.logged || !received.exceeds(&peer.sent_cut) {
             return;
         }
-        peer.told_cut = received.clone();
+        peer.sent_cut = received.clone();
         let payload = control::encode(&received.to_wire());
         self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
     }
@@ -628,7 +629,7 @@ impl State {
     }
 
     /// The event logger is connected (again).
-    pub(super) fn begin_logging(&mut self) {
+    pub(super) fn on_logger_connected(&mut self) {
         self.logger = Logger::Open;
         self.batch = None;
         self.to_logger.retain(|frame| matches!(frame, event_log::Frame::Prune { .. }));
@@ -647,7 +648,7 @@ impl State {
     }
 
     /// The event logger speaks.
-    pub(super) fn hear_logger(&mut self, frame: event_log::Frame) {
+    pub(super) fn on_logger_frame(&mut self, frame: event_log::Frame) {
         let me = self.me;
         match frame {
             event_log::Frame::Ack { written, durable } => {

@@ -2,8 +2,8 @@
 
 use super::request::{Request, RequestKind};
 use super::{
-    Engine, Frame, Link, Out, Peer, Pending, Push, ReqId, SendData, SendMode, State, Token, Way,
-    payload,
+    ChannelPhase, Engine, Frame, Link, Out, Peer, Push, Rendezvous, ReqId, SendData, SendMode,
+    State, Token, payload,
 };
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
@@ -32,7 +32,7 @@ impl<L: Link> Engine<L> {
             let state = &mut self.state;
             let peer = &state.peers[to.index()];
             if flags == 0
-                && peer.way == Way::Ready
+                && peer.phase == ChannelPhase::Ready
                 && peer.queue.is_empty()
                 && len <= self.link.eager_limit(to)
                 && state.short_way
@@ -95,7 +95,7 @@ impl<L: Link> Engine<L> {
             }
             peer.log.keep(ssn, context, tag, 0, block);
             if state.hooks.memory {
-                state.home.measure_put(to, ssn, state.now_ns);
+                state.channel_memory.measure_put(to, ssn, state.now_ns);
             }
         }
         if pushed == Push::Done {
@@ -288,7 +288,7 @@ impl State {
         let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
         if len > eager_limit {
             header.kind = Kind::RequestToSend;
-            let pending = Pending { header, payload, owned, request: Some(request) };
+            let pending = Rendezvous { header, payload, owned, request: Some(request) };
             self.pending.insert((to, ssn), pending);
             self.announce(to, header, None);
         } else {
@@ -320,13 +320,13 @@ impl State {
                 self.send_is_out(request);
                 return Some(request);
             }
-            self.home.measure_put(to, ssn, self.now_ns);
+            self.channel_memory.measure_put(to, ssn, self.now_ns);
         }
         let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = payload::send_len(&data);
         let peer = &self.peers[to.index()];
         let known = peer.has.contains(ssn);
-        let absent = peer.absent_life;
+        let absent = peer.absent;
         // What is repeated may have been found complete by the earlier life, whose receiver has lost its match since
         // and, in its own new life, waits for something that is repeated later. The log has the payload.
         let waits = !self.protocol.repeating();
@@ -383,7 +383,7 @@ impl State {
             self.announce(to, header, None);
         } else if len > eager_limit {
             header.kind = Kind::RequestToSend;
-            let pending = Pending { header, payload, owned: None, request: waits };
+            let pending = Rendezvous { header, payload, owned: None, request: waits };
             self.pending.insert((to, ssn), pending);
             self.announce(to, header, None);
         } else {
@@ -492,11 +492,12 @@ impl State {
     pub(super) fn pump<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
         let stable = self.protocol.stable();
         self.stable = stable;
-        let silent = self.hears_nobody();
+        let silent = self.reads_event_log();
         loop {
             let peer = &mut self.peers[to.index()];
             if let Some(resume) = &mut peer.resume {
-                if peer.way == Way::Absent || peer.way == Way::Asked || silent {
+                if peer.phase == ChannelPhase::Absent || peer.phase == ChannelPhase::Asked || silent
+                {
                     return false;
                 }
                 if let Some(greeting) = &mut peer.channel.greeting {
@@ -509,8 +510,8 @@ impl State {
                     return false;
                 }
                 peer.resume = None;
-                if peer.way == Way::Answered {
-                    peer.way = Way::Ready;
+                if peer.phase == ChannelPhase::Answered {
+                    peer.phase = ChannelPhase::Ready;
                 }
                 continue;
             }
@@ -518,7 +519,9 @@ impl State {
             let Some(out) = peer.queue.front_mut() else { return true };
             // A marker goes ahead of the peer's `Resume`, which may be behind the peer's own marker, held here
             // until our image is taken; and that one may wait for the peer's, if they share memory.
-            if peer.way != Way::Ready && (peer.way != Way::Fresh || out.marker.is_none()) {
+            if peer.phase != ChannelPhase::Ready
+                && (peer.phase != ChannelPhase::Fresh || out.marker.is_none())
+            {
                 return false;
             }
             // Where its piggyback has begun to leave, so has the message.
@@ -530,7 +533,7 @@ impl State {
                 }
                 return false;
             }
-            if self.waves.closed && peer.mate && !begun && out.marker.is_none() {
+            if self.waves.closed && peer.cluster_peer && !begun && out.marker.is_none() {
                 return false;
             }
             if let Some(mut marker) = out.marker.filter(|_| !out.frame.begun) {

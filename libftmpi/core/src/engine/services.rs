@@ -61,13 +61,13 @@ impl<L: Link> Engine<L> {
     pub fn open_to_others(&mut self, one_more: bool) {
         let services = &mut self.state.services;
         services.open = services.open.saturating_add_signed(if one_more { 1 } else { -1 });
-        self.ask_for_ends_of_calls();
+        self.update_call_end_reports();
     }
 
     /// Says whether the ends of calls must be told from now on ([`Engine::call_ends`]).
-    pub fn ask_for_ends_of_calls(&mut self) {
+    pub fn update_call_end_reports(&mut self) {
         let served = self.state.services.open > 0 && self.state.hooks.outcomes;
-        self.link.tell_ends_of_calls(served || self.link.shares());
+        self.link.report_call_ends(served || self.link.shares());
     }
 
     /// A window is freed: what was served on it is repeated, and what is served on a later one belongs to a later call.

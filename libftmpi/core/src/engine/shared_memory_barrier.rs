@@ -8,7 +8,7 @@
 //! before it.
 //!
 //! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for each; every
-//! number only grows within a life of the job (but [`Word::Joined`]). An image goes through four steps
+//! number only grows within a life of the job (but [`Column::Joined`]). An image goes through four steps
 //! there:
 //!
 //! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it will not
@@ -33,7 +33,7 @@ use ftmpi_wire::{ImageNo, Rank};
 
 /// A column of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum Column {
     /// One more than the last wave that the rank had behind it when it joined; 0: it shares no memory.
     Joined,
     /// The last wave for which it stood still.
@@ -47,34 +47,34 @@ pub enum Word {
 }
 
 /// Columns.
-pub const WORDS: usize = 5;
+pub const COLUMNS: usize = 5;
 
 /// Numbers that the ranks of a host share, all 0 at first. Accesses are sequentially consistent.
 pub trait Board {
     /// Reads what a rank wrote last.
-    fn read(&self, rank: Rank, word: Word) -> u64;
+    fn read(&self, rank: Rank, word: Column) -> u64;
     /// Writes.
-    fn write(&self, rank: Rank, word: Word, value: u64);
+    fn write(&self, rank: Rank, word: Column, value: u64);
 }
 
 /// What a rank knows of those that it shares memory with.
 #[derive(Debug, Clone, Default)]
-pub struct Sharers {
+pub struct SharedMemoryBarrier {
     me: Rank,
     /// The ranks of this host, itself included.
     ranks: Vec<Rank>,
     /// Pieces of memory that it shares.
     pieces: u32,
     /// Who was in the image that is being taken, or that this life began from.
-    company: Vec<Rank>,
+    members: Vec<Rank>,
 }
 
-impl Sharers {
+impl SharedMemoryBarrier {
     /// Of a rank and those of its host.
     #[must_use]
     pub fn new(me: Rank, ranks: Vec<Rank>) -> Self {
-        let company = Vec::with_capacity(ranks.len());
-        Self { me, ranks, pieces: 0, company }
+        let members = Vec::with_capacity(ranks.len());
+        Self { me, ranks, pieces: 0, members }
     }
 
     /// Whether this rank shares memory.
@@ -88,10 +88,10 @@ impl Sharers {
     #[must_use]
     pub fn join(&mut self, board: &dyn Board, past: ImageNo) -> bool {
         if self.pieces == 0 {
-            board.write(self.me, Word::Joined, past.0 + 1);
-            let beyond = |rank: &&Rank| board.read(**rank, Word::Stands) > past.0;
+            board.write(self.me, Column::Joined, past.0 + 1);
+            let beyond = |rank: &&Rank| board.read(**rank, Column::Stands) > past.0;
             if self.ranks.iter().filter(|rank| **rank != self.me).any(|rank| beyond(&rank)) {
-                board.write(self.me, Word::Joined, 0);
+                board.write(self.me, Column::Joined, 0);
                 return false;
             }
         }
@@ -103,49 +103,49 @@ impl Sharers {
     pub fn leave(&mut self, board: &dyn Board) {
         self.pieces = self.pieces.saturating_sub(1);
         if self.pieces == 0 {
-            board.write(self.me, Word::Joined, 0);
+            board.write(self.me, Column::Joined, 0);
         }
     }
 
     /// Who has to be in this image.
-    fn members(&self, board: &dyn Board, image: ImageNo) -> impl Iterator<Item = Rank> {
-        let counts = move |rank: &Rank| (1..=image.0).contains(&board.read(*rank, Word::Joined));
+    fn members_of(&self, board: &dyn Board, image: ImageNo) -> impl Iterator<Item = Rank> {
+        let counts = move |rank: &Rank| (1..=image.0).contains(&board.read(*rank, Column::Joined));
         self.ranks.iter().copied().filter(counts)
     }
 
-    fn all(&self, board: &dyn Board, image: ImageNo, word: Word) -> bool {
-        self.members(board, image).all(|rank| board.read(rank, word) >= image.0)
+    fn all(&self, board: &dyn Board, image: ImageNo, word: Column) -> bool {
+        self.members_of(board, image).all(|rank| board.read(rank, word) >= image.0)
     }
 
     /// This rank stands for the image. Do all?
     #[must_use]
     pub fn stand(&self, board: &dyn Board, image: ImageNo) -> bool {
         self.pieces == 0 || {
-            self.reach(board, Word::Stands, image);
-            self.all(board, image, Word::Stands)
+            self.reach(board, Column::Stands, image);
+            self.all(board, image, Column::Stands)
         }
     }
 
     /// Its threads have stopped as well.
     pub fn stop(&self, board: &dyn Board, image: ImageNo) {
-        self.reach(board, Word::Stopped, image);
+        self.reach(board, Column::Stopped, image);
     }
 
-    /// Have all stopped? Then they are this image's company. Allocates nothing.
+    /// Have all stopped? Then they are this image's members. Allocates nothing.
     #[must_use]
     pub fn have_stopped(&mut self, board: &dyn Board, image: ImageNo) -> bool {
-        if !self.all(board, image, Word::Stopped) {
+        if !self.all(board, image, Column::Stopped) {
             return false;
         }
-        let mut company = std::mem::take(&mut self.company);
-        company.clear();
-        company.extend(self.members(board, image));
-        self.company = company;
+        let mut members = std::mem::take(&mut self.members);
+        members.clear();
+        members.extend(self.members_of(board, image));
+        self.members = members;
         true
     }
 
     /// News of an earlier image change nothing.
-    fn reach(&self, board: &dyn Board, word: Word, image: ImageNo) {
+    fn reach(&self, board: &dyn Board, word: Column, image: ImageNo) {
         if board.read(self.me, word) < image.0 {
             board.write(self.me, word, image.0);
         }
@@ -154,34 +154,34 @@ impl Sharers {
     /// Copy and image child of this rank are made, or it takes no image; also if that was decided elsewhere
     /// and this rank never heard of its image before.
     pub fn pass(&self, board: &dyn Board, image: ImageNo) {
-        for word in [Word::Stands, Word::Stopped, Word::Through] {
+        for word in [Column::Stands, Column::Stopped, Column::Through] {
             self.reach(board, word, image);
         }
     }
 
-    /// Is everybody of the image's company through?
+    /// Is everybody of the image's members through?
     #[must_use]
     pub fn are_through(&self, board: &dyn Board, image: ImageNo) -> bool {
-        self.company.iter().all(|rank| board.read(*rank, Word::Through) >= image.0)
+        self.members.iter().all(|rank| board.read(*rank, Column::Through) >= image.0)
     }
 
     /// With whom this life came back, itself included.
     #[must_use]
-    pub fn company(&self) -> &[Rank] {
-        &self.company
+    pub fn members(&self) -> &[Rank] {
+        &self.members
     }
 
     /// A life that began from this image has filled its part of the new memory (the board is new, too).
     pub fn come_back(&self, board: &dyn Board, image: ImageNo) {
-        for word in [Word::Joined, Word::Back] {
+        for word in [Column::Joined, Column::Back] {
             board.write(self.me, word, image.0 + 1);
         }
     }
 
-    /// Has everybody of the company?
+    /// Has everybody of the members?
     #[must_use]
     pub fn are_back(&self, board: &dyn Board, image: ImageNo) -> bool {
-        self.company.iter().all(|rank| board.read(*rank, Word::Back) == image.0 + 1)
+        self.members.iter().all(|rank| board.read(*rank, Column::Back) == image.0 + 1)
     }
 }
 
@@ -190,21 +190,21 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    struct Table(RefCell<Vec<[u64; WORDS]>>);
+    struct Table(RefCell<Vec<[u64; COLUMNS]>>);
 
     impl Board for Table {
-        fn read(&self, rank: Rank, word: Word) -> u64 {
+        fn read(&self, rank: Rank, word: Column) -> u64 {
             self.0.borrow()[rank.index()][word as usize]
         }
-        fn write(&self, rank: Rank, word: Word, value: u64) {
+        fn write(&self, rank: Rank, word: Column, value: u64) {
             self.0.borrow_mut()[rank.index()][word as usize] = value;
         }
     }
 
-    fn three() -> (Table, [Sharers; 3]) {
+    fn three() -> (Table, [SharedMemoryBarrier; 3]) {
         let ranks: Vec<_> = (0..3).map(Rank).collect();
-        let sharers = [0, 1, 2].map(|me| Sharers::new(Rank(me), ranks.clone()));
-        (Table(RefCell::new(vec![[0; WORDS]; 3])), sharers)
+        let barriers = [0, 1, 2].map(|me| SharedMemoryBarrier::new(Rank(me), ranks.clone()));
+        (Table(RefCell::new(vec![[0; COLUMNS]; 3])), barriers)
     }
 
     const ONE: ImageNo = ImageNo(1);
@@ -221,7 +221,7 @@ mod tests {
         assert!(!a.have_stopped(&board, ONE));
         b.stop(&board, ONE);
         assert!(a.have_stopped(&board, ONE) && b.have_stopped(&board, ONE));
-        assert_eq!(a.company(), [Rank(0), Rank(1)]);
+        assert_eq!(a.members(), [Rank(0), Rank(1)]);
         a.pass(&board, ONE);
         assert!(!a.are_through(&board, ONE));
         b.pass(&board, ONE);
@@ -243,7 +243,7 @@ mod tests {
         assert!(b.join(&board, ONE), "but when that wave is behind it");
         a.stop(&board, ONE);
         assert!(a.have_stopped(&board, ONE));
-        assert_eq!(a.company(), [Rank(0)]);
+        assert_eq!(a.members(), [Rank(0)]);
         a.pass(&board, ONE);
         assert!(a.are_through(&board, ONE));
         let two = ImageNo(2);

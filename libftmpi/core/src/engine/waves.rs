@@ -6,7 +6,7 @@
 //! sender log; what a held peer sends is taken in its order when it is released. See
 //! `ftmpi_protocols::coordinated` for why an image then has all that it needs.
 
-use super::{Engine, Frame, Landing, Link, Out, Peer, ReqId, Sink, State, Token, Way};
+use super::{ChannelPhase, Engine, Frame, Landing, Link, Out, Peer, ReqId, Sink, State, Token};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Marker;
 use ftmpi_protocols::received::Received;
@@ -84,19 +84,20 @@ impl<L: Link> Engine<L> {
 
     /// Before it shares memory with others of its host, a rank has all waves behind it for which one of
     /// them stands still.
-    pub fn join_sharers(&mut self, host: &[Rank]) {
+    pub fn join_shared_memory(&mut self, host: &[Rank]) {
         if self.has_waves() {
-            while !self.link.join_sharers(host, self.state.waves.past) {
+            while !self.link.join_shared_memory(host, self.state.waves.past) {
                 self.block();
             }
-            self.link.tell_ends_of_calls(true);
+            self.link.report_call_ends(true);
         }
     }
 
     /// The image is being taken: what of the channels' state is in it.
     pub(super) fn count_channel_state(&mut self) {
         let state = &mut self.state;
-        let bytes: usize = state.mates().flat_map(|p| p.log.iter()).map(|e| e.payload.len()).sum();
+        let bytes: usize =
+            state.cluster_peers().flat_map(|p| p.log.iter()).map(|e| e.payload.len()).sum();
         state.counters.channel_state_bytes += bytes as u64;
         if let Some(since) = state.waves.since.take() {
             let waited = (self.link.clock() - since).max(0.0);
@@ -124,10 +125,10 @@ impl State {
         }
     }
 
-    /// Markers to all mates with whom a channel is open.
+    /// Markers to all cluster peers with whom a channel is open.
     pub(super) fn mark(&mut self, marker: Marker) {
         for index in 0..self.peers.len() {
-            if self.peers[index].mate && self.peers[index].way.is_there() {
+            if self.peers[index].cluster_peer && self.peers[index].phase.is_there() {
                 self.mark_channel(Rank(index as u32), marker);
             }
         }
@@ -145,8 +146,8 @@ impl State {
 
     /// First word on a new channel, even before `Resume`: a peer that may send messages must know
     /// of the waves that we have behind us.
-    pub(super) fn greet(&mut self, rank: Rank) {
-        if !self.peers[rank.index()].mate {
+    pub(super) fn queue_greeting(&mut self, rank: Rank) {
+        if !self.peers[rank.index()].cluster_peer {
             return;
         }
         let greeting = self.protocol.greeting().map(Self::marker_out);
@@ -168,7 +169,7 @@ impl State {
     #[inline]
     pub(super) fn has_left(&mut self, to: Rank, out: &Out) {
         if self.waves.counted
-            && self.peers[to.index()].mate
+            && self.peers[to.index()].cluster_peer
             && matches!(out.frame.header.kind, Kind::Eager | Kind::Data)
         {
             self.peers[to.index()].channel.sent += 1;
@@ -189,7 +190,7 @@ impl State {
     pub(super) fn forget_sent(&mut self) {
         self.waves.keeping = false;
         self.short_way = !self.waves.closed;
-        for peer in self.peers.iter_mut().filter(|peer| peer.mate && !peer.channel.owed) {
+        for peer in self.peers.iter_mut().filter(|peer| peer.cluster_peer && !peer.channel.owed) {
             for entry in peer.log.take_all() {
                 entry.give(&mut self.memory);
             }
@@ -286,7 +287,7 @@ impl State {
         self.short_way = true;
     }
 
-    /// The channel to a mate, which returns, too, is new; everything else is as it was.
+    /// The channel to a cluster peer, which returns, too, is new; everything else is as it was.
     pub(super) fn return_channel(&mut self, rank: Rank) {
         self.renew_channel(rank);
         self.protocol.on_parted(rank);
@@ -294,14 +295,14 @@ impl State {
         peer.channel = ChannelState { owed: true, ..ChannelState::default() };
     }
 
-    fn mates(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.iter().filter(|peer| peer.mate)
+    fn cluster_peers(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.iter().filter(|peer| peer.cluster_peer)
     }
 
     /// The channel is gone; what waits to leave stays, none of it begun.
     pub(super) fn renew_channel(&mut self, rank: Rank) {
         let peer = &mut self.peers[rank.index()];
-        peer.way = Way::Absent;
+        peer.phase = ChannelPhase::Absent;
         peer.resume = None;
         peer.channel.greeting = None;
         peer.piggyback_frame = None;
@@ -362,7 +363,7 @@ impl State {
                 if len > eager_limit {
                     header.kind = Kind::RequestToSend;
                     let pending =
-                        super::Pending { header, payload, owned: Some(owned), request: None };
+                        super::Rendezvous { header, payload, owned: Some(owned), request: None };
                     self.pending.insert((rank, ssn), pending);
                 } else {
                     messages.insert(ssn, Self::message_out(header, payload, Some(owned), None));

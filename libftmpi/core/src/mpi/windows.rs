@@ -249,7 +249,7 @@ impl<L: Link> Mpi<L> {
         let host = self.hosts[self.engine.me().index()];
         let ranks = (0u32..).zip(&self.hosts).filter(|(_, other)| **other == host);
         let ranks: Vec<_> = ranks.map(|(rank, _)| ftmpi_wire::Rank(rank)).collect();
-        self.engine.join_sharers(&ranks);
+        self.engine.join_shared_memory(&ranks);
         let bytes = parts.last().map_or(0, |last| last.begin.saturating_add(last.size));
         let len = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
         let mine = parts.get(members.me as usize).copied().unwrap_or_default();
@@ -273,7 +273,7 @@ impl<L: Link> Mpi<L> {
                 if let Some(at) = other {
                     self.engine.link.part_shared(at);
                 }
-                self.engine.ask_for_ends_of_calls();
+                self.engine.update_call_end_reports();
                 bail!(
                     NoMem,
                     "{len} bytes of memory that all these processes share are not available (a failure \
@@ -399,7 +399,7 @@ impl<L: Link> Mpi<L> {
             }
             if let (Some((at, _)), None) = (window.segment, &window.memory) {
                 self.engine.link.part_shared(at);
-                self.engine.ask_for_ends_of_calls();
+                self.engine.update_call_end_reports();
             }
         }
         self.comm_free(comm)

@@ -4,7 +4,7 @@
 //! Guarantees: no frame of an old life is handed over once a newer one is known, and a frame that a
 //! channel's end cuts in the middle of landing is reported (`Sink::aborted`).
 
-use super::{World, come_to, fatal};
+use super::{World, fatal, reach_point};
 use crate::control::close;
 use crate::sleep;
 use ftmpi_core::engine::{Landing, Sink, Token};
@@ -29,20 +29,20 @@ impl Channel {
 }
 
 /// A way to a peer.
-pub(super) struct Way {
+pub(super) struct PeerChannel {
     pub(super) peer: Rank,
     pub(super) incarnation: Incarnation,
     pub(super) channel: Channel,
 }
 
 /// Hands the frames of one channel to the engine.
-pub(super) struct Hand<'a, S: Sink> {
+pub(super) struct ChannelReceiver<'a, S: Sink> {
     pub(super) from: Rank,
     pub(super) sink: &'a mut S,
     pub(super) inject: &'a mut Vec<(String, u64)>,
 }
 
-impl<S: Sink> Receiver for Hand<'_, S> {
+impl<S: Sink> Receiver for ChannelReceiver<'_, S> {
     type Token = Token;
 
     #[inline]
@@ -54,9 +54,9 @@ impl<S: Sink> Receiver for Hand<'_, S> {
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, Token) {
         let Landing { at, capacity, token } = self.sink.arrive(self.from, header);
         if !self.inject.is_empty() {
-            come_to(self.inject, "ring-read");
+            reach_point(self.inject, "ring-read");
             if header.kind == ftmpi_wire::header::Kind::Data {
-                come_to(self.inject, "rendezvous");
+                reach_point(self.inject, "rendezvous");
             }
         }
         (at.as_ptr().cast(), capacity, token)
@@ -107,9 +107,10 @@ impl World {
                     unsafe { shm::Channel::map(segment, first, at, bytes) }
                 });
                 self.boot = boot;
-                let crowded = self.job.as_ref().is_some_and(|job| job.local_ranks > job.processors);
+                let oversubscribed =
+                    self.job.as_ref().is_some_and(|job| job.local_ranks > job.processors);
                 let channel = match mapped {
-                    Ok(channel) if crowded => channel.in_a_crowd(),
+                    Ok(channel) if oversubscribed => channel.oversubscribed(),
                     Ok(channel) => channel,
                     Err(error) => fatal("a shared segment cannot be mapped", &error),
                 };
@@ -129,9 +130,9 @@ impl World {
         let slot = &mut self.send_on[peer.index()];
         let fresh = slot.is_none();
         if fresh {
-            *slot = Some(self.ways.len());
+            *slot = Some(self.channels.len());
         }
-        self.ways.push(Way { peer, incarnation, channel });
+        self.channels.push(PeerChannel { peer, incarnation, channel });
         if fresh {
             sink.channel_up(peer, incarnation);
         }
@@ -145,8 +146,8 @@ impl World {
             // Who asked for the old life's channel asks again.
             self.asked.retain(|&asked| asked != peer);
         }
-        for index in (0..self.ways.len()).rev() {
-            if self.ways[index].peer == peer && self.ways[index].incarnation < incarnation {
+        for index in (0..self.channels.len()).rev() {
+            if self.channels[index].peer == peer && self.channels[index].incarnation < incarnation {
                 self.end(sink, index, true);
             }
         }
@@ -155,20 +156,20 @@ impl World {
     /// Ends all ways to a peer whose connection is gone; the engine asks for another. Both sides of
     /// a pair that had two sockets give up both, so that each begins the next round with `Resume`.
     pub(super) fn lose<S: Sink>(&mut self, sink: &mut S, peer: Rank) {
-        let before = self.ways.len();
+        let before = self.channels.len();
         for index in (0..before).rev() {
-            if self.ways[index].peer == peer {
+            if self.channels[index].peer == peer {
                 self.end(sink, index, true);
             }
         }
-        if self.ways.len() < before {
+        if self.channels.len() < before {
             sink.channel_lost(peer);
         }
     }
 
     /// Ends a way; `lost` pieces are reported.
     pub(super) fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
-        let mut way = self.ways.swap_remove(index);
+        let mut way = self.channels.swap_remove(index);
         if let Some((header, token)) = way.channel.take_incoming() {
             sink.aborted(way.peer, &header, token);
         }
@@ -184,25 +185,25 @@ impl World {
         for slot in &mut self.send_on {
             match *slot {
                 Some(at) if at == index => *slot = None,
-                Some(at) if at == self.ways.len() => *slot = Some(index),
+                Some(at) if at == self.channels.len() => *slot = Some(index),
                 _ => {}
             }
         }
     }
 
-    pub(super) fn poll_way<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
-        let way = &mut self.ways[index];
-        let mut hand = Hand { from: way.peer, sink, inject: &mut self.inject };
+    pub(super) fn poll_channel<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
+        let way = &mut self.channels[index];
+        let mut receiver = ChannelReceiver { from: way.peer, sink, inject: &mut self.inject };
         match &mut way.channel {
             Channel::Shm { channel, doorbell } => {
-                let came = channel.poll(&mut hand);
+                let came = channel.poll(&mut receiver);
                 // A writer that sleeps because the ring was full does not hear that there is room.
                 if came && channel.must_ring_for_room() {
                     sleep::ring(*doorbell);
                 }
                 came
             }
-            Channel::Tcp(channel) => match channel.poll(&mut hand) {
+            Channel::Tcp(channel) => match channel.poll(&mut receiver) {
                 Outcome::Done => true,
                 Outcome::Nothing => false,
                 Outcome::Lost => {

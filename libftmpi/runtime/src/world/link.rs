@@ -1,7 +1,7 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
-use super::channels::{Channel, Hand};
-use super::{EAGER_MAX, URGENT, World, come_to};
+use super::channels::{Channel, ChannelReceiver};
+use super::{EAGER_MAX, URGENT, World, reach_point};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::threads;
@@ -20,7 +20,7 @@ impl Link for World {
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         let Some(index) = self.send_on[to.index()] else { return Push::Full };
         let payload: *const u8 = frame.payload.as_ptr().cast();
-        match &mut self.ways[index].channel {
+        match &mut self.channels[index].channel {
             Channel::Shm { channel, doorbell } => {
                 // SAFETY: the engine keeps the payload where it is until the frame is done.
                 let done = unsafe {
@@ -44,7 +44,7 @@ impl Link for World {
     }
 
     fn withdraw(&mut self, to: Rank) -> bool {
-        match self.send_on[to.index()].map(|index| &mut self.ways[index].channel) {
+        match self.send_on[to.index()].map(|index| &mut self.channels[index].channel) {
             Some(Channel::Shm { channel, .. }) => channel.withdraw(),
             _ => true,
         }
@@ -53,7 +53,7 @@ impl Link for World {
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
         let shared = self.send_on[to.index()]
-            .is_some_and(|index| matches!(self.ways[index].channel, Channel::Shm { .. }));
+            .is_some_and(|index| matches!(self.channels[index].channel, Channel::Shm { .. }));
         // A memory takes everything at once.
         if self.memories && !shared { usize::MAX } else { EAGER_MAX }
     }
@@ -68,14 +68,14 @@ impl Link for World {
             _ => 0,
         };
         self.asked.push(peer);
-        self.tell(FromRank::Open { peer, incarnation, round });
+        self.notify_agent(FromRank::Open { peer, incarnation, round });
     }
 
     #[inline]
     fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool {
         if let Some(rank) = first
             && let Some(index) = self.send_on[rank.index()]
-            && self.poll_way(sink, index)
+            && self.poll_channel(sink, index)
         {
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.busy();
@@ -87,20 +87,20 @@ impl Link for World {
 
     fn poll_others<S: Sink>(&mut self, sink: &mut S, except: Option<Rank>) -> bool {
         let mut came = false;
-        let mut index = self.ways.len();
+        let mut index = self.channels.len();
         while index > 0 {
             index -= 1;
-            if self.ways.get(index).is_some_and(|way| Some(way.peer) != except) {
-                came |= self.poll_way(sink, index);
+            if self.channels.get(index).is_some_and(|way| Some(way.peer) != except) {
+                came |= self.poll_channel(sink, index);
             }
         }
         self.until_control -= 1;
-        let is_told = self.is_told() || URGENT.load(Ordering::Relaxed);
-        if is_told || self.until_control == 0 || !self.asked.is_empty() {
-            self.hear();
+        let has_agent_news = self.has_agent_news() || URGENT.load(Ordering::Relaxed);
+        if has_agent_news || self.until_control == 0 || !self.asked.is_empty() {
+            self.read_control();
         }
         while let Some((message, passed)) = self.news.pop_front() {
-            self.obey(sink, message, passed);
+            self.handle_news(sink, message, passed);
             came = true;
         }
         if let Some(logger) = &mut self.logger
@@ -140,10 +140,10 @@ impl Link for World {
 
     fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
         let Some(index) = self.send_on[from.index()] else { return };
-        let way = &mut self.ways[index];
-        let mut hand = Hand { from, sink, inject: &mut self.inject };
+        let way = &mut self.channels[index];
+        let mut receiver = ChannelReceiver { from, sink, inject: &mut self.inject };
         if let Channel::Shm { channel, doorbell } = &mut way.channel
-            && channel.poll_expected(&mut hand)
+            && channel.poll_expected(&mut receiver)
             && channel.must_ring_for_room()
         {
             sleep::ring(*doorbell);
@@ -162,7 +162,7 @@ impl Link for World {
         fresh: impl Fn(Ssn) -> bool,
     ) -> Exact {
         let Some(index) = self.send_on[from.index()] else { return Exact::Other };
-        let Channel::Shm { channel, doorbell } = &mut self.ways[index].channel else {
+        let Channel::Shm { channel, doorbell } = &mut self.channels[index].channel else {
             return Exact::Other;
         };
         if !self.inject.is_empty() {
@@ -199,7 +199,7 @@ impl Link for World {
         stored
     }
 
-    fn tell(&mut self, message: FromRank) {
+    fn notify_agent(&mut self, message: FromRank) {
         if let Some(control) = &mut self.control {
             control.send(&message, None);
         }
@@ -238,8 +238,8 @@ impl Link for World {
     }
 
     fn give_turn(&mut self) -> bool {
-        let is_told = self.is_told() || URGENT.load(Ordering::Relaxed);
-        let is_wanted = is_told || self.image_due.is_some() || self.settle_due;
+        let has_agent_news = self.has_agent_news() || URGENT.load(Ordering::Relaxed);
+        let is_wanted = has_agent_news || self.image_due.is_some() || self.settle_due;
         !is_wanted && !threads::on() && self.sleeper.as_mut().is_some_and(Sleeper::give_turn)
     }
 
@@ -272,7 +272,7 @@ impl Link for World {
 
     fn point(&mut self, name: &'static str) {
         if !self.inject.is_empty() {
-            come_to(&mut self.inject, name);
+            reach_point(&mut self.inject, name);
         }
     }
 
@@ -280,11 +280,11 @@ impl Link for World {
         for (peer, header, token) in std::mem::take(&mut self.broken_off) {
             sink.aborted(peer, &header, token);
         }
-        while !self.ways.is_empty() {
-            self.end(sink, self.ways.len() - 1, false);
+        while !self.channels.is_empty() {
+            self.end(sink, self.channels.len() - 1, false);
         }
         self.logger = None;
-        shm::begin_life();
+        shm::begin_incarnation();
     }
 
     fn give_up(&mut self, why: String) -> ! {
@@ -292,14 +292,14 @@ impl Link for World {
     }
 
     fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> ! {
-        self.tell(FromRank::Orphan { why, before });
+        self.notify_agent(FromRank::Orphan { why, before });
         crate::life::wait_for_the_end(self)
     }
 
     fn refuse(&mut self, image: ImageNo, why: &str) {
         if let Some((_, fd)) = self.image_due.take() {
             close(fd);
-            self.tell_refused(image, why);
+            self.refuse_image(image, why);
         }
     }
 
@@ -344,8 +344,8 @@ impl Link for World {
         Some(self)
     }
 
-    fn tell_ends_of_calls(&mut self, wanted: bool) {
-        crate::life::TELL_ENDS.store(wanted, Ordering::Relaxed);
+    fn report_call_ends(&mut self, wanted: bool) {
+        crate::life::REPORT_CALL_ENDS.store(wanted, Ordering::Relaxed);
     }
 
     fn share(&mut self, piece: Piece) -> Option<UserPtr> {
@@ -356,7 +356,7 @@ impl Link for World {
         self.share_no_more(at);
     }
 
-    fn join_sharers(&mut self, host: &[Rank], past: ImageNo) -> bool {
+    fn join_shared_memory(&mut self, host: &[Rank], past: ImageNo) -> bool {
         self.join_those_who_share(host, past)
     }
 
@@ -378,7 +378,7 @@ impl Link for World {
 
     fn settled(&mut self) {
         self.settle_due = false;
-        self.tell(FromRank::Settled);
+        self.notify_agent(FromRank::Settled);
     }
 
     fn capture(

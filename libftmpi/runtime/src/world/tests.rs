@@ -141,9 +141,9 @@ fn run(seed: u64, listener: &TcpListener) {
                 sides[to].engine.link.news.push_back((channel, vec![fd]));
             }
             7 if breaks < BREAKS && random.below(8) == 0 => {
-                let ways = &sides[at].engine.link.ways;
-                if !ways.is_empty()
-                    && let Channel::Tcp(channel) = &ways[random.below(ways.len())].channel
+                let channels = &sides[at].engine.link.channels;
+                if !channels.is_empty()
+                    && let Channel::Tcp(channel) = &channels[random.below(channels.len())].channel
                 {
                     breaks += 1;
                     // SAFETY: a plain system call on an open socket.
@@ -174,7 +174,7 @@ fn run(seed: u64, listener: &TcpListener) {
                 "seed {seed}: message {i} to rank {at} is not what was sent"
             );
         }
-        while let Some(way) = sides[at].engine.link.ways.pop() {
+        while let Some(way) = sides[at].engine.link.channels.pop() {
             if let Channel::Tcp(channel) = way.channel {
                 close(channel.fd());
             }

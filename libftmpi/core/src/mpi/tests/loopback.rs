@@ -91,7 +91,7 @@ impl Link for Loopback {
         false
     }
 
-    fn tell(&mut self, _: FromRank) {}
+    fn notify_agent(&mut self, _: FromRank) {}
 
     fn rest(&mut self) {
         let since = *self.idle_since.get_or_insert_with(Instant::now);
