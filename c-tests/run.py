@@ -23,6 +23,7 @@ and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB of the Python package impi-rt
     c-tests/run.py programs                 mpi4py, mocassin, yorick
+    c-tests/run.py wrappers                 the compiler wrappers, the libraries' names and symbols
     c-tests/run.py install                  build systems find us, beside another MPI; uninstall
     c-tests/run.py mpi4py                   mpi4py's own test suite, from the Python registry
     c-tests/run.py peer                     the programs themselves, under the other MPI only
@@ -43,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, faults, imb, install, killed, mixed,
-    mpi4py_suite, netns, npb, object_store, orphans, programs, restart, speed, standard, torture,
+    mpi4py_suite, netns, npb, object_store, orphans, programs, restart, speed, standard, torture, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -128,6 +129,7 @@ def arguments() -> argparse.Namespace:
     p = suite("imb", "IMB-MPI1")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
+    suite("wrappers", "the compiler wrappers, the libraries' names and symbols")
     suite("install", "build systems find us, beside another MPI; uninstall")
     p = suite("programs", "mpi4py, mocassin, yorick")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
@@ -213,6 +215,8 @@ def main() -> int:
                 imb.imb(setting, args.peers, args.quick)
             case "programs":
                 programs.programs(setting, args.peers)
+            case "wrappers":
+                wrappers.wrappers(setting)
             case "install":
                 install.install(setting)
             case "mpi4py":
@@ -254,6 +258,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("random", lambda: mixed.mixed(setting, 1, [], 40)),
             ("standard", lambda: standard.standard(setting, peers, short=True)),
             ("programs", lambda: programs.programs(setting, peers)),
+            ("wrappers", lambda: wrappers.wrappers(setting)),
             ("install", lambda: install.install(setting)),
             ("speed", lambda: speed.speed(setting)),
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
