@@ -43,8 +43,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, faults, imb, install, killed, mixed,
-    mpi4py_suite, netns, npb, object_store, orphans, programs, restart, speed, standard, torture, wrappers,
+    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, imb, install, killed, kills,
+    mixed, mpi4py_suite, netns, npb, object_store, orphans, points, programs, restart, server_faults, speed,
+    standard, torture, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -172,7 +173,7 @@ def main() -> int:
                 else:
                     conformance.conformance(setting, args.only, args.ranks)
             case "kills":
-                faults.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
+                kills.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
                              args.waves)
             case "random":
                 mixed.mixed(setting, args.runs, args.only, args.rounds)
@@ -183,13 +184,13 @@ def main() -> int:
             case "campaign":
                 campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
             case "clusters":
-                faults.clusters(setting)
+                kills.clusters(setting)
             case "points":
-                faults.points(setting)
+                points.points(setting)
             case "servers":
-                faults.servers(setting)
+                server_faults.servers(setting)
             case "all-ranks":
-                faults.all_ranks(setting)
+                server_faults.all_ranks(setting)
             case "damage":
                 damage.damage(setting)
             case "restart":
@@ -265,23 +266,23 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("bad-input", lambda: bad_input.bad_input(setting)),
         ],
         2: [
-            ("points", lambda: faults.points(setting)),
-            ("servers", lambda: faults.servers(setting)),
-            ("all-ranks", lambda: faults.all_ranks(setting)),
+            ("points", lambda: points.points(setting)),
+            ("servers", lambda: server_faults.servers(setting)),
+            ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("damage", lambda: damage.damage(setting)),
             ("committed", lambda: committed.committed(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
         ],
         3: [
             # With a kill every two seconds they last several times as long as without.
-            ("kills", lambda: faults.kills(setting, 6, [], False, 5, None)),
-            ("kills in waves", lambda: faults.kills(
+            ("kills", lambda: kills.kills(setting, 6, [], False, 5, None)),
+            ("kills in waves", lambda: kills.kills(
                 setting, 8, ["cg", "master_worker", "waitany", "traffic", "shared_memory", "shared_threads",
                              "one_sided", "scratch_files"], False, 4, None, True)),
             # Single copy is used only where ranks are not oversubscribed.
-            ("kills of two ranks", lambda: faults.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)),
-            ("clusters", lambda: faults.clusters(setting)),
-            ("kills with windows and files", lambda: faults.kills(
+            ("kills of two ranks", lambda: kills.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)),
+            ("clusters", lambda: kills.clusters(setting)),
+            ("kills with windows and files", lambda: kills.kills(
                 setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)),
             ("orphans", lambda: orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)),
             ("conformance, killed", lambda: killed.killed(
@@ -296,9 +297,9 @@ def check(setting: Setting, lane: int | str | None) -> None:
         "quick": [
             ("conformance", lambda: conformance.conformance(
                 setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
-            ("kills", lambda: faults.kills(setting, 3, ["cg", "waitany", "one_sided"], False, 3, None)),
-            ("kills in waves", lambda: faults.kills(setting, 2, ["cg", "traffic"], False, 3, None, True)),
-            ("all-ranks", lambda: faults.all_ranks(setting)),
+            ("kills", lambda: kills.kills(setting, 3, ["cg", "waitany", "one_sided"], False, 3, None)),
+            ("kills in waves", lambda: kills.kills(setting, 2, ["cg", "traffic"], False, 3, None, True)),
+            ("all-ranks", lambda: server_faults.all_ranks(setting)),
         ],
     }
     for name in [1, 2, 3] if lane is None else [lane]:

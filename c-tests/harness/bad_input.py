@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Outcome, Setting, descendants, problem_of, run, which
-from .faults import RANKS, Jobs, judge
+from .jobs import RANKS, Jobs, judge
 
 # Room for a few images of the test program, not for two of every rank.
 FULL_BYTES = 1 << 20

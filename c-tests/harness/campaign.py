@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import npb, orphans, reports
 from .core import Outcome, Setting, run
-from .faults import MODES, RANKS, Jobs, judge, long_enough
+from .jobs import MODES, RANKS, Jobs, judge, long_enough
 
 THREE = ["--event-loggers", "3", "--stable-vector"]
 CLUSTERS = ["hierarchical", "--cluster", "2"]

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from .core import Setting, run
-from .faults import RANKS, Jobs, judge
+from .jobs import RANKS, Jobs, judge
 
 MASK = (1 << 64) - 1
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from . import reports
 from .bad_input import clear
 from .core import Setting, run
-from .faults import RANKS, Jobs, judge, program_pids
+from .jobs import RANKS, Jobs, judge, program_pids
 
 SYS_PIDFD_GETFD = 438
 EVERY_S = 0.25

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from .core import Setting, kill, problem_of, run
-from .faults import RANKS, Jobs, judge, program_pids
+from .jobs import RANKS, Jobs, judge, program_pids
 
 
 class Damager:

@@ -14,7 +14,7 @@ from pathlib import Path
 from . import build, reports
 from .conformance import ANY_ERROR, EXIT_CODES, NEEDS_RANKS, difference, once
 from .core import Outcome, Setting, problem_of, run
-from .faults import failures_of, survivors
+from .jobs import failures_of, survivors
 
 POINTS = ["ring-read", "log-sent", "log-acknowledged"]
 SURE = ["finalize-begin", "init"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import build
 from .core import Outcome, Setting, problem_of, run
-from .faults import failures_of
+from .jobs import failures_of
 from . import reports
 
 PLAIN = [

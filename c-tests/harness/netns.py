@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .core import Setting, kill, run, which
-from .faults import Jobs, judge
+from .jobs import Jobs, judge
 
 HOSTS = ("10.77.31.1", "10.77.31.2")
 

@@ -85,7 +85,7 @@ class Suite:
 
     def job(self, kernel: str, jobs):
         """A kernel in the smallest class that lasts as long as the kill runs want."""
-        from .faults import Job
+        from .jobs import Job
 
         for size in ("W", "A", "B", "C"):
             program, why = self.build(kernel, size)

@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 from .core import ROOT, Setting, descendants, kill, problem_of, which
-from .faults import RANKS, TOO_SOON, Job, Jobs, program_pids, until_it_lasts
+from .jobs import RANKS, TOO_SOON, Job, Jobs, program_pids, until_it_lasts
 from .restart import Stopper, begin, go_on, interrupted, together
 
 SERVER = "checkpoint-server-0"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from . import faults, reports
+from . import reports
 from .core import Setting, run
+from .jobs import RANKS, TCP, TOO_SOON, Jobs, long_enough, until_it_lasts
 
 PROTOCOLS = [["optimistic", "--tracking", "o2p"], ["optimistic", "--tracking", "standard"],
              ["hierarchical", "--cluster", "2", "--between", "optimistic"]]
@@ -26,14 +27,14 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
     """`runs` runs; programs, delays, ways of tracking and transports in turn."""
     if not setting.ready():
         return
-    jobs = faults.Jobs(setting, seconds)
+    jobs = Jobs(setting, seconds)
     names = programs or PROGRAMS
     for number in range(runs):
         seed, name = setting.seed + number, names[number % len(names)]
         delay = DELAYS[number % len(DELAYS)]
         protocol = PROTOCOLS[number % len(PROTOCOLS)]
         mode = ["--events", "all"] if number % 4 < 3 or name in ("cg", "collectives") else []
-        mode += faults.TCP if number % 4 == 3 else []
+        mode += TCP if number % 4 == 3 else []
         test = f"orphans: {name}, seed {seed}, logger {delay} {' '.join(protocol + mode)}"
         job, why = jobs.make(name, seed)
         if job is None:
@@ -46,9 +47,9 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
 
         def attempt(factor: int) -> tuple[str | None, str]:
-            problem, note = faults.long_enough(
+            problem, note = long_enough(
                 job.lasting(factor), file, 1,
-                lambda words: run([*setting.mpiexec(faults.RANKS, *options), *words],
+                lambda words: run([*setting.mpiexec(RANKS, *options), *words],
                                   timeout=max(setting.timeout, 10 * factor * seconds), cwd=where))
             what, _ = reports.read(file)
             if what is not None:
@@ -56,13 +57,13 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
                 problem = problem or wrong(what)
             return problem, note
 
-        setting.results.check(test, *faults.until_it_lasts(attempt))
+        setting.results.check(test, *until_it_lasts(attempt))
 
 
 def wrong(what: dict) -> str | None:
     """Whether somebody was rolled back, and rightly."""
     if not what["orphans"]:
-        return f"{faults.TOO_SOON}: nobody was rolled back"
+        return f"{TOO_SOON}: nobody was rolled back"
     if what["piggyback"]["events"] == 0:
         return "no dependency was ever sent along"
     for orphan in what["orphans"]:

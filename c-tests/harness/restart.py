@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Outcome, Setting, descendants, kill, problem_of, run
-from .faults import RANKS, TOO_SOON, Job, Jobs, until_it_lasts
+from .jobs import RANKS, TOO_SOON, Job, Jobs, until_it_lasts
 
 SUSPENDED = 75
 

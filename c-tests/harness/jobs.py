@@ -1,0 +1,239 @@
+"""Programs that last as long as a test wants, and what is right of a run in which ranks die.
+
+A run counts only if its exit code is 0, its result is verified, the report has at least as many failures as the
+test asked for, and every rank that was not killed kept its process."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import build, reports
+from .core import TESTS, Outcome, Setting, descendants, problem_of, run
+
+RANKS = 4
+KERNEL_SAYS = "VERIFICATION SUCCESSFUL"
+
+
+@dataclass
+class Job:
+    """A program that lasts about as long as wanted."""
+
+    name: str
+    program: Path
+    arguments: list[str]
+    says: str
+    # How long it lasts if that cannot be chosen: it did once, with nobody else there.
+    seconds: float = 0
+
+    def lasting(self, factor: int) -> Job:
+        """The same with so many times as much to do."""
+        return replace(self, arguments=[str(word) for word in self.longer(factor)[1:]])
+
+    def longer(self, factor: int) -> list[str | Path]:
+        """Program and arguments of a run that lasts so many times as long."""
+        words: list[str | Path] = [self.program]
+        for before, word in zip(["", *self.arguments], self.arguments):
+            if before == "--repeat":
+                word = str(int(word) * factor)
+            elif before == "--seconds":
+                word = str(float(word) * factor)
+            words.append(word)
+        return words
+
+
+def failures_of(what: dict) -> list[dict]:
+    return [f for f in what.get("failures", []) if isinstance(f, dict) and f.get("rank") is not None]
+
+
+def survivors(what: dict) -> str | None:
+    """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
+    clusters = what.get("clusters")
+    if clusters:
+        # Every rank of a cluster has a new process after a failure or an orphan in it, and no other rank has.
+        returned = {clusters[life["rank"]] for life in failures_of(what) + what.get("orphans", [])}
+        for rank, lives in enumerate(what["pids"]):
+            distinct = len({life["pid"] for life in lives})
+            if clusters[rank] in returned and distinct < 2:
+                return f"rank {rank} did not return with the others of its cluster"
+            if clusters[rank] not in returned and distinct != 1:
+                return f"nothing of the cluster of rank {rank} failed, and it had {distinct} processes"
+        return None
+    failed: dict[int, int] = {}
+    for failure in failures_of(what) + what.get("orphans", []):
+        failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
+    for rank, lives in enumerate(what["pids"]):
+        distinct = len({life["pid"] for life in lives})
+        # A life that was killed before it had a process leaves a gap in the numbers.
+        without = lives[-1]["incarnation"] - lives[0]["incarnation"] + 1 - len(lives)
+        if not distinct <= 1 + failed.get(rank, 0) <= distinct + without:
+            return f"rank {rank} failed or rolled back {failed.get(rank, 0)} times and had {distinct} processes"
+    return None
+
+
+def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS,
+          at_once: bool = False, killed: frozenset[int] = frozenset()) -> tuple[str | None, str]:
+    """Problem (or None) and a note about the run. Of ranks that return together and are killed
+    `at_once` only the first to be missed is a failure, the others may be ended by its return: then
+    lives are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
+    be rolled back, is missed as that."""
+    problem = problem_of(outcome, says=says)
+    what, unread = reports.read(file)
+    if what is None:
+        return problem or unread, ""
+    if problem is None:
+        problem = reports.wrong(what, ranks, outcome.code, outcome.seconds)
+    failures = failures_of(what)
+    note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
+    seen = len(failures)
+    if at_once and what.get("clusters"):
+        seen = sum(len(lives) - 1 for lives in what["pids"])
+    missed = {failure["rank"] for failure in failures}
+    seen += len({orphan["rank"] for orphan in what.get("orphans", [])} & killed - missed)
+    if problem is None and seen < least:
+        problem = f"only {seen} failures in {outcome.seconds:.1f} s, {least} wanted"
+    if problem is None and outcome.code == 0:
+        problem = survivors(what)
+    return problem, note
+
+
+AT = re.compile(r"\bat=(\d+)(ms|s)\b")
+
+
+def all_over_at(injections: list[str]) -> float:
+    """When the last of these faults has happened, with a second to spare; for ever if one has no time."""
+    found = [AT.search(injection) for injection in injections]
+    return max([int(at[1]) / (1000 if at[2] == "ms" else 1) + 1 if at else math.inf for at in found],
+               default=math.inf)
+
+
+def long_enough(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
+                ranks: int = RANKS) -> tuple[str | None, str]:
+    """Judges a run; one that was right and over before its faults came says nothing, and is repeated
+    with more to do. (How long a program lasts is measured when it begins, perhaps on a busy machine.)
+    `execute` runs these words. A run that lasted longer than its `injections` has had them all: more
+    to do would bring no more of them, only a run that looks like a hang."""
+    problem, note = None, ""
+    until = all_over_at(injections or [])
+    at_once = sum(ranks if "rank=all" in injection else "rank=" in injection
+                  for injection in injections or []) > 1
+    killed = frozenset(int(rank) for injection in injections or []
+                       for rank in re.findall(r"^kill:rank=(\d+),at=", injection))
+    for factor in (1, 4, 16):
+        outcome = execute(job.longer(factor))
+        problem, note = judge(outcome, file, job.says, least, ranks, at_once, killed)
+        # Those that strike servers show in nothing that is judged here.
+        unstruck = math.isfinite(until) and outcome.seconds < until - 1
+        missing = unstruck if problem is None else problem.startswith("only ")
+        if not missing or outcome.seconds > until:
+            break
+    return problem, note
+
+
+TOO_SOON = "ended well, but too soon"
+
+
+def until_it_lasts(attempt) -> tuple[str | None, str]:
+    """Problem and note of `attempt(factor)`, which runs a program so many times as long and says TOO_SOON
+    if it was right and over before what was to happen to it: on a busy machine images come late, and
+    what is to be lost is not always there."""
+    problem, note = None, ""
+    for factor in (1, 4, 16):
+        problem, note = attempt(factor)
+        if problem is None or TOO_SOON not in problem:
+            break
+    return problem, note
+
+
+class Jobs:
+    """Compiled once; kernels are measured once, so that they last as long as wanted."""
+
+    CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
+             "collectives", "overlap", "traffic", "addresses", "lines",
+             "one_sided", "fences", "shared_file"]
+    OTHERS = ["told", "late", "shared_memory", "scratch_files"]
+    # The same program with other arguments.
+    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "told_memory": ("told", ["--memory"])}
+    KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
+
+    def __init__(self, setting: Setting, seconds: float, ranks: int = RANKS):
+        self.setting = setting
+        self.seconds = seconds
+        self.ranks = ranks
+        self.repeats: dict[str, int] = {}
+
+    def make(self, name: str, seed: int) -> tuple[Job | None, str]:
+        if name in self.VARIANTS:
+            base, more = self.VARIANTS[name]
+            job, why = self.make(base, seed)
+            return job and replace(job, name=name, arguments=[*job.arguments, *more]), why
+        if name in self.CRASH or name in self.OTHERS:
+            source = TESTS / "crash" / f"{name}.c"
+        elif name in self.KERNELS:
+            source = next(s for s in build.kernel_sources() if s.stem == name)
+        else:
+            return None, f"there is no program {name}"
+        program = self.setting.work / "bin" / source.parent.name / name
+        if not program.exists():
+            made_program, made = build.build(self.setting, source)
+            if made_program is None:
+                return None, made.last_words()
+            program = made_program
+        if name in self.CRASH or name in self.OTHERS:
+            arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
+            return Job(name, program, arguments, f"{name} on {self.ranks}: ok"), ""
+        base = self.KERNELS[name]
+        if name not in self.repeats:
+            self.repeats[name], why = self.measure(program, base)
+            if why:
+                del self.repeats[name]
+                return None, why
+        repeat = ["--repeat", str(self.repeats[name])]
+        return Job(name, program, [*base, *repeat], KERNEL_SAYS), ""
+
+    def measure(self, program: Path, base: list[str]) -> tuple[int, str]:
+        """How many passes fill the time."""
+        passes = 2
+        while True:
+            outcome = run(
+                [*self.setting.mpiexec(self.ranks, "--protocol", "pessimistic"), program, *base,
+                 "--repeat", str(passes)],
+                timeout=self.setting.timeout,
+                cwd=self.setting.fresh("run"),
+            )
+            problem = problem_of(outcome, says=KERNEL_SAYS)
+            if problem:
+                return 0, f"without kills: {problem}"
+            if outcome.seconds > 2.5 or passes > 1_000_000:
+                return max(1, int(passes * self.seconds / max(outcome.seconds - 0.3, 0.2))), ""
+            passes *= 4
+
+
+def program_pids(launcher: int, program: Path) -> list[int]:
+    """Ranks of a running job: processes below the launcher that execute the program."""
+    found = []
+    for pid in descendants(launcher):
+        try:
+            if os.path.realpath(f"/proc/{pid}/exe") == str(program.resolve()):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+# Options of runs that differ in transport, events and images.
+MODES = [
+    [],
+    ["--transport", "tcp"],
+    ["--events", "all"],
+    ["--transport", "tcp", "--events", "all"],
+]
+
+
+BLOCKING = ["--protocol", "coordinated", "--wave", "blocking"]
+NONBLOCKING = ["--protocol", "coordinated", "--wave", "nonblocking"]
+TCP = ["--transport", "tcp"]
+WAVES = [BLOCKING, NONBLOCKING, [*BLOCKING, *TCP], [*NONBLOCKING, *TCP]]

@@ -1,0 +1,132 @@
+"""Ranks die at random times, and in chosen clusters, while programs run."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from . import npb
+from .core import Outcome, Setting, run
+from .jobs import MODES, RANKS, TCP, WAVES, Jobs, long_enough, program_pids
+
+
+class Killer:
+    """kill -9 from outside, at random times, of random ranks."""
+
+    def __init__(self, program: Path, seed: int, every: float, count: int, together: bool = False, ranks: int = RANKS):
+        self.program, self.random = program, random.Random(seed)
+        self.every, self.left, self.together, self.ranks = every, count, together, ranks
+        self.next = time.monotonic() + every
+        self.done = 0
+
+    def __call__(self, process) -> None:
+        if self.left <= 0 or time.monotonic() < self.next:
+            return
+        pids = program_pids(process.pid, self.program)
+        if len(pids) < self.ranks:
+            return  # one of them is just coming back
+        for pid in pids if self.together else [self.random.choice(pids)]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                self.done += 1
+            except ProcessLookupError:
+                pass
+        self.left -= 1
+        self.next = time.monotonic() + self.every * self.random.uniform(0.6, 1.4)
+
+
+def kills(
+    setting: Setting,
+    runs: int,
+    programs: list[str],
+    external: bool,
+    seconds: float,
+    npb_sources: Path | None,
+    waves: bool = False,
+    ranks: int = RANKS,
+) -> None:
+    """`runs` runs, programs and modes in turn, a new seed in each."""
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, seconds, ranks)
+    names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
+    suite = npb.Suite(setting, npb_sources) if npb_sources else None
+    if suite and not programs:
+        names += ["npb-bt", "npb-lu", "npb-sp", "npb-cg"]
+    for number in range(runs):
+        seed = setting.seed + number
+        name = names[number % len(names)]
+        modes = WAVES if waves else MODES
+        mode = modes[number % len(modes)] if not external else modes[number % 2]
+        outside = external or number % 5 == 4
+        protocol = setting.protocol_options()
+        on = "" if ranks == RANKS else f" on {ranks}"
+        test = f"kills: {name}, seed {seed}{on}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
+            ", from outside" if outside else "")
+        if name.startswith("npb-") and suite:
+            job, why = suite.job(name[4:], jobs)
+        else:
+            job, why = jobs.make(name, seed)
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        least = 3 if seconds >= 8 else 2
+        options = ["--ckpt-interval", "1s", "--report", file, *mode, *protocol]
+        if not outside:
+            options += ["--inject", f"kill:every=2s,count=20,seed={seed}"]
+
+        def execute(words: list) -> Outcome:
+            return run(
+                [*setting.mpiexec(ranks, *options), *words],
+                timeout=max(setting.timeout, 10 * max(seconds, job.seconds)),
+                cwd=where,
+                meanwhile=Killer(job.program, seed, 2.0, 20, ranks=ranks) if outside else None,
+            )
+
+        problem, note = long_enough(job, file, least, execute, ranks=ranks)
+        left = sorted(path.name for path in where.glob(".*.ftmpi-*"))
+        if problem is None and left:
+            problem = f"left behind: {', '.join(left)[:200]}"
+        setting.results.check(test, problem, note)
+
+
+def clusters(setting: Setting) -> None:
+    """Kills of one rank, of a whole cluster of two, and of one rank of each cluster: the ranks of these
+    clusters return, and `survivors` sees to it that no other process is new. Of two ranks of a cluster
+    that are killed at once the second may be ended by the return that the first began."""
+    if not setting.ready():
+        return
+    jobs = Jobs(setting, 3)
+    two = ["--cluster", "2"]
+    cases = [
+        ("traffic", [*two], [(1, 1500)], 1),
+        ("waitany", [*two, "--wave", "nonblocking", "--events", "all"], [(2, 2000), (3, 2000)], 2),
+        ("master_worker", [*two, "--between", "causal", *TCP], [(2, 1500)], 1),
+        ("test_loop", ["--cluster", "3", "--between", "causal", "--event-logger", "off"],
+         [(0, 1000), (3, 2000)], 4),
+        ("probe_loop", [*two, "--between", "optimistic", "--events", "all"], [(1, 1200), (2, 2200)], 2),
+        ("one_sided", [*two, "--wave", "nonblocking"], [(1, 1500)], 1),
+    ]
+    for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
+        job, why = jobs.make(name, setting.seed + number)
+        injected = [f"kill:rank={rank},at={at}ms" for rank, at in faults]
+        test = f"clusters: {name} {' '.join(options)}, {' '.join(injected)}"
+        if job is None:
+            setting.results.bad(test, why)
+            continue
+        where = setting.fresh("run")
+        file = where / "report.json"
+        words = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval",
+                                  "700ms", "--report", file)]
+        for fault in injected:
+            words += ["--inject", fault]
+        problem, note = long_enough(
+            job, file, least,
+            lambda program: run([*words, *program], timeout=setting.timeout, cwd=where),
+            injected)
+        setting.results.check(test, problem, note)

@@ -1,0 +1,102 @@
+"""A rank dies at every named point of the library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import reports
+from .core import ROOT, Setting, run
+from .jobs import BLOCKING, NONBLOCKING, RANKS, Jobs, failures_of, judge
+
+# Where, and which time: early and late. `log` points exist where determinants are.
+NTH = {
+    "acted": [1, 20],
+    "init": [1],
+    "exit": [1],
+    "finalize-begin": [1],
+    "finalize": [1],
+    "finalize-end": [1],
+    "image": [1, 2],
+    "replay": [1],
+    "replay-step": [1, 40],
+    "wave": [1, 2],
+}
+OTHER_NTH = [1, 300]
+
+
+def points_of_library() -> list[str]:
+    """The names that the library's sources have, so that none is forgotten here."""
+    names: set[str] = set()
+    for folder in ("libftmpi", "transport", "checkpoint"):
+        for file in (ROOT / folder).rglob("*.rs"):
+            names.update(re.findall(r'\bpoint\(\s*"([a-z][a-z0-9-]+)"', file.read_text()))
+    return sorted(names)
+
+
+def points(setting: Setting) -> None:
+    """Rank 1 dies at every named point, and so does rank 0."""
+    if not setting.ready():
+        return
+    names = points_of_library()
+    if not names:
+        setting.results.bad("points", "no named point was found in the sources of the library")
+        return
+    jobs = Jobs(setting, 3)
+    in_waves = setting.protocol.startswith(("coordinated", "hierarchical"))
+    for index, name in enumerate(names):
+        if name == "wave" and setting.protocol and not in_waves:
+            continue
+        for nth in NTH.get(name, OTHER_NTH):
+            for rank in [index % 2] if not setting.full else [0, 1, RANKS - 1]:
+                program = ["probe_loop", "waitany"][index % 2]
+                if "rendezvous" in name:
+                    program = "traffic"
+                if name == "acted":
+                    program = "shared_file"
+                job, why = jobs.make(program, 1)
+                test = f"point {name}, time {nth}, rank {rank}"
+                if job is None:
+                    setting.results.bad(test, why)
+                    continue
+                where = setting.fresh("run")
+                file = where / "report.json"
+                options = ["--ckpt-interval", "700ms", "--report", file, *setting.protocol_options()]
+                arguments = list(job.arguments)
+                replaying = name.startswith("replay")
+                if replaying:
+                    options += ["--inject", f"kill:rank={rank},at=2500ms"]
+                if name == "replay-step":
+                    # Everything since the start is repeated: there is enough to die in.
+                    options += ["--ckpt", "off"]
+                if name == "exit":
+                    # The others are still busy: the rank that dies must come back to its exit.
+                    arguments += ["--first-to-exit", str(rank)]
+                if name == "wave" and not setting.protocol:
+                    options += BLOCKING if rank == 0 else NONBLOCKING
+                options += ["--inject", f"kill:rank={rank},point={name},nth={nth}"]
+                outcome = run(
+                    [*setting.mpiexec(RANKS, *options), job.program, *arguments],
+                    timeout=setting.timeout,
+                    cwd=where,
+                )
+                problem, note = judge(outcome, file, job.says, 2 if replaying else 1)
+                if problem is None:
+                    problem = died_at(file, rank, replaying)
+                setting.results.check(test, problem, note)
+
+
+def died_at(file: Path, rank: int, replaying: bool) -> str | None:
+    """Whether the deaths were where they were wanted: of that rank, once more in its replay if it
+    was to die there, and the last life came to the end of its own."""
+    what, unread = reports.read(file)
+    if what is None:
+        return unread
+    failures = failures_of(what)
+    if {failure["rank"] for failure in failures} != {rank}:
+        return f"failures of other ranks than {rank}: {failures}"
+    if failures[-1]["catch_up_ms"] is None:
+        return f"the last life never caught up: {failures[-1]}"
+    if replaying and (len(failures) != 2 or failures[0]["catch_up_ms"] is not None):
+        return f"the second death was not in the replay after the first: {failures}"
+    return None
