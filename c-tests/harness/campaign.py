@@ -171,8 +171,8 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
             faults = faults_of(variant, ranks, draw)
             fault, mode = faults[seed % len(faults)], MODES[draw.randrange(len(MODES))]
             program = next(names)
-            crowd = f" on {ranks}" if ranks != RANKS else ""
-            test = f"campaign: {name}: {program}{crowd}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
+            size = f" on {ranks}" if ranks != RANKS else ""
+            test = f"campaign: {name}: {program}{size}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
             job, why = (suite.job(program[4:], jobs) if program.startswith("npb-") and suite
                         else jobs.make(program, seed))
             if job is None:
@@ -203,7 +203,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
             problem = problem or check(what, fault)
             count.runs += 1
             if what is not None:
-                count.deaths += sum(len(lives) - 1 for lives in what["pids"])
+                count.deaths += sum(len(incarnations) - 1 for incarnations in what["pids"])
                 count.orphans += len(what.get("orphans", []))
                 count.servers += what["servers_restarted"]
             if problem:
@@ -216,7 +216,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
 
 def print_table(table: dict[str, Count]) -> None:
     """One line per variant."""
-    print("runs failed lives-ended orphans servers-restarted protocol")
+    print("runs failed incarnations-ended orphans servers-restarted protocol")
     for name, count in table.items():
         seeds = f" (failed: {', '.join(count.failed)})" if count.failed else ""
         print(f"{count.runs:4d} {len(count.failed):6d} {count.deaths:11d} {count.orphans:7d} "

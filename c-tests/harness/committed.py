@@ -1,4 +1,4 @@
-"""`--output committed`: what is printed is what the last life of a rank remembers to have said,
+"""`--output committed`: what is printed is what the last incarnation of a rank remembers to have said,
 though it was killed when it had said more; and it does not wait for the program's next call."""
 
 from __future__ import annotations

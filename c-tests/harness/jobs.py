@@ -54,9 +54,9 @@ def survivors(what: dict) -> str | None:
     clusters = what.get("clusters")
     if clusters:
         # Every rank of a cluster has a new process after a failure or an orphan in it, and no other rank has.
-        returned = {clusters[life["rank"]] for life in failures_of(what) + what.get("orphans", [])}
-        for rank, lives in enumerate(what["pids"]):
-            distinct = len({life["pid"] for life in lives})
+        returned = {clusters[incarnation["rank"]] for incarnation in failures_of(what) + what.get("orphans", [])}
+        for rank, incarnations in enumerate(what["pids"]):
+            distinct = len({incarnation["pid"] for incarnation in incarnations})
             if clusters[rank] in returned and distinct < 2:
                 return f"rank {rank} did not return with the others of its cluster"
             if clusters[rank] not in returned and distinct != 1:
@@ -65,10 +65,10 @@ def survivors(what: dict) -> str | None:
     failed: dict[int, int] = {}
     for failure in failures_of(what) + what.get("orphans", []):
         failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
-    for rank, lives in enumerate(what["pids"]):
-        distinct = len({life["pid"] for life in lives})
-        # A life that was killed before it had a process leaves a gap in the numbers.
-        without = lives[-1]["incarnation"] - lives[0]["incarnation"] + 1 - len(lives)
+    for rank, incarnations in enumerate(what["pids"]):
+        distinct = len({incarnation["pid"] for incarnation in incarnations})
+        # An incarnation that was killed before it had a process leaves a gap in the numbers.
+        without = incarnations[-1]["incarnation"] - incarnations[0]["incarnation"] + 1 - len(incarnations)
         if not distinct <= 1 + failed.get(rank, 0) <= distinct + without:
             return f"rank {rank} failed or rolled back {failed.get(rank, 0)} times and had {distinct} processes"
     return None
@@ -78,7 +78,7 @@ def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANK
           at_once: bool = False, killed: frozenset[int] = frozenset()) -> tuple[str | None, str]:
     """Problem (or None) and a note about the run. Of ranks that return together and are killed
     `at_once` only the first to be missed is a failure, the others may be ended by its return: then
-    lives are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
+    incarnations are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
     be rolled back, is missed as that."""
     problem = problem_of(outcome, says=says)
     what, unread = reports.read(file)
@@ -90,7 +90,7 @@ def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANK
     note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
     seen = len(failures)
     if at_once and what.get("clusters"):
-        seen = sum(len(lives) - 1 for lives in what["pids"])
+        seen = sum(len(incarnations) - 1 for incarnations in what["pids"])
     missed = {failure["rank"] for failure in failures}
     seen += len({orphan["rank"] for orphan in what.get("orphans", [])} & killed - missed)
     if problem is None and seen < least:

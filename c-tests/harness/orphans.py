@@ -3,7 +3,7 @@ done last is lost with it.
 
 A run counts only if it ended with 0 and verified its result, if at least one orphan was rolled back,
 and if nobody else was (but the clusters of those that were): every rank has one process more than it failed
-and was rolled back, and what an orphan says that it depended on is of a life that ended."""
+and was rolled back, and what an orphan says that it depended on is of an incarnation that ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DELAYS = ["60ms", "150ms", "30ms"]
 PROGRAMS = ["waitany", "traffic", "probe_loop", "collectives", "cg", "test_loop", "master_worker"]
 # Of a rank that returns because its image had less of its log than a peer needs whose newest image was damaged.
 LEAN = "which a newer image of rank"
-LOST = re.compile(r"it depends on event \d+ of life (\d+) of rank (\d+), which was lost")
+LOST = re.compile(r"it depends on event \d+ of (?:life|incarnation) (\d+) of rank (\d+), which was lost")
 
 
 def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, kills: int = 6) -> None:
@@ -72,7 +72,7 @@ def wrong(what: dict) -> str | None:
         found = LOST.search(orphan["cause"])
         if not found:
             return f"an orphan that does not say of what: {orphan}"
-        life, rank = int(found[1]), int(found[2])
-        if what["pids"][rank][-1]["incarnation"] <= life:
-            return f"rank {rank} still lives the life on which rank {orphan['rank']} depended"
+        incarnation, rank = int(found[1]), int(found[2])
+        if what["pids"][rank][-1]["incarnation"] <= incarnation:
+            return f"rank {rank} is still the incarnation on which rank {orphan['rank']} depended"
     return None

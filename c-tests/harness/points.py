@@ -88,7 +88,7 @@ def points(setting: Setting) -> None:
 
 def died_at(file: Path, rank: int, replaying: bool) -> str | None:
     """Whether the deaths were where they were wanted: of that rank, once more in its replay if it
-    was to die there, and the last life came to the end of its own."""
+    was to die there, and the last incarnation came to the end of its own."""
     what, unread = reports.read(file)
     if what is None:
         return unread
@@ -96,7 +96,7 @@ def died_at(file: Path, rank: int, replaying: bool) -> str | None:
     if {failure["rank"] for failure in failures} != {rank}:
         return f"failures of other ranks than {rank}: {failures}"
     if failures[-1]["catch_up_ms"] is None:
-        return f"the last life never caught up: {failures[-1]}"
+        return f"the last incarnation never caught up: {failures[-1]}"
     if replaying and (len(failures) != 2 or failures[0]["catch_up_ms"] is not None):
         return f"the second death was not in the replay after the first: {failures}"
     return None

@@ -20,7 +20,7 @@ MESSAGES = {"sent": int, "payload_bytes": int, "received": int, "received_bytes"
             "determinants": int, "gate_waits": int, "gate_wait_ms": NUMBER,
             "duplicates_dropped": int, "orphans_refused": int, "resent": int}
 LOGS = {"bytes": int, "peak_bytes": int}
-LIFE = {"incarnation": int, "pid": int, "from_s": NUMBER, "to_s": (*NUMBER, type(None))}
+INCARNATION = {"incarnation": int, "pid": int, "from_s": NUMBER, "to_s": (*NUMBER, type(None))}
 
 
 def read(path: Path) -> tuple[dict | None, str | None]:
@@ -53,11 +53,11 @@ def wrong(what: dict, ranks: int, code: int | None = None, seconds: float | None
     problem = problem or shaped(what["logs"], LOGS, "logs")
     for failure in [] if problem else what["failures"] + what["orphans"]:
         problem = problem or shaped(failure, FAILURE, "a failure")
-    for lives in [] if problem else what["pids"]:
-        if not isinstance(lives, list) or not lives:
-            return f"report: a rank without a process in pids: {lives!r}"
-        for life in lives:
-            problem = problem or shaped(life, LIFE, "a life in pids")
+    for incarnations in [] if problem else what["pids"]:
+        if not isinstance(incarnations, list) or not incarnations:
+            return f"report: a rank without a process in pids: {incarnations!r}"
+        for incarnation in incarnations:
+            problem = problem or shaped(incarnation, INCARNATION, "an incarnation in pids")
     return problem or disagreement(what, ranks, code, seconds)
 
 
@@ -88,12 +88,13 @@ def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None
         problem = implausible(failure, what)
         if problem:
             return f"report: {problem}: {failure}"
-    for rank, lives in enumerate(what["pids"]):
-        if [life["incarnation"] for life in lives] != sorted({life["incarnation"] for life in lives}):
-            return f"report: lives of rank {rank} are out of order: {lives}"
-        for life, later in zip(lives, lives[1:]):
-            if life["to_s"] is None or life["to_s"] > later["from_s"]:
-                return f"report: rank {rank} lived twice at once: {life}, {later}"
+    for rank, incarnations in enumerate(what["pids"]):
+        numbers = [incarnation["incarnation"] for incarnation in incarnations]
+        if numbers != sorted(set(numbers)):
+            return f"report: incarnations of rank {rank} are out of order: {incarnations}"
+        for incarnation, later in zip(incarnations, incarnations[1:]):
+            if incarnation["to_s"] is None or incarnation["to_s"] > later["from_s"]:
+                return f"report: rank {rank} lived twice at once: {incarnation}, {later}"
     return None
 
 

@@ -82,7 +82,7 @@ def one(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user:
         where = setting.fresh("run")
         launcher = setting.launcher
         if user:
-            program, launcher = lend(setting, program, where)
+            program, launcher = copy_for_user(setting, program, where)
             parts = [program]
         file = where / "report.json"
         # Each failure takes its time, too: the more are wanted, the longer the pass.
@@ -137,7 +137,7 @@ def high_descriptor(setting: Setting) -> None:
 
 
 def closes_all(setting: Setting) -> None:
-    """The library's descriptors stay open, whatever a program closes, in every life."""
+    """The library's descriptors stay open, whatever a program closes, in every incarnation."""
     test = "torture: all descriptors closed"
     program, made = build.build(setting, TESTS / "programs" / "closes_all.c")
     if program is None:
@@ -153,25 +153,25 @@ def closes_all(setting: Setting) -> None:
     if problem is None:
         what, problem = reports.read(report)
         if what is not None and restores(what) == 0:
-            problem = "no life began from an image"
+            problem = "no incarnation began from an image"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
-def lend(setting: Setting, program: Path, where: Path) -> tuple[Path, Path]:
+def copy_for_user(setting: Setting, program: Path, where: Path) -> tuple[Path, Path]:
     """What an ordinary user may run and write: a copy of the installation where everybody can reach it."""
-    copy = setting.work / "lent"
+    copy = setting.work / "for-user"
     if not copy.exists():
         shutil.copytree(setting.dist, copy / "dist", symlinks=True)
         for path in [copy, *copy.rglob("*")]:
             if not path.is_symlink():
                 path.chmod(path.stat().st_mode | stat.S_IRGRP | stat.S_IROTH
                            | (0o111 if path.is_dir() or path.stat().st_mode & 0o100 else 0))
-    lent = copy / program.name
-    if not lent.exists():
-        shutil.copy2(program, lent)
+    copied = copy / program.name
+    if not copied.exists():
+        shutil.copy2(program, copied)
         # The wrappers note where the library is; the launcher's own comes first.
-        lent.chmod(0o755)
+        copied.chmod(0o755)
     for folder in [setting.work, where]:
         folder.chmod(0o755)
     os.chown(where, 65534, 65534)
-    return lent, copy / "dist" / "bin" / "ftmpiexec"
+    return copied, copy / "dist" / "bin" / "ftmpiexec"

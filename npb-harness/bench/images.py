@@ -112,9 +112,9 @@ def slowdown(bench, library: Library, program: Path) -> None:
         bench.results.skip("slowdown by images", "fewer than three images in a run")
         return
     images = told["checkpoints"]
-    life = f"{images['duration_ms_mean']:.0f}"
+    duration = f"{images['duration_ms_mean']:.0f}"
     cloned, _ = launch(bench, library, "rewriting with children", ["--ckpt", "off"],
-                       [*words, images["count"], life])
+                       [*words, images["count"], duration])
     with_children = number(cloned, "rewrite")
     if with_children is None:
         return

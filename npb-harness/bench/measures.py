@@ -245,7 +245,7 @@ class Bench:
 
     def collectives(self, library: Library, ranks: int) -> None:
         """Geometric mean of the times over the sizes, so that the ratio is the mean of the ratios. A library that
-        IMB stops before the last size (MPICH on crowded processors) is left out: the small sizes alone would make
+        IMB stops before the last size (MPICH on oversubscribed processors) is left out: the small sizes alone would make
         it the best."""
         if not library.same_abi or not self.imb:
             return
@@ -290,11 +290,11 @@ class Bench:
             library.name, float(found.group(1)))
 
     def kernels(self, library: Library) -> None:
-        crowd = 4 if self.args.tiny else 16
+        many = 4 if self.args.tiny else 16
         size = "S" if self.args.tiny else "W"
         edge = ["--edge", "24", "--repeat", "2"] if self.args.tiny else ["--edge", "33", "--repeat", "10"]
-        self.kernel(library, KERNELS / "cg.c", f"CG class {size}, {crowd} ranks", crowd, 1.0, ["--class", size])
-        self.kernel(library, TESTS / "kernels" / "wavefront.c", f"LU-like wavefront, {crowd} ranks", crowd, 1.0, edge)
+        self.kernel(library, KERNELS / "cg.c", f"CG class {size}, {many} ranks", many, 1.0, ["--class", size])
+        self.kernel(library, TESTS / "kernels" / "wavefront.c", f"LU-like wavefront, {many} ranks", many, 1.0, edge)
         if not self.args.tiny:
             for ranks in (2, 4):
                 self.kernel(library, KERNELS / "cg.c", f"CG class A, {ranks} ranks", ranks, 1.0, ["--class", "A"])
