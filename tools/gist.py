@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What matters of the output of `make check`: a line a minute, what failed, and the summary at the end.
+"""Shortens the output of `make check`: a line a minute, the times of the steps, failures, and the summary.
 
-Reads standard input to its end, whatever is in it, so that a writer never waits for long.
+Reads standard input to its end, whatever the input is, so that the writer never waits for long.
 """
 import re
 import sys
@@ -18,14 +18,16 @@ FAILED = [
 ]
 PANIC = re.compile(r"^thread '([^']*)'.* panicked at (.*)")
 DONE = re.compile(r"^(ok    |test .* \.\.\. ok$|check: .*: ok)")
-# From here on everything is said.
+# How long a step or a suite took.
+STEP = re.compile(r"^(check: step |suite )")
+# From here on every line is printed.
 SUMMARY = re.compile(r"^(what failed:|check: benchmark, tiny)")
 LONGEST = 1500
 
 
 def main():
     begin = time.monotonic()
-    told, tests, more, summary = begin, 0, 0, False
+    printed, tests, more, summary = begin, 0, 0, False
     # The search for the smallest input that fails panics many times at one place.
     panics = set()
     last = ""
@@ -40,13 +42,13 @@ def main():
                 more = max(more, lines + 1)
         if panic:
             panics.add(panic.groups())
-        if more or summary:
+        if more or summary or STEP.match(line):
             more = max(0, more - 1)
             print(line[:LONGEST], flush=True)
             last = ""
         now = time.monotonic()
-        if now - told >= 60:
-            told = now
+        if now - printed >= 60:
+            printed = now
             print(f"ci: {(now - begin) / 60:.0f} min, {tests} tests passed; {line[:100]}", flush=True)
     if last:
         print(last[:LONGEST], flush=True)
