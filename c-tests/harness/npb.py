@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import build
 from .core import Outcome, Setting, problem_of, run, which
+from .jobs import Job
 
 SQUARE = {"bt", "sp"}
 POWER_OF_TWO = {"cg", "ft", "is", "lu", "mg"}
@@ -85,8 +86,6 @@ class Suite:
 
     def job(self, kernel: str, jobs):
         """A kernel in the smallest class that lasts as long as the kill runs want."""
-        from .jobs import Job
-
         for size in ("W", "A", "B", "C"):
             program, why = self.build(kernel, size)
             if program is None:
