@@ -71,8 +71,10 @@ libraries() {
     put "$target/libftmpi_boot.so" "$lib/libftmpi_boot.so" 755
     optional "$target/libftmpi_standard.so" "$lib/libmpi_abi.so.1" 755
     optional "$target/libftmpi_fortran.so" "$lib/libmpifort.so.12" 755
-    # A protocol of one's own: --protocol plugin:FILE.
-    optional "$target/libftmpi_example_protocol.so" "$lib/libftmpi_example_protocol.so" 755
+    # Protocols of one's own: --protocol plugin:FILE.
+    for name in libftmpi_example_protocol.so libftmpi_example_waves.so; do
+        optional "$target/$name" "$lib/$name" 755
+    done
     for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
         stub "$name" libmpi.so.12
     done

@@ -44,6 +44,7 @@ VARIANTS: list[list[str]] = [
     *[[*CLUSTERS, "--between", "optimistic", "--wave", wave, *SLOW] for wave in ("blocking", "nonblocking")],
     [*CLUSTERS, "--between", "optimistic", "--tracking", "standard", *THREE, "broadcast", *SLOW],
     ["plugin:{library}"],
+    ["plugin:{waves}"],
 ]
 
 # Without a class long enough they are skipped.
@@ -77,7 +78,7 @@ def loggers_of(variant: list[str]) -> tuple[str, int]:
     if name == "channel-memory":
         count = variant[variant.index("--channel-memories") + 1] if len(variant) > 1 else 1
         return "channel-memory", int(count)
-    if name == "coordinated" or ("--event-logger", "off") in zip(variant, variant[1:]):
+    if name in ("coordinated", "plugin:{waves}") or ("--event-logger", "off") in zip(variant, variant[1:]):
         return "", 0
     count = variant[variant.index("--event-loggers") + 1] if "--event-loggers" in variant else 1
     return "event-logger", int(count)
@@ -105,7 +106,7 @@ def faults_of(variant: list[str], ranks: int, draw: random.Random) -> list[Fault
               [f"kill:server=checkpoint-server,{moment}", f"kill:rank={two},at=2300ms"], 1, 1),
         Fault("scheduler and a rank", [f"kill:server=checkpoint-scheduler,{at()}", kill], 1, 1),
     ]
-    if variant[0] in ("coordinated", "hierarchical"):
+    if variant[0] in ("coordinated", "hierarchical", "plugin:{waves}"):
         found.append(Fault("in wave", [f"kill:rank={one},point=wave,nth={draw.randint(1, 3)}"], 1))
     kind, count = loggers_of(variant)
     if kind:
@@ -152,6 +153,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
     if not setting.ready():
         return
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
+    waves = library.with_name("libftmpi_example_waves.so")
     jobs = Jobs(setting, seconds, ranks)
     suite = npb.Suite(setting, sources) if sources else None
     table: dict[str, Count] = {}
@@ -159,7 +161,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
         if ranks <= 2 and variant[:3] == CLUSTERS:
             # Two clusters, or nothing would be logged between them.
             variant = [CLUSTERS[0], CLUSTERS[1], "1", *variant[3:]]
-        name = " ".join(variant).format(library="example")
+        name = " ".join(variant).format(library="example", waves="waves")
         if only and not any(part in name for part in only):
             continue
         count = table[name] = Count()
@@ -180,7 +182,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
                 continue
             where = setting.fresh("run")
             file = where / "report.json"
-            words = [word.format(library=library) for word in variant]
+            words = [word.format(library=library, waves=waves) for word in variant]
             options = ["--ckpt-interval", "600ms", "--report", file, *mode, "--protocol", *words]
             for injection in fault.injections:
                 options += ["--inject", injection]

@@ -154,7 +154,7 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
-    OTHERS = ["told", "late", "shared_memory", "scratch_files"]
+    OTHERS = ["told", "late", "shared_memory", "scratch_files", "uneven"]
     # The same program with other arguments.
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "told_memory": ("told", ["--memory"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}

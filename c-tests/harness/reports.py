@@ -64,6 +64,8 @@ def wrong(what: dict, ranks: int, code: int | None = None, seconds: float | None
 def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None) -> str | None:
     """Fields that cannot all be true."""
     wall, images, messages = what["wall_s"], what["checkpoints"], what["messages"]
+    # Where all ranks return to a wave together, no protocol logs payload.
+    all_return = len(set(what.get("clusters") or [])) == 1
     facts = [
         (what["ranks"] == ranks == len(what["pids"]), f"{what['ranks']} ranks, {ranks} were started"),
         (code is None or what["exit_code"] == code, f"exit code {what['exit_code']}, it was {code}"),
@@ -76,7 +78,7 @@ def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None
         (what["logs"]["bytes"] <= what["logs"]["peak_bytes"], f"logs: {what['logs']}"),
         (what["protocol"] != "none" or not what["failures"] and not messages["determinants"]
          and not images["count"] and not what["logs"]["peak_bytes"], "`none` logs nothing"),
-        (code != 0 or what["protocol"] in ("none", "coordinated") or ranks == 1 or not messages["payload_bytes"]
+        (code != 0 or what["protocol"] == "none" or all_return or ranks == 1 or not messages["payload_bytes"]
          or what["logs"]["peak_bytes"] > 0, "payload was sent and nothing logged"),
         (code != 0 or messages["received"] <= messages["sent"],
          f"more messages received than sent: {messages}"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import reports
+from .abandoned_wave import abandoned_wave
 from .core import Setting, run
 from .jobs import NONBLOCKING, RANKS, Jobs, long_enough
 
@@ -57,6 +58,10 @@ def servers(setting: Setting) -> None:
     if not setting.protocol:
         simple(setting, "a protocol of a library, ranks killed", "master_worker",
                ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"])
+        waves = library.with_name("libftmpi_example_waves.so")
+        simple(setting, "a protocol in waves of a library, ranks killed", "waitany",
+               ["kill:every=2s,count=2,seed=4"], 2, ["--protocol", f"plugin:{waves}"])
+        abandoned_wave(setting, waves)
         # One of them, which is that of the rank that dies; all.
         for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3)):
             simple(setting, f"three event loggers, {way}, {back} killed", "master_worker",

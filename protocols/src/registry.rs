@@ -7,7 +7,7 @@ use crate::hierarchical::{self, Hierarchical};
 use crate::optimistic::{self, Optimistic, Tracking};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
 
 /// Makes the protocol that the configuration names, for rank `me` of a job in which the ranks have
 /// these lives; `None` if there is no such protocol or it has no such setting.
@@ -29,7 +29,7 @@ pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<
         "coordinated" => waves(config),
         "hierarchical" => {
             let clusters = clusters(config, lives.len())?;
-            let name = config.setting(hierarchical::BETWEEN).unwrap_or("pessimistic").to_owned();
+            let name = between(config).to_owned();
             if !BETWEEN.contains(&name.as_str()) {
                 return None;
             }
@@ -52,34 +52,50 @@ fn waves(config: &ProtocolConfig) -> Box<dyn Protocol> {
 /// The setting of a protocol from elsewhere that says what happens after a failure; any other value, or
 /// none: the failed rank is started again.
 pub const RECOVERY: &str = "recovery";
-/// Nothing.
+/// The job ends.
 pub const RECOVERY_NONE: &str = "none";
 /// All ranks return to the last complete wave.
 pub const RECOVERY_WAVES: &str = "waves";
+/// The setting that says whether determinants go to an event logger.
+pub const EVENT_LOGGER: &str = "event-logger";
+/// They do not.
+pub const OFF: &str = "off";
 
-/// Whether a job survives the death of a rank.
+/// The facts about the protocol that the configuration names; see [`ProtocolTraits`].
 #[must_use]
-pub fn is_fault_tolerant(config: &ProtocolConfig) -> bool {
-    config.name != "none" && config.setting(RECOVERY) != Some(RECOVERY_NONE)
-}
-
-/// Whether what a rank did is repeated from its log after a failure.
-#[must_use]
-pub fn replays(config: &ProtocolConfig) -> bool {
-    is_fault_tolerant(config)
-        && config.name != "coordinated"
-        && config.setting(RECOVERY) != Some(RECOVERY_WAVES)
+pub fn traits(config: &ProtocolConfig) -> ProtocolTraits {
+    let name = config.name.as_str();
+    let recovery = match (name, config.setting(RECOVERY)) {
+        ("none", _) | (_, Some(RECOVERY_NONE)) => Recovery::None,
+        ("coordinated", _) | (_, Some(RECOVERY_WAVES)) => Recovery::Waves,
+        ("hierarchical", _) => Recovery::ClusterWaves,
+        _ => Recovery::Restart,
+    };
+    let has_logger = !matches!(name, "none" | "coordinated");
+    let between = (name == "hierarchical").then(|| between(config));
+    ProtocolTraits {
+        recovery,
+        logger: has_logger && config.setting(EVENT_LOGGER) != Some(OFF),
+        memory: name == "channel-memory",
+        // What a library promises is not known.
+        pessimistic: matches!(between.unwrap_or(name), "pessimistic" | "channel-memory"),
+    }
 }
 
 /// The cluster of each of `size` ranks, if they take their images in waves and return together.
 #[must_use]
 pub fn clusters(config: &ProtocolConfig, size: usize) -> Option<Vec<u32>> {
-    match config.name.as_str() {
-        "coordinated" => Some(vec![0; size]),
-        "hierarchical" => hierarchical::decode(config.setting(hierarchical::CLUSTER)?, size),
-        _ if config.setting(RECOVERY) == Some(RECOVERY_WAVES) => Some(vec![0; size]),
-        _ => None,
+    match traits(config).recovery {
+        Recovery::Waves => Some(vec![0; size]),
+        Recovery::ClusterWaves => {
+            hierarchical::decode(config.setting(hierarchical::CLUSTER)?, size)
+        }
+        Recovery::None | Recovery::Restart => None,
     }
+}
+
+fn between(config: &ProtocolConfig) -> &str {
+    config.setting(hierarchical::BETWEEN).unwrap_or("pessimistic")
 }
 
 fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
@@ -91,7 +107,7 @@ fn causal_settings(config: &ProtocolConfig) -> Option<causal::Settings> {
         all: config.events == Events::All,
         clock: config.log_wtime,
         piggyback,
-        logger: config.uses_logger(),
+        logger: config.setting(EVENT_LOGGER) != Some(OFF),
         carry: config.setting("stable-vector") == Some("piggyback"),
     })
 }
@@ -109,3 +125,49 @@ pub const NAMES: &[&str] = &[
 
 /// Those that may log between clusters.
 pub const BETWEEN: &[&str] = &["pessimistic", "causal", "optimistic"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(name: &str, settings: &[(&str, &str)]) -> ProtocolConfig {
+        let settings = settings.iter().map(|(key, value)| ((*key).into(), (*value).into()));
+        ProtocolConfig {
+            name: name.into(),
+            events: Events::All,
+            log_wtime: true,
+            settings: settings.collect(),
+        }
+    }
+
+    #[test]
+    fn a_library_in_waves_has_the_traits_of_the_coordinated_protocol() {
+        let library = config("plugin", &[(RECOVERY, RECOVERY_WAVES), (EVENT_LOGGER, OFF)]);
+        let coordinated = config("coordinated", &[]);
+        assert_eq!(traits(&library), traits(&coordinated));
+        assert_eq!(clusters(&library, 3), clusters(&coordinated, 3));
+        assert!(traits(&library).gives_up_newer_images());
+    }
+
+    #[test]
+    fn traits_follow_from_names_and_settings() {
+        let of = |name: &str, settings: &[(&str, &str)]| traits(&config(name, settings));
+        assert_eq!(of("none", &[]), ProtocolTraits::NONE);
+        let restart =
+            ProtocolTraits { recovery: Recovery::Restart, logger: true, ..ProtocolTraits::NONE };
+        let pessimistic = ProtocolTraits { pessimistic: true, ..restart };
+        assert_eq!(of("pessimistic", &[]), pessimistic);
+        assert_eq!(of("channel-memory", &[]), ProtocolTraits { memory: true, ..pessimistic });
+        assert_eq!(of("causal", &[]), restart);
+        assert_eq!(of("optimistic", &[]), restart);
+        let alone = of("causal", &[(EVENT_LOGGER, OFF)]);
+        assert_eq!(alone, ProtocolTraits { logger: false, ..restart });
+        assert!(alone.gives_up_newer_images() && !restart.gives_up_newer_images());
+        let clusters = ProtocolTraits { recovery: Recovery::ClusterWaves, ..pessimistic };
+        assert_eq!(of("hierarchical", &[]), clusters);
+        assert!(!of("hierarchical", &[(hierarchical::BETWEEN, "causal")]).pessimistic);
+        let library = of("plugin", &[(RECOVERY, "restart")]);
+        assert_eq!(library, restart, "a library promises nothing");
+        assert_eq!(of("plugin", &[(RECOVERY, RECOVERY_NONE)]).recovery, Recovery::None);
+    }
+}

@@ -13,7 +13,7 @@ use ftmpi_protocols::optimistic::{self, Optimistic, Tracking};
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::Protocol;
 use ftmpi_wire::control::{Events, ProtocolConfig};
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -240,6 +240,22 @@ impl Choice {
     #[must_use]
     pub fn in_waves(self) -> bool {
         self.is_coordinated() || self.has_clusters()
+    }
+
+    /// What the registry says of the same protocol.
+    #[must_use]
+    pub fn traits(self) -> ProtocolTraits {
+        let recovery = match (self.is_coordinated(), self.has_clusters()) {
+            (true, _) => Recovery::Waves,
+            (false, true) => Recovery::ClusterWaves,
+            (false, false) => Recovery::Restart,
+        };
+        ProtocolTraits {
+            recovery,
+            logger: self.has_logger(),
+            memory: self.has_memories(),
+            pessimistic: self.sends_wait(),
+        }
     }
 
     /// Whether there is an event logger.

@@ -5,7 +5,7 @@
 //! rank finished descriptors, so a rank has no listening socket, no thread and no event loop of
 //! its own. Where a message says *with a descriptor*, exactly the ones named come along.
 
-use crate::{EventNo, ImageNo, Incarnation, Rank};
+use crate::{EventNo, ImageNo, Incarnation, ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one datagram at the most.
@@ -311,6 +311,8 @@ pub struct JobView {
     pub app_number: u32,
     /// The protocol and its settings.
     pub protocol: ProtocolConfig,
+    /// What follows from the protocol for everybody.
+    pub traits: ProtocolTraits,
     /// Processors of this host and ranks on it: decides how long to spin.
     pub processors: u32,
     /// Ranks on this host.
@@ -380,24 +382,10 @@ impl ProtocolConfig {
         self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// Whether messages go through stable memories instead of from rank to rank. These also are
-    /// the event loggers of their ranks.
-    #[must_use]
-    pub fn uses_memory(&self) -> bool {
-        self.name == "channel-memory"
-    }
-
     /// Whether several event loggers tell each host what is written, instead of each other.
     #[must_use]
     pub fn broadcasts_clocks(&self) -> bool {
         self.setting("stable-vector") == Some("broadcast")
-    }
-
-    /// Whether determinants go to an event logger.
-    #[must_use]
-    pub fn uses_logger(&self) -> bool {
-        !matches!(self.name.as_str(), "none" | "coordinated")
-            && self.setting("event-logger") != Some("off")
     }
 }
 

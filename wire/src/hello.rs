@@ -5,7 +5,7 @@ use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate, and of what goes through shared memory; both sides must agree.
-pub const PROTOCOL_VERSION: u32 = 7;
+pub const PROTOCOL_VERSION: u32 = 8;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;

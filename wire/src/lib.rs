@@ -10,6 +10,7 @@
 //! | [`determinant`] | the record that both store |
 //! | [`hello`] | the first words on every authenticated TCP connection |
 //! | [`image_store`] | an agent and a checkpoint server, over TCP |
+//! | [`traits`] | the facts about a protocol, from the launcher to agents and ranks |
 //! | [`status`] | the page that a rank and its agent share |
 //! | [`header`] | the envelope of a message between two ranks |
 #![forbid(unsafe_code)]
@@ -22,10 +23,12 @@ pub mod hello;
 pub mod image_store;
 pub mod names;
 pub mod status;
+pub mod traits;
 
 pub use determinant::Determinant;
 pub use header::Header;
 pub use names::*;
+pub use traits::{ProtocolTraits, Recovery};
 
 /// A frame that could not be decoded; the text says which part and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

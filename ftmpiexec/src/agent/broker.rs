@@ -99,7 +99,7 @@ impl Agent {
 
     /// Do ranks speak to channel memories instead of one another?
     fn uses_memories(&self) -> bool {
-        self.job.as_ref().is_some_and(|job| job.view.protocol.uses_memory())
+        self.job.as_ref().is_some_and(|job| job.view.traits.memory)
     }
 
     /// A rank of this host has said hello: serve who waited for it.

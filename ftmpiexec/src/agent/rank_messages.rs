@@ -128,7 +128,7 @@ impl Agent {
         };
         view.local_ranks = self.local_ranks() as u32;
         if let Some(process) = self.processes.get(&rank) {
-            if process.start.images.is_empty() && view.protocol.name == "coordinated" {
+            if process.start.images.is_empty() && view.traits.all_return() {
                 // All begin anew, nothing is repeated: the program may know where it is now, and who can
                 // share memory with whom.
                 view.node_of.clone_from(&view.host_of);

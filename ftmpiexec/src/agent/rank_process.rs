@@ -11,14 +11,11 @@ use super::signal::WakeSignal;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::{watched, watched_for_reading};
 use super::{Agent, AgentEvent, actual_command, processes};
-use crate::agent_protocol::{
-    ActualCommand, Commitment, FromAgent, How, Job, ProcessId, Report, Start,
-};
+use crate::agent_protocol::{ActualCommand, Commitment, FromAgent, How, ProcessId, Report, Start};
 use ftmpi_checkpoint::boot_abi;
-use ftmpi_protocols::registry;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::status::word;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -194,7 +191,6 @@ impl Agent {
             return;
         }
         let local = self.local.clone().filter(|_| !checked);
-        let name = self.job.as_ref().map_or("", |job| job.view.protocol.name.as_str());
         let forwarded = self.forwarded.entry(start.rank).or_default();
         let mut told = start.printed;
         for (told, stream) in told.iter_mut().zip(forwarded.iter()) {
@@ -208,10 +204,7 @@ impl Agent {
             key: self.key.clone(),
             secret: self.secret.clone(),
             directory: self.directory.subscribe(),
-            in_waves: matches!(name, "coordinated" | "hierarchical"),
-            // Without a logger nobody may know what the lives before have seen since their image.
-            anew: matches!(name, "coordinated" | "hierarchical")
-                || (name == "causal" && self.directory.borrow().event_loggers.is_empty()),
+            traits: self.job.as_ref().map_or(ProtocolTraits::NONE, |job| job.view.traits),
             checked,
         };
         self.starting.insert(start.rank, start.incarnation);
@@ -519,9 +512,7 @@ impl Agent {
         for tell in process.exited.drain(..) {
             let _ = tell.send(());
         }
-        let others_go_on =
-            |job: &Job| registry::clusters(&job.view.protocol, job.program_of.len()).is_none();
-        if self.job.as_ref().is_some_and(others_go_on) {
+        if self.job.as_ref().is_some_and(|job| !job.view.traits.in_waves()) {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             self.deaths.insert(rank, now.as_nanos() as u64);
         }

@@ -15,7 +15,7 @@ use ftmpi_servers::client::{ClientError, Got, ImageStore};
 use ftmpi_servers::image_store::Checked;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Counts;
-use ftmpi_wire::{ImageNo, Rank};
+use ftmpi_wire::{ImageNo, ProtocolTraits, Rank};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -55,10 +55,8 @@ pub struct Source {
     pub secret: Option<Secret>,
     /// Where the servers are.
     pub directory: watch::Receiver<Directory>,
-    /// All ranks of a cluster begin from images of one wave, and no others.
-    pub in_waves: bool,
-    /// From its image on a life may take another course than the ones before it.
-    pub anew: bool,
+    /// In waves all ranks of a cluster begin from images of one wave, and no others.
+    pub traits: ProtocolTraits,
     /// Only what the server has read and checked before it is sent.
     pub checked: bool,
     /// Bytes of output and error that are not lost: they were printed, sent to be, or are held here.
@@ -77,7 +75,10 @@ pub async fn fetch(
     let mut outcome = find(&start, &source, local, &mut unusable).await;
     if let Ok(found) = &outcome {
         let image = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
-        let given_up = if source.anew { give_up(&start, &source, image).await } else { Ok(()) };
+        let given_up = match source.traits.gives_up_newer_images() {
+            true => give_up(&start, &source, image).await,
+            false => Ok(()),
+        };
         if let Err(why) = match given_up {
             Ok(()) => files.take_back(image).await,
             Err(why) => Err(why),
@@ -117,9 +118,10 @@ async fn find(
     unusable: &mut Vec<(ImageNo, String)>,
 ) -> Result<Option<Stream>, String> {
     let since = Instant::now();
-    let Source { key, secret, directory, in_waves, checked, .. } = source;
+    let Source { key, secret, directory, traits, checked, .. } = source;
+    let in_waves = traits.in_waves();
     let mut candidates = start.images.clone();
-    let (mut asked_for_others, mut near) = (*in_waves || start.no_newer, !checked);
+    let (mut asked_for_others, mut near) = (in_waves || start.no_newer, !checked);
     loop {
         let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
         let mut declared = server.declare(start.rank, start.incarnation).await;
@@ -192,7 +194,7 @@ async fn find(
                     }
                     Err(Problem::Final(why)) => {
                         // Of a wave: its cluster may have another one.
-                        if *in_waves {
+                        if in_waves {
                             unusable
                                 .extend(candidates.iter().map(|image| (image.image, why.clone())));
                         }

@@ -2,10 +2,12 @@
 
 use super::*;
 use ftmpi_checkpoint::container::{Compression, Encoder};
+use ftmpi_protocols::registry;
 use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{self, CheckpointServerArgs};
 use ftmpi_servers::server_process::ServerArgs;
 use ftmpi_wire::Incarnation;
+use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::image_store::Note;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -93,12 +95,15 @@ fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() 
         }
         let directory = Directory { checkpoint_servers: vec![address; 2], ..Directory::default() };
         let (_tell, directory) = watch::channel(directory);
+        let traits = |in_waves| match in_waves {
+            true => of_library(registry::RECOVERY_WAVES),
+            false => of_library("restart"),
+        };
         let source = |told: u64, in_waves| Source {
             key: key.clone(),
             secret: None,
             directory: directory.clone(),
-            in_waves,
-            anew: in_waves,
+            traits: traits(in_waves),
             checked: false,
             told: [told, 0],
         };
@@ -125,6 +130,60 @@ fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() 
         let (found, _) = find(&[2, 1], source(40, true)).await;
         found.unwrap_err();
     });
+}
+
+/// What the registry says of a library's protocol that recovers so.
+fn of_library(recovery: &str) -> ProtocolTraits {
+    let settings = vec![(registry::RECOVERY.to_owned(), recovery.to_owned())];
+    let config =
+        ProtocolConfig { name: "plugin".into(), events: Events::All, log_wtime: true, settings };
+    registry::traits(&config)
+}
+
+/// In waves a newer image belongs to a wave that all ranks have abandoned. Otherwise it stays: the
+/// rank repeats what it did until then.
+#[test]
+fn a_rank_of_a_library_in_waves_gives_up_images_that_are_newer_than_its_wave() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    for (recovery, left) in [(registry::RECOVERY_WAVES, vec![1]), ("restart", vec![1, 2])] {
+        let dir = tempfile::tempdir().unwrap();
+        let key = JobKey::generate();
+        let address = server(dir.path(), &key);
+        runtime.block_on(async {
+            let mut store = ImageStore::connect(address, &key, WITHIN).await.unwrap();
+            store.declare(R, Incarnation(0)).await.unwrap();
+            for image in 1..=2 {
+                let bytes = container(image);
+                store.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();
+            }
+            let servers = vec![address; 2];
+            let directory = Directory { checkpoint_servers: servers, ..Directory::default() };
+            let (_publish, directory) = watch::channel(directory);
+            let source = Source {
+                key: key.clone(),
+                secret: None,
+                directory,
+                traits: of_library(recovery),
+                checked: false,
+                told: [0; 2],
+            };
+            let files = Files {
+                job: 0,
+                paths: Vec::new(),
+                since: ImageNo(0),
+                lives: vec![Incarnation(1); 2],
+            };
+            let (events, mut restored) = mpsc::unbounded_channel();
+            fetch(start(1, &[1]), source, None, files, events).await;
+            let Some(AgentEvent::RestoreReady(restore)) = restored.recv().await else {
+                panic!("the search has no end");
+            };
+            assert_eq!(restore.outcome.unwrap().unwrap().facts.image, ImageNo(1));
+            let offered: Vec<u64> =
+                store_list(&mut store).await.iter().map(|image| image.image.0).collect();
+            assert_eq!(offered, left, "recovery {recovery}");
+        });
+    }
 }
 
 async fn store_list(store: &mut ImageStore) -> Vec<Image> {

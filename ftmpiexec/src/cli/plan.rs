@@ -4,8 +4,8 @@ use super::environment;
 use super::locality;
 use super::machinefile::{self, Machine};
 use super::{
-    BetweenChoice, Cli, CommandLine, ImageLogsChoice, ImagesChoice, LauncherKind, OutputChoice,
-    Part, PolicyChoice, Switch, TransportChoice,
+    Cli, CommandLine, ImageLogsChoice, ImagesChoice, LauncherKind, OutputChoice, Part,
+    PolicyChoice, Switch, TransportChoice,
 };
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::Binding;
@@ -17,6 +17,7 @@ use ftmpi_protocols::registry;
 use ftmpi_protocols::scheduler::Policy;
 use ftmpi_servers::image_store::address;
 use ftmpi_transport::auth::JobKey;
+use ftmpi_wire::ProtocolTraits;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -48,8 +49,8 @@ pub struct Plan {
     pub event_loggers: u32,
     /// How many channel memories there are, if the machine file does not place them.
     pub channel_memories: u32,
-    /// Whether a failed rank can be restarted.
-    pub fault_tolerant: bool,
+    /// What follows from the protocol for the job.
+    pub traits: ProtocolTraits,
     /// The cluster of each rank, if the ranks of a cluster return together to their last wave of
     /// images after a failure.
     pub clusters: Option<Vec<u32>>,
@@ -261,12 +262,13 @@ impl Plan {
         {
             *file = saved.directory.join(&*file);
         }
-        if !plan.fault_tolerant {
+        if !plan.traits.is_fault_tolerant() {
             bail!("--restart: its protocol keeps nothing from which a job could go on");
         }
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
         plan.note_remote(servers);
         plan.protocol = saved.protocol.clone();
+        plan.traits = registry::traits(&plan.protocol);
         plan.clusters = registry::clusters(&plan.protocol, ranks);
         plan.options = saved.options.clone();
         plan.job_dir = Some(directory.clone());
@@ -301,8 +303,7 @@ impl Plan {
         let placement = place(&machines, ranks, cli.ppn)?;
         let mut protocol = super::protocol::config(cli, &placement)?;
         let event_loggers = super::protocol::event_loggers(cli, &machines, &mut protocol)?;
-        let fault_tolerant = registry::is_fault_tolerant(&protocol);
-        let logs_events = protocol.uses_logger();
+        let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
         if cli.ckpt_interval < Duration::from_millis(10) {
             bail!("--ckpt-interval must be at least 10ms");
@@ -331,9 +332,9 @@ impl Plan {
             bail!("--image-key is the key of --encrypt-images, which this job does not have");
         }
         if let Some(address) = &cli.object_store {
-            check_object_store(cli, address)?;
+            check_object_store(cli, traits, address)?;
         }
-        if cli.image_space.is_some() && !takes_images(cli) {
+        if cli.image_space.is_some() && !takes_images(cli, traits) {
             bail!("--image-space is for images, and this job takes none");
         }
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
@@ -346,10 +347,10 @@ impl Plan {
             protocol,
             event_loggers,
             channel_memories: cli.channel_memories.unwrap_or(1),
-            fault_tolerant,
+            traits,
             ckpt_policy: policy(cli, clusters.is_some())?,
             clusters,
-            ckpt_interval: (fault_tolerant && cli.ckpt == Switch::On).then_some(cli.ckpt_interval),
+            ckpt_interval: takes_images(cli, traits).then_some(cli.ckpt_interval),
             object_store: cli.object_store.clone(),
             image_space: cli.image_space,
             // The key is a secret; this one is not.
@@ -366,14 +367,14 @@ impl Plan {
             // returns to an older image than it must may take another course than others have seen.
             lean_images: cli.image_logs == ImageLogsChoice::Newest
                 && cli.object_store.is_none()
-                && logs_events,
+                && traits.logger,
             binding: Binding::of(cli.bind_to.as_ref(), cli.map_by),
             max_restarts: cli.max_restarts,
             storage_patience: cli.storage_patience,
             faults,
             prepend_rank: cli.prepend_rank,
             whole_lines: cli.output.contains(&OutputChoice::Lines),
-            commitment: commitment(cli, fault_tolerant)?,
+            commitment: commitment(cli, traits)?,
             incremental: cli.ckpt_incremental == Switch::On,
             compress: cli.compress,
             encrypt_images: cli.encrypt_images.then(|| cli.image_key.clone()),
@@ -396,28 +397,24 @@ impl Plan {
 }
 
 /// Whether images can go to an object store, and to this one.
-fn check_object_store(cli: &Cli, address: &str) -> anyhow::Result<()> {
+fn check_object_store(cli: &Cli, traits: ProtocolTraits, address: &str) -> anyhow::Result<()> {
     address::check_address(address).map_err(anyhow::Error::msg)?;
-    if !takes_images(cli) {
+    if !takes_images(cli, traits) {
         bail!("--object-store is for images, and this job takes none");
     }
     Ok(())
 }
 
-fn takes_images(cli: &Cli) -> bool {
-    cli.protocol != "none" && cli.ckpt == Switch::On
+fn takes_images(cli: &Cli, traits: ProtocolTraits) -> bool {
+    traits.is_fault_tolerant() && cli.ckpt == Switch::On
 }
 
 /// What makes text final, if it is to be held until then.
-fn commitment(cli: &Cli, fault_tolerant: bool) -> anyhow::Result<Option<Commitment>> {
-    if !fault_tolerant || !cli.output.contains(&OutputChoice::Committed) {
+fn commitment(cli: &Cli, traits: ProtocolTraits) -> anyhow::Result<Option<Commitment>> {
+    if !traits.is_fault_tolerant() || !cli.output.contains(&OutputChoice::Committed) {
         return Ok(None);
     }
-    let logs = match cli.protocol.as_str() {
-        "hierarchical" => cli.between.is_none_or(|between| between == BetweenChoice::Pessimistic),
-        name => matches!(name, "pessimistic" | "channel-memory"),
-    };
-    if logs {
+    if traits.pessimistic {
         return Ok(Some(Commitment::Events));
     }
     if cli.ckpt == Switch::Off {

@@ -66,17 +66,16 @@ pub fn event_loggers(
     protocol: &mut ProtocolConfig,
 ) -> anyhow::Result<u32> {
     let name = protocol.name.clone();
+    let traits = registry::traits(protocol);
     let placed = machines.iter().filter(|machine| machine.event_logger.is_some()).count();
-    if cli.event_loggers.is_some()
-        && (placed > 0 || !protocol.uses_logger() || protocol.uses_memory())
-    {
+    if cli.event_loggers.is_some() && (placed > 0 || !traits.has_event_logger()) {
         match placed {
             0 => bail!("--event-loggers: --protocol {name} has none in this job"),
             _ => bail!("--event-loggers: the machine file places them"),
         }
     }
     if let Some(when) = cli.acknowledge {
-        if !protocol.uses_logger() || protocol.uses_memory() {
+        if !traits.has_event_logger() {
             bail!("--acknowledge: --protocol {name} has no event logger in this job");
         }
         protocol.settings.push(("acknowledge".to_owned(), name_of(when)));
@@ -85,7 +84,7 @@ pub fn event_loggers(
     let several = placed > 1 || here > 1;
     let optimistic = name == "optimistic" || cli.between == Some(BetweenChoice::Optimistic);
     let needs = optimistic || name == "causal" || cli.between == Some(BetweenChoice::Causal);
-    if cli.stable_vector.is_some() && !(several && needs && protocol.uses_logger()) {
+    if cli.stable_vector.is_some() && !(several && needs && traits.logger) {
         bail!(
             "--stable-vector is for several event loggers (--event-loggers N) under --protocol causal, \
              optimistic, or hierarchical --between causal|optimistic"
@@ -118,7 +117,7 @@ fn of_library(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
     settings.push((registry::RECOVERY.to_owned(), recovery.to_owned()));
     settings.push(("name".to_owned(), library.name.to_owned()));
     if !library.logger {
-        settings.push(("event-logger".to_owned(), "off".to_owned()));
+        settings.push((registry::EVENT_LOGGER.to_owned(), registry::OFF.to_owned()));
     }
     Ok(settings)
 }
@@ -157,8 +156,8 @@ mod tests {
         assert_eq!(clusters("x --protocol coordinated ./p"), Some(vec![0; 4]));
         assert_eq!(clusters("x --protocol causal ./p"), None);
         let line = "x --protocol hierarchical --between causal --event-logger off ./p";
-        assert!(!of(line).unwrap().uses_logger());
-        assert!(of("x --protocol hierarchical ./p").unwrap().uses_logger());
+        assert!(!registry::traits(&of(line).unwrap()).logger);
+        assert!(registry::traits(&of("x --protocol hierarchical ./p").unwrap()).logger);
     }
 
     #[test]
@@ -196,8 +195,8 @@ mod tests {
     fn settings_belong_to_their_protocol() {
         let causal = of("x --protocol causal --piggyback logon --event-logger off ./p").unwrap();
         assert_eq!(causal.setting("piggyback"), Some("logon"));
-        assert!(!causal.uses_logger());
-        assert!(of("x -protocol causal ./p").unwrap().uses_logger());
+        assert!(!registry::traits(&causal).logger);
+        assert!(registry::traits(&of("x -protocol causal ./p").unwrap()).logger);
         let standard = of("x --protocol optimistic --tracking standard ./p").unwrap();
         assert_eq!(standard.setting("tracking"), Some("standard"));
         let line = "x --protocol hierarchical --between optimistic --tracking standard ./p";

@@ -167,7 +167,7 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     let bind = if plan.is_anything_remote() { "0.0.0.0:0" } else { "127.0.0.1:0" };
     let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
     let listen = listener.local_addr()?;
-    let job_dir = if plan.fault_tolerant { Some(JobDir::take(&plan)?) } else { None };
+    let job_dir = if plan.traits.is_fault_tolerant() { Some(JobDir::take(&plan)?) } else { None };
     let (events, mut inbox) = mpsc::unbounded_channel();
     let ready = match Ready::of(&plan, job_dir.as_ref(), &printer, &events) {
         Ok(ready) => ready,
@@ -283,7 +283,7 @@ impl Launcher {
                 }
                 Command::Start { rank, incarnation, host, images, or_beginning, no_newer } => {
                     self.starts();
-                    if images.is_empty() && self.plan.protocol.name == "coordinated" {
+                    if images.is_empty() && self.plan.traits.all_return() {
                         // The agent tells the program so (`view_for`).
                         let node = &mut self.saved.node_of[rank.index()];
                         self.saved_changed |= std::mem::replace(node, host) != host;

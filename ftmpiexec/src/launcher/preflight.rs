@@ -152,6 +152,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
             incarnations: vec![Incarnation(0); size],
             app_number: 0,
             protocol: plan.protocol.clone(),
+            traits: plan.traits,
             processors: 0,
             local_ranks: 0,
             crowded: false,
@@ -181,7 +182,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
 /// What tells this job's journals of files from those of others, in all its runs; 0 where files do not
 /// return with the ranks.
 fn number_for_files(plan: &Plan) -> u64 {
-    if plan.protocol.name != "coordinated" {
+    if !plan.traits.all_return() {
         return 0;
     }
     let digits = plan.job_id.get(..16).unwrap_or("1");

@@ -14,7 +14,6 @@ use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
-use ftmpi_protocols::registry;
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::Purpose;
@@ -124,11 +123,8 @@ impl Servers {
         if let Some(job_dir) = job_dir {
             let images = plan.ckpt_interval.is_some();
             let wanted = [
-                (
-                    ServerKind::EventLogger,
-                    plan.protocol.uses_logger() && !plan.protocol.uses_memory(),
-                ),
-                (ServerKind::ChannelMemory, plan.protocol.uses_memory()),
+                (ServerKind::EventLogger, plan.traits.has_event_logger()),
+                (ServerKind::ChannelMemory, plan.traits.memory),
                 (ServerKind::CheckpointServer, images),
                 (ServerKind::CheckpointScheduler, images),
             ];
@@ -171,7 +167,7 @@ impl Servers {
             image_space: plan.image_space,
             acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
             event_rings: plan.event_rings,
-            waves_cut_logs: plan.clusters.is_some() && registry::replays(&plan.protocol),
+            waves_cut_logs: plan.traits.in_waves() && plan.traits.replays(),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,

@@ -3,18 +3,17 @@
 use super::SAME_DEATH_MAX;
 use crate::cli::Plan;
 use ftmpi_protocols::dispatcher::Settings;
-use ftmpi_protocols::{registry, scheduler};
+use ftmpi_protocols::scheduler;
 
 pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
     Settings {
         hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
         placement: plan.placement.clone(),
         protocol: plan.protocol.name.clone(),
-        fault_tolerant: plan.fault_tolerant,
+        traits: plan.traits,
         restarts_max: plan.max_restarts,
         same_death_max: SAME_DEATH_MAX,
         clusters: plan.clusters.clone(),
-        replays: registry::replays(&plan.protocol),
         together: plan.continued.as_ref().is_some_and(|past| past.saved.shares_memory),
         storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {

@@ -288,9 +288,9 @@ fn log_limit(world: &World) -> u64 {
     const LIMIT_MIN: u64 = 64 << 20;
     match &world.job {
         // What a sender holds under this protocol goes as soon as a memory has it.
-        Some(job) if job.protocol.uses_memory() && job.log_limit > 0 => job.log_limit,
+        Some(job) if job.traits.memory && job.log_limit > 0 => job.log_limit,
         Some(job) if job.images && job.log_limit > 0 => job.log_limit,
-        Some(job) if job.images || job.protocol.uses_memory() => {
+        Some(job) if job.images || job.traits.memory => {
             // SAFETY: asks for two numbers.
             let (pages, size) =
                 unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };

@@ -192,7 +192,7 @@ impl World {
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
         self.rounds = job.incarnations.iter().map(|&life| (life, 0)).collect();
-        self.memories = job.protocol.uses_memory();
+        self.memories = job.traits.memory;
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
         let author = Author {
             rank: self.me.0,

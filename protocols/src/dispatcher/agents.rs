@@ -37,7 +37,7 @@ impl Dispatcher {
                 state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Waiting)
             })
             .collect();
-        if !self.settings.fault_tolerant {
+        if !self.settings.traits.is_fault_tolerant() {
             let text = format!(
                 "host {name}: {why}; the protocol {} cannot bring its ranks back (use --protocol \
                  pessimistic)",

@@ -21,7 +21,7 @@ impl Dispatcher {
             Ending::Code(code) => code,
             Ending::ControlLost => 1,
         };
-        if !self.settings.fault_tolerant {
+        if !self.settings.traits.is_fault_tolerant() {
             let text = format!(
                 "rank {rank} on {host}: {cause}; the protocol {} cannot bring it back (use \
                  --protocol pessimistic)",

@@ -29,7 +29,7 @@ pub use suspend::SUSPENDED;
 
 use crate::scheduler::beside::{Desk, Note};
 use crate::scheduler::{self, Scheduler};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
 use std::collections::VecDeque;
@@ -56,8 +56,8 @@ pub struct Settings {
     pub placement: Vec<u32>,
     /// Name of the protocol, for messages.
     pub protocol: String,
-    /// Whether a failed rank can be started again.
-    pub fault_tolerant: bool,
+    /// What the protocol does after a failure.
+    pub traits: ProtocolTraits,
     /// Restarts in the whole job at the most.
     pub restarts_max: u32,
     /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
@@ -65,8 +65,6 @@ pub struct Settings {
     /// The cluster of each rank, if images are taken in waves: after a failure the ranks of its
     /// cluster return to the last complete one.
     pub clusters: Option<Vec<u32>>,
-    /// They repeat what is logged of them then, and logs are cut when waves are complete.
-    pub replays: bool,
     /// Ranks of one host share memory: they move together.
     pub together: bool,
     /// How long ranks wait for an event logger that does not serve them.
@@ -365,7 +363,7 @@ impl Dispatcher {
         let (images, or_beginning) = match cluster {
             // All or none.
             Some(waves) => {
-                let start = !self.settings.replays || waves.can_return_to_the_start();
+                let start = !self.settings.traits.replays() || waves.can_return_to_the_start();
                 (waves.image_of(rank).into_iter().collect(), waves.newest().is_none() && start)
             }
             None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
@@ -589,7 +587,7 @@ impl Dispatcher {
     fn give_up(&mut self, code: i32, text: String) {
         if !self.ended {
             self.ended = true;
-            let keep = self.settings.fault_tolerant;
+            let keep = self.settings.traits.is_fault_tolerant();
             self.commands.push_back(Command::End { code, text: Some(text), keep });
         }
     }

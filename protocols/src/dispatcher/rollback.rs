@@ -97,7 +97,9 @@ impl Dispatcher {
         match self.cluster_of(rank) {
             Some(cluster) => {
                 let waves = &self.clusters[cluster].waves;
-                waves.count() > 1 || !self.settings.replays || waves.can_return_to_the_start()
+                waves.count() > 1
+                    || !self.settings.traits.replays()
+                    || waves.can_return_to_the_start()
             }
             None => {
                 let images = &self.ranks[rank.index()].images;
@@ -154,7 +156,7 @@ impl Dispatcher {
         if let Some(mut oldest) = over.complete {
             self.image_trouble = None;
             let (image, waves) = (over.wave, &self.clusters[cluster].waves);
-            if self.settings.replays {
+            if self.settings.traits.replays() {
                 oldest = waves.reach(oldest);
             }
             for &rank in waves.ranks() {
@@ -195,7 +197,8 @@ impl Dispatcher {
         }
         self.go_on(number);
         // What others have sent to those that return may be in logs that are gone.
-        let gone = if self.settings.replays { self.gone_without_exit() } else { Vec::new() };
+        let gone =
+            if self.settings.traits.replays() { self.gone_without_exit() } else { Vec::new() };
         for rank in gone {
             if let Some(other) = self.cluster_of(rank)
                 && !self.clusters[other].rolling
@@ -224,7 +227,7 @@ impl Dispatcher {
         code: i32,
     ) -> bool {
         let cluster = &mut self.clusters[number];
-        if self.settings.replays && !cluster.waves.can_return() {
+        if self.settings.traits.replays() && !cluster.waves.can_return() {
             let text = format!(
                 "{cause}; no wave of images of its cluster is left that can be read, and logs do \
                  not reach back to the beginning any more"

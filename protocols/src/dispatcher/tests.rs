@@ -1,13 +1,21 @@
 use super::*;
+use ftmpi_wire::Recovery;
 
 pub(super) const S: Duration = Duration::from_secs(1);
 
 pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
+    // As the registry has it: of none, restart, waves, clusters.
+    let recovery = match protocol {
+        "none" => Recovery::None,
+        "coordinated" => Recovery::Waves,
+        "hierarchical" => Recovery::ClusterWaves,
+        _ => Recovery::Restart,
+    };
     Settings {
         hosts: (0..hosts).map(|host| format!("h{host}")).collect(),
         placement: (0..size).map(|rank| rank * hosts / size).collect(),
         protocol: protocol.to_owned(),
-        fault_tolerant: protocol != "none",
+        traits: ProtocolTraits { recovery, ..ProtocolTraits::NONE },
         restarts_max: 5,
         same_death_max: 3,
         storage_patience: 20 * S,
@@ -17,7 +25,6 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
             _ => None,
         },
         together: false,
-        replays: matches!(protocol, "pessimistic" | "hierarchical"),
         images: Some(scheduler::Settings {
             interval: 4 * S,
             at_once_max: 4,

@@ -107,12 +107,11 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
         hosts: (0..setup.hosts).map(|host| format!("host{host}")).collect(),
         placement: (0..setup.ranks).map(|rank| setup.host_of(rank) as u32).collect(),
         protocol: "a protocol".to_owned(),
-        fault_tolerant: true,
+        traits: setup.choice.traits(),
         restarts_max: u32::MAX,
         same_death_max: u32::MAX,
         clusters: in_waves.then(|| setup.clusters.clone()),
         together: false,
-        replays: setup.choice.has_clusters(),
         storage_patience: Duration::MAX,
         images: Some(scheduler::Settings {
             interval: Duration::from_millis(interval),

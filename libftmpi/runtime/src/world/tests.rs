@@ -6,6 +6,7 @@ use super::*;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::pessimistic::Pessimistic;
+use ftmpi_wire::ProtocolTraits;
 use ftmpi_wire::control::ChannelKind;
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use std::collections::BTreeSet;
@@ -42,6 +43,7 @@ fn job(size: u32) -> Box<JobView> {
             log_wtime: true,
             settings: Vec::new(),
         },
+        traits: ProtocolTraits::NONE,
         processors: 2,
         local_ranks: 1,
         crowded: false,
