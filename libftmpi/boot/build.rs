@@ -1,14 +1,14 @@
 //! Compiles the freestanding restorer and makes the library's constructor the first of all.
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/restorer.c");
-    println!("cargo:rerun-if-changed=src/notes.c");
+    println!("cargo:rerun-if-changed=src/restore/restorer.c");
+    println!("cargo:rerun-if-changed=src/threads/thread_notes.c");
     println!("cargo:rerun-if-changed=build.rs");
     // The restorer runs while the address space is being replaced, from a copy of its own section:
     // nothing outside of that section may be touched, so the compiler must not invent calls
     // (memcpy), tables (switch), thread-local canaries or constants in other sections.
     cc::Build::new()
-        .file("src/restorer.c")
+        .file("src/restore/restorer.c")
         .std("c11")
         .opt_level(2)
         .pic(true)
@@ -26,7 +26,7 @@ fn main() {
         .flag_if_supported("-fno-stack-clash-protection")
         .compile("ftmpi_restorer");
     cc::Build::new()
-        .file("src/notes.c")
+        .file("src/threads/thread_notes.c")
         .std("c11")
         .opt_level(2)
         .pic(true)

@@ -1,69 +1,39 @@
 //! The preloaded library: takes and restores the image of its process.
 //!
-//! Loaded into every rank by `LD_PRELOAD` (and inherited by its children, where it does nothing).
-//! The runtime finds [`life::ftmpi_boot_table`] and calls through it; see
-//! [`ftmpi_checkpoint::boot_abi`] for the contract.
+//! `LD_PRELOAD` loads the library into every rank. Children of a rank inherit the library; it does
+//! nothing in them. The runtime finds [`life::ftmpi_boot_table`] and calls through it.
+//! [`ftmpi_checkpoint::boot_abi`] is the contract.
 //!
-//! Guarantees: exports no `MPI_*`; never allocates, locks or calls into the C library while an image
-//! is taken or restored (system calls only, buffers in the hole), so that it may interrupt the
-//! program anywhere, `malloc` included. The crate is `no_std` to keep it so.
+//! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C library
+//! while it takes or restores an image: it makes system calls only, and its buffers lie in the
+//! reserved area. Therefore it may interrupt the program anywhere, in `malloc` too. The crate is
+//! `no_std`, so that this stays so.
 //!
-//! | module | what it does |
+//! | folder | what it holds |
 //! | --- | --- |
-//! | [`start`] | constructor: is this a rank? with an image? |
-//! | [`hole`] | the engine's own memory at a fixed address |
-//! | [`life`] | who we are; the exported table; what is put back after a restore |
-//! | [`signal`] | the agent's signal |
-//! | [`capture`], [`child`], [`scanner`] | taking an image |
-//! | [`threads`] | stopping all threads, and making them again |
-//! | [`notes`], [`locks`] | locks that name their owner by thread id |
-//! | [`masks`], [`handlers`] | keeps the signal open in every thread; counts the program's handlers |
-//! | [`contents`], [`timers`], [`waiting`] | what is in files without a name and in pipes; POSIX timers; waiting signals |
-//! | [`identity`] | user, filters and root directory, which must be those of the life's begin |
-//! | [`ranges`] | locked memory, memory that is not forked, guard pages |
-//! | [`system_v`] | semaphores and message queues that are the kernel's |
-//! | [`manners`] | what the program asked the kernel for and what decides over nothing that it computes |
-//! | [`maps`], [`data_files`], [`facts`], [`descriptors`], [`owners`], [`file_locks`], [`procfs`], [`strings`] | what an image is made of |
-//! | [`restore`], `restorer.c`, [`reopen`] | becoming the process of an image |
-//! | [`clocks`] | clocks that count since a host was started |
-//! | [`closing`] | keeps the library's descriptors open, whatever the program closes |
-//! | [`sleep`], [`whole`] | waits of the C library that images must not interrupt, and calls that they must not cut short |
+//! | [`start`] | the constructor: is this process a rank? does it begin from an image? |
+//! | [`capture`] | takes an image |
+//! | [`restore`] | becomes the process of an image |
+//! | [`descriptors`] | open files, pipes, event counters: checkpoint and restore of each kind |
+//! | [`memory`] | mappings, files that are mapped, locked memory, guard pages |
+//! | [`threads`] | stops all threads, and makes them again |
+//! | [`signals`] | the agent's signal, handlers, pending signals |
+//! | [`process`] | user, limits, attributes of the process |
+//! | [`time`] | clocks that count since the host was started; POSIX timers |
+//! | [`interpose`] | functions that stand before those of the C library |
+//! | [`base`] | system calls, the reserved area, refusals |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod base;
 mod capture;
-mod child;
-mod clocks;
-mod closing;
-mod contents;
-mod data_files;
 mod descriptors;
-mod facts;
-mod file_locks;
-mod frames;
-mod handlers;
-mod hole;
-mod identity;
+mod interpose;
 mod life;
-mod line;
-mod locks;
-mod manners;
-mod maps;
-mod masks;
-mod notes;
-mod owners;
-mod procfs;
-mod ranges;
-mod reopen;
+mod memory;
+mod process;
 mod restore;
-mod scanner;
-mod signal;
-mod sleep;
+mod signals;
 mod start;
-mod strings;
-mod sys;
-mod system_v;
 mod threads;
-mod timers;
-mod waiting;
-mod whole;
+mod time;

@@ -1,11 +1,22 @@
 //! Who this process is in this life, and the table that tells it to the runtime.
 
-use crate::hole::Hole;
-use crate::strings::Strings;
-use crate::{
-    capture, clocks, closing, descriptors, facts, identity, locks, manners, owners, ranges,
-};
-use crate::{reopen, signal, sys, threads, timers};
+use crate::base::reserved_area::Hole;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use crate::capture;
+use crate::descriptors;
+use crate::descriptors::fd_owner;
+use crate::descriptors::reopen;
+use crate::interpose::close;
+use crate::memory::page_attributes;
+use crate::process::credentials;
+use crate::process::process_attributes;
+use crate::process::process_state;
+use crate::signals::agent_signal;
+use crate::threads;
+use crate::threads::owned_locks;
+use crate::time::clock_shift;
+use crate::time::posix_timers;
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -42,7 +53,7 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     reap: capture::reap,
     can_capture: capture::can_capture,
     why_refused: capture::why_refused,
-    keep_open: closing::keep_open,
+    keep_open: close::keep_open,
 }));
 
 /// Why no image can ever be taken here, decided at start.
@@ -86,7 +97,7 @@ pub fn admit() -> Result<(), i32> {
 pub fn is_forked() -> bool {
     loop {
         let known = PID.load(Ordering::Relaxed);
-        if sys::getpid() == known {
+        if syscalls::getpid() == known {
             return false;
         }
         // Another life may have begun in between.
@@ -129,14 +140,14 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     table.incarnation.store(env.incarnation.0, Ordering::Relaxed);
     table.window_base = WINDOW_BASE as u64;
     table.window_len = window_len as u64;
-    PID.store(sys::getpid(), Ordering::Relaxed);
+    PID.store(syscalls::getpid(), Ordering::Relaxed);
     STATE.store(state as u32, Ordering::Relaxed);
     descriptors::remember_streams([0, 1, 2].map(descriptors::stream));
-    facts::find_tid_address();
-    facts::remember_start();
+    process_state::find_tid_address();
+    process_state::remember_start();
     if state == State::Ready {
         // SAFETY: reserved, as the state says, and the constructor is alone.
-        identity::remember_start(&unsafe { Hole::take() });
+        credentials::remember_start(&unsafe { Hole::take() });
     }
     find_linker_state();
 }
@@ -145,18 +156,18 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
 pub fn reserve_window() -> usize {
     let mut len = WINDOW_LEN;
     // A limit on address space is meant for the program.
-    let limit = facts::soft_limit(libc::RLIMIT_AS) as usize;
+    let limit = process_state::soft_limit(libc::RLIMIT_AS) as usize;
     while len > limit / 8 {
         len /= 2;
     }
     let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     while len >= 1 << 28 {
         // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
-        match unsafe { sys::map_anonymous(WINDOW_BASE, len, libc::PROT_NONE, flags) } {
+        match unsafe { syscalls::map_anonymous(WINDOW_BASE, len, libc::PROT_NONE, flags) } {
             Ok(WINDOW_BASE) => return len,
             Ok(elsewhere) => {
                 // SAFETY: just mapped.
-                let _ = unsafe { sys::unmap(elsewhere, len) };
+                let _ = unsafe { syscalls::unmap(elsewhere, len) };
                 return 0;
             }
             // A limit on address space: a smaller window may fit.
@@ -193,11 +204,11 @@ fn begin_again(hole: &Hole) {
     let strings = Strings::loaded(hole, facts.strings_len as usize);
     // SAFETY: written by this life's constructor, in the hole.
     let control = unsafe { *hole.control() };
-    sys::close(control.image_fd as i32);
-    facts::set_stack_limit(facts.stack_limit);
-    facts::remember_start();
-    identity::remember_start(hole);
-    let result = facts::restore(hole, facts, &strings)
+    syscalls::close(control.image_fd as i32);
+    process_state::set_stack_limit(facts.stack_limit);
+    process_state::remember_start();
+    credentials::remember_start(hole);
+    let result = process_state::restore(hole, facts, &strings)
         .and_then(|()| reopen::restore(hole, facts, &strings, control.died));
     if result.is_err() {
         crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
@@ -206,31 +217,31 @@ fn begin_again(hole: &Hole) {
     let table = unsafe { &*ftmpi_boot_table.0.get() };
     table.restored.store(1, Ordering::Relaxed);
     table.incarnation.store(control.incarnation, Ordering::Relaxed);
-    PID.store(sys::getpid(), Ordering::Relaxed);
+    PID.store(syscalls::getpid(), Ordering::Relaxed);
     LIVES.fetch_add(1, Ordering::Relaxed);
-    let same_boot = facts.boot == 0 || facts.boot == facts::boot();
+    let same_boot = facts.boot == 0 || facts.boot == process_state::boot();
     let (threads, maps) = (facts.threads as usize, facts.maps as usize);
     // SAFETY: the threads' blocks were restored, and none of them runs.
-    unsafe { clocks::restore(same_boot, &hole.threads()[..threads], &hole.maps()[..maps]) };
+    unsafe { clock_shift::restore(same_boot, &hole.threads()[..threads], &hole.maps()[..maps]) };
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
     let threads = &hole.threads()[..facts.threads as usize];
     let result = threads::resurrect(hole, facts)
-        .and_then(|()| timers::restore(hole, facts))
-        .and_then(|()| owners::restore(hole, facts))
-        .and_then(|()| ranges::restore(hole, facts));
+        .and_then(|()| posix_timers::restore(hole, facts))
+        .and_then(|()| fd_owner::restore(hole, facts))
+        .and_then(|()| page_attributes::restore(hole, facts));
     if result.is_err() {
         crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
     }
     // SAFETY: the notes are in the threads' own blocks, which were restored.
-    unsafe { locks::repair(threads) };
+    unsafe { owned_locks::repair(threads) };
     repair_linker_locks(threads);
     threads::dress(&threads[0], facts);
-    manners::restore_standing(&facts.standing, &facts.standing_at_start);
-    facts::restore_limits(facts);
-    ranges::restore_locked(hole, facts);
-    manners::restore_locked();
-    facts::restore_clockwork(hole, facts);
+    process_attributes::restore_standing(&facts.standing, &facts.standing_at_start);
+    process_state::restore_limits(facts);
+    page_attributes::restore_locked(hole, facts);
+    process_attributes::restore_locked();
+    process_state::restore_clockwork(hole, facts);
 }
 
 /// Which rank the process was started as, for a line about its restore.
@@ -244,10 +255,11 @@ fn mark_library_descriptors() {
     const CLOSE_RANGE_CLOEXEC: usize = 4;
     let first = descriptors::FIRST_LIBRARY;
     // SAFETY: no memory involved.
-    let marked = unsafe { sys::call!(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
+    let marked =
+        unsafe { syscalls::call!(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
     if marked.is_err() {
         for fd in first..first + 64 {
-            let _ = sys::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC as usize);
+            let _ = syscalls::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC as usize);
         }
     }
 }
@@ -257,9 +269,9 @@ extern "C" fn set_hook(hook: Option<Hook>) -> c_int {
     if hook.is_some() && admit_hook() {
         mark_library_descriptors();
         // The program, or a wrapper, may have set it to something else.
-        let _ = signal::install();
+        let _ = agent_signal::install();
     }
-    signal::set_hook(hook)
+    agent_signal::set_hook(hook)
 }
 
 fn admit_hook() -> bool {
@@ -378,7 +390,7 @@ macro_rules! next {
         const NAME: &core::ffi::CStr = $name;
         let address = SLOT.find(NAME);
         if address == 0 {
-            crate::sleep::set_errno(libc::ENOSYS);
+            crate::interpose::waits::set_errno(libc::ENOSYS);
             return $missing;
         }
         // SAFETY: the C library's function of this name has this type.

@@ -5,8 +5,14 @@
 //! installs the signal handler; with an image it never returns: the process becomes the one of the
 //! image.
 
-use crate::line::Shown;
-use crate::{descriptors, hole, life, notes, restore, signal, sys};
+use crate::base::refusal::Shown;
+use crate::base::reserved_area;
+use crate::base::syscalls;
+use crate::descriptors;
+use crate::life;
+use crate::restore;
+use crate::signals::agent_signal;
+use crate::threads::thread_notes;
 use core::ffi::{CStr, c_char, c_int};
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -19,10 +25,10 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     life::find_all();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     let Some(env) = (unsafe { rank_env(envp) }) else { return };
-    if sys::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
+    if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
         return;
     }
-    let has_hole = hole::reserve();
+    let has_hole = reserved_area::reserve();
     if env.restore {
         if has_hole.is_err() {
             let taken = "the address range that images need is taken";
@@ -31,16 +37,16 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
         let window_len = life::reserve_window();
         let streams = [0, 1, 2].map(descriptors::stream);
         // SAFETY: reserved above, and nobody else is there yet.
-        unsafe { restore::run(&hole::Hole::take(), &env, streams, window_len as u64) };
+        unsafe { restore::run(&reserved_area::Hole::take(), &env, streams, window_len as u64) };
     }
-    let state = if has_hole.is_ok() && notes::layout_is_right() {
+    let state = if has_hole.is_ok() && thread_notes::layout_is_right() {
         life::State::Ready
     } else {
         life::State::NoHole
     };
     let window_len = life::reserve_window();
     life::begin(&env, window_len, state);
-    let _ = signal::install();
+    let _ = agent_signal::install();
 }
 
 /// The rank's variable, if there is one and it is sound.
@@ -71,7 +77,7 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
 
 /// Prints a line on standard error.
 pub fn say(rank: u32, text: &[u8]) {
-    let mut line = crate::line::Line::new();
+    let mut line = crate::base::refusal::Line::new();
     line.set(format_args!("ftmpi: rank {rank}: {}\n", Shown(text)));
-    sys::say(2, line.bytes());
+    syscalls::say(2, line.bytes());
 }

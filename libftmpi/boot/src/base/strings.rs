@@ -1,0 +1,74 @@
+//! Texts (paths) of an image: one after the other in the hole, each followed by a zero byte.
+
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls::{self, Errno};
+use core::ffi::CStr;
+use ftmpi_checkpoint::stream::{Text, limit};
+
+/// The texts that are there so far.
+#[derive(Debug)]
+pub struct Strings {
+    bytes: &'static mut [u8],
+    len: usize,
+}
+
+impl Strings {
+    /// None yet.
+    pub fn new(hole: &Hole) -> Self {
+        Self { bytes: hole.strings(), len: 0 }
+    }
+
+    /// Those that an image brought; the byte behind them is zero.
+    pub fn loaded(hole: &Hole, len: usize) -> Self {
+        let bytes = hole.strings();
+        let len = len.min(limit::STRINGS);
+        bytes[len] = 0;
+        Self { bytes, len }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds a copy.
+    pub fn add(&mut self, text: &[u8]) -> Result<Text, Errno> {
+        let end = self.len + text.len();
+        if end + 1 > limit::STRINGS {
+            return Err(libc::ENOMEM);
+        }
+        self.bytes[self.len..end].copy_from_slice(text);
+        self.bytes[end] = 0;
+        let added = Text { offset: self.len as u32, len: text.len() as u32 };
+        self.len = end + 1;
+        Ok(added)
+    }
+
+    /// Adds what a symbolic link says.
+    pub fn link(&mut self, path: &CStr) -> Result<Text, Errno> {
+        let room = &mut self.bytes[self.len..limit::STRINGS];
+        let room_len = room.len().min(4096);
+        let len = syscalls::readlink(path, &mut room[..room_len])?;
+        if len + 1 >= room_len {
+            return Err(libc::ENAMETOOLONG);
+        }
+        room[len] = 0;
+        let added = Text { offset: self.len as u32, len: len as u32 };
+        self.len += len + 1;
+        Ok(added)
+    }
+
+    /// The bytes; none if the image says nonsense.
+    pub fn get(&self, text: Text) -> &[u8] {
+        let start = text.offset as usize;
+        start
+            .checked_add(text.len as usize)
+            .filter(|&end| end <= self.len)
+            .map_or(b"", |end| &self.bytes[start..end])
+    }
+
+    /// As a path for the kernel; empty if the image says nonsense.
+    pub fn c_str(&self, text: Text) -> &CStr {
+        let start = (text.offset as usize).min(self.len);
+        CStr::from_bytes_until_nul(&self.bytes[start..=self.len]).unwrap_or(c"")
+    }
+}

@@ -1,0 +1,328 @@
+//! System calls as they are: no `errno`, no cancellation, no lock, no allocation. Usable in a signal
+//! handler, in the image child and before the C library is set up.
+
+use core::arch::asm;
+use core::ffi::CStr;
+use ftmpi_wire::control::fds;
+use ftmpi_wire::status::word;
+
+/// Error number, positive.
+pub type Errno = i32;
+
+/// Any system call. The result is as the kernel gives it: −errno on failure.
+///
+/// # Safety
+/// As the call that is made.
+#[inline(always)]
+pub unsafe fn raw(nr: libc::c_long, args: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention on x86-64; the caller answers for the call itself.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") nr as isize => result,
+            in("rdi") args[0],
+            in("rsi") args[1],
+            in("rdx") args[2],
+            in("r10") args[3],
+            in("r8") args[4],
+            in("r9") args[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// The kernel's answer as a result.
+#[inline]
+pub fn check(result: isize) -> Result<usize, Errno> {
+    if (-4095..0).contains(&result) { Err(-result as Errno) } else { Ok(result as usize) }
+}
+
+macro_rules! call {
+    ($nr:expr $(, $arg:expr)*) => {{
+        let mut args = [0usize; 6];
+        let mut _n = 0;
+        $( args[_n] = $arg as usize; _n += 1; )*
+        $crate::base::syscalls::check($crate::base::syscalls::raw($nr, args))
+    }};
+}
+pub(crate) use call;
+
+pub fn open(path: &CStr, flags: i32) -> Result<i32, Errno> {
+    // SAFETY: the path is terminated.
+    unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) }.map(|fd| fd as i32)
+}
+
+pub fn close(fd: i32) {
+    // SAFETY: no memory involved; only descriptors that the engine opened are passed.
+    let _ = unsafe { call!(libc::SYS_close, fd) };
+}
+
+/// Closes `first..=last`, whatever is open there.
+pub fn close_range(first: u32, last: u32) {
+    if first > last {
+        return;
+    }
+    // SAFETY: no memory involved.
+    if unsafe { call!(libc::SYS_close_range, first, last, 0) }.is_err() {
+        for fd in first..=last.min(65_536) {
+            close(fd as i32);
+        }
+    }
+}
+
+pub fn read(fd: i32, into: &mut [u8]) -> Result<usize, Errno> {
+    loop {
+        // SAFETY: the slice is valid for writing.
+        match unsafe { call!(libc::SYS_read, fd, into.as_mut_ptr(), into.len()) } {
+            Err(libc::EINTR) => {}
+            Err(libc::EAGAIN) => wait(fd, libc::POLLIN),
+            other => return other,
+        }
+    }
+}
+
+/// Reads until `into` is full or the file ends.
+pub fn read_full(fd: i32, into: &mut [u8]) -> Result<usize, Errno> {
+    let mut have = 0;
+    while have < into.len() {
+        match read(fd, &mut into[have..])? {
+            0 => break,
+            n => have += n,
+        }
+    }
+    Ok(have)
+}
+
+pub fn pread(fd: i32, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    // SAFETY: the slice is valid for writing.
+    unsafe { call!(libc::SYS_pread64, fd, into.as_mut_ptr(), into.len(), offset) }
+}
+
+/// Writes `len` bytes from `address`, all of them.
+///
+/// # Safety
+/// None for this process: the kernel checks the address and answers `EFAULT`.
+pub fn write_from(fd: i32, mut address: usize, mut len: usize) -> Result<(), Errno> {
+    while len > 0 {
+        // The kernel writes at most 2 GiB − 4 KiB at once; smaller steps keep pipes moving.
+        let step = len.min(1 << 30);
+        // SAFETY: the kernel checks the range.
+        match unsafe { call!(libc::SYS_write, fd, address, step) } {
+            Ok(n) => {
+                address += n;
+                len -= n;
+            }
+            Err(libc::EINTR) => {}
+            Err(libc::EAGAIN) => wait(fd, libc::POLLOUT),
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
+    write_from(fd, bytes.as_ptr() as usize, bytes.len())
+}
+
+/// Writes words of this layer to the rank's standard error, which is `fd` just now. They are counted
+/// beforehand (`word::BOOT_SAID`), so that the agent does not take them for the program's text: that
+/// goes on where it was when the image was taken.
+pub fn say(fd: i32, bytes: &[u8]) {
+    let mut said = 0u64;
+    let at = word::BOOT_SAID * size_of::<u64>();
+    let len = size_of::<u64>();
+    // SAFETY: reads one number into `said`; whatever it is, the agent mistrusts it.
+    let _ = unsafe { call!(libc::SYS_pread64, fds::STATUS, &raw mut said, len, at) };
+    said = said.wrapping_add(bytes.len() as u64);
+    // SAFETY: the number lives over the call.
+    let _ = unsafe { call!(libc::SYS_pwrite64, fds::STATUS, &raw const said, len, at) };
+    let _ = write_all(fd, bytes);
+}
+
+/// Puts memory into a pipe without copying it: the pipe refers to its pages until they are read. Gives
+/// how many bytes went before it became impossible: all, or fewer where this is no pipe or there is no such call.
+///
+/// # Safety
+/// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] returned.
+pub unsafe fn lend_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
+    let mut done = 0;
+    while done < len {
+        let piece = [address + done, (len - done).min(1 << 30)];
+        // SAFETY: one valid vector; the kernel checks the range.
+        match unsafe { call!(libc::SYS_vmsplice, fd, piece.as_ptr(), 1, 0) } {
+            Ok(n) => done += n,
+            Err(libc::EINTR) => {}
+            Err(libc::EAGAIN) => wait(fd, libc::POLLOUT),
+            Err(libc::EBADF | libc::EINVAL | libc::ENOSYS | libc::EPERM) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(done)
+}
+
+/// Waits until everything in the pipe was read, or nobody reads any more, or wants it to be.
+pub fn wait_until_read(fd: i32, wanted: impl Fn() -> bool) {
+    const FIONREAD: usize = 0x541b;
+    while wanted() {
+        let mut left = 0i32;
+        // SAFETY: writes one number.
+        let told = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
+        let mut entry = libc::pollfd { fd, events: 0, revents: 0 };
+        // SAFETY: one valid entry. Comes back at once when nobody reads, otherwise after a millisecond.
+        let alone = (left > 0).then(|| unsafe { call!(libc::SYS_poll, &raw mut entry, 1, 1) });
+        if told.is_err() || left <= 0 || matches!(alone, Some(Ok(1..))) {
+            return;
+        }
+    }
+}
+
+fn wait(fd: i32, events: i16) {
+    let mut entry = libc::pollfd { fd, events, revents: 0 };
+    // SAFETY: one valid entry.
+    let _ = unsafe { call!(libc::SYS_poll, &raw mut entry, 1, -1isize) };
+}
+
+pub fn fstat(fd: i32) -> Result<libc::stat, Errno> {
+    // SAFETY: plain numbers; zero is a valid value.
+    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: valid for writing.
+    unsafe { call!(libc::SYS_fstat, fd, &raw mut stat) }?;
+    Ok(stat)
+}
+
+pub fn stat(path: &CStr) -> Result<libc::stat, Errno> {
+    // SAFETY: plain numbers; zero is a valid value.
+    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: terminated path; valid for writing.
+    unsafe { call!(libc::SYS_newfstatat, libc::AT_FDCWD, path.as_ptr(), &raw mut stat, 0) }?;
+    Ok(stat)
+}
+
+pub fn fcntl(fd: i32, what: i32, arg: usize) -> Result<i32, Errno> {
+    // SAFETY: only commands with numbers as arguments are used.
+    unsafe { call!(libc::SYS_fcntl, fd, what, arg) }.map(|n| n as i32)
+}
+
+pub fn seek(fd: i32, offset: u64, whence: i32) -> Result<u64, Errno> {
+    // SAFETY: no memory involved.
+    unsafe { call!(libc::SYS_lseek, fd, offset, whence) }.map(|n| n as u64)
+}
+
+pub fn readlink(path: &CStr, into: &mut [u8]) -> Result<usize, Errno> {
+    // SAFETY: terminated path; the slice is valid for writing.
+    unsafe { call!(libc::SYS_readlink, path.as_ptr(), into.as_mut_ptr(), into.len()) }
+}
+
+pub fn getpid() -> i32 {
+    // SAFETY: no memory involved.
+    unsafe { raw(libc::SYS_getpid, [0; 6]) as i32 }
+}
+
+pub fn gettid() -> i32 {
+    // SAFETY: no memory involved.
+    unsafe { raw(libc::SYS_gettid, [0; 6]) as i32 }
+}
+
+pub fn getppid() -> i32 {
+    // SAFETY: no memory involved.
+    unsafe { raw(libc::SYS_getppid, [0; 6]) as i32 }
+}
+
+/// Replaces the mask of blocked signals; gives the old one.
+pub fn set_signal_mask(mask: u64) -> u64 {
+    let mut old = 0u64;
+    // SAFETY: both words are valid; 8 is the kernel's size of a set.
+    let _ = unsafe {
+        call!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const mask, &raw mut old, 8)
+    };
+    old
+}
+
+pub fn pending_signals() -> u64 {
+    let mut set = 0u64;
+    // SAFETY: valid for writing; 8 is the kernel's size of a set.
+    let _ = unsafe { call!(libc::SYS_rt_sigpending, &raw mut set, 8) };
+    set
+}
+
+/// Monotonic nanoseconds.
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: valid for writing.
+    let _ = unsafe { call!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+pub fn exit(code: i32) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        unsafe { raw(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Maps anonymous memory.
+///
+/// # Safety
+/// With `MAP_FIXED`, what lies there is lost.
+pub unsafe fn map_anonymous(
+    address: usize,
+    len: usize,
+    prot: i32,
+    flags: i32,
+) -> Result<usize, Errno> {
+    let flags = flags | libc::MAP_ANONYMOUS;
+    // SAFETY: by the caller.
+    unsafe { call!(libc::SYS_mmap, address, len, prot, flags, -1isize, 0) }
+}
+
+/// # Safety
+/// What lies there is lost.
+pub unsafe fn unmap(address: usize, len: usize) -> Result<(), Errno> {
+    // SAFETY: by the caller.
+    unsafe { call!(libc::SYS_munmap, address, len) }.map(|_| ())
+}
+
+/// The contents go; the memory stays. Where the kernel refuses, they stay, too.
+///
+/// # Safety
+/// What lies there is lost.
+pub unsafe fn forget(address: usize, len: usize) {
+    // SAFETY: by the caller.
+    let _ = unsafe { call!(libc::SYS_madvise, address, len, libc::MADV_DONTNEED) };
+}
+
+/// # Safety
+/// Code may rely on the old protection.
+pub unsafe fn protect(address: usize, len: usize, prot: i32) -> Result<(), Errno> {
+    // SAFETY: by the caller.
+    unsafe { call!(libc::SYS_mprotect, address, len, prot) }.map(|_| ())
+}
+
+/// Names the errors that an image can meet; others by number.
+pub fn error_text(errno: Errno) -> &'static str {
+    match errno {
+        libc::EPERM => "not permitted",
+        libc::ENOENT => "no such file",
+        libc::EIO => "input/output error",
+        libc::EBADF => "bad descriptor",
+        libc::EAGAIN => "would block",
+        libc::ENOMEM => "out of memory",
+        libc::EACCES => "permission denied",
+        libc::EFAULT => "bad address",
+        libc::EEXIST => "already there",
+        libc::ENOTDIR => "not a directory",
+        libc::EINVAL => "invalid argument",
+        libc::EMFILE | libc::ENFILE => "too many descriptors",
+        libc::ETXTBSY => "file is being executed",
+        libc::ENOSPC => "no space left",
+        libc::ENOSYS => "not supported by the kernel",
+        libc::EPIPE => "broken pipe",
+        libc::ELOOP => "too many links",
+        libc::ENODEV | libc::ENXIO => "no such device",
+        _ => "error",
+    }
+}

@@ -1,0 +1,314 @@
+//! The image child: a copy-on-write copy of the process, which writes it to the stream and ends.
+//!
+//! It runs on its copy of the hole's stack, with all signals blocked, and makes system calls only.
+//! It changes protections of its own copy where the program has data that it may not read itself.
+
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use crate::descriptors;
+use crate::memory::mappings;
+use crate::memory::page_attributes;
+use crate::memory::page_scanner::Scanner;
+use crate::process::process_attributes;
+use core::mem::size_of;
+use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
+
+/// Ends with 0 if the image is whole, 1 if it was refused (the stream says why), 2 if the stream
+/// broke.
+pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &mappings::Survey) -> ! {
+    descriptors::mark_own_logs(&mut hole.descriptors()[..hole.facts().descriptors as usize]);
+    // Pipes and sockets must not seem open only because this child has them.
+    if fd > 0 {
+        syscalls::close_range(0, fd as u32 - 1);
+    }
+    syscalls::close_range(fd as u32 + 1, u32::MAX);
+    let mut stream = Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, lends: true };
+    let result = descriptors::refuse_shared(hole, &strings, parent)
+        .and_then(|()| write(hole, &mut stream, strings, survey));
+    if stream.broken {
+        syscalls::exit(2);
+    }
+    if result.is_err() {
+        stream.record(kind::REFUSED, 0, hole.line().bytes());
+        syscalls::exit(if stream.broken { 2 } else { 1 });
+    }
+    // Pages that the pipe refers to are still also ours: kernels before 5.8 let our parent write to a
+    // page that no other process maps, whoever else refers to it.
+    syscalls::wait_until_read(fd, || syscalls::getppid() == parent);
+    syscalls::exit(0);
+}
+
+struct Stream {
+    fd: i32,
+    /// Its death is the end of this image, which belongs to a life that is over. Looked at before each record:
+    /// the system's own signal for that (`PR_SET_PDEATHSIG`) comes already when the *thread* ends that took the
+    /// image. Who waits in a write for the agent to read goes on with that, or gets an error when the agent
+    /// has ended, too; and the agent kills the group of a rank that has died.
+    parent: i32,
+    sequence: u64,
+    page_bytes: u64,
+    broken: bool,
+    /// Pages go into the pipe without a copy.
+    lends: bool,
+}
+
+/// Less is copied: that is as fast.
+const LENT_BYTES_MIN: usize = 16 << 10;
+
+impl Stream {
+    fn record(&mut self, kind: u32, at: u64, bytes: &[u8]) {
+        self.record_from(kind, at, bytes.as_ptr() as usize, bytes.len());
+    }
+
+    fn table<T>(&mut self, kind: u32, table: &[T]) {
+        self.record_from(kind, 0, table.as_ptr() as usize, size_of_val(table));
+    }
+
+    fn record_from(&mut self, kind: u32, at: u64, address: usize, len: usize) {
+        self.broken |= syscalls::getppid() != self.parent;
+        if self.broken {
+            return;
+        }
+        let header = RecordHeader {
+            magic: RECORD_MAGIC,
+            kind,
+            sequence: self.sequence,
+            at,
+            len: len as u64,
+        };
+        let header_address = &raw const header as usize;
+        let mut result = syscalls::write_from(self.fd, header_address, size_of::<RecordHeader>());
+        let mut lent = 0;
+        if kind == kind::PAGES && self.lends && len >= LENT_BYTES_MIN && result.is_ok() {
+            // SAFETY: this process writes to none of its pages that are part of an image, and keeps them
+            // until `run` has waited.
+            match unsafe { syscalls::lend_from(self.fd, address, len) } {
+                Ok(bytes) => lent = bytes,
+                Err(errno) => result = Err(errno),
+            }
+            self.lends = lent == len;
+        }
+        self.broken = result
+            .and_then(|()| syscalls::write_from(self.fd, address + lent, len - lent))
+            .is_err();
+        self.sequence += 1;
+    }
+}
+
+fn write(
+    hole: &Hole,
+    stream: &mut Stream,
+    mut strings: Strings,
+    survey: &mappings::Survey,
+) -> Result<(), Refused> {
+    let found = mappings::inventory(hole, &mut strings, survey.data_files)?;
+    if found.fingerprint != survey.fingerprint {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has memory that a copy of it does not get (madvise DONTFORK), as drivers of \
+             network cards make it"
+        ));
+    }
+    mappings::examine_files(hole, &strings, found.files)?;
+    let facts = hole.facts();
+    let mut scanner = Scanner::new();
+    page_attributes::find_guards(hole, &mut scanner, &hole.maps()[..found.maps])?;
+    facts.files = found.files as u32;
+    facts.maps = found.maps as u32;
+    facts.strings_len = strings.len() as u32;
+    crate::restore::refuse_unsound(hole, &survey.layout)?;
+    facts.digest = 0;
+    facts.digest = crate::restore::digest(&crate::restore::tables(hole, hole.facts()));
+    stream.table(kind::FACTS, core::slice::from_ref(&*facts));
+    stream.table(kind::DESCRIPTORS, &hole.descriptors()[..facts.descriptors as usize]);
+    stream.table(kind::FILES, &hole.files()[..found.files]);
+    stream.table(kind::MAPS, &hole.maps()[..found.maps]);
+    stream.record(kind::STRINGS, 0, &hole.strings()[..strings.len()]);
+    stream.table(kind::THREADS, &hole.threads()[..facts.threads as usize]);
+    stream.table(kind::TIMERS, &hole.timers()[..facts.posix_timers as usize]);
+    stream.table(kind::SIGNALS, &hole.signals()[..facts.signals as usize]);
+    stream.table(kind::LOCKS, &hole.locks()[..facts.locks as usize]);
+    stream.table(kind::RANGES, &hole.ranges()[..facts.ranges as usize]);
+    for piece in &hole.pieces()[..facts.contents as usize] {
+        stream.record_from(kind::CONTENTS, piece.at, piece.copy, piece.len);
+    }
+    for entry in &hole.maps()[..found.maps] {
+        if stream.broken {
+            return Ok(());
+        }
+        if let Err(refused) = pages_of(hole, stream, &mut scanner, entry, survey) {
+            // A file that was cut meanwhile tells more.
+            survey.data_files.unchanged(hole, &strings)?;
+            return Err(refused);
+        }
+    }
+    survey.data_files.unchanged(hole, &strings)?;
+    let totals = Totals { records: stream.sequence, page_bytes: stream.page_bytes };
+    stream.table(kind::END, &[totals]);
+    Ok(())
+}
+
+/// Writes the pages of a mapping that are the process's own.
+fn pages_of(
+    hole: &Hole,
+    stream: &mut Stream,
+    scanner: &mut Scanner,
+    entry: &Map,
+    survey: &mappings::Survey,
+) -> Result<(), Refused> {
+    let shared = entry.flags & map::SHARED != 0;
+    if shared && entry.file != map::NO_FILE || entry.flags & map::DROPPABLE != 0 {
+        return Ok(());
+    }
+    if entry.flags & map::CONTENTS != 0 {
+        return contents_of(hole, stream, entry);
+    }
+    let mut source = entry.start;
+    if shared {
+        let copies = &hole.copies()[..survey.copies];
+        let copy = copies.iter().find(|copy| copy.start as u64 == entry.start);
+        source = copy.map(|copy| copy.copy as u64).ok_or_else(|| {
+            refuse!(hole, libc::EIO, "a shared mapping appeared during the image")
+        })?;
+    }
+    // Only in this copy of the process, and only if there is anything to read.
+    let mut readable = shared || entry.prot & libc::PROT_READ as u32 != 0;
+    let len = entry.end - entry.start;
+    scanner
+        .each(hole, source, source + len, |from, to| {
+            if !readable {
+                let prot = libc::PROT_READ | entry.prot as i32;
+                // SAFETY: nothing runs here that relies on the memory being inaccessible.
+                unsafe { syscalls::protect(entry.start as usize, len as usize, prot) }?;
+                readable = true;
+            }
+            // What has nothing beneath it is zero again in a new process.
+            let sparse = entry.file == map::NO_FILE;
+            let mut begin = from;
+            while begin < to {
+                if sparse {
+                    begin += zero_bytes(begin, to);
+                }
+                // Not the whole run at once: whoever reads works beside the search for zeros.
+                let stop = (begin / RECORD_BYTES + 1) * RECORD_BYTES;
+                let end = if sparse { next_zeros(begin, to.min(stop)) } else { to };
+                if end > begin {
+                    let at = entry.start + (begin - source);
+                    stream.record_from(kind::PAGES, at, begin as usize, (end - begin) as usize);
+                    stream.page_bytes += end - begin;
+                }
+                begin = end;
+                if stream.broken {
+                    return Err(libc::EPIPE);
+                }
+            }
+            Ok(())
+        })
+        .or_else(|errno| {
+            if stream.broken {
+                return Ok(());
+            }
+            Err(refuse!(
+                hole,
+                errno,
+                "the pages at {:#x} cannot be examined: {}",
+                entry.start,
+                syscalls::error_text(errno)
+            ))
+        })
+}
+
+/// Writes all that a mapping shows; behind the end of its file it shows nothing.
+fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
+    let failed = |errno| {
+        let (start, why) = (entry.start, syscalls::error_text(errno));
+        refuse!(hole, errno, "the pages at {start:#x} cannot be read: {why}")
+    };
+    let len = (entry.end - entry.start) as usize;
+    if entry.prot & libc::PROT_READ as u32 == 0 {
+        let prot = libc::PROT_READ | entry.prot as i32;
+        // SAFETY: nothing runs here that relies on the memory being inaccessible.
+        unsafe { syscalls::protect(entry.start as usize, len, prot) }.map_err(failed)?;
+    }
+    // Not from the memory itself: behind the end of the file that would be the end of us.
+    let memory = process_attributes::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC)
+        .map_err(failed)?;
+    let buffer = hole.content();
+    let (shown, known) = (entry.start + entry.offset, entry.offset != 0);
+    let mut at = entry.start;
+    let mut result = Ok(());
+    while at < entry.end && !stream.broken {
+        let want = buffer.len().min((entry.end - at) as usize);
+        match syscalls::pread(memory, &mut buffer[..want], at) {
+            // Behind the end there is nothing more; a disk that fails is something else.
+            Ok(0) | Err(libc::EIO)
+                if at >= shown
+                    && (known
+                        || syscalls::pread(memory, &mut buffer[..1], entry.end - PAGE)
+                            .is_err()) =>
+            {
+                break;
+            }
+            Ok(0) => {
+                result = Err(failed(libc::EIO));
+                break;
+            }
+            Ok(have) => {
+                // What could be read of a page at an end that is torn.
+                let whole = have.next_multiple_of(PAGE as usize);
+                buffer[have..whole].fill(0);
+                // Copied: what is lent to the pipe may still be there when the next piece comes into the buffer.
+                if buffer[..whole].iter().any(|byte| *byte != 0) {
+                    let lends = core::mem::replace(&mut stream.lends, false);
+                    stream.record(kind::PAGES, at, &buffer[..whole]);
+                    stream.lends = lends;
+                    stream.page_bytes += whole as u64;
+                }
+                at += whole as u64;
+            }
+            Err(errno) => {
+                result = Err(failed(errno));
+                break;
+            }
+        }
+    }
+    syscalls::close(memory);
+    result
+}
+
+const PAGE: u64 = 4096;
+/// Where zeros are looked for, a record ends at multiples of this address at the latest.
+const RECORD_BYTES: u64 = 4 << 20;
+
+/// Bytes of pages from `start` on, up to `end`, in which all is zero.
+fn zero_bytes(start: u64, end: u64) -> u64 {
+    let mut at = start;
+    while at < end {
+        // SAFETY: a page of this process's own copy, readable (see `pages_of`), written by nobody.
+        let words = unsafe { &*(at as *const [u64; 512]) };
+        // Most pages show it at their begin.
+        if words[0] | words[64] != 0 || words.iter().fold(0, |all, word| all | word) != 0 {
+            break;
+        }
+        at += PAGE;
+    }
+    at - start
+}
+
+/// Where the next zeros begin that are worth a record of their own, or `end`.
+fn next_zeros(start: u64, end: u64) -> u64 {
+    const WORTH: u64 = 16 * PAGE;
+    let mut at = start;
+    while at < end {
+        let stop = (at + WORTH).min(end);
+        let zeros = zero_bytes(at, stop);
+        if at + zeros == stop {
+            break;
+        }
+        at += zeros + PAGE;
+    }
+    at
+}

@@ -1,0 +1,152 @@
+//! Who gets the signals of a descriptor: `F_SETOWN`, `F_SETSIG`, `O_ASYNC`.
+//!
+//! The kernel keeps them with the open file, by the number of a process or thread, which is another one in the next
+//! life. Guarantees: what the program had said of itself holds again after the restore; a descriptor whose signals
+//! go to somebody else makes an image impossible, because that number may be anybody's then.
+
+use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::strings::Strings;
+use crate::base::syscalls::{self, Errno};
+use ftmpi_checkpoint::stream::{Descriptor, Facts, Thread, descriptor as how, owner};
+
+const F_SETSIG: i32 = 10;
+const F_GETSIG: i32 = 11;
+const F_SETOWN_EX: i32 = 15;
+const F_GETOWN_EX: i32 = 16;
+const OF_THREAD: i32 = 0;
+const OF_PROCESS: i32 = 1;
+const OF_GROUP: i32 = 2;
+
+/// `struct f_owner_ex`; number 0: nobody.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    kind: i32,
+    number: i32,
+}
+
+impl Default for Owner {
+    fn default() -> Self {
+        Self { kind: OF_PROCESS, number: 0 }
+    }
+}
+
+/// Who it is now.
+pub fn get(fd: i32) -> Result<Owner, Errno> {
+    let mut owner = Owner::default();
+    // SAFETY: the structure is valid for writing.
+    unsafe { syscalls::call!(libc::SYS_fcntl, fd, F_GETOWN_EX, &raw mut owner) }?;
+    Ok(owner)
+}
+
+/// Who it is to be.
+pub fn set(fd: i32, owner: Owner) -> Result<(), Errno> {
+    // SAFETY: the structure is valid for reading.
+    unsafe { syscalls::call!(libc::SYS_fcntl, fd, F_SETOWN_EX, &raw const owner) }.map(|_| ())
+}
+
+/// Which signal it is to be; 0: `SIGIO`.
+pub fn signal(fd: i32) -> i32 {
+    syscalls::fcntl(fd, F_GETSIG, 0).unwrap_or(0)
+}
+
+/// See above.
+pub fn set_signal(fd: i32, signal: i32) -> Result<(), Errno> {
+    syscalls::fcntl(fd, F_SETSIG, signal as usize).map(|_| ())
+}
+
+/// Whether there is anything about this descriptor.
+pub fn has_any(entry: &Descriptor) -> bool {
+    entry.owner != owner::NONE || entry.signal != 0
+}
+
+fn own_group() -> i32 {
+    // SAFETY: no memory involved; 0 is this process.
+    unsafe { syscalls::call!(libc::SYS_getpgid, 0) }.map_or(0, |group| group as i32)
+}
+
+fn is_own_thread(tid: i32) -> bool {
+    // SAFETY: no memory involved; signal 0 only asks.
+    unsafe { syscalls::call!(libc::SYS_tgkill, syscalls::getpid(), tid, 0) }.is_ok()
+}
+
+/// Notes what there is about a descriptor.
+pub fn gather(hole: &Hole, strings: &Strings, entry: &mut Descriptor) -> Result<(), Refused> {
+    if matches!(entry.how, how::DUPLICATE | how::STREAM) {
+        return Ok(());
+    }
+    // Where there is nothing to be told nobody gets anything.
+    let found = get(entry.fd).unwrap_or_default();
+    entry.signal = signal(entry.fd);
+    entry.owner = match (found.kind, found.number) {
+        (_, 0) => owner::NONE,
+        (OF_PROCESS, pid) if pid == syscalls::getpid() => owner::PROCESS,
+        (OF_GROUP, group) if group == own_group() => owner::GROUP,
+        (OF_THREAD, tid) if is_own_thread(tid) => {
+            entry.owner_tid = tid;
+            owner::THREAD
+        }
+        // The launcher's own business.
+        _ if entry.how == how::KEEP => owner::NONE,
+        (_, number) => {
+            return Err(refuse!(
+                hole,
+                libc::EOPNOTSUPP,
+                "descriptor {} of the program ({}) sends its signals to process {number} (F_SETOWN), which an image \
+                 cannot contain",
+                entry.fd,
+                Shown(strings.get(entry.path))
+            ));
+        }
+    };
+    Ok(())
+}
+
+/// Puts it back; in the restored process, when descriptors, locks and threads are there. (To take a lease made this
+/// process the owner.)
+pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
+    let threads = &hole.threads()[..facts.threads as usize];
+    for entry in &hole.descriptors()[..facts.descriptors as usize] {
+        if matches!(entry.how, how::DUPLICATE | how::STREAM) {
+            continue;
+        }
+        restore_one(entry, threads).map_err(|errno| {
+            let (fd, why) = (entry.fd, syscalls::error_text(errno));
+            refuse!(hole, errno, "signals of descriptor {fd} cannot be had again: {why}")
+        })?;
+    }
+    Ok(())
+}
+
+fn restore_one(entry: &Descriptor, threads: &[Thread]) -> Result<(), Errno> {
+    let fd = entry.fd;
+    let wanted = match entry.owner {
+        owner::PROCESS => Owner { kind: OF_PROCESS, number: syscalls::getpid() },
+        owner::GROUP => Owner { kind: OF_GROUP, number: own_group() },
+        owner::THREAD => {
+            let thread = threads.iter().find(|thread| thread.tid == entry.owner_tid);
+            match thread {
+                // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
+                Some(thread) if thread.tid_address != 0 => unsafe {
+                    Owner { kind: OF_THREAD, number: *(thread.tid_address as *const i32) }
+                },
+                _ => return Err(libc::ESRCH),
+            }
+        }
+        _ => Owner::default(),
+    };
+    // A stream that this life was not given.
+    let Ok(now) = get(fd) else { return Ok(()) };
+    if now.number != wanted.number || wanted.number != 0 && now.kind != wanted.kind {
+        set(fd, wanted)?;
+    }
+    if entry.signal != 0 {
+        set_signal(fd, entry.signal)?;
+    }
+    if entry.open_flags as i32 & libc::O_ASYNC != 0 {
+        let flags = syscalls::fcntl(fd, libc::F_GETFL, 0)?;
+        syscalls::fcntl(fd, libc::F_SETFL, (flags | libc::O_ASYNC) as usize)?;
+    }
+    Ok(())
+}

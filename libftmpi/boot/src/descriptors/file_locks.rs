@@ -1,0 +1,192 @@
+//! Locks on files (`flock`, `fcntl`) and leases: the kernel takes them back when a process ends.
+//!
+//! Guarantees: the locks that the program held when its image was taken it holds again after the restore.
+//! One that somebody else has got meanwhile is waited for a few seconds; then one line says so, and the
+//! program goes on without it: who has it may wait for this rank. There is a bound on all together
+//! ([`limit::LOCKS`]); more make an image impossible.
+
+use crate::base::procfs::{self, Lines, numbered};
+use crate::base::refusal::{Line, Refused, Shown, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use ftmpi_checkpoint::stream::{Descriptor, FileLock, descriptor as how, limit, lock};
+
+fn kind_of(word: Option<&[u8]>) -> u32 {
+    match word {
+        Some(b"FLOCK") => lock::FLOCK,
+        Some(b"POSIX") => lock::POSIX,
+        Some(b"OFDLCK") => lock::OPEN_FILE,
+        Some(b"LEASE") => lock::LEASE,
+        _ => 0,
+    }
+}
+
+/// Notes the locks of a descriptor behind those that are noted already. (From `fdinfo`: to read `/proc/locks` takes
+/// 5 ms, whatever is in it.)
+pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
+    let Ok(stat) = syscalls::fstat(fd) else { return Ok(()) };
+    if !matches!(stat.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
+        return Ok(());
+    }
+    let mut name = [0; 64];
+    let path = numbered("fdinfo", fd as u32, &mut name);
+    // Old kernels show it to root only, if the program has forbidden dumps of itself.
+    let Ok(mut lines) = Lines::open(path, hole.text()) else { return Ok(()) };
+    while let Ok(Some(line)) = lines.next() {
+        let Some(rest) = line.strip_prefix(b"lock:") else { continue };
+        let held = match read(rest) {
+            Read::None => continue,
+            Read::Lock(held) => held,
+            Read::Breaking => {
+                return Err(refuse!(
+                    hole,
+                    libc::EAGAIN,
+                    "the program's lease on descriptor {fd} is being broken by another process"
+                ));
+            }
+            Read::Unknown => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "descriptor {fd} of the program has a lock that is not known here"
+                ));
+            }
+        };
+        let Some(place) = hole.locks().get_mut(*count) else {
+            return Err(refuse!(
+                hole,
+                libc::EOPNOTSUPP,
+                "the program has more than {} locks on files (descriptor {fd}), which an image cannot contain",
+                limit::LOCKS
+            ));
+        };
+        *place = FileLock { fd, ..held };
+        *count += 1;
+    }
+    Ok(())
+}
+
+/// Forgets those of descriptors that are not opened again: copies of others, and the launcher's.
+pub fn keep(hole: &Hole, table: &[Descriptor], count: usize, still: bool) {
+    let locks = hole.locks();
+    let mut kept = 0;
+    for at in 0..count {
+        let entry = table.binary_search_by_key(&locks[at].fd, |entry| entry.fd);
+        if entry.is_ok_and(|at| is_lockable(table[at].how)) {
+            locks[kept] = locks[at];
+            kept += 1;
+        }
+    }
+    if still {
+        hole.facts().locks = kept as u32;
+    }
+}
+
+fn is_lockable(how: u32) -> bool {
+    matches!(how, how::REOPEN | how::REOPEN_CUT | how::RECREATE | how::AGAIN)
+}
+
+/// Files without a name were opened to be looked at and copied, and closed again, which cost the program its POSIX
+/// locks on them. Nobody else has them open, and nobody runs: takes them again.
+pub fn take_again(hole: &Hole) {
+    for held in &hole.locks()[..hole.facts().locks as usize] {
+        if held.kind == lock::POSIX && syscalls::fstat(held.fd).is_ok_and(|stat| stat.st_nlink == 0)
+        {
+            let _ = take(held.fd, held);
+        }
+    }
+}
+
+/// What a line says.
+enum Read {
+    /// Nothing of a program's.
+    None,
+    Lock(FileLock),
+    /// A lease that somebody wants to end.
+    Breaking,
+    Unknown,
+}
+
+/// ` 1: FLOCK  ADVISORY  WRITE 1234 00:1f:5678 0 EOF`
+fn read(text: &[u8]) -> Read {
+    let mut words = text.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty());
+    let kind = kind_of(words.nth(1));
+    if kind == 0 {
+        return Read::None;
+    }
+    if words.next() == Some(b"BREAKING") {
+        return Read::Breaking;
+    }
+    let writes = match words.next() {
+        Some(b"WRITE") => 1,
+        Some(b"READ") => 0,
+        _ => return Read::Unknown,
+    };
+    let Some((start, _)) = words.nth(2).and_then(procfs::decimal) else { return Read::Unknown };
+    let len = match (words.next(), kind) {
+        (_, lock::FLOCK | lock::LEASE) | (Some(b"EOF"), _) => 0,
+        (Some(end), _) => match procfs::decimal(end) {
+            Some((end, _)) => end.wrapping_sub(start).wrapping_add(1),
+            None => return Read::Unknown,
+        },
+        (None, _) => return Read::Unknown,
+    };
+    Read::Lock(FileLock { kind, writes, start, len, ..FileLock::default() })
+}
+
+/// Takes the locks again, when all descriptors are there: closing one gives back POSIX locks. `error`: where
+/// rank `rank` can say something.
+pub fn restore(locks: &[FileLock], table: &[Descriptor], strings: &Strings, rank: u32, error: i32) {
+    // The image child of the life before has them until it ends.
+    const PATIENCE_NS: u64 = 5_000_000_000;
+    let begun = syscalls::now_ns();
+    for held in locks {
+        while let Err(errno) = take(held.fd, held) {
+            let busy = matches!(errno, libc::EAGAIN | libc::EACCES | libc::EINTR);
+            if busy && syscalls::now_ns() - begun < PATIENCE_NS {
+                let pause = [0u64, 2_000_000];
+                // SAFETY: the time is valid.
+                let _ = unsafe { syscalls::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
+                continue;
+            }
+            let what = if held.kind == lock::LEASE { "lease" } else { "lock" };
+            let why = match (busy, held.kind) {
+                (false, _) => syscalls::error_text(errno),
+                (true, lock::LEASE) => "another process has it open",
+                (true, _) => "another process has it",
+            };
+            let path = table.iter().find(|entry| entry.fd == held.fd).map(|entry| entry.path);
+            let mut line = Line::new();
+            line.set(format_args!(
+                "ftmpi: rank {rank}: the {what} that it had on {} cannot be taken again ({why}); it goes \
+                 on without\n",
+                Shown(path.map_or(b"", |path| strings.get(path))),
+            ));
+            syscalls::say(error, line.bytes());
+            break;
+        }
+    }
+}
+
+fn take(fd: i32, held: &FileLock) -> Result<(), i32> {
+    if held.kind == lock::FLOCK {
+        let how = if held.writes != 0 { libc::LOCK_EX } else { libc::LOCK_SH };
+        // SAFETY: no memory involved.
+        return unsafe { syscalls::call!(libc::SYS_flock, fd, how | libc::LOCK_NB) }.map(|_| ());
+    }
+    if held.kind == lock::LEASE {
+        let how = if held.writes != 0 { libc::F_WRLCK } else { libc::F_RDLCK };
+        return syscalls::fcntl(fd, libc::F_SETLEASE, how as usize).map(|_| ());
+    }
+    let what = libc::flock {
+        l_type: if held.writes != 0 { libc::F_WRLCK } else { libc::F_RDLCK } as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: held.start as i64,
+        l_len: held.len as i64,
+        l_pid: 0,
+    };
+    let command = if held.kind == lock::POSIX { libc::F_SETLK } else { libc::F_OFD_SETLK };
+    // SAFETY: the structure lives over the call.
+    unsafe { syscalls::call!(libc::SYS_fcntl, fd, command, &raw const what) }.map(|_| ())
+}

@@ -1,0 +1,9 @@
+//! Functions that this library puts before those of the C library (the library is preloaded).
+//!
+//! Each function calls the next one of its name. In a process that is no rank it does nothing else.
+
+pub mod close;
+pub mod signal_masks;
+pub mod system_v;
+pub mod uninterrupted_write;
+pub mod waits;

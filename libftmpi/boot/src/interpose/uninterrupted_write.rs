@@ -1,0 +1,59 @@
+//! `write` and `send` on what blocks: they give less than was asked for only after a signal. A program without
+//! handlers never sees that, and need not be prepared for it; without these functions an image in the middle would
+//! lose what was left. What a handler of the program's cuts short stays so.
+
+use crate::interpose::waits::Woken;
+use crate::life::next;
+use core::ffi::{c_int, c_void};
+
+/// Calls again, from the byte on that is told, for what our signal left.
+fn whole(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
+    let mut done = 0;
+    loop {
+        let before = Woken::now();
+        let result = call(done);
+        if result <= 0 {
+            return if done > 0 { done as isize } else { result };
+        }
+        done += result as usize;
+        if done >= len || !before.only_by_us() || !blocks(fd) {
+            return done as isize;
+        }
+    }
+}
+
+fn blocks(fd: c_int) -> bool {
+    crate::base::syscalls::fcntl(fd, libc::F_GETFL, 0)
+        .is_ok_and(|flags| flags & libc::O_NONBLOCK == 0)
+}
+
+/// See `write(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: usize) -> isize {
+    let next = next!(c"write", -1, fn(c_int, *const c_void, usize) -> isize);
+    // SAFETY: by the caller; less than `len` is done when it is called again.
+    whole(fd, len, |done| unsafe { next(fd, bytes.byte_add(done), len - done) })
+}
+
+/// See `send(2)`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn send(
+    socket: c_int,
+    bytes: *const c_void,
+    len: usize,
+    flags: c_int,
+) -> isize {
+    let next = next!(c"send", -1, fn(c_int, *const c_void, usize, c_int) -> isize);
+    if flags & libc::MSG_DONTWAIT != 0 {
+        // SAFETY: by the caller.
+        return unsafe { next(socket, bytes, len, flags) };
+    }
+    // SAFETY: by the caller; less than `len` is done when it is called again.
+    whole(socket, len, |done| unsafe { next(socket, bytes.byte_add(done), len - done, flags) })
+}

@@ -1,0 +1,187 @@
+//! Private mappings of files that are data: what they show is part of the image.
+//!
+//! A program may write, replace or remove the file later, and an image that needs it as it was would be of no use
+//! then, which would be found out when it is needed. So they become memory of their own in a restored process.
+//! Programs and libraries, files of the system and large files stay what they are, and are compared at the restore.
+//!
+//! Guarantees: the contents are those of the moment of the image, or there is no image, as far as the file's size and
+//! time tell: they are noted while the process stands still, and compared when its pages are in the stream. (They do
+//! not tell of writes through a shared mapping of the same file, nor of a file that has lost its name.) What POSIX
+//! leaves open differs: in a restored process such a mapping does not show what is written to the file from then on.
+
+use crate::base::procfs::Entry;
+use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use core::ffi::CStr;
+use ftmpi_checkpoint::stream::Text;
+
+/// Files that are looked at; more are treated as libraries are.
+pub const FILES_MAX: usize = 256;
+/// Larger mappings are not copied, and no more of all together: the file must stay. Of files without a name: no image.
+const BYTES_MAX: u64 = 256 << 20;
+const ALL_BYTES_MAX: u64 = 1 << 30;
+/// What nobody changes while a job runs.
+const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/bin/", b"/sbin/"];
+const DELETED: &[u8] = b" (deleted)";
+
+/// A file, as it was when the process stood still.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DataFile {
+    /// As `/proc/self/maps` tells them.
+    device: u64,
+    inode: u64,
+    size: u64,
+    time_ns: u64,
+    /// Set by the image child, if it is data.
+    path: Text,
+    /// It may be data (else: too large, or not to be looked at).
+    may_be: u32,
+    /// The image child has looked whether it is a program or library.
+    examined: u32,
+}
+
+/// Those that were looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DataFiles {
+    count: usize,
+    bytes: u64,
+    nameless_bytes: u64,
+}
+
+fn is_nameless(entry: &Entry<'_>) -> bool {
+    entry.name.ends_with(DELETED)
+}
+
+fn found(hole: &Hole, count: usize, entry: &Entry<'_>) -> Option<usize> {
+    let files = &hole.data_files()[..count];
+    files.iter().position(|f| (f.device, f.inode) == (entry.device, entry.inode))
+}
+
+fn time_ns(stat: &libc::stat) -> u64 {
+    (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
+}
+
+impl DataFiles {
+    /// Looks at a private mapping of a file, while the process stands still. Opens nothing: to close it again would
+    /// cost the program its locks on the file.
+    pub fn see(&mut self, hole: &Hole, entry: &Entry<'_>) -> Result<(), Refused> {
+        let bytes = entry.end - entry.start;
+        if is_nameless(entry) {
+            self.nameless_bytes += bytes;
+            if self.nameless_bytes > BYTES_MAX {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program maps more than {} MiB of files that were deleted ({})",
+                    BYTES_MAX >> 20,
+                    Shown(entry.name)
+                ));
+            }
+            return Ok(());
+        }
+        if SYSTEM.iter().any(|folder| entry.name.starts_with(folder)) {
+            return Ok(());
+        }
+        let at = match found(hole, self.count, entry) {
+            Some(at) => at,
+            None if self.count == FILES_MAX => return Ok(()),
+            None => {
+                hole.data_files()[self.count] = look(hole, entry);
+                self.count += 1;
+                self.count - 1
+            }
+        };
+        self.bytes += bytes;
+        if bytes > BYTES_MAX || self.bytes > ALL_BYTES_MAX {
+            hole.data_files()[at].may_be = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether what this mapping shows is part of the image; then how many bytes of it lie before the end of the file
+    /// (0: not known). In the image child.
+    pub fn shown(
+        &self,
+        hole: &Hole,
+        strings: &mut Strings,
+        entry: &Entry<'_>,
+    ) -> Result<Option<u64>, Refused> {
+        if is_nameless(entry) {
+            return Ok(Some(0));
+        }
+        let Some(at) = found(hole, self.count, entry) else { return Ok(None) };
+        let file = &mut hole.data_files()[at];
+        if file.may_be != 0 && file.examined == 0 {
+            file.examined = 1;
+            file.may_be = u32::from(!is_code(hole, entry));
+            if file.may_be != 0 {
+                file.path = strings.add(entry.name).map_err(|errno| {
+                    refuse!(hole, errno, "the paths of the mapped files are too long")
+                })?;
+            }
+        }
+        let rest = file.size.saturating_sub(entry.offset).next_multiple_of(4096);
+        Ok((file.may_be != 0).then(|| rest.min(entry.end - entry.start)))
+    }
+
+    /// Whether all are as they were, now that their pages are in the stream; in the image child.
+    pub fn unchanged(&self, hole: &Hole, strings: &Strings) -> Result<(), Refused> {
+        for file in hole.data_files()[..self.count].iter().filter(|file| file.path.len != 0) {
+            let changed = match syscalls::stat(strings.c_str(file.path)) {
+                Ok(now) => {
+                    now.st_ino == file.inode
+                        && (now.st_size as u64, time_ns(&now)) != (file.size, file.time_ns)
+                }
+                // Another name, or none, changes nothing.
+                Err(libc::ENOENT | libc::ENOTDIR) => false,
+                Err(_) => true,
+            };
+            if changed {
+                return Err(refuse!(
+                    hole,
+                    libc::EAGAIN,
+                    "{}, which the program maps, was written to while the image was taken",
+                    Shown(strings.get(file.path))
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The mapping's name as a path.
+fn path_of<'b>(entry: &Entry<'_>, buffer: &'b mut [u8]) -> Option<&'b CStr> {
+    let len = entry.name.len();
+    if len + 1 > buffer.len() {
+        return None;
+    }
+    buffer[..len].copy_from_slice(entry.name);
+    buffer[len] = 0;
+    CStr::from_bytes_until_nul(buffer).ok()
+}
+
+fn look(hole: &Hole, entry: &Entry<'_>) -> DataFile {
+    let mut file = DataFile { device: entry.device, inode: entry.inode, ..DataFile::default() };
+    if let Some(Ok(stat)) = path_of(entry, hole.content()).map(syscalls::stat) {
+        file.size = stat.st_size as u64;
+        file.time_ns = time_ns(&stat);
+        let is_regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+        file.may_be = u32::from(is_regular && stat.st_ino == entry.inode);
+    }
+    file
+}
+
+/// Whether it is a program or library, or cannot be read. In the image child, which has no locks to lose.
+fn is_code(hole: &Hole, entry: &Entry<'_>) -> bool {
+    let Some(path) = path_of(entry, hole.content()) else { return true };
+    let Ok(fd) = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) else {
+        return true;
+    };
+    let mut begin = [0; 4];
+    let read = syscalls::pread(fd, &mut begin, 0);
+    syscalls::close(fd);
+    read.is_err() || begin == *b"\x7fELF"
+}

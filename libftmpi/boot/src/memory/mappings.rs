@@ -1,0 +1,504 @@
+//! The mappings of the process: which are part of an image, and how.
+
+use crate::base::procfs::{self, Entry, Lines};
+use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, COPIES_MAX, Hole, SharedCopy};
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use crate::memory::data_files::DataFiles;
+use crate::process::process_state::Layout;
+use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN, WINDOW_BASE, WINDOW_LEN};
+use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Map, Text, limit, map};
+
+/// What a mapping is for an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The kernel's or the engine's: not part of it.
+    Skip,
+    /// The kernel's mapping, our contents.
+    Stack,
+    /// Private memory.
+    Anonymous,
+    /// Shared memory without a file: by contents.
+    SharedAnonymous,
+    /// A file, with the pages that were changed; or ([`DataFiles`]) with all.
+    PrivateFile,
+    /// A file that others may see: mapped again.
+    SharedFile,
+    /// A file without a name, shared; the program must have it open.
+    Nameless,
+}
+
+fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
+    entry.start >= base as u64 && entry.end <= (base + len) as u64
+}
+
+/// Whether a range is the engine's: hole, window, copies. (What the program has among them: [`refuse_amid_ours`].)
+pub fn is_ours(entry: &Entry<'_>) -> bool {
+    within(entry, HOLE_BASE, HOLE_LEN)
+        || within(entry, WINDOW_BASE, WINDOW_LEN)
+        || within(entry, COPIES_BASE, COPIES_LEN)
+}
+
+/// Refuses a mapping of the program that lies where the engine's are, in the process, before there are copies. Only a
+/// program that asks for addresses there gets them.
+fn refuse_amid_ours(hole: &Hole, entry: &Entry<'_>) -> Result<(), Refused> {
+    let ranges = [(HOLE_BASE, HOLE_LEN), (WINDOW_BASE, WINDOW_LEN), (COPIES_BASE, COPIES_LEN)];
+    let meets = |&(base, len): &(usize, usize)| {
+        entry.start < (base + len) as u64 && entry.end > base as u64
+    };
+    let is_ours = within(entry, HOLE_BASE, HOLE_LEN)
+        || within(entry, WINDOW_BASE, crate::life::window_len() as usize);
+    if is_ours || !ranges.iter().any(meets) {
+        return Ok(());
+    }
+    Err(refuse!(
+        hole,
+        libc::EOPNOTSUPP,
+        "the program has memory of its own at {:#x}, among addresses that images need ({:#x} to {:#x}, {:#x} to {:#x})",
+        entry.start,
+        HOLE_BASE,
+        HOLE_BASE + HOLE_LEN,
+        COPIES_BASE,
+        WINDOW_BASE + WINDOW_LEN
+    ))
+}
+
+/// Whether the kernel put it there.
+pub fn is_kernels(entry: &Entry<'_>) -> bool {
+    let name = entry.name;
+    name.starts_with(b"[vvar") || matches!(name, b"[vdso]" | b"[vsyscall]" | b"[uprobes]")
+}
+
+/// Tells what a mapping is, or why it makes an image impossible.
+pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
+    if is_ours(entry) || is_kernels(entry) {
+        return Ok(Kind::Skip);
+    }
+    let name = entry.name;
+    if name == b"[stack]" {
+        return Ok(Kind::Stack);
+    }
+    if entry.shared && (name == b"/dev/zero (deleted)" || name.starts_with(b"[anon_shmem")) {
+        return Ok(Kind::SharedAnonymous);
+    }
+    if name.is_empty() || name.starts_with(b"[") || (name == b"/dev/zero" && !entry.shared) {
+        return Ok(Kind::Anonymous);
+    }
+    let shown = Shown(name);
+    let what = if name.starts_with(b"/SYSV") {
+        "memory shared with others"
+    } else if name == b"/anon_hugepage (deleted)" {
+        "huge pages of a hugetlb pool"
+    } else if entry.shared && name.ends_with(b" (deleted)") {
+        return Ok(Kind::Nameless);
+    } else if name.ends_with(b" (deleted)") && entry.prot & libc::PROT_EXEC as u32 != 0 {
+        // Of a program or library: a new process would not be made of the same one.
+        "code of a file that was deleted or replaced"
+    } else if name.ends_with(b" (deleted)") {
+        return Ok(Kind::PrivateFile);
+    } else if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") {
+        "a device"
+    } else if !name.starts_with(b"/") {
+        "a kernel object"
+    } else if name.windows(4).any(|part| part == b"\\012") {
+        "a file with a strange name"
+    } else {
+        return Ok(if entry.shared { Kind::SharedFile } else { Kind::PrivateFile });
+    };
+    Err(refuse!(
+        hole,
+        libc::EOPNOTSUPP,
+        "the program maps {what} ({shown}), which an image cannot contain"
+    ))
+}
+
+/// A number for all mappings of a process, so that the child sees whether it has them all.
+#[derive(Debug, Clone, Copy)]
+pub struct Fingerprint(Hash);
+
+impl Fingerprint {
+    fn new() -> Self {
+        Self(Hash::new())
+    }
+
+    fn add(&mut self, entry: &Entry<'_>) {
+        let mut words = [0u8; 24];
+        words[..8].copy_from_slice(&entry.start.to_le_bytes());
+        words[8..16].copy_from_slice(&entry.end.to_le_bytes());
+        words[16..].copy_from_slice(&u64::from(entry.prot).to_le_bytes());
+        self.0 = self.0.with(&words);
+    }
+}
+
+/// The look before the image, in the process itself.
+#[derive(Debug)]
+pub struct Survey {
+    pub layout: Layout,
+    pub fingerprint: u64,
+    pub data_files: DataFiles,
+    /// Shared memory that must be copied while the process stands still.
+    pub copies: usize,
+}
+
+/// Looks at all mappings.
+pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
+    let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
+    let mut found = Survey {
+        layout: Layout::default(),
+        fingerprint: 0,
+        data_files: DataFiles::default(),
+        copies: 0,
+    };
+    let mut fingerprint = Fingerprint::new();
+    let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(entry) = procfs::entry(line) else { continue };
+        found.layout.see(&entry);
+        refuse_amid_ours(hole, &entry)?;
+        match classify(hole, &entry)? {
+            Kind::Skip => continue,
+            Kind::SharedAnonymous => {
+                if found.copies == COPIES_MAX {
+                    return Err(refuse!(
+                        hole,
+                        libc::ENOMEM,
+                        "more than {COPIES_MAX} shared mappings"
+                    ));
+                }
+                let new = SharedCopy {
+                    start: entry.start as usize,
+                    end: entry.end as usize,
+                    copy: 0,
+                    inode: entry.inode,
+                    offset: entry.offset as usize,
+                };
+                if hole.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
+                    return Err(refuse!(
+                        hole,
+                        libc::EOPNOTSUPP,
+                        "the program has mapped the same shared memory twice (mremap, at {:#x}), which an image cannot \
+                         contain",
+                        entry.start
+                    ));
+                }
+                hole.copies()[found.copies] = new;
+                found.copies += 1;
+            }
+            Kind::Nameless if descriptor_of(hole, &entry).is_none() => {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program maps a file without a name ({}) that it has not open itself (or \
+                     others share it), which an image cannot contain",
+                    Shown(entry.name)
+                ));
+            }
+            Kind::PrivateFile => found.data_files.see(hole, &entry)?,
+            _ => {}
+        }
+        fingerprint.add(&entry);
+    }
+    found.fingerprint = fingerprint.0.value();
+    Ok(found)
+}
+
+/// The descriptor whose contents are part of the image, and what is mapped.
+fn descriptor_of(hole: &Hole, entry: &Entry<'_>) -> Option<i32> {
+    let table = &hole.descriptors()[..hole.facts().descriptors as usize];
+    let found = table.iter().find(|d| {
+        d.how == ftmpi_checkpoint::stream::descriptor::RECREATE
+            && (d.device, d.inode) == (entry.device, entry.inode)
+    });
+    found.map(|d| d.fd)
+}
+
+/// What the image child finds.
+#[derive(Debug, Clone, Copy)]
+pub struct Inventory {
+    pub maps: usize,
+    pub files: usize,
+    pub fingerprint: u64,
+}
+
+/// Fills the hole's tables of mappings and files from `smaps`; in the image child.
+pub fn inventory(
+    hole: &Hole,
+    strings: &mut Strings,
+    data_files: DataFiles,
+) -> Result<Inventory, Refused> {
+    let failed = |errno| refuse!(hole, errno, "/proc/self/smaps: {}", syscalls::error_text(errno));
+    let maps = hole.maps();
+    let mut found = Inventory { maps: 0, files: 0, fingerprint: 0 };
+    let mut fingerprint = Fingerprint::new();
+    // Whether the flags that follow belong to a mapping of the image.
+    let mut current = false;
+    let mut lines = Lines::open(c"/proc/self/smaps", hole.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        if let Some(flags) = line.strip_prefix(b"VmFlags:") {
+            if current {
+                let start = maps[found.maps - 1].start;
+                maps[found.maps - 1].flags |= vm_flags(hole, start, flags)?;
+            }
+            continue;
+        }
+        if let Some(key) = line.strip_prefix(b"ProtectionKey:") {
+            let at = key.iter().position(u8::is_ascii_digit).unwrap_or(key.len());
+            let has_key = procfs::decimal(&key[at..]).is_some_and(|(number, _)| number != 0);
+            // The kernel gives one to what may only be executed, by itself.
+            if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program has memory with a protection key (pkey_mprotect) at {:#x}, which an image cannot \
+                     contain",
+                    maps[found.maps - 1].start
+                ));
+            }
+            continue;
+        }
+        let Some(entry) = procfs::entry(line) else { continue };
+        let kind = classify(hole, &entry)?;
+        current = kind != Kind::Skip;
+        if !current {
+            continue;
+        }
+        if found.maps == limit::MAPS {
+            return Err(refuse!(hole, libc::ENOMEM, "more than {} mappings", limit::MAPS));
+        }
+        let shown = match kind {
+            Kind::PrivateFile => data_files.shown(hole, strings, &entry)?,
+            _ => None,
+        };
+        let is_data = shown.is_some();
+        let has_file =
+            !is_data && matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
+        let file = if kind == Kind::Nameless {
+            let fd = descriptor_of(hole, &entry).unwrap_or(-1);
+            let mut name = [0; 64];
+            let path = procfs::numbered("fd", fd as u32, &mut name).to_bytes();
+            let by_descriptor = Entry { name: path, ..entry };
+            let file = file_of(hole, strings, &mut found.files, &by_descriptor, false)?;
+            hole.files()[file as usize].nameless = fd as u32 + 1;
+            file
+        } else if has_file {
+            file_of(hole, strings, &mut found.files, &entry, kind == Kind::PrivateFile)?
+        } else {
+            map::NO_FILE
+        };
+        maps[found.maps] = Map {
+            start: entry.start,
+            end: entry.end,
+            offset: if has_file { entry.offset } else { shown.unwrap_or(0) },
+            file,
+            prot: entry.prot,
+            flags: if entry.shared { map::SHARED } else { 0 }
+                | if kind == Kind::Stack { map::STACK } else { 0 }
+                | if is_data { map::CONTENTS } else { 0 },
+            reserved: 0,
+        };
+        found.maps += 1;
+        fingerprint.add(&entry);
+    }
+    found.fingerprint = fingerprint.0.value();
+    found.maps = join_stack(maps, found.maps);
+    Ok(found)
+}
+
+/// Makes one mapping of a stack that is several, because parts of it were locked (which a copy of the process is not): a
+/// new process has one. Gives the number of mappings.
+fn join_stack(maps: &mut [Map], mut count: usize) -> usize {
+    let Some(mut stack) = maps[..count].iter().position(|m| m.flags & map::STACK != 0) else {
+        return count;
+    };
+    let mut join = |below: usize| {
+        let (lower, upper) = (maps[below], maps[below + 1]);
+        let alike = lower.end == upper.start
+            && lower.prot == upper.prot
+            && lower.file == map::NO_FILE
+            && (lower.flags ^ upper.flags) & !map::STACK == 0
+            && upper.flags & map::GROWS_DOWN != 0;
+        if alike {
+            maps[below].end = upper.end;
+            maps[below].flags |= map::STACK;
+            maps.copy_within(below + 2..count, below + 1);
+            count -= 1;
+        }
+        alike
+    };
+    while stack > 0 && join(stack - 1) {
+        stack -= 1;
+    }
+    count
+}
+
+fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
+    let (mut flags, mut wiped) = (0, false);
+    for word in text.split(|&b| b == b' ') {
+        let cannot = match word {
+            b"gd" => {
+                flags |= map::GROWS_DOWN;
+                continue;
+            }
+            b"mw" => {
+                flags |= map::MAY_WRITE;
+                continue;
+            }
+            b"hg" => {
+                flags |= map::HUGE;
+                continue;
+            }
+            b"nh" => {
+                flags |= map::NO_HUGE;
+                continue;
+            }
+            b"dd" => {
+                flags |= map::DONT_DUMP;
+                continue;
+            }
+            b"mg" => {
+                flags |= map::MERGEABLE;
+                continue;
+            }
+            b"wf" => {
+                wiped = true;
+                continue;
+            }
+            b"dp" => {
+                flags |= map::DROPPABLE;
+                continue;
+            }
+            b"io" | b"pf" => "memory of a device",
+            b"ht" => "huge pages of a hugetlb pool",
+            b"sl" => "sealed memory (mseal)",
+            b"um" | b"uw" | b"ui" => "memory under userfaultfd",
+            b"ss" => "a shadow stack",
+            _ => continue,
+        };
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has {cannot} at {start:#x}, which an image cannot contain"
+        ));
+    }
+    // What the program asked for through the C library was taken back before this copy of it was made
+    // ([`crate::memory::page_attributes`]); what may be gone at any time is nothing to be missed.
+    if wiped && flags & map::DROPPABLE == 0 {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has memory that is wiped on fork at {start:#x}, which an image cannot contain"
+        ));
+    }
+    Ok(flags)
+}
+
+/// Index of the entry's file, new or known.
+fn file_of(
+    hole: &Hole,
+    strings: &mut Strings,
+    count: &mut usize,
+    entry: &Entry<'_>,
+    private: bool,
+) -> Result<u32, Refused> {
+    let files = hole.files();
+    for index in (0..*count).rev() {
+        let known = strings.get(files[index].path) == entry.name;
+        if known && files[index].inode == entry.inode {
+            files[index].hashed |= u32::from(private);
+            return Ok(index as u32);
+        }
+    }
+    if *count == limit::FILES {
+        return Err(refuse!(hole, libc::ENOMEM, "more than {} mapped files", limit::FILES));
+    }
+    let path = strings
+        .add(entry.name)
+        .map_err(|errno| refuse!(hole, errno, "the paths of the mapped files are too long"))?;
+    files[*count] =
+        File { path, inode: entry.inode, hashed: u32::from(private), ..File::default() };
+    *count += 1;
+    Ok(*count as u32 - 1)
+}
+
+/// Fills in size and hash of all files; in the image child.
+pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
+    for file in hole.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
+        let inode = file.inode;
+        let shown = Shown(strings.get(file.path));
+        let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
+            refuse!(
+                hole,
+                errno,
+                "{shown}, which the program maps, cannot be read: {}",
+                syscalls::error_text(errno)
+            )
+        })?;
+        if now.inode != inode {
+            return Err(refuse!(
+                hole,
+                libc::ESTALE,
+                "{shown}, which the program maps, was replaced by another file"
+            ));
+        }
+        *file = now;
+    }
+    Ok(())
+}
+
+/// Compares the image's files with those of this machine; in the new process.
+pub fn check_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
+    for file in hole.files()[..count].iter().filter(|file| file.nameless == 0) {
+        let shown = Shown(strings.get(file.path));
+        let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
+            refuse!(hole, errno, "{shown}, which the image maps: {}", syscalls::error_text(errno))
+        })?;
+        if file.hashed != 0 && (file.size, file.hash) != (now.size, now.hash) {
+            return Err(refuse!(
+                hole,
+                libc::ENOEXEC,
+                "{shown} is not the file that it was when the image was taken: put it back"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn identify(hole: &Hole, strings: &Strings, path: Text, hashed: bool) -> Result<File, i32> {
+    let stat = syscalls::stat(strings.c_str(path))?;
+    let mut file = File {
+        path,
+        size: stat.st_size as u64,
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        hashed: u32::from(hashed),
+        ..File::default()
+    };
+    if hashed {
+        let fd = syscalls::open(strings.c_str(path), libc::O_RDONLY | libc::O_CLOEXEC)?;
+        let hash = hash_file(fd, hole.content());
+        syscalls::close(fd);
+        file.hash = hash?;
+    }
+    Ok(file)
+}
+
+fn hash_file(fd: i32, buffer: &mut [u8]) -> Result<u64, i32> {
+    let mut hash = Hash::new();
+    let mut offset = 0;
+    while offset < HASHED_BYTES_MAX {
+        let mut have = 0;
+        while have < buffer.len() {
+            match syscalls::pread(fd, &mut buffer[have..], offset + have as u64)? {
+                0 => break,
+                n => have += n,
+            }
+        }
+        hash = hash.with(&buffer[..have]);
+        offset += have as u64;
+        if have < buffer.len() {
+            break;
+        }
+    }
+    Ok(hash.value())
+}

@@ -1,0 +1,209 @@
+//! What there is about memory that its mapping does not tell the image child: `mlock`, `MADV_DONTFORK`,
+//! `MADV_WIPEONFORK`, and guard pages.
+//!
+//! A child has no locked memory; memory that is not to be forked it does not get, and other memory it gets empty. So
+//! the process itself looks, while all its threads stand still, and lets the child have everything: it takes the
+//! advice back before the child is made, and gives it again right after. To look costs time (`smaps` walks through all
+//! page tables), so it is done only if the program has locked memory or has given such advice through the C library;
+//! if it has done so in another way, the child misses the memory, and there is no image ([`crate::memory::mappings`]).
+
+use crate::base::procfs::{self, Lines};
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls;
+use crate::interpose::waits;
+use crate::life::is_rank;
+use crate::memory::mappings::{is_kernels, is_ours};
+use crate::memory::page_scanner::Scanner;
+use crate::process::process_attributes;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+use ftmpi_checkpoint::stream::{Facts, Map, Range, limit, range};
+
+/// Newer than the C library that we are compiled with.
+const MADV_GUARD_INSTALL: i32 = 102;
+const MLOCK_ONFAULT: usize = 1;
+
+/// The program has given advice about forks. Part of images.
+static ADVISED: AtomicBool = AtomicBool::new(false);
+
+/// See `madvise(2)`; notes what matters. The system call itself and nothing else: allocators call this with their locks
+/// held.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int) -> c_int {
+    if matches!(advice, libc::MADV_DONTFORK | libc::MADV_WIPEONFORK) && is_rank() {
+        // Before: an image may be taken as soon as the kernel has done it.
+        ADVISED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: by the caller.
+    match unsafe { syscalls::call!(libc::SYS_madvise, address, len, advice) } {
+        Ok(result) => result as c_int,
+        Err(errno) => {
+            waits::set_errno(errno);
+            -1
+        }
+    }
+}
+
+/// Advice about a range; what the kernel refuses is left.
+fn advise(range: &Range, advice: i32) -> Result<(), syscalls::Errno> {
+    let len = range.end - range.start;
+    // SAFETY: only advice that changes no contents is given.
+    unsafe { syscalls::call!(libc::SYS_madvise, range.start, len, advice) }.map(|_| ())
+}
+
+/// Kilobytes that are locked.
+fn locked(hole: &Hole) -> Result<u64, syscalls::Errno> {
+    let mut lines = Lines::open(c"/proc/self/status", hole.text())?;
+    while let Some(line) = lines.next()? {
+        if let Some(rest) = line.strip_prefix(b"VmLck:") {
+            let at = rest.iter().position(u8::is_ascii_digit).unwrap_or(rest.len());
+            return Ok(procfs::decimal(&rest[at..]).map_or(0, |(value, _)| value));
+        }
+    }
+    Ok(0)
+}
+
+/// Fills the hole's table. All threads stand still.
+pub fn gather(hole: &Hole) -> Result<(), Refused> {
+    let facts = hole.facts();
+    facts.ranges = 0;
+    let failed = |errno| refuse!(hole, errno, "/proc/self: {}", syscalls::error_text(errno));
+    // Who has locked all that there was gets all locked again.
+    let all = process_attributes::locks_all();
+    let some = !all && locked(hole).map_err(failed)? != 0;
+    if !some && !ADVISED.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let mut count = 0;
+    let (mut start, mut end) = (0, 0);
+    let mut lines = Lines::open(c"/proc/self/smaps", hole.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(words) = line.strip_prefix(b"VmFlags:") else {
+            if let Some(entry) = procfs::entry(line) {
+                let not = is_ours(&entry) || is_kernels(&entry);
+                (start, end) = if not { (0, 0) } else { (entry.start, entry.end) };
+            }
+            continue;
+        };
+        if end == 0 {
+            continue;
+        }
+        let has = |flag: &[u8]| words.split(|&b| b == b' ').any(|word| word == flag);
+        let mut flags = 0;
+        if has(b"lo") && !all {
+            flags |= range::LOCKED | if has(b"lf") { range::ON_FAULT } else { 0 };
+        }
+        if has(b"dc") {
+            flags |= range::DONT_FORK;
+        }
+        if has(b"wf") && !has(b"dp") {
+            flags |= range::WIPE_ON_FORK;
+        }
+        if flags != 0 {
+            add(hole, &mut count, Range { start, end, flags, reserved: 0 })?;
+        }
+    }
+    facts.ranges = count as u32;
+    Ok(())
+}
+
+fn add(hole: &Hole, count: &mut usize, new: Range) -> Result<(), Refused> {
+    let table = hole.ranges();
+    if let Some(last) = table[..*count].last_mut()
+        && (last.end, last.flags) == (new.start, new.flags)
+    {
+        last.end = new.end;
+        return Ok(());
+    }
+    let Some(place) = table.get_mut(*count) else {
+        return Err(refuse!(
+            hole,
+            libc::ENOMEM,
+            "more than {} ranges of memory that are locked, guarded or not to be forked",
+            limit::RANGES
+        ));
+    };
+    *place = new;
+    *count += 1;
+    Ok(())
+}
+
+/// Advice that is the opposite, and its range's flag.
+const ADVICE: [(u32, i32, i32); 2] = [
+    (range::DONT_FORK, libc::MADV_DONTFORK, libc::MADV_DOFORK),
+    (range::WIPE_ON_FORK, libc::MADV_WIPEONFORK, libc::MADV_KEEPONFORK),
+];
+
+/// Lets a child have all memory. (Refused for memory of a device, which the child then misses.)
+pub fn open(hole: &Hole) {
+    for range in &hole.ranges()[..hole.facts().ranges as usize] {
+        for (flag, _, opposite) in ADVICE {
+            if range.flags & flag != 0 {
+                let _ = advise(range, opposite);
+            }
+        }
+    }
+}
+
+/// Takes that back: there are as many mappings again as there were.
+pub fn close(hole: &Hole) {
+    for range in &hole.ranges()[..hole.facts().ranges as usize] {
+        for (flag, advice, _) in ADVICE {
+            if range.flags & flag != 0 {
+                let _ = advise(range, advice);
+            }
+        }
+    }
+}
+
+/// Adds the pages that are guards to the table; in the image child, which would die of a look at one.
+pub fn find_guards(hole: &Hole, scanner: &mut Scanner, maps: &[Map]) -> Result<(), Refused> {
+    let facts = hole.facts();
+    let mut count = facts.ranges as usize;
+    for map in maps {
+        let mut result = Ok(());
+        let scanned = scanner.guards(hole, map.start, map.end, |start, end| {
+            let guard = Range { start, end, flags: range::GUARD, reserved: 0 };
+            result = add(hole, &mut count, guard);
+            result.as_ref().map_or(Err(libc::ENOMEM), |()| Ok(()))
+        });
+        result?;
+        scanned.map_err(|errno| {
+            let (start, why) = (map.start, syscalls::error_text(errno));
+            refuse!(hole, errno, "the pages at {start:#x} cannot be examined: {why}")
+        })?;
+    }
+    facts.ranges = count as u32;
+    Ok(())
+}
+
+/// Makes the memory what it was; in the restored process. What is locked comes after the limits: where less is allowed
+/// it is not.
+pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
+    let table = &hole.ranges()[..facts.ranges as usize];
+    // First: locked memory takes no guards.
+    for range in table.iter().filter(|range| range.flags & range::GUARD != 0) {
+        advise(range, MADV_GUARD_INSTALL).map_err(|errno| {
+            let (start, why) = (range.start, syscalls::error_text(errno));
+            refuse!(hole, errno, "the guard pages at {start:#x} cannot be made again: {why}")
+        })?;
+    }
+    close(hole);
+    Ok(())
+}
+
+/// Locks what was locked.
+pub fn restore_locked(hole: &Hole, facts: &Facts) {
+    for range in &hole.ranges()[..facts.ranges as usize] {
+        if range.flags & range::LOCKED != 0 {
+            let how = if range.flags & range::ON_FAULT != 0 { MLOCK_ONFAULT } else { 0 };
+            let len = range.end - range.start;
+            // SAFETY: no contents change.
+            let _ = unsafe { syscalls::call!(libc::SYS_mlock2, range.start, len, how) };
+        }
+    }
+}

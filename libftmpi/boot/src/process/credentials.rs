@@ -1,0 +1,141 @@
+//! Who the process is to the kernel: user, groups, capabilities, filters of system calls, root
+//! directory, namespaces. A restored process begins with what its agent gives it, and no image may give more or
+//! less: if the program has changed any of it in this life, there is no image. (One that came back
+//! as root after it had become somebody else would be a hole in its defences.)
+
+use crate::base::procfs::{self, Lines};
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls::{self, Errno};
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use ftmpi_checkpoint::stream::Hash;
+
+/// Lines of `/proc/…/status` with user and groups (real, effective, saved and of the file system)
+/// and all sets of capabilities.
+const USER: [&[u8]; 8] =
+    [b"Uid:", b"Gid:", b"Groups:", b"CapInh:", b"CapPrm:", b"CapEff:", b"CapBnd:", b"CapAmb:"];
+/// Lines with the mode of seccomp and the number of filters. Containers have some from outside, so
+/// the mode alone tells nothing.
+const FILTERS: [&[u8]; 2] = [b"Seccomp:", b"Seccomp_filters:"];
+
+/// What this life began with: user, filters, root directory, namespaces, permissions of the processor; 0 if it
+/// could not be told.
+static AT_START: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
+/// Those that a process can leave.
+const NAMESPACES: [&CStr; 8] = [
+    c"/proc/thread-self/ns/mnt",
+    c"/proc/thread-self/ns/net",
+    c"/proc/thread-self/ns/ipc",
+    c"/proc/thread-self/ns/uts",
+    c"/proc/thread-self/ns/user",
+    c"/proc/thread-self/ns/cgroup",
+    c"/proc/thread-self/ns/pid_for_children",
+    c"/proc/thread-self/ns/time_for_children",
+];
+
+/// Remembers it.
+pub fn remember_start(hole: &Hole) {
+    let [user, filters] = marks(hole, c"/proc/self/status").unwrap_or_default();
+    let begun = [user, filters, root().unwrap_or(0), namespaces(), permissions()];
+    for (slot, mark) in AT_START.iter().zip(begun) {
+        slot.store(mark, Ordering::Relaxed);
+    }
+}
+
+/// Numbers that stand for the two groups of lines.
+fn marks(hole: &Hole, path: &CStr) -> Result<[u64; 2], Errno> {
+    let mut found = [Hash::new(); 2];
+    let mut lines = Lines::open(path, hole.text())?;
+    while let Some(line) = lines.next()? {
+        for (hash, names) in found.iter_mut().zip([&USER[..], &FILTERS[..]]) {
+            if names.iter().any(|name| line.starts_with(name)) {
+                *hash = hash.with(line);
+            }
+        }
+    }
+    Ok(found.map(|hash| hash.value()))
+}
+
+/// A number that stands for all namespaces; those that the kernel does not know count as well.
+fn namespaces() -> u64 {
+    let hash = NAMESPACES.iter().fold(Hash::new(), |hash, name| {
+        let mut text = [0u8; 64];
+        let len = syscalls::readlink(name, &mut text).unwrap_or(0);
+        hash.with(&(len as u64).to_le_bytes()).with(&text)
+    });
+    hash.value()
+}
+
+/// A number that stands for the root directory.
+fn root() -> Result<u64, Errno> {
+    let stat = syscalls::stat(c"/")?;
+    let words = [stat.st_dev, stat.st_ino];
+    let hash = words.iter().fold(Hash::new(), |hash, word| hash.with(&word.to_le_bytes()));
+    Ok(hash.value())
+}
+
+/// State of the processor that a process must ask for before it uses it (the tiles of AMX), as a mask.
+fn permissions() -> u64 {
+    const ARCH_GET_XCOMP_PERM: usize = 0x1022;
+    let mut mask = 0u64;
+    // SAFETY: writes one word.
+    let told = unsafe { syscalls::call!(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut mask) };
+    if told.is_ok() { mask } else { 0 }
+}
+
+/// Refuses an image of a process whose main thread is not what it was.
+pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
+    // First: elsewhere there may be no /proc.
+    let failed =
+        |errno| refuse!(hole, errno, "the root directory: {}", syscalls::error_text(errno));
+    if root().map_err(failed)? != AT_START[2].load(Ordering::Relaxed) {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has changed its root directory since it began: an image would come back \
+             with the old one"
+        ));
+    }
+    refuse_changed_by(hole, c"/proc/self/status")?;
+    if namespaces() != AT_START[3].load(Ordering::Relaxed) {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has changed its namespaces since it began (unshare, setns): an image would come back in \
+             the old ones"
+        ));
+    }
+    if permissions() != AT_START[4].load(Ordering::Relaxed) {
+        return Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "the program has asked for state of the processor that an image cannot contain (tiles of AMX): switch \
+             its use of them off"
+        ));
+    }
+    Ok(())
+}
+
+/// The same of one thread: without the C library a thread can change itself alone.
+pub fn refuse_changed_thread(hole: &Hole, tid: i32) -> Result<(), Refused> {
+    let mut path = [0; 64];
+    refuse_changed_by(hole, procfs::numbered_at("task", tid as u32, "/status", &mut path))
+}
+
+fn refuse_changed_by(hole: &Hole, path: &CStr) -> Result<(), Refused> {
+    let failed = |errno| refuse!(hole, errno, "/proc/self/status: {}", syscalls::error_text(errno));
+    let [user, filters] = marks(hole, path).map_err(failed)?;
+    let [old_user, old_filters, ..] = AT_START.each_ref().map(|slot| slot.load(Ordering::Relaxed));
+    let changed = match (user == old_user, filters == old_filters) {
+        (true, true) => return Ok(()),
+        (false, _) => "user, groups or capabilities",
+        (true, false) => "filters of system calls (seccomp)",
+    };
+    Err(refuse!(
+        hole,
+        libc::EOPNOTSUPP,
+        "the program has changed its {changed} since it began: an image would come back with the \
+         old ones"
+    ))
+}

@@ -1,0 +1,285 @@
+//! What a program may have asked the kernel for with `prctl` and its like, and what decides over
+//! nothing that it computes: how its threads are scheduled, who may look into the process, whom the
+//! kernel kills first. A restored process asks again for what the program had changed since its
+//! start; what it had from outside is its new agent's to give. A host that does not allow it is no
+//! obstacle.
+
+use crate::base::procfs;
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls;
+use crate::life::Next;
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicI32, Ordering};
+use ftmpi_checkpoint::stream::{Manners, Standing, Thread};
+
+const PR_SET_PDEATHSIG: usize = 1;
+const PR_GET_PDEATHSIG: usize = 2;
+const PR_GET_DUMPABLE: usize = 3;
+const PR_SET_DUMPABLE: usize = 4;
+const PR_SET_KEEPCAPS: usize = 8;
+const PR_GET_SECUREBITS: usize = 27;
+const PR_SET_SECUREBITS: usize = 28;
+const PR_SET_TIMERSLACK: usize = 29;
+const PR_GET_TIMERSLACK: usize = 30;
+const PR_SET_CHILD_SUBREAPER: usize = 36;
+const PR_GET_CHILD_SUBREAPER: usize = 37;
+const PR_SET_NO_NEW_PRIVS: usize = 38;
+const PR_GET_NO_NEW_PRIVS: usize = 39;
+const PR_SET_THP_DISABLE: usize = 41;
+const PR_GET_THP_DISABLE: usize = 42;
+const PR_SET_MEMORY_MERGE: usize = 67;
+const PR_GET_MEMORY_MERGE: usize = 68;
+/// The bit of the secure bits that `PR_SET_KEEPCAPS` sets, for which no privilege is needed.
+const KEEP_CAPS: u32 = 1 << 4;
+const IOPRIO_WHO_PROCESS: usize = 1;
+const OOM: &CStr = c"/proc/self/oom_score_adj";
+
+/// What this life's main thread, and the process, began with.
+struct Begun(UnsafeCell<(Manners, Standing)>);
+
+// SAFETY: written only at the begin of a life, by the one thread that there is.
+unsafe impl Sync for Begun {}
+
+static BEGUN: Begun = Begun(UnsafeCell::new((Manners::NONE, Standing::NONE)));
+
+/// Remembers it; at the begin of a life.
+pub fn remember_start() {
+    // SAFETY: see `Begun`.
+    unsafe { *BEGUN.0.get() = (mine(), standing()) };
+}
+
+/// What was remembered.
+pub fn at_start() -> (Manners, Standing) {
+    // SAFETY: see `Begun`.
+    unsafe { *BEGUN.0.get() }
+}
+
+/// A `prctl` that takes and gives numbers only.
+fn ask(what: usize, value: usize) -> Result<usize, syscalls::Errno> {
+    // SAFETY: only commands without addresses are passed. The arguments that are left are zero, as
+    // some commands demand.
+    unsafe { syscalls::call!(libc::SYS_prctl, what, value) }
+}
+
+/// One that gives a number by address; 0 if it does not.
+fn told(what: usize) -> i32 {
+    let mut value = 0i32;
+    // SAFETY: writes one number.
+    let _ = unsafe { syscalls::call!(libc::SYS_prctl, what, &raw mut value) };
+    value
+}
+
+/// Those of the calling thread.
+pub fn mine() -> Manners {
+    let mut priority = 0i32;
+    // SAFETY: struct sched_param is one number; 0 is this thread.
+    let _ = unsafe { syscalls::call!(libc::SYS_sched_getparam, 0, &raw mut priority) };
+    // SAFETY: no memory involved; 0 is this thread.
+    let policy = unsafe { syscalls::call!(libc::SYS_sched_getscheduler, 0) };
+    // SAFETY: as above.
+    let io = unsafe { syscalls::call!(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
+    Manners {
+        no_new_privs: ask(PR_GET_NO_NEW_PRIVS, 0).unwrap_or(0) as u32,
+        secure_bits: ask(PR_GET_SECUREBITS, 0).unwrap_or(0) as u32,
+        death_signal: told(PR_GET_PDEATHSIG),
+        policy: policy.unwrap_or(0) as i32,
+        priority,
+        io_priority: io.unwrap_or(0) as i32,
+        timer_slack: ask(PR_GET_TIMERSLACK, 0).unwrap_or(0) as u64,
+    }
+}
+
+/// Refuses an image if a thread is scheduled by deadline: it may make no other thread or process, and the kernel would
+/// have to admit it anew.
+pub fn refuse_deadlines(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
+    const SCHED_DEADLINE: i32 = 6;
+    const RESET_ON_FORK: i32 = 0x4000_0000;
+    let found = threads.iter().find(|t| t.manners.policy & !RESET_ON_FORK == SCHED_DEADLINE);
+    found.map_or(Ok(()), |thread| {
+        Err(refuse!(
+            hole,
+            libc::EOPNOTSUPP,
+            "thread {} of the program is scheduled by deadline (SCHED_DEADLINE), which an image cannot contain",
+            thread.tid
+        ))
+    })
+}
+
+/// Gives the calling thread those that are not as at the `start` of its process.
+pub fn restore(wanted: &Manners, start: &Manners) {
+    if wanted.timer_slack != start.timer_slack {
+        let _ = ask(PR_SET_TIMERSLACK, wanted.timer_slack as usize);
+    }
+    if wanted.death_signal != start.death_signal {
+        let _ = ask(PR_SET_PDEATHSIG, wanted.death_signal as usize);
+    }
+    if wanted.io_priority != start.io_priority {
+        let value = wanted.io_priority;
+        // SAFETY: no memory involved; 0 is this thread.
+        let _ = unsafe { syscalls::call!(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, value) };
+    }
+    if (wanted.policy, wanted.priority) != (start.policy, start.priority) {
+        let (policy, priority) = (wanted.policy, wanted.priority);
+        // SAFETY: struct sched_param is one number; 0 is this thread.
+        let _ = unsafe {
+            syscalls::call!(libc::SYS_sched_setscheduler, 0, policy, &raw const priority)
+        };
+    }
+    if wanted.secure_bits != start.secure_bits
+        && ask(PR_SET_SECUREBITS, wanted.secure_bits as usize).is_err()
+    {
+        let keep = wanted.secure_bits & KEEP_CAPS != 0;
+        let _ = ask(PR_SET_KEEPCAPS, usize::from(keep));
+    }
+    if wanted.no_new_privs != start.no_new_privs {
+        let _ = ask(PR_SET_NO_NEW_PRIVS, 1);
+    }
+}
+
+/// That of the process as a whole.
+pub fn standing() -> Standing {
+    // SAFETY: this argument only asks.
+    let personality = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) };
+    Standing {
+        dumpable: ask(PR_GET_DUMPABLE, 0).unwrap_or(1) as u32,
+        subreaper: told(PR_GET_CHILD_SUBREAPER) as u32,
+        no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
+        oom_score: procfs::number_in(OOM).unwrap_or(0),
+        personality: personality.unwrap_or(0) as u32,
+        merges: ask(PR_GET_MEMORY_MERGE, 0).unwrap_or(0) as u32,
+        barriers: barriers(),
+    }
+}
+
+/// By which commands of `membarrier` the process has announced itself: without that its barriers fail. Kernels before
+/// 6.3 do not tell; there it is taken to have done what most do.
+fn barriers() -> u32 {
+    const GET_REGISTRATIONS: usize = 1 << 9;
+    const REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
+    // SAFETY: no memory involved.
+    let told = unsafe { syscalls::call!(libc::SYS_membarrier, GET_REGISTRATIONS, 0, 0) };
+    match told {
+        Ok(commands) => commands as u32,
+        Err(_) => REGISTER_PRIVATE_EXPEDITED,
+    }
+}
+
+/// Gives the process what is not as at its `start`; before the limits, which may forbid to open a
+/// file.
+pub fn restore_standing(wanted: &Standing, start: &Standing) {
+    if wanted.oom_score != start.oom_score
+        && let Ok(fd) = syscalls::open(OOM, libc::O_WRONLY | libc::O_CLOEXEC)
+    {
+        let mut text = crate::base::refusal::Line::new();
+        text.set(format_args!("{}", wanted.oom_score));
+        let _ = syscalls::write_all(fd, text.bytes());
+        syscalls::close(fd);
+    }
+    if wanted.personality != start.personality {
+        // SAFETY: as it was when the image was taken.
+        let _ = unsafe { syscalls::call!(libc::SYS_personality, wanted.personality) };
+    }
+    if wanted.subreaper != start.subreaper {
+        let _ = ask(PR_SET_CHILD_SUBREAPER, wanted.subreaper as usize);
+    }
+    if wanted.no_huge_pages != start.no_huge_pages {
+        let (on, kind) = (wanted.no_huge_pages & 1, wanted.no_huge_pages & !1);
+        // SAFETY: numbers only.
+        let _ = unsafe { syscalls::call!(libc::SYS_prctl, PR_SET_THP_DISABLE, on, kind) };
+    }
+    // Nothing of it is there at the begin, and twice does no harm.
+    for command in (0..u32::BITS).map(|bit| 1 << bit) {
+        if wanted.barriers & command != 0 {
+            // SAFETY: no memory involved.
+            let _ = unsafe { syscalls::call!(libc::SYS_membarrier, command, 0, 0) };
+        }
+    }
+    if wanted.merges != start.merges {
+        let _ = ask(PR_SET_MEMORY_MERGE, wanted.merges as usize);
+    }
+    if wanted.dumpable != start.dumpable {
+        // 2 ("for root only") comes from a change of users and cannot be asked for.
+        let _ = ask(PR_SET_DUMPABLE, usize::from(wanted.dumpable == 1));
+    }
+}
+
+/// What the program has asked of `mlockall` (`MCL_*`). Not to be had from the kernel: an image child
+/// has no locked memory.
+static LOCKED: AtomicI32 = AtomicI32::new(0);
+
+/// See the manual; notes what was asked for.
+#[unsafe(no_mangle)]
+pub extern "C" fn mlockall(flags: c_int) -> c_int {
+    static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"mlockall");
+    let address = SLOT.find(c"mlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next =
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
+    // What is there stays locked; what will come is as the last call says. Noted before: an image may
+    // be taken as soon as the kernel has done it.
+    let before = LOCKED.load(Ordering::Relaxed);
+    LOCKED.store(before & libc::MCL_CURRENT | flags, Ordering::Relaxed);
+    // SAFETY: no memory involved.
+    let result = unsafe { next(flags) };
+    if result != 0 {
+        LOCKED.store(before, Ordering::Relaxed);
+    }
+    result
+}
+
+/// See the manual; notes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn munlockall() -> c_int {
+    static SLOT: Next = Next::new();
+    crate::life::find_at_start!(SLOT, c"munlockall");
+    let address = SLOT.find(c"munlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
+    // Before, too: it does not fail.
+    LOCKED.store(0, Ordering::Relaxed);
+    // SAFETY: no memory is lost.
+    unsafe { next() }
+}
+
+/// Whether all that there was is locked.
+pub fn locks_all() -> bool {
+    LOCKED.load(Ordering::Relaxed) & libc::MCL_CURRENT != 0
+}
+
+/// Locks the memory of a restored process, if the program had. Where less is allowed it is not.
+pub fn restore_locked() {
+    let flags = LOCKED.load(Ordering::Relaxed);
+    // What the image brought is there; nothing else is made now, which could be more than there is
+    // room for: perhaps the program has mapped it after its call.
+    let there = flags & libc::MCL_CURRENT;
+    let coming = flags & !libc::MCL_CURRENT;
+    for flags in [there | if there == 0 { 0 } else { libc::MCL_ONFAULT }, coming] {
+        if flags & (libc::MCL_CURRENT | libc::MCL_FUTURE) != 0 {
+            // SAFETY: no memory is lost.
+            let _ = unsafe { syscalls::call!(libc::SYS_mlockall, flags) };
+        }
+    }
+}
+
+/// Opens a file of our own in `/proc` that only the owner of the process may open. Where the program
+/// has forbidden dumps of itself the owner is root: allows them for so long.
+pub fn open_own(path: &CStr, flags: i32) -> Result<i32, syscalls::Errno> {
+    match syscalls::open(path, flags) {
+        Err(libc::EACCES | libc::EPERM) if ask(PR_GET_DUMPABLE, 0) != Ok(1) => {
+            ask(PR_SET_DUMPABLE, 1)?;
+            let result = syscalls::open(path, flags);
+            let _ = ask(PR_SET_DUMPABLE, 0);
+            result
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,218 @@
+//! The signal by which the agent calls the main thread, and by which a thread that takes an image
+//! stops the others ([`crate::threads`]).
+//!
+//! The handler runs on the program's stack (a signal stack of the program's own may be too small),
+//! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
+//! program lies in the signal frame: after a restore the handler returns into it.
+
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls;
+use crate::life;
+use crate::signals::handlers;
+use crate::signals::signal_frames;
+use crate::threads;
+use crate::threads::thread_notes;
+use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use ftmpi_checkpoint::boot_abi::{Hook, SIGNAL};
+
+global_asm!(
+    ".text",
+    ".p2align 4",
+    ".hidden ftmpi_boot_sigreturn",
+    ".globl ftmpi_boot_sigreturn",
+    ".type ftmpi_boot_sigreturn,@function",
+    // Unwinders know a signal frame by exactly these bytes.
+    "ftmpi_boot_sigreturn:",
+    "mov rax, 15",
+    "syscall",
+    ".size ftmpi_boot_sigreturn, . - ftmpi_boot_sigreturn",
+);
+
+// SAFETY: the signatures are those of the C side.
+unsafe extern "C" {
+    fn ftmpi_boot_sigreturn();
+}
+
+/// The instruction of system calls.
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
+
+static HOOK: AtomicUsize = AtomicUsize::new(0);
+static REMEMBERED: AtomicI32 = AtomicI32::new(0);
+/// Makes the handler the signal's action.
+pub fn install() -> Result<(), syscalls::Errno> {
+    const SA_RESTORER: u64 = 0x0400_0000;
+    let flags = (libc::SA_SIGINFO | libc::SA_RESTART) as u64 | SA_RESTORER;
+    let action: [u64; 4] = [
+        on_signal as *const () as usize as u64,
+        flags,
+        ftmpi_boot_sigreturn as *const () as usize as u64,
+        !0,
+    ];
+    // SAFETY: the kernel's struct sigaction is these four words; the handler has the right type.
+    unsafe { syscalls::call!(libc::SYS_rt_sigaction, SIGNAL, action.as_ptr(), 0, 8) }?;
+    // Blocked by whoever started us, perhaps.
+    let only = 1u64 << (SIGNAL - 1);
+    // SAFETY: the word is valid; 8 is the kernel's size of a set.
+    unsafe { syscalls::call!(libc::SYS_rt_sigprocmask, libc::SIG_UNBLOCK, &raw const only, 0, 8) }?;
+    Ok(())
+}
+
+/// Sets the hook; gives and forgets the number of signals that came without one.
+pub fn set_hook(hook: Option<Hook>) -> c_int {
+    HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::SeqCst);
+    REMEMBERED.swap(0, Ordering::SeqCst)
+}
+
+extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
+    let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
+    // Asked by the thread that takes an image?
+    // SAFETY: the hole is there; what is shared of it is used, and our own place in the table.
+    if life::admit().is_ok() && threads::park_if_asked(&unsafe { Hole::take() }, tid) {
+        // SAFETY: the kernel's frame, valid until we return.
+        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+        return;
+    }
+    if pid != tid {
+        // Another thread got it (sent to the process): pass it on.
+        // SAFETY: no memory involved.
+        let _ = unsafe { syscalls::call!(libc::SYS_tgkill, pid, pid, signal) };
+        // SAFETY: the kernel's frame, valid until we return.
+        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+        return;
+    }
+    // SAFETY: the C library's own, valid at any time in the main thread.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let saved = unsafe { *errno };
+    let hook = HOOK.load(Ordering::SeqCst);
+    if hook == 0 {
+        REMEMBERED.fetch_add(1, Ordering::SeqCst);
+    } else {
+        // SAFETY: only `set_hook` writes it, from a function of this type.
+        let hook: Hook = unsafe { core::mem::transmute::<usize, Hook>(hook) };
+        hook();
+    }
+    // SAFETY: the kernel's frame, valid until we return.
+    unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+    // SAFETY: as above.
+    unsafe { *errno = saved };
+}
+
+/// What is to be done before the program goes on, in this life or in a restored one; `pid` and `tid` are
+/// the numbers that process and thread had when the signal came.
+///
+/// # Safety
+/// `context` is that of the signal's frame.
+unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
+    let now = syscalls::getpid();
+    if now != pid {
+        let at = context.uc_mcontext.gregs[libc::REG_RDI as usize] as usize;
+        if thread_notes::mine().inside() != 0 || life::is_linker_lock(at) {
+            signal_frames::renumber_owner(context, tid, syscalls::gettid());
+        }
+        // SAFETY: by the caller.
+        unsafe { signal_frames::renumber(context, pid, now) };
+    }
+    // SAFETY: by the caller.
+    unsafe {
+        note_interruption(context);
+        interrupt(context);
+    }
+}
+
+/// Some system calls end with EINTR in spite of SA_RESTART. If it was only we who woke one, the
+/// functions of [`crate::interpose::waits`] begin it again: they count the program's handlers, too. Of those that are not counted one may
+/// have come first (then the frame does not stand behind a system call but at that handler's entry), or comes next.
+///
+/// # Safety
+/// `context` is that of a signal frame.
+unsafe fn note_interruption(context: &libc::ucontext_t) {
+    let registers = &context.uc_mcontext.gregs;
+    let (ip, result) = (registers[libc::REG_RIP as usize], registers[libc::REG_RAX as usize]);
+    // (With a count it may have been cut short: [`crate::interpose::uninterrupted_write`].)
+    if result != -i64::from(libc::EINTR) && result <= 0 || ip < 4096 {
+        return;
+    }
+    // A system call notes where it returns to. (Not on the latest processors; there only the begin of a page is
+    // left out, before which there may be nothing.)
+    if registers[libc::REG_RCX as usize] != ip && ip % 4096 < 2 {
+        return;
+    }
+    // SAFETY: a system call lies there, or the same page as what the processor is about to execute. Reading
+    // execute-only memory would need protection keys, which no C library uses for code.
+    let before = unsafe { *((ip - 2) as *const [u8; 2]) };
+    if before == SYSCALL && !handlers::any_uncounted(coming(context)) {
+        thread_notes::mine().interruptions.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Signals that the thread will get as soon as the handler returns.
+fn coming(context: &libc::ucontext_t) -> u64 {
+    let mask = &raw const context.uc_sigmask;
+    // SAFETY: the first word of the set is the kernel's.
+    let blocked = unsafe { *mask.cast::<u64>() };
+    syscalls::pending_signals() & !blocked & !(1 << (SIGNAL - 1))
+}
+
+/// A system call that only we woke begins again (`SA_RESTART`). If a signal of the program has come since, whose
+/// handler is to end such calls, the program would wait for what that signal was to tell: it ends now.
+///
+/// # Safety
+/// `context` is that of a signal frame.
+unsafe fn interrupt(context: &mut libc::ucontext_t) {
+    let registers = &context.uc_mcontext.gregs;
+    let [ip, behind] = [libc::REG_RIP, libc::REG_RCX].map(|which| registers[which as usize]);
+    // The instruction itself notes where it returns to; the kernel lays the frame before it when it is to be executed
+    // again. (The latest processors, with FRED, do not: there the call begins again.)
+    if behind != ip + 2 || ip < 4096 || !ends_early(registers) {
+        return;
+    }
+    // SAFETY: as in `note_interruption`.
+    let next = unsafe { *(ip as *const [u8; 2]) };
+    if next == SYSCALL && handlers::has_interrupting(coming(context)) {
+        let registers = &mut context.uc_mcontext.gregs;
+        registers[libc::REG_RIP as usize] = ip + 2;
+        registers[libc::REG_RAX as usize] = -i64::from(libc::EINTR);
+    }
+}
+
+/// Whether a handler without `SA_RESTART` ends this system call with `EINTR`. (Others begin again after every
+/// handler, and a file of a disk never lets a signal in.)
+fn ends_early(registers: &[libc::greg_t]) -> bool {
+    const OF_DESCRIPTORS: [i64; 12] = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_readv,
+        libc::SYS_writev,
+        libc::SYS_accept,
+        libc::SYS_accept4,
+        libc::SYS_sendto,
+        libc::SYS_recvfrom,
+        libc::SYS_sendmsg,
+        libc::SYS_recvmsg,
+        libc::SYS_connect,
+        libc::SYS_ioctl,
+    ];
+    const FUTEX_OPERATION: i64 = 0x7f;
+    const FUTEX_WAIT: i64 = 0;
+    const FUTEX_WAIT_BITSET: i64 = 9;
+    let [call, first, second] =
+        [libc::REG_RAX, libc::REG_RDI, libc::REG_RSI].map(|which| registers[which as usize]);
+    match call {
+        libc::SYS_wait4 | libc::SYS_waitid | libc::SYS_flock => true,
+        libc::SYS_fcntl => {
+            matches!(second as i32, libc::F_SETLKW | libc::F_OFD_SETLKW)
+        }
+        libc::SYS_futex => {
+            matches!(second & FUTEX_OPERATION, FUTEX_WAIT | FUTEX_WAIT_BITSET)
+        }
+        _ => {
+            OF_DESCRIPTORS.contains(&call)
+                && syscalls::fstat(first as i32).is_ok_and(|s| {
+                    !matches!(s.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR)
+                })
+        }
+    }
+}

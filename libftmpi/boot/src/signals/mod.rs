@@ -1,0 +1,6 @@
+//! The agent's signal, the program's handlers, and signals that are on their way.
+
+pub mod agent_signal;
+pub mod handlers;
+pub mod pending_signals;
+pub mod signal_frames;

@@ -1,0 +1,167 @@
+//! Signals that wait: blocked, or sent while the process stood still.
+//!
+//! The kernel shows them to nobody, so each thread takes its own out, writes them down with all that
+//! comes with them, and sends them to itself again; the thread that takes the image does the same
+//! with those of the whole process. All of it happens with all signals blocked.
+
+use crate::base::procfs::{Lines, hex};
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls::{self, Errno};
+use crate::signals::signal_frames;
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use ftmpi_checkpoint::boot_abi::SIGNAL;
+use ftmpi_checkpoint::stream::{Signal, limit};
+
+/// The engine's own signal is no part of an image.
+const OURS: u64 = 1 << (SIGNAL - 1);
+
+/// Waiting signals of a thread, and of the whole process.
+fn sets(path: &CStr) -> Result<[u64; 2], Errno> {
+    let mut buffer = [0u8; 2048];
+    let mut lines = Lines::open(path, &mut buffer)?;
+    let mut own = None;
+    while let Some(line) = lines.next()? {
+        let value = |prefix: &[u8]| hex(line.strip_prefix(prefix)?).map(|(value, _)| value);
+        own = own.or(value(b"SigPnd:\t"));
+        if let (Some(own), Some(shared)) = (own, value(b"ShdPnd:\t")) {
+            return Ok([own & !OURS, shared & !OURS]);
+        }
+    }
+    Err(libc::EIO)
+}
+
+fn place(hole: &Hole, count: &AtomicU32) -> Result<&'static mut Signal, Errno> {
+    let at = count.fetch_add(1, Ordering::AcqRel) as usize;
+    hole.signals().get_mut(at).ok_or(libc::EAGAIN)
+}
+
+/// Takes one signal of a set out; `None` if there is none.
+fn take(set: u64) -> Option<[u64; 16]> {
+    let mut info = [0u64; 16];
+    let none = [0u64; 2];
+    // SAFETY: set, siginfo (128 bytes) and time are valid.
+    let taken = unsafe {
+        syscalls::call!(
+            libc::SYS_rt_sigtimedwait,
+            &raw const set,
+            info.as_mut_ptr(),
+            none.as_ptr(),
+            8
+        )
+    };
+    taken.is_ok().then_some(info)
+}
+
+/// Writes down the calling thread's own waiting signals.
+pub fn collect_own(hole: &Hole, count: &AtomicU32) -> Result<(), Errno> {
+    if syscalls::pending_signals() & !OURS == 0 {
+        return Ok(());
+    }
+    collect(hole, count, 0, syscalls::gettid())
+}
+
+/// Writes down those of the whole process. They are not sent again until [`send_again`], so that
+/// whoever asks for waiting signals meanwhile sees new ones only.
+pub fn collect_shared(hole: &Hole, count: &AtomicU32) -> Result<(), Errno> {
+    if syscalls::pending_signals() & !OURS == 0 {
+        return Ok(());
+    }
+    collect(hole, count, 1, 0)
+}
+
+fn collect(hole: &Hole, count: &AtomicU32, which: usize, tid: i32) -> Result<(), Errno> {
+    loop {
+        let set = sets(c"/proc/thread-self/status")?[which];
+        if set == 0 {
+            return Ok(());
+        }
+        let Some(info) = take(set) else { return Ok(()) };
+        let number = info[0] as i32;
+        match place(hole, count) {
+            Ok(slot) => *slot = Signal { tid, number, info },
+            Err(errno) => {
+                send(tid, number, &info);
+                return Err(errno);
+            }
+        }
+    }
+}
+
+/// Whether signals wait for a thread. (Yes, if that cannot be told.)
+pub fn has_any(tid: i32) -> bool {
+    let mut name = [0; 64];
+    let path = crate::base::procfs::numbered_at("task", tid as u32, "/status", &mut name);
+    sets(path).map_or(true, |[own, _]| own != 0)
+}
+
+/// Whether a thread has other signals waiting than were written down.
+pub fn has_more(hole: &Hole, count: u32, tid: i32) -> bool {
+    let mut name = [0; 64];
+    let path = crate::base::procfs::numbered_at("task", tid as u32, "/status", &mut name);
+    let known = hole.signals()[..count as usize].iter().filter(|s| s.tid == tid);
+    let known = known.fold(0u64, |set, signal| set | 1 << ((signal.number - 1) & 63));
+    sets(path).is_ok_and(|[own, _]| own & !known != 0)
+}
+
+/// Sends a signal with what came with it: to the calling thread, or (0) to the process.
+fn send(tid: i32, number: i32, info: &[u64; 16]) {
+    let pid = syscalls::getpid();
+    // SAFETY: the siginfo has 128 bytes.
+    let sent = unsafe {
+        if tid != 0 {
+            syscalls::call!(
+                libc::SYS_rt_tgsigqueueinfo,
+                pid,
+                syscalls::gettid(),
+                number,
+                info.as_ptr()
+            )
+        } else {
+            syscalls::call!(libc::SYS_rt_sigqueueinfo, pid, number, info.as_ptr())
+        }
+    };
+    if sent.is_err() {
+        // Only the main thread may speak for the kernel; without what came with it, then.
+        // SAFETY: no memory involved.
+        let _ = unsafe {
+            if tid != 0 {
+                syscalls::call!(libc::SYS_tgkill, pid, syscalls::gettid(), number)
+            } else {
+                syscalls::call!(libc::SYS_kill, pid, number)
+            }
+        };
+    }
+}
+
+/// Sends the calling thread's signals, or those of the process (0), again.
+pub fn send_again(signals: &[Signal], tid: i32) {
+    for signal in signals.iter().filter(|signal| signal.tid == tid) {
+        send(tid, signal.number, &signal.info);
+    }
+}
+
+/// The same in a restored process: `tid` and `pid` are the old numbers.
+pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
+    for signal in signals.iter().filter(|signal| signal.tid == tid) {
+        let mut info = signal.info;
+        signal_frames::renumber_info(&mut info, pid, syscalls::getpid());
+        send(tid, signal.number, &info);
+    }
+}
+
+/// Nothing is written down any more. (A place that another thread is about to fill is nobody's.)
+pub fn forget(hole: &Hole, count: &AtomicU32) {
+    const NOBODY: i32 = -1;
+    // Also those that a restored process brought along.
+    let len = count.load(Ordering::SeqCst).max(hole.facts().signals) as usize;
+    for signal in &mut hole.signals()[..len.min(limit::SIGNALS)] {
+        signal.tid = NOBODY;
+    }
+    count.store(0, Ordering::SeqCst);
+}
+
+/// What was written down.
+pub fn known(hole: &Hole, count: &AtomicU32) -> &'static [Signal] {
+    &hole.signals()[..(count.load(Ordering::Acquire) as usize).min(limit::SIGNALS)]
+}

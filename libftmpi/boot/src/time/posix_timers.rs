@@ -1,0 +1,142 @@
+//! Timers of `timer_create`: what they are is told by `/proc/self/timers`, how they stand by
+//! `timer_gettime`. The kernel numbers them, and the program holds the numbers: in the restored
+//! process timers are made and deleted until the wanted number comes.
+
+use crate::base::procfs::{Lines, decimal, hex};
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::Hole;
+use crate::base::syscalls::{self, Errno};
+use ftmpi_checkpoint::stream::{Facts, Thread, Timer, limit};
+
+/// Timers that are made in vain before a restore gives up.
+const ATTEMPTS: u32 = 200_000;
+
+/// `struct sigevent`: value, signal, notify, thread.
+#[repr(C)]
+struct Event {
+    value: u64,
+    signal: i32,
+    notify: i32,
+    tid: i32,
+    rest: [i32; 11],
+}
+
+/// Fills the hole's table; gives the number of timers. All threads stand still.
+pub fn gather(hole: &Hole) -> Result<u32, Refused> {
+    let failed =
+        |errno: Errno| refuse!(hole, errno, "/proc/self/timers: {}", syscalls::error_text(errno));
+    let table = hole.timers();
+    let mut count = 0usize;
+    let mut lines = match Lines::open(c"/proc/self/timers", hole.text()) {
+        Ok(lines) => lines,
+        // A kernel without it: nothing can be told; such a kernel cannot checkpoint timers.
+        Err(libc::ENOENT) => return Ok(0),
+        Err(errno) => return Err(failed(errno)),
+    };
+    while let Some(line) = lines.next().map_err(failed)? {
+        let malformed = || refuse!(hole, libc::EIO, "/proc/self/timers cannot be understood");
+        if let Some(rest) = line.strip_prefix(b"ID: ") {
+            if count == limit::TIMERS {
+                return Err(refuse!(hole, libc::ENOMEM, "more than {} timers", limit::TIMERS));
+            }
+            let (id, _) = decimal(rest).ok_or_else(malformed)?;
+            table[count] = Timer { id: id as i32, ..Timer::default() };
+            count += 1;
+            continue;
+        }
+        let Some(timer) = table[..count].last_mut() else { continue };
+        if let Some(rest) = line.strip_prefix(b"signal: ") {
+            let (signal, rest) = decimal(rest).ok_or_else(malformed)?;
+            let (value, _) = rest.strip_prefix(b"/").and_then(hex).ok_or_else(malformed)?;
+            (timer.signal, timer.value) = (signal as i32, value);
+        } else if let Some(rest) = line.strip_prefix(b"notify: ") {
+            let mut parts = rest.split(|&b| b == b'/' || b == b'.');
+            timer.notify = match parts.next() {
+                Some(b"signal") => libc::SIGEV_SIGNAL,
+                Some(b"none") => libc::SIGEV_NONE,
+                _ => return Err(malformed()),
+            };
+            if parts.next() == Some(b"tid") {
+                timer.notify |= libc::SIGEV_THREAD_ID;
+                let tid = parts.next().and_then(decimal).ok_or_else(malformed)?.0;
+                timer.tid = tid as i32;
+            }
+        } else if let Some(rest) = line.strip_prefix(b"ClockID: ") {
+            let negative = rest.first() == Some(&b'-');
+            let (clock, _) = decimal(&rest[usize::from(negative)..]).ok_or_else(malformed)?;
+            if negative {
+                return Err(refuse!(
+                    hole,
+                    libc::EOPNOTSUPP,
+                    "the program has a timer on the processor time of a process or thread \
+                     (timer_create), which an image cannot contain"
+                ));
+            }
+            timer.clock = clock as i32;
+        }
+    }
+    for timer in &mut table[..count] {
+        // SAFETY: struct itimerspec is four words.
+        unsafe { syscalls::call!(libc::SYS_timer_gettime, timer.id, timer.words.as_mut_ptr()) }
+            .map_err(failed)?;
+    }
+    Ok(count as u32)
+}
+
+/// Makes them again, in the restored process, when its threads are there.
+pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
+    let table = &mut hole.timers()[..facts.posix_timers as usize];
+    table.sort_unstable_by_key(|timer| timer.id);
+    for timer in table {
+        let id = timer.id;
+        restore_one(hole.threads(), facts, timer).map_err(|errno| {
+            refuse!(
+                hole,
+                errno,
+                "timer {id} of the image cannot be made again: {}",
+                syscalls::error_text(errno)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn restore_one(threads: &[Thread], facts: &Facts, timer: &Timer) -> Result<(), Errno> {
+    let mut event = Event {
+        value: timer.value,
+        signal: timer.signal,
+        notify: timer.notify,
+        tid: 0,
+        rest: [0; 11],
+    };
+    if timer.notify & libc::SIGEV_THREAD_ID != 0 {
+        let thread = threads[..facts.threads as usize].iter().find(|t| t.tid == timer.tid);
+        event.tid = match thread {
+            // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
+            Some(thread) if thread.tid_address != 0 => unsafe {
+                *(thread.tid_address as *const i32)
+            },
+            Some(_) => return Err(libc::ESRCH),
+            // It had ended: the kernel drops what such a timer sends.
+            None => {
+                event.notify = libc::SIGEV_NONE;
+                0
+            }
+        };
+    }
+    for _ in 0..ATTEMPTS {
+        let mut id = -1i32;
+        // SAFETY: event and number live over the call.
+        unsafe {
+            syscalls::call!(libc::SYS_timer_create, timer.clock, &raw const event, &raw mut id)
+        }?;
+        if id == timer.id {
+            // SAFETY: struct itimerspec is four words.
+            unsafe { syscalls::call!(libc::SYS_timer_settime, id, 0, timer.words.as_ptr(), 0) }?;
+            return Ok(());
+        }
+        // SAFETY: just made, and nobody's.
+        unsafe { syscalls::call!(libc::SYS_timer_delete, id) }?;
+    }
+    Err(libc::EAGAIN)
+}
