@@ -28,10 +28,10 @@ pub const EXIT_IMAGE_DAMAGED: i32 = 117;
 /// on standard error says which. The same image may fit elsewhere.
 pub const EXIT_IMAGE_MISFIT: i32 = 118;
 
-/// First address of the hole that the engine keeps for itself in every rank.
-pub const HOLE_BASE: usize = 0x100_0000_0000;
+/// First address of the reserved area that the engine keeps for itself in every rank.
+pub const RESERVED_AREA_BASE: usize = 0x100_0000_0000;
 /// Its length in bytes.
-pub const HOLE_LEN: usize = 32 << 20;
+pub const RESERVED_AREA_LEN: usize = 32 << 20;
 /// First address of the window for the runtime's shared memory.
 pub const WINDOW_BASE: usize = 0x200_0000_0000;
 /// Its length in bytes (less, where a limit on address space forbids it: see the table).

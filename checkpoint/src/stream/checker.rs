@@ -1,8 +1,8 @@
 //! Is a raw stream whole? Follows it without keeping it; hostile bytes are refused, never a panic.
 
 use super::{
-    Descriptor, Facts, File, FileLock, Map, RECORD_MAGIC, Range, RecordHeader, STREAM_VERSION,
-    Signal, Thread, Timer, Totals, kind, limit,
+    Descriptor, File, FileLock, Map, ProcessState, RECORD_MAGIC, Range, RecordHeader,
+    STREAM_VERSION, Signal, Thread, Timer, Totals, kind, limit,
 };
 use core::mem::size_of;
 
@@ -128,7 +128,7 @@ impl Watcher {
         self.done && self.failed.is_none()
     }
 
-    /// The image's number, once its facts came.
+    /// The image's number, once its process state came.
     #[must_use]
     pub fn image_no(&self) -> Option<u64> {
         self.image_no
@@ -198,14 +198,14 @@ impl Watcher {
         }
         let expected = match kind {
             kind::REFUSED => true,
-            kind::FACTS..=kind::LAST_TABLE => u64::from(kind) == sequence + 1,
+            kind::PROCESS..=kind::LAST_TABLE => u64::from(kind) == sequence + 1,
             // Before the pages.
             kind::CONTENTS => sequence >= u64::from(kind::LAST_TABLE) && self.page_floor == 0,
             kind::PAGES | kind::END => sequence >= u64::from(kind::LAST_TABLE),
             _ => false,
         };
         let fits = match kind {
-            kind::FACTS => len == size_of::<Facts>() as u64,
+            kind::PROCESS => len == size_of::<ProcessState>() as u64,
             kind::DESCRIPTORS => is_table::<Descriptor>(len, limit::DESCRIPTORS),
             kind::FILES => is_table::<File>(len, limit::FILES),
             kind::MAPS => is_table::<Map>(len, limit::MAPS),
@@ -232,7 +232,7 @@ impl Watcher {
             self.page_bytes += len;
         }
         self.kind = kind;
-        self.keep = matches!(kind, kind::FACTS | kind::END | kind::REFUSED);
+        self.keep = matches!(kind, kind::PROCESS | kind::END | kind::REFUSED);
         self.kept.clear();
         self.payload_left = len;
         self.at_begin = true;
@@ -249,11 +249,11 @@ impl Watcher {
             u64::from_le_bytes(bytes)
         };
         match self.kind {
-            kind::FACTS => {
+            kind::PROCESS => {
                 if word(0) as u32 != STREAM_VERSION {
                     return Err(self.malformed("another version of the image stream"));
                 }
-                self.image_no = Some(word(core::mem::offset_of!(Facts, image_no)));
+                self.image_no = Some(word(core::mem::offset_of!(ProcessState, image_no)));
             }
             kind::END => {
                 if word(0) != self.sequence || word(8) != self.page_bytes {

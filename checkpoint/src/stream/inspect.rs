@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::{
-    Descriptor, Facts, File, Map, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Thread, kind,
-    limit, map,
+    Descriptor, File, Map, ProcessState, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Thread,
+    kind, limit, map,
 };
 use std::mem::size_of;
 
@@ -75,7 +75,7 @@ pub struct Inspector {
     header: Option<RecordHeader>,
     /// Bytes of a record of pages that have passed.
     passed: u64,
-    facts: Option<Facts>,
+    process: Option<ProcessState>,
     descriptors: Vec<Descriptor>,
     files: Vec<File>,
     maps: Vec<Map>,
@@ -93,7 +93,7 @@ unsafe trait Numbers: Copy {}
 // SAFETY: see `super`: "hold numbers only".
 unsafe impl Numbers for RecordHeader {}
 // SAFETY: as above.
-unsafe impl Numbers for Facts {}
+unsafe impl Numbers for ProcessState {}
 // SAFETY: as above.
 unsafe impl Numbers for Descriptor {}
 // SAFETY: as above.
@@ -194,15 +194,15 @@ impl Inspector {
         self.header = None;
         let bytes = std::mem::take(&mut self.held);
         match header.kind {
-            kind::FACTS => {
+            kind::PROCESS => {
                 // The version stands first, whatever the rest is.
                 let version = bytes.get(..4).map(|b| u32::from_le_bytes(b.try_into().expect("4")));
                 match version {
                     Some(STREAM_VERSION) => {}
                     Some(other) => return Err(InspectError::Version(other)),
-                    None => return Err(InspectError::Malformed("no facts")),
+                    None => return Err(InspectError::Malformed("no process")),
                 }
-                self.facts = structures(&bytes)?.first().copied();
+                self.process = structures(&bytes)?.first().copied();
             }
             kind::DESCRIPTORS => self.descriptors = structures(&bytes)?,
             kind::FILES => self.files = structures(&bytes)?,
@@ -259,9 +259,9 @@ impl Inspector {
             String::from_utf8_lossy(&thread.name[..end]).into_owned()
         };
         Contents {
-            executable: self.facts.map(|f| self.text(f.executable)).unwrap_or_default(),
-            directory: self.facts.map(|f| self.text(f.cwd)).unwrap_or_default(),
-            pid: self.facts.map_or(0, |facts| facts.pid),
+            executable: self.process.map(|f| self.text(f.executable)).unwrap_or_default(),
+            directory: self.process.map(|f| self.text(f.cwd)).unwrap_or_default(),
+            pid: self.process.map_or(0, |process| process.pid),
             threads: self.threads.iter().map(thread).collect(),
             descriptors: self
                 .descriptors

@@ -1,19 +1,19 @@
 //! The raw image: what the boot library's image child writes, and what a new process restores.
 //!
 //! A sequence of records, each a [`RecordHeader`] and `len` bytes:
-//! FACTS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS, LOCKS, RANGES (in this order, once
+//! PROCESS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS, LOCKS, RANGES (in this order, once
 //! each), then any number of CONTENTS (what is in files without a name and in pipes), then any number of PAGES with
 //! ascending addresses, then END. Instead of any of them REFUSED may come, and is the last: the child
 //! found that this process cannot be imaged, and says why.
 //!
-//! All structures are `#[repr(C)]`, little-endian, x86-64 only ([`Facts::arch`]), and hold numbers
+//! All structures are `#[repr(C)]`, little-endian, x86-64 only ([`ProcessState::arch`]), and hold numbers
 //! only, so that the boot library can write and read them in place, without allocation. Everything
 //! that decides whether an image fits comes before the first page: nothing is destroyed for an
 //! image that does not fit.
 //!
 //! [`Watcher`] follows a stream without keeping it and tells whether it is whole; the bytes of a
 //! stream are protected by the container around it, the tables by a number over all of them as well
-//! ([`Facts::digest`]), and [`validate`] says whether they can be acted upon.
+//! ([`ProcessState::digest`]), and [`sound`] says whether they can be acted upon.
 
 mod checker;
 mod inspect;
@@ -29,7 +29,7 @@ pub const STREAM_VERSION: u32 = 6;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
-/// Bounds on the parts that are kept in the hole.
+/// Bounds on the parts that are kept in the reserved area.
 pub mod limit {
     /// Descriptors.
     pub const DESCRIPTORS: usize = 4096;
@@ -59,8 +59,8 @@ pub mod limit {
 
 /// Kinds of records.
 pub mod kind {
-    /// One [`super::Facts`].
-    pub const FACTS: u32 = 1;
+    /// One [`super::ProcessState`].
+    pub const PROCESS: u32 = 1;
     /// [`super::Descriptor`]s.
     pub const DESCRIPTORS: u32 = 2;
     /// [`super::File`]s.
@@ -152,13 +152,13 @@ pub struct IntervalTimer {
     pub words: [i64; 4],
 }
 
-/// Facts about the process as a whole.
+/// State of the process as a whole.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct ProcessState {
     /// [`STREAM_VERSION`].
     pub version: u32,
-    /// `size_of::<Facts>()`.
+    /// `size_of::<ProcessState>()`.
     pub size: u32,
     /// [`ARCH_X86_64`].
     pub arch: u32,
@@ -194,8 +194,8 @@ pub struct Facts {
     pub window_len: u64,
     /// Must be equal.
     pub processor: Processor,
-    /// Where the boot library puts the process together again, on the hole's stack.
-    pub reborn_ip: u64,
+    /// Where the boot library puts the process together again, on the reserved area's stack.
+    pub resume_ip: u64,
     /// Soft and hard limits of the process ([`LIMITS`] of them), and those that it was started with.
     pub limits: [[u64; 2]; LIMITS],
     /// See above.
@@ -207,11 +207,11 @@ pub struct Facts {
     /// 0.
     pub reserved: i32,
     /// What the main thread was started with.
-    pub manners_at_start: Manners,
+    pub thread_attributes_at_start: ThreadAttributes,
     /// What the process has asked the kernel for, and what it was started with.
-    pub standing: Standing,
+    pub attributes: ProcessAttributes,
     /// See above.
-    pub standing_at_start: Standing,
+    pub attributes_at_start: ProcessAttributes,
     /// Real, virtual, profiling.
     pub timers: [IntervalTimer; 3],
     /// Actions of signals 1 to 64.
@@ -252,7 +252,7 @@ pub const AFFINITY_WORDS: usize = 16;
 /// What a thread has asked the kernel for, and what decides over nothing that it computes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manners {
+pub struct ThreadAttributes {
     /// `PR_SET_NO_NEW_PRIVS`.
     pub no_new_privs: u32,
     /// `PR_SET_SECUREBITS`; `PR_SET_KEEPCAPS` is one of them.
@@ -269,7 +269,7 @@ pub struct Manners {
     pub timer_slack: u64,
 }
 
-impl Manners {
+impl ThreadAttributes {
     /// All zero.
     pub const NONE: Self = Self {
         no_new_privs: 0,
@@ -285,7 +285,7 @@ impl Manners {
 /// The same of the process as a whole.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct ProcessAttributes {
     /// `PR_SET_DUMPABLE`.
     pub dumpable: u32,
     /// `PR_SET_CHILD_SUBREAPER`.
@@ -302,7 +302,7 @@ pub struct Standing {
     pub barriers: u32,
 }
 
-impl Standing {
+impl ProcessAttributes {
     /// All zero.
     pub const NONE: Self = Self {
         dumpable: 0,
@@ -348,7 +348,7 @@ pub struct Thread {
     /// Processors that it may run on.
     pub affinity: [u64; AFFINITY_WORDS],
     /// What it has asked for.
-    pub manners: Manners,
+    pub attributes: ThreadAttributes,
 }
 
 /// A timer of `timer_create`.

@@ -11,8 +11,8 @@
 //! (in the pipe, in memory); the rest of this module bounds what a wrong writer could do.
 
 use super::{
-    Descriptor, Facts, File, FileLock, Hash, Map, Range, Signal, Text, Thread, Timer, descriptor,
-    lock, map, owner, range,
+    Descriptor, File, FileLock, Hash, Map, ProcessState, Range, Signal, Text, Thread, Timer,
+    descriptor, lock, map, owner, range,
 };
 use core::mem::size_of;
 
@@ -42,8 +42,8 @@ const SIGSTOP: i32 = 19;
 /// The tables of an image, as they were read.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// FACTS.
-    pub facts: &'a Facts,
+    /// PROCESS.
+    pub process: &'a ProcessState,
     /// DESCRIPTORS.
     pub descriptors: &'a [Descriptor],
     /// FILES.
@@ -85,13 +85,13 @@ pub struct Here<'a> {
 /// What is wrong, in a few words.
 pub type Wrong = &'static str;
 
-/// One number over all tables ([`Facts::digest`] itself counts as 0), in the order of the stream.
+/// One number over all tables ([`ProcessState::digest`] itself counts as 0), in the order of the stream.
 #[must_use]
 pub fn digest(tables: [&[u8]; 10]) -> u64 {
-    let [facts, rest @ ..] = tables;
-    let at = core::mem::offset_of!(Facts, digest).min(facts.len());
-    let behind = (at + 8).min(facts.len());
-    let mut hash = Hash::new().with(&facts[..at]).with(&[0; 8]).with(&facts[behind..]);
+    let [process, rest @ ..] = tables;
+    let at = core::mem::offset_of!(ProcessState, digest).min(process.len());
+    let behind = (at + 8).min(process.len());
+    let mut hash = Hash::new().with(&process[..at]).with(&[0; 8]).with(&process[behind..]);
     for table in rest {
         // The length as well, or bytes could move from one to the next.
         hash = hash.with(&(table.len() as u64).to_le_bytes()).with(table);
@@ -134,7 +134,7 @@ pub fn is_text(strings: &[u8], text: Text) -> bool {
 
 fn texts(tables: &Tables<'_>) -> Result<(), Wrong> {
     let fits = |text| is_text(tables.strings, text);
-    if !fits(tables.facts.cwd) || !fits(tables.facts.executable) {
+    if !fits(tables.process.cwd) || !fits(tables.process.executable) {
         return Err("no working directory or executable");
     }
     if !tables.files.iter().all(|file| fits(file.path)) {
@@ -207,11 +207,11 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
         }
         floor = map.end;
     }
-    let facts = tables.facts;
+    let process = tables.process;
     if stacks != 1 {
         return Err("it has no stack");
     }
-    if facts.heap_end < facts.heap_start || facts.heap_end > USER_END {
+    if process.heap_end < process.heap_start || process.heap_end > USER_END {
         return Err("its heap ends before it begins");
     }
     Ok(())
@@ -333,7 +333,7 @@ fn threads(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             return Err("a thread without its memory");
         }
     }
-    if !brings(maps, tables.facts.reborn_ip, 1, 1, PROT_EXEC) {
+    if !brings(maps, tables.process.resume_ip, 1, 1, PROT_EXEC) {
         return Err("nowhere to go on");
     }
     Ok(())
@@ -373,7 +373,8 @@ pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, l
     inside && len > 0 && behind
 }
 
-const _: () = assert!(size_of::<Facts>().is_multiple_of(8) && size_of::<Map>().is_multiple_of(8));
+const _: () =
+    assert!(size_of::<ProcessState>().is_multiple_of(8) && size_of::<Map>().is_multiple_of(8));
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Who this process is in this life, and the table that tells it to the runtime.
 
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::capture;
@@ -61,19 +61,19 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
 #[repr(u32)]
 pub enum State {
     NotARank = 0,
-    NoHole = 1,
+    NoReservedArea = 1,
     Ready = 2,
 }
 
 static STATE: AtomicU32 = AtomicU32::new(State::NotARank as u32);
 static PID: AtomicI32 = AtomicI32::new(0);
 /// Restores that this process image has been through; lets waits notice that clocks may have jumped.
-static LIVES: AtomicU32 = AtomicU32::new(0);
+static RESTORES: AtomicU32 = AtomicU32::new(0);
 /// `_rtld_global` of the dynamic linker: address and size.
 static LINKER_STATE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-pub fn lives() -> u32 {
-    LIVES.load(Ordering::Relaxed)
+pub fn restores() -> u32 {
+    RESTORES.load(Ordering::Relaxed)
 }
 
 /// Whether this process was started as a rank.
@@ -84,7 +84,7 @@ pub fn is_rank() -> bool {
 /// Whether this is a rank that can be imaged; otherwise an error number.
 pub fn admit() -> Result<(), i32> {
     if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
-        return Err(if STATE.load(Ordering::Relaxed) == State::NoHole as u32 {
+        return Err(if STATE.load(Ordering::Relaxed) == State::NoReservedArea as u32 {
             libc::ENOMEM
         } else {
             libc::ESRCH
@@ -147,7 +147,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     process_state::remember_start();
     if state == State::Ready {
         // SAFETY: reserved, as the state says, and the constructor is alone.
-        credentials::remember_start(&unsafe { Hole::take() });
+        credentials::remember_start(&unsafe { ReservedArea::take() });
     }
     find_linker_state();
 }
@@ -178,14 +178,14 @@ pub fn reserve_window() -> usize {
     0
 }
 
-/// Where the restorer jumps to: the restored process, all signals blocked, on the hole's stack, as its
+/// Where the restorer jumps to: the restored process, all signals blocked, on the reserved area's stack, as its
 /// main thread. Everything in memory is as it was; what the kernel keeps is put back here. Then the
 /// main thread goes on where it stood still.
-pub extern "C" fn reborn() -> ! {
+pub extern "C" fn resume() -> ! {
     // SAFETY: the constructor of this life reserved it and is gone; we are alone.
-    let hole = unsafe { Hole::take() };
-    begin_again(&hole);
-    let [stack, instruction] = hole.threads()[0].resume;
+    let area = unsafe { ReservedArea::take() };
+    restore_kernel_state(&area);
+    let [stack, instruction] = area.threads()[0].resume;
     // SAFETY: what `ftmpi_boot_switch` wrote down, on a stack that was restored.
     unsafe {
         asm!(
@@ -199,55 +199,55 @@ pub extern "C" fn reborn() -> ! {
 }
 
 /// Ends the process if something is gone.
-fn begin_again(hole: &Hole) {
-    let facts = &*hole.facts();
-    let strings = Strings::loaded(hole, facts.strings_len as usize);
-    // SAFETY: written by this life's constructor, in the hole.
-    let control = unsafe { *hole.control() };
+fn restore_kernel_state(area: &ReservedArea) {
+    let process = &*area.process_state();
+    let strings = Strings::loaded(area, process.strings_len as usize);
+    // SAFETY: written by this life's constructor, in the reserved area.
+    let control = unsafe { *area.control() };
     syscalls::close(control.image_fd as i32);
-    process_state::set_stack_limit(facts.stack_limit);
+    process_state::set_stack_limit(process.stack_limit);
     process_state::remember_start();
-    credentials::remember_start(hole);
-    let result = process_state::restore(hole, facts, &strings)
-        .and_then(|()| reopen::restore(hole, facts, &strings, control.died));
+    credentials::remember_start(area);
+    let result = process_state::restore(area, process, &strings)
+        .and_then(|()| reopen::restore(area, process, &strings, control.died));
     if result.is_err() {
-        crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
+        crate::restore::fail(control.rank, area, EXIT_IMAGE_MISFIT);
     }
     // SAFETY: only the constructor of the first life had it for writing.
     let table = unsafe { &*ftmpi_boot_table.0.get() };
     table.restored.store(1, Ordering::Relaxed);
     table.incarnation.store(control.incarnation, Ordering::Relaxed);
     PID.store(syscalls::getpid(), Ordering::Relaxed);
-    LIVES.fetch_add(1, Ordering::Relaxed);
-    let same_boot = facts.boot == 0 || facts.boot == process_state::boot();
-    let (threads, maps) = (facts.threads as usize, facts.maps as usize);
+    RESTORES.fetch_add(1, Ordering::Relaxed);
+    let same_boot = process.boot == 0 || process.boot == process_state::boot();
+    let (threads, maps) = (process.threads as usize, process.maps as usize);
     // SAFETY: the threads' blocks were restored, and none of them runs.
-    unsafe { clock_shift::restore(same_boot, &hole.threads()[..threads], &hole.maps()[..maps]) };
+    unsafe { clock_shift::restore(same_boot, &area.threads()[..threads], &area.maps()[..maps]) };
     descriptors::remember_streams(control.streams);
     mark_library_descriptors();
-    let threads = &hole.threads()[..facts.threads as usize];
-    let result = threads::resurrect(hole, facts)
-        .and_then(|()| posix_timers::restore(hole, facts))
-        .and_then(|()| fd_owner::restore(hole, facts))
-        .and_then(|()| page_attributes::restore(hole, facts));
+    let threads = &area.threads()[..process.threads as usize];
+    let result = threads::recreate_all(area, process)
+        .and_then(|()| posix_timers::restore(area, process))
+        .and_then(|()| fd_owner::restore(area, process))
+        .and_then(|()| page_attributes::restore(area, process));
     if result.is_err() {
-        crate::restore::fail(control.rank, hole, EXIT_IMAGE_MISFIT);
+        crate::restore::fail(control.rank, area, EXIT_IMAGE_MISFIT);
     }
     // SAFETY: the notes are in the threads' own blocks, which were restored.
     unsafe { owned_locks::repair(threads) };
     repair_linker_locks(threads);
-    threads::dress(&threads[0], facts);
-    process_attributes::restore_standing(&facts.standing, &facts.standing_at_start);
-    process_state::restore_limits(facts);
-    page_attributes::restore_locked(hole, facts);
+    threads::apply_thread_state(&threads[0], process);
+    process_attributes::restore_process(&process.attributes, &process.attributes_at_start);
+    process_state::restore_limits(process);
+    page_attributes::restore_locked(area, process);
     process_attributes::restore_locked();
-    process_state::restore_clockwork(hole, facts);
+    process_state::restore_clockwork(area, process);
 }
 
 /// Which rank the process was started as, for a line about its restore.
-pub fn control_rank(hole: &Hole) -> u32 {
-    // SAFETY: written by this life's constructor, in the hole.
-    unsafe { (*hole.control()).rank }
+pub fn control_rank(area: &ReservedArea) -> u32 {
+    // SAFETY: written by this life's constructor, in the reserved area.
+    unsafe { (*area.control()).rank }
 }
 
 /// The library's descriptors must not be inherited by what the program executes.
@@ -346,18 +346,18 @@ pub fn is_linker_lock(at: usize) -> bool {
     unsafe { *((at + 16) as *const u32) == RECURSIVE }
 }
 
-/// A slot and the name of its function, in a list that the linker makes: [`find_all`] goes through it.
+/// A slot and the name of its function, in a list that the linker makes: [`find_all_functions`] goes through it.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Listed {
-    slot: &'static Next,
+pub struct SlotEntry {
+    slot: &'static NextFunction,
     name: &'static core::ffi::CStr,
     version: Option<&'static core::ffi::CStr>,
 }
 
-impl Listed {
+impl SlotEntry {
     pub const fn new(
-        slot: &'static Next,
+        slot: &'static NextFunction,
         name: &'static core::ffi::CStr,
         version: Option<&'static core::ffi::CStr>,
     ) -> Self {
@@ -376,7 +376,7 @@ macro_rules! find_at_start {
     (@ $slot:ident, $name:expr, $version:expr) => {
         #[used]
         #[unsafe(link_section = "ftmpi_slots")]
-        static LISTED: crate::life::Listed = crate::life::Listed::new(&$slot, $name, $version);
+        static ENTRY: crate::life::SlotEntry = crate::life::SlotEntry::new(&$slot, $name, $version);
     };
 }
 pub(crate) use find_at_start;
@@ -385,7 +385,7 @@ pub(crate) use find_at_start;
 /// there is none, with `ENOSYS`.
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: crate::life::Next = crate::life::Next::new();
+        static SLOT: crate::life::NextFunction = crate::life::NextFunction::new();
         crate::life::find_at_start!(SLOT, NAME);
         const NAME: &core::ffi::CStr = $name;
         let address = SLOT.find(NAME);
@@ -409,11 +409,11 @@ unsafe extern "C" {
 
 /// Finds all functions, in the constructor of every process: later the search would wait for a lock of the dynamic
 /// linker, which another thread may hold that waits for this one, and a handler may be amid it.
-pub fn find_all() {
+pub fn find_all_functions() {
     let (start, stop) = (&raw const SLOTS_START, &raw const SLOTS_STOP);
-    let len = (stop as usize - start as usize) / size_of::<Listed>();
+    let len = (stop as usize - start as usize) / size_of::<SlotEntry>();
     // SAFETY: the section holds such entries and nothing else.
-    for one in unsafe { core::slice::from_raw_parts(start.cast::<Listed>(), len) } {
+    for one in unsafe { core::slice::from_raw_parts(start.cast::<SlotEntry>(), len) } {
         match one.version {
             Some(version) => one.slot.find_version(one.name, version),
             None => one.slot.find(one.name),
@@ -421,11 +421,11 @@ pub fn find_all() {
     }
 }
 
-/// A slot for the address of a function of the C library ([`find_all`]).
+/// A slot for the address of a function of the C library ([`find_all_functions`]).
 #[derive(Debug)]
-pub struct Next(AtomicUsize);
+pub struct NextFunction(AtomicUsize);
 
-impl Next {
+impl NextFunction {
     pub const fn new() -> Self {
         Self(AtomicUsize::new(0))
     }

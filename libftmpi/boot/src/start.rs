@@ -1,7 +1,7 @@
 //! The constructor: runs before all others of the process (`-z initfirst`).
 //!
 //! In a process that is no rank it finds the functions before which this library stands, and does nothing else. In a
-//! rank it reserves hole and window and
+//! rank it reserves reserved area and window and
 //! installs the signal handler; with an image it never returns: the process becomes the one of the
 //! image.
 
@@ -22,27 +22,29 @@ use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = constructor;
 
 extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *const *const c_char) {
-    life::find_all();
+    life::find_all_functions();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     let Some(env) = (unsafe { rank_env(envp) }) else { return };
     if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
         return;
     }
-    let has_hole = reserved_area::reserve();
+    let has_area = reserved_area::reserve();
     if env.restore {
-        if has_hole.is_err() {
+        if has_area.is_err() {
             let taken = "the address range that images need is taken";
             restore::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
         }
         let window_len = life::reserve_window();
         let streams = [0, 1, 2].map(descriptors::stream);
         // SAFETY: reserved above, and nobody else is there yet.
-        unsafe { restore::run(&reserved_area::Hole::take(), &env, streams, window_len as u64) };
+        unsafe {
+            restore::run(&reserved_area::ReservedArea::take(), &env, streams, window_len as u64)
+        };
     }
-    let state = if has_hole.is_ok() && thread_notes::layout_is_right() {
+    let state = if has_area.is_ok() && thread_notes::layout_is_right() {
         life::State::Ready
     } else {
-        life::State::NoHole
+        life::State::NoReservedArea
     };
     let window_len = life::reserve_window();
     life::begin(&env, window_len, state);

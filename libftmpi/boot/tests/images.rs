@@ -341,7 +341,7 @@ fn everything_comes_back() {
         ("stack", 4_000),
         ("registers", 500),
         ("limits", 30_000),
-        ("manners", 40_000),
+        ("attributes", 40_000),
         ("mapped", 12_000),
     ];
     items_come_back("torture.c", None, &items);

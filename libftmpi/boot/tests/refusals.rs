@@ -200,7 +200,7 @@ fn damaged_and_foreign_images_are_refused() {
         refused(&restore(&job, &image[..cut]), EXIT_IMAGE_DAMAGED, "image");
     }
     let mut noise = image.clone();
-    noise[40] = 0xff; // page size, in the facts
+    noise[40] = 0xff; // page size, in the process state
     noise[41] = 0xff;
     for (at, code, words) in [
         (0, EXIT_IMAGE_DAMAGED, "no image"),
@@ -214,7 +214,7 @@ fn damaged_and_foreign_images_are_refused() {
         wrong[at] ^= 0x55;
         refused(&restore(&job, &wrong), code, words);
     }
-    // As earlier versions made them, with other facts.
+    // As earlier versions made them, with other process state.
     let mut earlier = image.clone();
     let len = u64::from_le_bytes(image[24..32].try_into().unwrap());
     earlier[24..32].copy_from_slice(&(len - 8).to_le_bytes());

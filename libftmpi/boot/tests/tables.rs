@@ -5,10 +5,12 @@
 mod driver;
 
 use driver::{End, Job, compile, raw};
-use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, HOLE_BASE, WINDOW_BASE};
+use ftmpi_checkpoint::boot_abi::{
+    EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, RESERVED_AREA_BASE, WINDOW_BASE,
+};
 use ftmpi_checkpoint::stream::{
-    Descriptor, Facts, File, FileLock, Map, Range as MemoryRange, RecordHeader, Signal, Thread,
-    Timer, kind, validate,
+    Descriptor, File, FileLock, Map, ProcessState, Range as MemoryRange, RecordHeader, Signal,
+    Thread, Timer, kind, validate,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -36,11 +38,11 @@ fn parts(image: &[u8]) -> BTreeMap<u32, Range<usize>> {
     found
 }
 
-/// Writes into the facts the number that belongs to the tables.
+/// Writes into the process state the number that belongs to the tables.
 fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
     let table = |kind| &image[parts[&kind].clone()];
     let all = [
-        kind::FACTS,
+        kind::PROCESS,
         kind::DESCRIPTORS,
         kind::FILES,
         kind::MAPS,
@@ -52,7 +54,7 @@ fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
         kind::RANGES,
     ];
     let digest = validate::digest(all.map(table));
-    let at = parts[&kind::FACTS].start + offset_of!(Facts, digest);
+    let at = parts[&kind::PROCESS].start + offset_of!(ProcessState, digest);
     image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
 }
 
@@ -67,40 +69,40 @@ fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
             out.extend(words.iter().map(|(at, bytes)| (entry + at, *bytes)));
         }
     };
-    let facts: Vec<(usize, usize)> = [
-        offset_of!(Facts, cwd),
-        offset_of!(Facts, cwd) + 4,
-        offset_of!(Facts, executable),
-        offset_of!(Facts, executable) + 4,
-        offset_of!(Facts, descriptors),
-        offset_of!(Facts, files),
-        offset_of!(Facts, maps),
-        offset_of!(Facts, strings_len),
-        offset_of!(Facts, threads),
-        offset_of!(Facts, posix_timers),
-        offset_of!(Facts, contents),
-        offset_of!(Facts, signals),
-        offset_of!(Facts, locks),
-        offset_of!(Facts, ranges),
-        offset_of!(Facts, umask),
+    let process: Vec<(usize, usize)> = [
+        offset_of!(ProcessState, cwd),
+        offset_of!(ProcessState, cwd) + 4,
+        offset_of!(ProcessState, executable),
+        offset_of!(ProcessState, executable) + 4,
+        offset_of!(ProcessState, descriptors),
+        offset_of!(ProcessState, files),
+        offset_of!(ProcessState, maps),
+        offset_of!(ProcessState, strings_len),
+        offset_of!(ProcessState, threads),
+        offset_of!(ProcessState, posix_timers),
+        offset_of!(ProcessState, contents),
+        offset_of!(ProcessState, signals),
+        offset_of!(ProcessState, locks),
+        offset_of!(ProcessState, ranges),
+        offset_of!(ProcessState, umask),
     ]
     .map(|at| (at, 4))
     .into_iter()
     .chain(
         [
-            offset_of!(Facts, heap_start),
-            offset_of!(Facts, heap_end),
-            offset_of!(Facts, reborn_ip),
-            offset_of!(Facts, stack_end),
-            offset_of!(Facts, vdso_hash),
-            offset_of!(Facts, processor),
-            offset_of!(Facts, timers),
-            offset_of!(Facts, timers) + 24,
+            offset_of!(ProcessState, heap_start),
+            offset_of!(ProcessState, heap_end),
+            offset_of!(ProcessState, resume_ip),
+            offset_of!(ProcessState, stack_end),
+            offset_of!(ProcessState, vdso_hash),
+            offset_of!(ProcessState, processor),
+            offset_of!(ProcessState, timers),
+            offset_of!(ProcessState, timers) + 24,
         ]
         .map(|at| (at, 8)),
     )
     .collect();
-    every(kind::FACTS, size_of::<Facts>(), &facts);
+    every(kind::PROCESS, size_of::<ProcessState>(), &process);
     every(
         kind::DESCRIPTORS,
         size_of::<Descriptor>(),
@@ -212,7 +214,7 @@ fn hostile(rng: &mut StdRng, old: u64, bytes: usize) -> u64 {
         0x7fff_ffff,
         0x8000_0000,
         0xffff_ffff,
-        HOLE_BASE as u64,
+        RESERVED_AREA_BASE as u64,
         WINDOW_BASE as u64,
         0x7fff_ffff_f000,
         0xffff_8000_0000_0000,

@@ -13,15 +13,15 @@ fn record(sequence: u64, kind: u32, at: u64, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-fn facts() -> Vec<u8> {
-    let mut facts = vec![0; size_of::<Facts>()];
-    facts[0] = STREAM_VERSION as u8;
-    facts[core::mem::offset_of!(Facts, image_no)] = 9;
-    facts
+fn process() -> Vec<u8> {
+    let mut process = vec![0; size_of::<ProcessState>()];
+    process[0] = STREAM_VERSION as u8;
+    process[core::mem::offset_of!(ProcessState, image_no)] = 9;
+    process
 }
 
 fn stream() -> Vec<u8> {
-    let mut out = record(0, kind::FACTS, 0, &facts());
+    let mut out = record(0, kind::PROCESS, 0, &process());
     out.extend(record(1, kind::DESCRIPTORS, 0, &[0; 2 * size_of::<Descriptor>()]));
     out.extend(record(2, kind::FILES, 0, &[]));
     out.extend(record(3, kind::MAPS, 0, &[0; size_of::<Map>()]));
@@ -68,7 +68,7 @@ fn a_whole_stream_is_whole_and_all_else_is_not() {
 
 #[test]
 fn a_refusal_is_told() {
-    let mut bytes = record(0, kind::FACTS, 0, &facts());
+    let mut bytes = record(0, kind::PROCESS, 0, &process());
     bytes.extend(record(1, kind::REFUSED, 0, b"a socket\nis open"));
     assert_eq!(watch(&bytes, 100), Err(StreamError::Refused("a socketis open".into())));
 }
@@ -81,7 +81,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Map>(), 40);
     assert_eq!(size_of::<FileLock>(), 32);
     assert_eq!(size_of::<Range>(), 24);
-    assert_eq!(size_of::<Facts>(), 3112);
+    assert_eq!(size_of::<ProcessState>(), 3112);
 }
 
 #[test]

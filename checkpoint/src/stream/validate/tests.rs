@@ -12,7 +12,7 @@ const RESERVED: [(u64, u64); 3] = [
 /// Tables of one's own, to be changed.
 #[derive(Debug, Clone)]
 struct Image {
-    facts: Facts,
+    process: ProcessState,
     descriptors: Vec<Descriptor>,
     files: Vec<File>,
     maps: Vec<Map>,
@@ -27,7 +27,7 @@ struct Image {
 impl Image {
     fn tables(&self) -> Tables<'_> {
         Tables {
-            facts: &self.facts,
+            process: &self.process,
             descriptors: &self.descriptors,
             files: &self.files,
             maps: &self.maps,
@@ -52,11 +52,11 @@ fn here() -> Here<'static> {
     }
 }
 
-/// `Facts` of zeros.
-fn no_facts() -> Facts {
-    Facts {
+/// `ProcessState` of zeros.
+fn no_state() -> ProcessState {
+    ProcessState {
         version: super::super::STREAM_VERSION,
-        size: size_of::<Facts>() as u32,
+        size: size_of::<ProcessState>() as u32,
         arch: super::super::ARCH_X86_64,
         page_bytes: 4096,
         boot: 7,
@@ -74,15 +74,15 @@ fn no_facts() -> Facts {
         stack_limit: 0,
         window_len: 0,
         processor: Default::default(),
-        reborn_ip: 0x40_0010,
+        resume_ip: 0x40_0010,
         limits: [[0; 2]; super::super::LIMITS],
         limits_at_start: [[0; 2]; super::super::LIMITS],
         affinity_at_start: [0; super::super::AFFINITY_WORDS],
         nice_at_start: 0,
         reserved: 0,
-        manners_at_start: Default::default(),
-        standing: Default::default(),
-        standing_at_start: Default::default(),
+        thread_attributes_at_start: Default::default(),
+        attributes: Default::default(),
+        attributes_at_start: Default::default(),
         timers: Default::default(),
         actions: [Default::default(); 64],
         cwd: Text { offset: 0, len: 4 },
@@ -125,7 +125,7 @@ fn image() -> Image {
         ..Thread::default()
     };
     Image {
-        facts: no_facts(),
+        process: no_state(),
         descriptors: vec![
             one(0, descriptor::KEEP),
             other(1, descriptor::STREAM, 2),
@@ -192,8 +192,8 @@ fn promises(image: &Image) {
         assert!(to < image.strings.len() && image.strings[to] == 0 && from < to);
         assert!(!image.strings[from..to].contains(&0));
     };
-    text(image.facts.cwd);
-    text(image.facts.executable);
+    text(image.process.cwd);
+    text(image.process.executable);
     image.files.iter().for_each(|file| text(file.path));
     let may = |address: u64, bytes: u64, prot: u32| {
         let found = maps.iter().any(|map| {
@@ -215,7 +215,7 @@ fn promises(image: &Image) {
             }
         }
     }
-    may(image.facts.reborn_ip, 1, PROT_EXEC);
+    may(image.process.resume_ip, 1, PROT_EXEC);
     for (n, it) in image.descriptors.iter().enumerate() {
         assert!((0..1000).contains(&it.fd));
         assert!(image.descriptors[n + 1..].iter().all(|other| other.fd > it.fd));
@@ -257,9 +257,9 @@ fn what_is_sound_is_accepted() {
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
     let cases: [(&str, Hurt); 54] = [
-        ("directory", |i| i.facts.cwd.len = 0),
-        ("directory", |i| i.facts.cwd.len = 5),
-        ("directory", |i| i.facts.executable.offset = u32::MAX),
+        ("directory", |i| i.process.cwd.len = 0),
+        ("directory", |i| i.process.cwd.len = 5),
+        ("directory", |i| i.process.executable.offset = u32::MAX),
         ("no file", |i| i.files[0].path.offset = 13),
         ("no file", |i| i.maps[0].file = 2),
         ("out of order", |i| i.maps[1].start -= 4096),
@@ -282,7 +282,7 @@ fn what_is_not_is_named() {
         ("no room", |i| i.maps[5].start = RESERVED[2].1 + 0x2_0000),
         ("no stack", |i| i.maps[5].flags = 0),
         ("not open", |i| i.files[1].nameless = 4),
-        ("heap", |i| i.facts.heap_end = 0),
+        ("heap", |i| i.process.heap_end = 0),
         ("descriptors out of order", |i| i.descriptors[2].fd = 1),
         ("descriptors out of order", |i| i.descriptors[9].fd = 1000),
         ("descriptors out of order", |i| i.descriptors[0].fd = -1),
@@ -308,7 +308,7 @@ fn what_is_not_is_named() {
         ("without its memory", |i| i.threads[0].resume[1] = 0x40_2000),
         ("without its memory", |i| i.threads[0].tid_address = 0x40_0000),
         ("without its memory", |i| i.threads[1].notes = 0x7110_0000 - 504),
-        ("nowhere", |i| i.facts.reborn_ip = 0x60_0000),
+        ("nowhere", |i| i.process.resume_ip = 0x60_0000),
         ("timer", |i| i.timers[0].signal = 9),
         ("cannot wait", |i| i.signals[0].number = 0),
     ];
@@ -346,7 +346,7 @@ fn contents_belong_to_what_is_made_anew() {
 #[test]
 fn the_digest_sees_every_byte() {
     let tables: [&[u8]; 10] = [
-        &[1; size_of::<Facts>()],
+        &[1; size_of::<ProcessState>()],
         &[2; 64],
         &[3; 48],
         &[4; 80],
@@ -364,7 +364,7 @@ fn the_digest_sees_every_byte() {
             other[at] ^= 0x40;
             let mut changed = tables;
             changed[n] = &other;
-            let is_digest = n == 0 && at >= core::mem::offset_of!(Facts, digest);
+            let is_digest = n == 0 && at >= core::mem::offset_of!(ProcessState, digest);
             assert_eq!(digest(changed) == whole, is_digest, "table {n}, byte {at}");
         }
     }
@@ -409,10 +409,10 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
         }};
     }
     match (table % 9, field) {
-        (0, 0) => short(&mut image.facts.cwd.offset),
-        (0, 1) => short(&mut image.facts.executable.len),
-        (0, 2) => long(&mut image.facts.heap_end),
-        (0, _) => long(&mut image.facts.reborn_ip),
+        (0, 0) => short(&mut image.process.cwd.offset),
+        (0, 1) => short(&mut image.process.executable.len),
+        (0, 2) => long(&mut image.process.heap_end),
+        (0, _) => long(&mut image.process.resume_ip),
         (1, 0) => number(&mut row!(image.descriptors).fd),
         (1, 1) => short(&mut row!(image.descriptors).how),
         (1, 2) => number(&mut row!(image.descriptors).other),

@@ -1,5 +1,5 @@
 //! Reads the files of `/proc/self` that say what this process is: line by line, through a buffer in
-//! the hole, without allocation.
+//! the reserved area, without allocation.
 
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;

@@ -51,14 +51,14 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Why something cannot be done: the number here, the text in the hole's line.
+/// Why something cannot be done: the number here, the text in the reserved area's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused(pub crate::base::syscalls::Errno);
 
 /// Writes the line and gives the refusal.
 macro_rules! refuse {
-    ($hole:expr, $errno:expr, $($text:tt)*) => {{
-        $hole.line().set(format_args!($($text)*));
+    ($area:expr, $errno:expr, $($text:tt)*) => {{
+        $area.line().set(format_args!($($text)*));
         $crate::base::refusal::Refused($errno)
     }};
 }

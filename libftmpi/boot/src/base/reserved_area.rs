@@ -1,4 +1,4 @@
-//! The hole: memory at a fixed address, reserved at start, that is the engine's alone in every life:
+//! The reserved area: memory at a fixed address, reserved at start, that is the engine's alone in every life:
 //! never imaged, never replaced. Holds the copy of the restorer, the engine's stack and all buffers,
 //! so the engine allocates nothing and does not touch the program's stack.
 
@@ -6,9 +6,9 @@ use crate::descriptors::contents::Piece;
 use crate::memory::data_files::{DataFile, FILES_MAX};
 use crate::threads::Parking;
 use core::mem::size_of;
-use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN};
+use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
 use ftmpi_checkpoint::stream::{
-    Descriptor, Facts, File, FileLock, Map, Range, Signal, Thread, Timer, limit,
+    Descriptor, File, FileLock, Map, ProcessState, Range, Signal, Thread, Timer, limit,
 };
 
 /// Start of the range where copies of shared memory are made during a capture.
@@ -20,53 +20,53 @@ const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 /// Copy of the restorer's code.
-pub const CODE: usize = HOLE_BASE;
+pub const CODE: usize = RESERVED_AREA_BASE;
 pub const CODE_LEN: usize = 64 * KIB;
 /// What the restorer needs to know.
-pub const CONTROL: usize = HOLE_BASE + 64 * KIB;
+pub const CONTROL: usize = RESERVED_AREA_BASE + 64 * KIB;
 const CONTROL_LEN: usize = 64 * KIB;
 /// The engine's stack, for capture, child and restore. The page below is inaccessible.
-const STACK_GUARD: usize = HOLE_BASE + 128 * KIB;
-pub const STACK_TOP: usize = HOLE_BASE + 640 * KIB;
+const STACK_GUARD: usize = RESERVED_AREA_BASE + 128 * KIB;
+pub const STACK_TOP: usize = RESERVED_AREA_BASE + 640 * KIB;
 /// Buffer for files of `/proc`.
 const TEXT: usize = STACK_TOP;
 const TEXT_LEN: usize = 128 * KIB;
 /// Results of the page scan.
 const SCAN: usize = TEXT + TEXT_LEN;
 const SCAN_LEN: usize = 128 * KIB;
-/// Facts, and the line that says why there is no image.
-const FACTS: usize = HOLE_BASE + MIB;
+/// ProcessState, and the line that says why there is no image.
+const PROCESS: usize = RESERVED_AREA_BASE + MIB;
 const FACTS_LEN: usize = 64 * KIB;
-const LINE: usize = FACTS + FACTS_LEN;
+const LINE: usize = PROCESS + FACTS_LEN;
 /// Files whose private mappings are data.
 const DATA_FILES: usize = LINE + 16 * KIB;
 /// Copies of shared memory.
 const COPIES: usize = LINE + 64 * KIB;
 pub const COPIES_MAX: usize = 1024;
-const DESCRIPTORS: usize = HOLE_BASE + 2 * MIB;
+const DESCRIPTORS: usize = RESERVED_AREA_BASE + 2 * MIB;
 /// Locks on files.
 const LOCKS: usize = DESCRIPTORS + 512 * KIB;
 /// Ranges of memory that there is something about.
 const RANGES: usize = LOCKS + 256 * KIB;
-const FILES: usize = HOLE_BASE + 3 * MIB;
-const MAPS: usize = HOLE_BASE + 4 * MIB;
-const STRINGS: usize = HOLE_BASE + 8 * MIB;
+const FILES: usize = RESERVED_AREA_BASE + 3 * MIB;
+const MAPS: usize = RESERVED_AREA_BASE + 4 * MIB;
+const STRINGS: usize = RESERVED_AREA_BASE + 8 * MIB;
 /// Buffer for contents of files.
-const CONTENT: usize = HOLE_BASE + 17 * MIB;
+const CONTENT: usize = RESERVED_AREA_BASE + 17 * MIB;
 const CONTENT_LEN: usize = MIB;
-const THREADS: usize = HOLE_BASE + 18 * MIB;
-const PARKING: usize = HOLE_BASE + 20 * MIB;
-const TIMERS: usize = HOLE_BASE + 21 * MIB;
-const PIECES: usize = HOLE_BASE + 22 * MIB;
+const THREADS: usize = RESERVED_AREA_BASE + 18 * MIB;
+const PARKING: usize = RESERVED_AREA_BASE + 20 * MIB;
+const TIMERS: usize = RESERVED_AREA_BASE + 21 * MIB;
+const PIECES: usize = RESERVED_AREA_BASE + 22 * MIB;
 /// The stack on which threads that are made again begin. The page below is inaccessible.
-const BIRTH_GUARD: usize = HOLE_BASE + 23 * MIB;
-pub const BIRTH_TOP: usize = BIRTH_GUARD + 256 * KIB;
-const SIGNALS: usize = HOLE_BASE + 24 * MIB;
+const START_STACK_GUARD: usize = RESERVED_AREA_BASE + 23 * MIB;
+pub const START_STACK_TOP: usize = START_STACK_GUARD + 256 * KIB;
+const SIGNALS: usize = RESERVED_AREA_BASE + 24 * MIB;
 
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
-    assert!(size_of::<Facts>() <= FACTS_LEN);
-    assert!(SCAN + SCAN_LEN <= FACTS);
+    assert!(size_of::<ProcessState>() <= FACTS_LEN);
+    assert!(SCAN + SCAN_LEN <= PROCESS);
     assert!(LINE + size_of::<crate::base::refusal::Line>() <= DATA_FILES);
     assert!(DATA_FILES + FILES_MAX * size_of::<DataFile>() <= COPIES);
     assert!(COPIES + COPIES_MAX * size_of::<SharedCopy>() <= DESCRIPTORS);
@@ -80,9 +80,11 @@ const _: () = {
     assert!(THREADS + limit::THREADS * size_of::<Thread>() <= PARKING);
     assert!(PARKING + size_of::<Parking>() <= TIMERS);
     assert!(TIMERS + limit::TIMERS * size_of::<Timer>() <= PIECES);
-    assert!(PIECES + limit::CONTENTS * size_of::<Piece>() <= BIRTH_GUARD);
-    assert!(BIRTH_TOP <= SIGNALS);
-    assert!(SIGNALS + limit::SIGNALS * size_of::<Signal>() <= HOLE_BASE + HOLE_LEN);
+    assert!(PIECES + limit::CONTENTS * size_of::<Piece>() <= START_STACK_GUARD);
+    assert!(START_STACK_TOP <= SIGNALS);
+    assert!(
+        SIGNALS + limit::SIGNALS * size_of::<Signal>() <= RESERVED_AREA_BASE + RESERVED_AREA_LEN
+    );
 };
 
 /// A copy of shared memory, made while the process stands still.
@@ -151,33 +153,35 @@ pub struct Control {
     pub line_state: [u8; 160],
 }
 
-/// The hole, as one thing to hold. There is only one user at a time: the thread that takes an image,
+/// The reserved area, as one thing to hold. There is only one user at a time: the thread that takes an image,
 /// with all signals blocked, or the image child, or the constructor, or the main thread of a restored
 /// process. ([`Parking`], and the entries of the table of threads, are shared.)
 #[derive(Debug)]
-pub struct Hole(());
+pub struct ReservedArea(());
 
-/// Reserves the hole at start.
+/// Reserves the reserved area at start.
 pub fn reserve() -> Result<(), crate::base::syscalls::Errno> {
     let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
-    let at = unsafe { crate::base::syscalls::map_anonymous(HOLE_BASE, HOLE_LEN, prot, flags) }?;
-    if at != HOLE_BASE {
+    let at = unsafe {
+        crate::base::syscalls::map_anonymous(RESERVED_AREA_BASE, RESERVED_AREA_LEN, prot, flags)
+    }?;
+    if at != RESERVED_AREA_BASE {
         // Kernels before 4.17 take the flag for a hint.
         // SAFETY: just mapped.
-        let _ = unsafe { crate::base::syscalls::unmap(at, HOLE_LEN) };
+        let _ = unsafe { crate::base::syscalls::unmap(at, RESERVED_AREA_LEN) };
         return Err(libc::EEXIST);
     }
     // SAFETY: inside the new mapping, not in use yet.
     unsafe {
         crate::base::syscalls::protect(STACK_GUARD, 4096, libc::PROT_NONE)?;
-        crate::base::syscalls::protect(BIRTH_GUARD, 4096, libc::PROT_NONE)
+        crate::base::syscalls::protect(START_STACK_GUARD, 4096, libc::PROT_NONE)
     }
 }
 
-impl Hole {
-    /// The hole.
+impl ReservedArea {
+    /// The reserved area.
     ///
     /// # Safety
     /// [`reserve`] succeeded, and nobody else holds it (see the type).
@@ -185,7 +189,7 @@ impl Hole {
         Self(())
     }
 
-    // Each of these is a separate range of the hole, written by one user (see the type) through a
+    // Each of these is a separate range of the reserved area, written by one user (see the type) through a
     // value of which there is one at a time; borrows of different ranges do not overlap. They are
     // plain numbers: any bytes are a valid value.
 
@@ -193,9 +197,9 @@ impl Hole {
         CONTROL as *mut Control
     }
 
-    pub fn facts(&self) -> &'static mut Facts {
+    pub fn process_state(&self) -> &'static mut ProcessState {
         // SAFETY: see above.
-        unsafe { &mut *(FACTS as *mut Facts) }
+        unsafe { &mut *(PROCESS as *mut ProcessState) }
     }
 
     pub fn descriptors(&self) -> &'static mut [Descriptor] {

@@ -1,6 +1,6 @@
-//! Texts (paths) of an image: one after the other in the hole, each followed by a zero byte.
+//! Texts (paths) of an image: one after the other in the reserved area, each followed by a zero byte.
 
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{Text, limit};
@@ -14,13 +14,13 @@ pub struct Strings {
 
 impl Strings {
     /// None yet.
-    pub fn new(hole: &Hole) -> Self {
-        Self { bytes: hole.strings(), len: 0 }
+    pub fn new(area: &ReservedArea) -> Self {
+        Self { bytes: area.strings(), len: 0 }
     }
 
     /// Those that an image brought; the byte behind them is zero.
-    pub fn loaded(hole: &Hole, len: usize) -> Self {
-        let bytes = hole.strings();
+    pub fn loaded(area: &ReservedArea, len: usize) -> Self {
+        let bytes = area.strings();
         let len = len.min(limit::STRINGS);
         bytes[len] = 0;
         Self { bytes, len }

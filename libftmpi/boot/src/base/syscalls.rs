@@ -148,7 +148,7 @@ pub fn say(fd: i32, bytes: &[u8]) {
 ///
 /// # Safety
 /// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] returned.
-pub unsafe fn lend_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
+pub unsafe fn vmsplice_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
     let mut done = 0;
     while done < len {
         let piece = [address + done, (len - done).min(1 << 30)];

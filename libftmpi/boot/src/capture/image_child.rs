@@ -1,10 +1,10 @@
 //! The image child: a copy-on-write copy of the process, which writes it to the stream and ends.
 //!
-//! It runs on its copy of the hole's stack, with all signals blocked, and makes system calls only.
+//! It runs on its copy of the reserved area's stack, with all signals blocked, and makes system calls only.
 //! It changes protections of its own copy where the program has data that it may not read itself.
 
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors;
@@ -17,21 +17,30 @@ use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, ma
 
 /// Ends with 0 if the image is whole, 1 if it was refused (the stream says why), 2 if the stream
 /// broke.
-pub fn run(hole: &Hole, fd: i32, parent: i32, strings: Strings, survey: &mappings::Survey) -> ! {
-    descriptors::mark_own_logs(&mut hole.descriptors()[..hole.facts().descriptors as usize]);
+pub fn run(
+    area: &ReservedArea,
+    fd: i32,
+    parent: i32,
+    strings: Strings,
+    survey: &mappings::Survey,
+) -> ! {
+    descriptors::mark_own_logs(
+        &mut area.descriptors()[..area.process_state().descriptors as usize],
+    );
     // Pipes and sockets must not seem open only because this child has them.
     if fd > 0 {
         syscalls::close_range(0, fd as u32 - 1);
     }
     syscalls::close_range(fd as u32 + 1, u32::MAX);
-    let mut stream = Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, lends: true };
-    let result = descriptors::refuse_shared(hole, &strings, parent)
-        .and_then(|()| write(hole, &mut stream, strings, survey));
+    let mut stream =
+        Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, splices: true };
+    let result = descriptors::refuse_shared(area, &strings, parent)
+        .and_then(|()| write(area, &mut stream, strings, survey));
     if stream.broken {
         syscalls::exit(2);
     }
     if result.is_err() {
-        stream.record(kind::REFUSED, 0, hole.line().bytes());
+        stream.record(kind::REFUSED, 0, area.line().bytes());
         syscalls::exit(if stream.broken { 2 } else { 1 });
     }
     // Pages that the pipe refers to are still also ours: kernels before 5.8 let our parent write to a
@@ -51,11 +60,11 @@ struct Stream {
     page_bytes: u64,
     broken: bool,
     /// Pages go into the pipe without a copy.
-    lends: bool,
+    splices: bool,
 }
 
 /// Less is copied: that is as fast.
-const LENT_BYTES_MIN: usize = 16 << 10;
+const SPLICE_BYTES_MIN: usize = 16 << 10;
 
 impl Stream {
     fn record(&mut self, kind: u32, at: u64, bytes: &[u8]) {
@@ -80,72 +89,72 @@ impl Stream {
         };
         let header_address = &raw const header as usize;
         let mut result = syscalls::write_from(self.fd, header_address, size_of::<RecordHeader>());
-        let mut lent = 0;
-        if kind == kind::PAGES && self.lends && len >= LENT_BYTES_MIN && result.is_ok() {
+        let mut spliced = 0;
+        if kind == kind::PAGES && self.splices && len >= SPLICE_BYTES_MIN && result.is_ok() {
             // SAFETY: this process writes to none of its pages that are part of an image, and keeps them
             // until `run` has waited.
-            match unsafe { syscalls::lend_from(self.fd, address, len) } {
-                Ok(bytes) => lent = bytes,
+            match unsafe { syscalls::vmsplice_from(self.fd, address, len) } {
+                Ok(bytes) => spliced = bytes,
                 Err(errno) => result = Err(errno),
             }
-            self.lends = lent == len;
+            self.splices = spliced == len;
         }
         self.broken = result
-            .and_then(|()| syscalls::write_from(self.fd, address + lent, len - lent))
+            .and_then(|()| syscalls::write_from(self.fd, address + spliced, len - spliced))
             .is_err();
         self.sequence += 1;
     }
 }
 
 fn write(
-    hole: &Hole,
+    area: &ReservedArea,
     stream: &mut Stream,
     mut strings: Strings,
     survey: &mappings::Survey,
 ) -> Result<(), Refused> {
-    let found = mappings::inventory(hole, &mut strings, survey.data_files)?;
+    let found = mappings::inventory(area, &mut strings, survey.data_files)?;
     if found.fingerprint != survey.fingerprint {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has memory that a copy of it does not get (madvise DONTFORK), as drivers of \
              network cards make it"
         ));
     }
-    mappings::examine_files(hole, &strings, found.files)?;
-    let facts = hole.facts();
+    mappings::examine_files(area, &strings, found.files)?;
+    let process = area.process_state();
     let mut scanner = Scanner::new();
-    page_attributes::find_guards(hole, &mut scanner, &hole.maps()[..found.maps])?;
-    facts.files = found.files as u32;
-    facts.maps = found.maps as u32;
-    facts.strings_len = strings.len() as u32;
-    crate::restore::refuse_unsound(hole, &survey.layout)?;
-    facts.digest = 0;
-    facts.digest = crate::restore::digest(&crate::restore::tables(hole, hole.facts()));
-    stream.table(kind::FACTS, core::slice::from_ref(&*facts));
-    stream.table(kind::DESCRIPTORS, &hole.descriptors()[..facts.descriptors as usize]);
-    stream.table(kind::FILES, &hole.files()[..found.files]);
-    stream.table(kind::MAPS, &hole.maps()[..found.maps]);
-    stream.record(kind::STRINGS, 0, &hole.strings()[..strings.len()]);
-    stream.table(kind::THREADS, &hole.threads()[..facts.threads as usize]);
-    stream.table(kind::TIMERS, &hole.timers()[..facts.posix_timers as usize]);
-    stream.table(kind::SIGNALS, &hole.signals()[..facts.signals as usize]);
-    stream.table(kind::LOCKS, &hole.locks()[..facts.locks as usize]);
-    stream.table(kind::RANGES, &hole.ranges()[..facts.ranges as usize]);
-    for piece in &hole.pieces()[..facts.contents as usize] {
+    page_attributes::find_guards(area, &mut scanner, &area.maps()[..found.maps])?;
+    process.files = found.files as u32;
+    process.maps = found.maps as u32;
+    process.strings_len = strings.len() as u32;
+    crate::restore::refuse_unsound(area, &survey.layout)?;
+    process.digest = 0;
+    process.digest = crate::restore::digest(&crate::restore::tables(area, area.process_state()));
+    stream.table(kind::PROCESS, core::slice::from_ref(&*process));
+    stream.table(kind::DESCRIPTORS, &area.descriptors()[..process.descriptors as usize]);
+    stream.table(kind::FILES, &area.files()[..found.files]);
+    stream.table(kind::MAPS, &area.maps()[..found.maps]);
+    stream.record(kind::STRINGS, 0, &area.strings()[..strings.len()]);
+    stream.table(kind::THREADS, &area.threads()[..process.threads as usize]);
+    stream.table(kind::TIMERS, &area.timers()[..process.posix_timers as usize]);
+    stream.table(kind::SIGNALS, &area.signals()[..process.signals as usize]);
+    stream.table(kind::LOCKS, &area.locks()[..process.locks as usize]);
+    stream.table(kind::RANGES, &area.ranges()[..process.ranges as usize]);
+    for piece in &area.pieces()[..process.contents as usize] {
         stream.record_from(kind::CONTENTS, piece.at, piece.copy, piece.len);
     }
-    for entry in &hole.maps()[..found.maps] {
+    for entry in &area.maps()[..found.maps] {
         if stream.broken {
             return Ok(());
         }
-        if let Err(refused) = pages_of(hole, stream, &mut scanner, entry, survey) {
+        if let Err(refused) = pages_of(area, stream, &mut scanner, entry, survey) {
             // A file that was cut meanwhile tells more.
-            survey.data_files.unchanged(hole, &strings)?;
+            survey.data_files.unchanged(area, &strings)?;
             return Err(refused);
         }
     }
-    survey.data_files.unchanged(hole, &strings)?;
+    survey.data_files.unchanged(area, &strings)?;
     let totals = Totals { records: stream.sequence, page_bytes: stream.page_bytes };
     stream.table(kind::END, &[totals]);
     Ok(())
@@ -153,7 +162,7 @@ fn write(
 
 /// Writes the pages of a mapping that are the process's own.
 fn pages_of(
-    hole: &Hole,
+    area: &ReservedArea,
     stream: &mut Stream,
     scanner: &mut Scanner,
     entry: &Map,
@@ -164,21 +173,21 @@ fn pages_of(
         return Ok(());
     }
     if entry.flags & map::CONTENTS != 0 {
-        return contents_of(hole, stream, entry);
+        return contents_of(area, stream, entry);
     }
     let mut source = entry.start;
     if shared {
-        let copies = &hole.copies()[..survey.copies];
+        let copies = &area.copies()[..survey.copies];
         let copy = copies.iter().find(|copy| copy.start as u64 == entry.start);
         source = copy.map(|copy| copy.copy as u64).ok_or_else(|| {
-            refuse!(hole, libc::EIO, "a shared mapping appeared during the image")
+            refuse!(area, libc::EIO, "a shared mapping appeared during the image")
         })?;
     }
     // Only in this copy of the process, and only if there is anything to read.
     let mut readable = shared || entry.prot & libc::PROT_READ as u32 != 0;
     let len = entry.end - entry.start;
     scanner
-        .each(hole, source, source + len, |from, to| {
+        .each(area, source, source + len, |from, to| {
             if !readable {
                 let prot = libc::PROT_READ | entry.prot as i32;
                 // SAFETY: nothing runs here that relies on the memory being inaccessible.
@@ -212,7 +221,7 @@ fn pages_of(
                 return Ok(());
             }
             Err(refuse!(
-                hole,
+                area,
                 errno,
                 "the pages at {:#x} cannot be examined: {}",
                 entry.start,
@@ -222,10 +231,10 @@ fn pages_of(
 }
 
 /// Writes all that a mapping shows; behind the end of its file it shows nothing.
-fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
+fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
     let failed = |errno| {
         let (start, why) = (entry.start, syscalls::error_text(errno));
-        refuse!(hole, errno, "the pages at {start:#x} cannot be read: {why}")
+        refuse!(area, errno, "the pages at {start:#x} cannot be read: {why}")
     };
     let len = (entry.end - entry.start) as usize;
     if entry.prot & libc::PROT_READ as u32 == 0 {
@@ -236,7 +245,7 @@ fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refu
     // Not from the memory itself: behind the end of the file that would be the end of us.
     let memory = process_attributes::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC)
         .map_err(failed)?;
-    let buffer = hole.content();
+    let buffer = area.content();
     let (shown, known) = (entry.start + entry.offset, entry.offset != 0);
     let mut at = entry.start;
     let mut result = Ok(());
@@ -262,9 +271,9 @@ fn contents_of(hole: &Hole, stream: &mut Stream, entry: &Map) -> Result<(), Refu
                 buffer[have..whole].fill(0);
                 // Copied: what is lent to the pipe may still be there when the next piece comes into the buffer.
                 if buffer[..whole].iter().any(|byte| *byte != 0) {
-                    let lends = core::mem::replace(&mut stream.lends, false);
+                    let splices = core::mem::replace(&mut stream.splices, false);
                     stream.record(kind::PAGES, at, &buffer[..whole]);
-                    stream.lends = lends;
+                    stream.splices = splices;
                     stream.page_bytes += whole as u64;
                 }
                 at += whole as u64;

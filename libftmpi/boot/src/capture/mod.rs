@@ -1,7 +1,7 @@
 //! Takes an image: looks at the process, makes a copy-on-write child that streams it, goes on.
 //!
 //! The process stands still only for this: a look at its descriptors and mappings, copies of shared
-//! memory and of files without a name, and `clone`. All other threads stand still, too. Everything runs on the hole's stack; the program's stack gets a few words
+//! memory and of files without a name, and `clone`. All other threads stand still, too. Everything runs on the reserved area's stack; the program's stack gets a few words
 //! below its own, which hold what `setjmp` would save. The same words are found again in the
 //! restored process, where [`ftmpi_boot_switch`] returns once more, with 1.
 
@@ -9,7 +9,7 @@ pub mod image_child;
 
 use crate::base::procfs;
 use crate::base::refusal::{Line, Refused, refuse};
-use crate::base::reserved_area::{Hole, STACK_TOP};
+use crate::base::reserved_area::{ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors;
@@ -99,16 +99,16 @@ unsafe extern "C" {
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 /// Why there was no image: written by the thread that wanted one.
-struct Why(UnsafeCell<Line>);
+struct LastRefusal(UnsafeCell<Line>);
 
 // SAFETY: `capture` and `why_refused` are called by one thread at a time (boot_abi).
-unsafe impl Sync for Why {}
+unsafe impl Sync for LastRefusal {}
 
-static WHY: Why = Why(UnsafeCell::new(Line::new()));
+static LAST_REFUSAL: LastRefusal = LastRefusal(UnsafeCell::new(Line::new()));
 
-fn note_why(text: &[u8]) {
-    // SAFETY: see `Why`.
-    let why = unsafe { &mut *WHY.0.get() };
+fn remember_refusal(text: &[u8]) {
+    // SAFETY: see `LastRefusal`.
+    let why = unsafe { &mut *LAST_REFUSAL.0.get() };
     why.set(format_args!("{}", crate::base::refusal::Shown(text)));
 }
 
@@ -117,8 +117,8 @@ fn note_why(text: &[u8]) {
 /// # Safety
 /// `text` is valid for `len` bytes, or null.
 pub unsafe extern "C" fn why_refused(text: *mut c_char, len: usize) {
-    // SAFETY: see `Why`; the text by the caller.
-    unsafe { put((*WHY.0.get()).bytes(), text, len) };
+    // SAFETY: see `LastRefusal`; the text by the caller.
+    unsafe { put((*LAST_REFUSAL.0.get()).bytes(), text, len) };
 }
 
 /// # Safety
@@ -134,7 +134,7 @@ unsafe fn put(line: &[u8], text: *mut c_char, len: usize) {
     }
 }
 
-/// What the part on the hole's stack gets and gives.
+/// What the part on the reserved area's stack gets and gives.
 #[repr(C)]
 struct Job {
     fd: i32,
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn capture(
     // SAFETY: valid by the caller.
     let asked = unsafe { *request };
     if let Err((errno, why)) = admit() {
-        note_why(why.as_bytes());
+        remember_refusal(why.as_bytes());
         return -errno;
     }
     let begun = syscalls::now_ns();
@@ -237,15 +237,15 @@ pub unsafe extern "C" fn capture(
         estimate: 0,
         child: 0,
     };
-    // SAFETY: the stack is the hole's and unused: signals are blocked, and one thread at a time takes
+    // SAFETY: the stack is the reserved area's and unused: signals are blocked, and one thread at a time takes
     // images. The call returns once in this life, and once in each restored one.
     let result =
         unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
-    // SAFETY: the hole is there (`admit`).
-    let hole = unsafe { Hole::take() };
+    // SAFETY: the reserved area is there (`admit`).
+    let area = unsafe { ReservedArea::take() };
     let mut outcome = CaptureOutcome { image_no: job.image_no, ..CaptureOutcome::default() };
     if result == 1 {
-        threads::let_all_go(&hole, || {
+        threads::open_gate(&area, || {
             if let Some(restored) = job.hooks.restored {
                 restored(job.hooks.context);
             }
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn capture(
         outcome.child_pid = job.child;
         outcome.pause_ns = syscalls::now_ns() - begun;
     } else {
-        note_why(hole.line().bytes());
+        remember_refusal(area.line().bytes());
     }
     // SAFETY: valid by the caller; in the restored process the same memory was restored.
     unsafe { *out = outcome };
@@ -309,9 +309,9 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
     // SAFETY: as in `capture`.
     let result =
         unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
-    // SAFETY: the hole is there (`admit`), and nobody else uses it.
-    let hole = unsafe { Hole::take() };
-    let line = if result < 0 { hole.line().bytes() } else { b"" };
+    // SAFETY: the reserved area is there (`admit`), and nobody else uses it.
+    let area = unsafe { ReservedArea::take() };
+    let line = if result < 0 { area.line().bytes() } else { b"" };
     // SAFETY: by the caller.
     unsafe { put(line, text, len) };
     syscalls::set_signal_mask(mask);
@@ -326,62 +326,62 @@ fn admit() -> Result<(), (i32, &'static str)> {
     Ok(())
 }
 
-/// On the hole's stack.
+/// On the reserved area's stack.
 extern "C" fn take(job: *mut c_void) -> isize {
     // SAFETY: `capture` holds it, waiting.
     let job = unsafe { &mut *job.cast::<Job>() };
     // SAFETY: the only user (see `capture`).
-    let hole = unsafe { Hole::take() };
-    match attempt(&hole, job) {
+    let area = unsafe { ReservedArea::take() };
+    match attempt(&area, job) {
         Ok(()) => 0,
         Err(Refused(errno)) => -(errno as isize),
     }
 }
 
-fn attempt(hole: &Hole, job: &mut Job) -> Result<(), Refused> {
+fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     if !process_state::layout_is_fixed() {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the address layout of this process is not fixed (is 'personality' forbidden here?): no \
              image of it could be restored"
         ));
     }
-    refuse_children(hole)?;
+    refuse_children(area)?;
     // First of all: a filter of the program may not like what comes now.
-    credentials::refuse_changed(hole)?;
-    system_v::refuse_used(hole)?;
+    credentials::refuse_changed(area)?;
+    system_v::refuse_used(area)?;
     if threads::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
-            descriptors::gather(hole, &mut Strings::new(hole), (job.fd, job.own.list()), false)
+            descriptors::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
     {
         // Before anything is disturbed. (Other errors may come from threads that go on.)
         return Err(refused);
     }
-    let (count, mine) = threads::stop(hole)?;
+    let (count, mine) = threads::stop(area)?;
     // Nothing was looked at yet.
-    (hole.facts().locks, hole.facts().ranges) = (0, 0);
+    (area.process_state().locks, area.process_state().ranges) = (0, 0);
     let mut copies = Copies::new();
     let hooks = job.hooks;
     let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {
         0 => {
-            let result = look(hole, job, count, mine, &mut copies).and_then(|look| {
-                if job.take == 0 { Ok(()) } else { make_child(hole, job, look, &mut copies) }
+            let result = look(area, job, count, mine, &mut copies).and_then(|look| {
+                if job.take == 0 { Ok(()) } else { make_child(area, job, look, &mut copies) }
             });
             if let Some(made) = hooks.made {
                 made(hooks.context);
             }
             result
         }
-        errno => Err(refuse!(hole, errno, "ranks that share memory did not all stop in time")),
+        errno => Err(refuse!(area, errno, "ranks that share memory did not all stop in time")),
     };
-    page_attributes::close(hole);
-    file_locks::take_again(hole);
+    page_attributes::close(area);
+    file_locks::take_again(area);
     // What was taken out to be looked at.
-    let signals = pending_signals::known(hole, &hole.parking().signals);
+    let signals = pending_signals::known(area, &area.parking().signals);
     pending_signals::send_again(signals, syscalls::gettid());
     pending_signals::send_again(signals, 0);
-    threads::release(hole);
+    threads::release(area);
     result
 }
 
@@ -392,7 +392,7 @@ struct Look {
 }
 
 fn look(
-    hole: &Hole,
+    area: &ReservedArea,
     job: &mut Job,
     count: usize,
     mine: usize,
@@ -400,52 +400,53 @@ fn look(
 ) -> Result<Look, Refused> {
     if count > 1 {
         // Another thread may have begun something before it stood still.
-        refuse_children(hole)?;
-        system_v::refuse_used(hole)?;
+        refuse_children(area)?;
+        system_v::refuse_used(area)?;
     }
-    let facts = hole.facts();
+    let process = area.process_state();
     // Alone, nobody can have changed it since `attempt` looked.
-    for thread in hole.threads()[..count].iter().filter(|_| count > 1) {
-        credentials::refuse_changed_thread(hole, thread.tid)?;
+    for thread in area.threads()[..count].iter().filter(|_| count > 1) {
+        credentials::refuse_changed_thread(area, thread.tid)?;
     }
-    let mut strings = Strings::new(hole);
-    facts.descriptors = descriptors::gather(hole, &mut strings, (job.fd, job.own.list()), true)?;
+    let mut strings = Strings::new(area);
+    process.descriptors = descriptors::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
     if job.take != 0 {
-        page_attributes::gather(hole)?;
-        page_attributes::open(hole);
+        page_attributes::gather(area)?;
+        page_attributes::open(area);
     }
-    let survey = mappings::survey(hole)?;
-    facts.image_no = job.image_no;
+    let survey = mappings::survey(area)?;
+    process.image_no = job.image_no;
     clock_shift::note();
-    (facts.rank, facts.incarnation) = life::name();
-    facts.reborn_ip = life::reborn as *const () as u64;
-    facts.threads = count as u32;
-    let thread = &mut hole.threads()[mine];
-    threads::describe(thread);
+    (process.rank, process.incarnation) = life::name();
+    process.resume_ip = life::resume as *const () as u64;
+    process.threads = count as u32;
+    let thread = &mut area.threads()[mine];
+    threads::record_thread_state(thread);
     thread.resume = job.resume;
-    process_attributes::refuse_deadlines(hole, &hole.threads()[..count])?;
-    owned_locks::refuse_taking(hole, &hole.threads()[..count])?;
-    process_state::gather(hole, &mut strings, &survey.layout)?;
-    facts.signals = pending_signals::known(hole, &hole.parking().signals).len() as u32;
-    if hole.parking().too_many.load(Ordering::SeqCst) != 0 {
-        return Err(refuse!(hole, libc::EAGAIN, "too many signals wait for the program"));
+    process_attributes::refuse_deadlines(area, &area.threads()[..count])?;
+    owned_locks::refuse_taking(area, &area.threads()[..count])?;
+    process_state::gather(area, &mut strings, &survey.layout)?;
+    process.signals = pending_signals::known(area, &area.parking().signals).len() as u32;
+    if area.parking().too_many.load(Ordering::SeqCst) != 0 {
+        return Err(refuse!(area, libc::EAGAIN, "too many signals wait for the program"));
     }
-    for timer in &hole.timers()[..facts.posix_timers as usize] {
+    for timer in &area.timers()[..process.posix_timers as usize] {
         let other = timer.notify & libc::SIGEV_THREAD_ID != 0 && timer.tid != syscalls::gettid();
-        if other && pending_signals::has_more(hole, facts.signals, timer.tid) {
-            return Err(refuse!(hole, libc::EAGAIN, "a timer of the program fired just now"));
+        if other && pending_signals::has_more(area, process.signals, timer.tid) {
+            return Err(refuse!(area, libc::EAGAIN, "a timer of the program fired just now"));
         }
     }
-    let table = &hole.descriptors()[..facts.descriptors as usize];
-    facts.contents = if job.take == 0 { 0 } else { contents::copy(hole, &strings, table, copies)? };
+    let table = &area.descriptors()[..process.descriptors as usize];
+    process.contents =
+        if job.take == 0 { 0 } else { contents::copy(area, &strings, table, copies)? };
     job.estimate = procfs::anonymous_bytes()
-        + hole.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>()
-        + hole.pieces()[..facts.contents as usize].iter().map(|p| p.len as u64).sum::<u64>();
+        + area.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>()
+        + area.pieces()[..process.contents as usize].iter().map(|p| p.len as u64).sum::<u64>();
     Ok(Look { strings, survey })
 }
 
 /// Children that an image cannot contain.
-fn refuse_children(hole: &Hole) -> Result<(), Refused> {
+fn refuse_children(area: &ReservedArea) -> Result<(), Refused> {
     // SAFETY: struct siginfo has 128 bytes.
     let mut info = [0u64; 16];
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -454,7 +455,7 @@ fn refuse_children(hole: &Hole) -> Result<(), Refused> {
         unsafe { syscalls::call!(libc::SYS_waitid, libc::P_ALL, 0, info.as_mut_ptr(), options, 0) };
     if children != Err(libc::ECHILD) {
         return Err(refuse!(
-            hole,
+            area,
             libc::EBUSY,
             "the program has started other processes that have not ended yet"
         ));
@@ -462,8 +463,13 @@ fn refuse_children(hole: &Hole) -> Result<(), Refused> {
     Ok(())
 }
 
-fn make_child(hole: &Hole, job: &mut Job, look: Look, copies: &mut Copies) -> Result<(), Refused> {
-    copy_shared(hole, look.survey.copies, copies)?;
+fn make_child(
+    area: &ReservedArea,
+    job: &mut Job,
+    look: Look,
+    copies: &mut Copies,
+) -> Result<(), Refused> {
+    copy_shared(area, look.survey.copies, copies)?;
     let parent = syscalls::getpid();
     // Flags 0: copy-on-write like fork, but no signal at its end, so that the program's wait() never
     // sees it; and not through the C library, which would write the child's id into the thread
@@ -476,33 +482,33 @@ fn make_child(hole: &Hole, job: &mut Job, look: Look, copies: &mut Copies) -> Re
             // SAFETY: this is a copy, in which nobody wants the contents (see `capture`).
             unsafe { syscalls::forget(*begin as usize, (end - begin) as usize) };
         }
-        image_child::run(hole, job.fd, parent, look.strings, &look.survey);
+        image_child::run(area, job.fd, parent, look.strings, &look.survey);
     }
     let child = child.map_err(|errno| {
-        refuse!(hole, errno, "no process for the image: {}", syscalls::error_text(errno))
+        refuse!(area, errno, "no process for the image: {}", syscalls::error_text(errno))
     })?;
     job.child = child as i32;
     Ok(())
 }
 
 /// Copies shared memory: the child would see what the program goes on to write.
-fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Refused> {
+fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Result<(), Refused> {
     if count == 0 {
         return Ok(());
     }
     let failed = |errno| {
-        refuse!(hole, errno, "shared memory cannot be copied: {}", syscalls::error_text(errno))
+        refuse!(area, errno, "shared memory cannot be copied: {}", syscalls::error_text(errno))
     };
     let memory = process_attributes::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC)
         .map_err(failed)?;
-    let result = hole.copies()[..count].iter_mut().try_for_each(|copy| {
+    let result = area.copies()[..count].iter_mut().try_for_each(|copy| {
         let len = copy.end - copy.start;
         copy.copy = copies.room(len)?;
         let all = swap_is_used();
-        copy_resident(hole, memory, (copy.start, len), copy.copy, all)?;
+        copy_resident(area, memory, (copy.start, len), copy.copy, all)?;
         if !all && swap_is_used() {
             // The first page may have gone there before we came to it.
-            copy_resident(hole, memory, (copy.start, len), copy.copy, true)?;
+            copy_resident(area, memory, (copy.start, len), copy.copy, true)?;
         }
         Ok(())
     });
@@ -513,14 +519,14 @@ fn copy_shared(hole: &Hole, count: usize, copies: &mut Copies) -> Result<(), Ref
 /// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
 /// `mincore`, so all are to be copied where swap is in use.
 fn copy_resident(
-    hole: &Hole,
+    area: &ReservedArea,
     memory: i32,
     (start, len): (usize, usize),
     to: usize,
     all: bool,
 ) -> Result<(), i32> {
     const STEP: usize = 32_768;
-    let resident = hole.content();
+    let resident = area.content();
     let pages = len / 4096;
     let mut page = 0;
     while page < pages {

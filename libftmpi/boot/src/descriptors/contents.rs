@@ -8,13 +8,13 @@
 
 use crate::base::procfs::numbered;
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, Hole};
+use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
-    Descriptor, Facts, content_at, descriptor as how, kind, limit, validate,
+    Descriptor, ProcessState, content_at, descriptor as how, kind, limit, validate,
 };
 use ftmpi_wire::control::fds;
 
@@ -66,10 +66,10 @@ impl Drop for Copies {
     }
 }
 
-/// Copies the contents of all descriptors that need it; fills the hole's table of pieces and gives
+/// Copies the contents of all descriptors that need it; fills the reserved area's table of pieces and gives
 /// their number.
 pub fn copy(
-    hole: &Hole,
+    area: &ReservedArea,
     strings: &Strings,
     table: &[Descriptor],
     copies: &mut Copies,
@@ -77,14 +77,14 @@ pub fn copy(
     let mut count = 0;
     for (index, entry) in table.iter().enumerate() {
         let result = match entry.how {
-            how::RECREATE => copy_file(hole, index, entry, copies, &mut count),
-            how::PIPE => copy_pipe(hole, index, entry, copies, &mut count),
+            how::RECREATE => copy_file(area, index, entry, copies, &mut count),
+            how::PIPE => copy_pipe(area, index, entry, copies, &mut count),
             _ => Ok(()),
         };
         result.map_err(|errno| {
             let shown = Shown(strings.get(entry.path));
             refuse!(
-                hole,
+                area,
                 errno,
                 "the contents of descriptor {} ({shown}) cannot be copied: {}",
                 entry.fd,
@@ -95,15 +95,15 @@ pub fn copy(
     Ok(count as u32)
 }
 
-fn add(hole: &Hole, count: &mut usize, piece: Piece) -> Result<(), Errno> {
-    let slot = hole.pieces().get_mut(*count).ok_or(libc::ENOMEM)?;
+fn add(area: &ReservedArea, count: &mut usize, piece: Piece) -> Result<(), Errno> {
+    let slot = area.pieces().get_mut(*count).ok_or(libc::ENOMEM)?;
     *slot = piece;
     *count += 1;
     Ok(())
 }
 
 fn copy_file(
-    hole: &Hole,
+    area: &ReservedArea,
     index: usize,
     entry: &Descriptor,
     copies: &mut Copies,
@@ -139,7 +139,7 @@ fn copy_file(
                     n => have += n,
                 }
             }
-            add(hole, count, Piece { at: content_at(index, from), copy, len })?;
+            add(area, count, Piece { at: content_at(index, from), copy, len })?;
             at = to;
         }
         Ok(())
@@ -149,7 +149,7 @@ fn copy_file(
 }
 
 fn copy_pipe(
-    hole: &Hole,
+    area: &ReservedArea,
     index: usize,
     entry: &Descriptor,
     copies: &mut Copies,
@@ -182,7 +182,7 @@ fn copy_pipe(
         if syscalls::read_full(pair[0], into)? != len {
             return Err(libc::EIO);
         }
-        add(hole, count, Piece { at: content_at(index, 0), copy, len })
+        add(area, count, Piece { at: content_at(index, 0), copy, len })
     })();
     pair.into_iter().for_each(syscalls::close);
     result
@@ -190,9 +190,9 @@ fn copy_pipe(
 
 /// In the new process, before its memory is replaced: makes the files and pipes, and fills them from
 /// the stream. Gives the exit code with the refusal.
-pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
-    let strings = Strings::loaded(hole, facts.strings_len as usize);
-    let table = &hole.descriptors()[..facts.descriptors as usize];
+pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), (i32, Refused)> {
+    let strings = Strings::loaded(area, process.strings_len as usize);
+    let table = &area.descriptors()[..process.descriptors as usize];
     for entry in table {
         let result = match entry.how {
             how::RECREATE => create_file(&strings, entry),
@@ -201,7 +201,7 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
         };
         result.map_err(|errno| {
             let refused = refuse!(
-                hole,
+                area,
                 errno,
                 "descriptor {} ({}) cannot be made again: {}",
                 entry.fd,
@@ -212,12 +212,12 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
         })?;
     }
     let mut before = None;
-    for sequence in 0..u64::from(facts.contents) {
+    for sequence in 0..u64::from(process.contents) {
         let header =
-            crate::restore::read_header(hole).map_err(|refused| (EXIT_IMAGE_DAMAGED, refused))?;
+            crate::restore::read_header(area).map_err(|refused| (EXIT_IMAGE_DAMAGED, refused))?;
         let damaged = |what: &str| {
             let refused =
-                refuse!(hole, libc::EIO, "the image is damaged ({what}): an older one is needed");
+                refuse!(area, libc::EIO, "the image is damaged ({what}): an older one is needed");
             (EXIT_IMAGE_DAMAGED, refused)
         };
         if header.kind != kind::CONTENTS
@@ -231,11 +231,11 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
             .filter(|_| validate::content_fits(table, before, header.at, header.len))
             .ok_or_else(|| damaged("contents of no file"))?;
         before = Some((header.at, header.len));
-        fill(hole, entry, content_at(0, header.at), header.len).map_err(|errno| match errno {
+        fill(area, entry, content_at(0, header.at), header.len).map_err(|errno| match errno {
             libc::EBADMSG => damaged("it breaks off"),
             _ => {
                 let refused = refuse!(
-                    hole,
+                    area,
                     errno,
                     "descriptor {} cannot be filled again: {}",
                     entry.fd,
@@ -248,14 +248,14 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), (i32, Refused)> {
     for entry in table.iter().filter(|entry| entry.how == how::RECREATE) {
         seal_early(entry).map_err(|errno| {
             let (fd, why) = (entry.fd, syscalls::error_text(errno));
-            let refused = refuse!(hole, errno, "descriptor {fd} cannot be sealed again: {why}");
+            let refused = refuse!(area, errno, "descriptor {fd} cannot be sealed again: {why}");
             (EXIT_IMAGE_MISFIT, refused)
         })?;
     }
     Ok(())
 }
 
-fn fill(hole: &Hole, entry: &Descriptor, offset: u64, len: u64) -> Result<(), Errno> {
+fn fill(area: &ReservedArea, entry: &Descriptor, offset: u64, len: u64) -> Result<(), Errno> {
     let mut name = [0; 64];
     let (fd, mut done) = match entry.how {
         how::PIPE if len > entry.size => return Err(libc::EBADMSG),
@@ -269,7 +269,7 @@ fn fill(hole: &Hole, entry: &Descriptor, offset: u64, len: u64) -> Result<(), Er
             0,
         ),
     };
-    let buffer = hole.content();
+    let buffer = area.content();
     let result = (|| {
         while done < len {
             let step = (len - done).min(buffer.len() as u64) as usize;

@@ -5,10 +5,10 @@
 //! go to somebody else makes an image impossible, because that number may be anybody's then.
 
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
-use ftmpi_checkpoint::stream::{Descriptor, Facts, Thread, descriptor as how, owner};
+use ftmpi_checkpoint::stream::{Descriptor, ProcessState, Thread, descriptor as how, owner};
 
 const F_SETSIG: i32 = 10;
 const F_GETSIG: i32 = 11;
@@ -72,7 +72,11 @@ fn is_own_thread(tid: i32) -> bool {
 }
 
 /// Notes what there is about a descriptor.
-pub fn gather(hole: &Hole, strings: &Strings, entry: &mut Descriptor) -> Result<(), Refused> {
+pub fn gather(
+    area: &ReservedArea,
+    strings: &Strings,
+    entry: &mut Descriptor,
+) -> Result<(), Refused> {
     if matches!(entry.how, how::DUPLICATE | how::STREAM) {
         return Ok(());
     }
@@ -91,7 +95,7 @@ pub fn gather(hole: &Hole, strings: &Strings, entry: &mut Descriptor) -> Result<
         _ if entry.how == how::KEEP => owner::NONE,
         (_, number) => {
             return Err(refuse!(
-                hole,
+                area,
                 libc::EOPNOTSUPP,
                 "descriptor {} of the program ({}) sends its signals to process {number} (F_SETOWN), which an image \
                  cannot contain",
@@ -105,15 +109,15 @@ pub fn gather(hole: &Hole, strings: &Strings, entry: &mut Descriptor) -> Result<
 
 /// Puts it back; in the restored process, when descriptors, locks and threads are there. (To take a lease made this
 /// process the owner.)
-pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
-    let threads = &hole.threads()[..facts.threads as usize];
-    for entry in &hole.descriptors()[..facts.descriptors as usize] {
+pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
+    let threads = &area.threads()[..process.threads as usize];
+    for entry in &area.descriptors()[..process.descriptors as usize] {
         if matches!(entry.how, how::DUPLICATE | how::STREAM) {
             continue;
         }
         restore_one(entry, threads).map_err(|errno| {
             let (fd, why) = (entry.fd, syscalls::error_text(errno));
-            refuse!(hole, errno, "signals of descriptor {fd} cannot be had again: {why}")
+            refuse!(area, errno, "signals of descriptor {fd} cannot be had again: {why}")
         })?;
     }
     Ok(())

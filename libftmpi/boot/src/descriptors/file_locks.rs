@@ -7,7 +7,7 @@
 
 use crate::base::procfs::{self, Lines, numbered};
 use crate::base::refusal::{Line, Refused, Shown, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use ftmpi_checkpoint::stream::{Descriptor, FileLock, descriptor as how, limit, lock};
@@ -24,7 +24,7 @@ fn kind_of(word: Option<&[u8]>) -> u32 {
 
 /// Notes the locks of a descriptor behind those that are noted already. (From `fdinfo`: to read `/proc/locks` takes
 /// 5 ms, whatever is in it.)
-pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
+pub fn gather(area: &ReservedArea, fd: i32, count: &mut usize) -> Result<(), Refused> {
     let Ok(stat) = syscalls::fstat(fd) else { return Ok(()) };
     if !matches!(stat.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
         return Ok(());
@@ -32,7 +32,7 @@ pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
     let mut name = [0; 64];
     let path = numbered("fdinfo", fd as u32, &mut name);
     // Old kernels show it to root only, if the program has forbidden dumps of itself.
-    let Ok(mut lines) = Lines::open(path, hole.text()) else { return Ok(()) };
+    let Ok(mut lines) = Lines::open(path, area.text()) else { return Ok(()) };
     while let Ok(Some(line)) = lines.next() {
         let Some(rest) = line.strip_prefix(b"lock:") else { continue };
         let held = match read(rest) {
@@ -40,22 +40,22 @@ pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
             Read::Lock(held) => held,
             Read::Breaking => {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EAGAIN,
                     "the program's lease on descriptor {fd} is being broken by another process"
                 ));
             }
             Read::Unknown => {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "descriptor {fd} of the program has a lock that is not known here"
                 ));
             }
         };
-        let Some(place) = hole.locks().get_mut(*count) else {
+        let Some(place) = area.locks().get_mut(*count) else {
             return Err(refuse!(
-                hole,
+                area,
                 libc::EOPNOTSUPP,
                 "the program has more than {} locks on files (descriptor {fd}), which an image cannot contain",
                 limit::LOCKS
@@ -68,8 +68,8 @@ pub fn gather(hole: &Hole, fd: i32, count: &mut usize) -> Result<(), Refused> {
 }
 
 /// Forgets those of descriptors that are not opened again: copies of others, and the launcher's.
-pub fn keep(hole: &Hole, table: &[Descriptor], count: usize, still: bool) {
-    let locks = hole.locks();
+pub fn keep(area: &ReservedArea, table: &[Descriptor], count: usize, still: bool) {
+    let locks = area.locks();
     let mut kept = 0;
     for at in 0..count {
         let entry = table.binary_search_by_key(&locks[at].fd, |entry| entry.fd);
@@ -79,7 +79,7 @@ pub fn keep(hole: &Hole, table: &[Descriptor], count: usize, still: bool) {
         }
     }
     if still {
-        hole.facts().locks = kept as u32;
+        area.process_state().locks = kept as u32;
     }
 }
 
@@ -89,8 +89,8 @@ fn is_lockable(how: u32) -> bool {
 
 /// Files without a name were opened to be looked at and copied, and closed again, which cost the program its POSIX
 /// locks on them. Nobody else has them open, and nobody runs: takes them again.
-pub fn take_again(hole: &Hole) {
-    for held in &hole.locks()[..hole.facts().locks as usize] {
+pub fn take_again(area: &ReservedArea) {
+    for held in &area.locks()[..area.process_state().locks as usize] {
         if held.kind == lock::POSIX && syscalls::fstat(held.fd).is_ok_and(|stat| stat.st_nlink == 0)
         {
             let _ = take(held.fd, held);

@@ -15,7 +15,7 @@ pub mod reopen;
 
 use crate::base::procfs::{self, Lines, numbered, numbered_at};
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use core::ffi::CStr;
@@ -70,21 +70,21 @@ fn given(fd: usize) -> Stream {
     }
 }
 
-/// Fills the hole's tables of descriptors, in ascending order, and of locks; gives the number of descriptors.
+/// Fills the reserved area's tables of descriptors, in ascending order, and of locks; gives the number of descriptors.
 /// The image's stream is none of the program's; from [`FIRST_LIBRARY`] on those in the list are the library's,
 /// or all if nobody knows. `still`: all threads stand still; otherwise it is only to find out what makes an image impossible, and disturbs
 /// nothing.
 pub fn gather(
-    hole: &Hole,
+    area: &ReservedArea,
     strings: &mut Strings,
     (image_fd, own): (i32, Option<&[i32]>),
     still: bool,
 ) -> Result<u32, Refused> {
-    let table = hole.descriptors();
-    hole.facts().locks = 0;
+    let table = area.descriptors();
+    area.process_state().locks = 0;
     let mut numbers = 0usize;
     let mut too_many = false;
-    procfs::each_number(c"/proc/self/fd", hole.text(), |fd| {
+    procfs::each_number(c"/proc/self/fd", area.text(), |fd| {
         let fd = fd as i32;
         let ours = || {
             matches!(fd, fds::CONTROL | fds::STATUS)
@@ -100,18 +100,18 @@ pub fn gather(
         numbers += 1;
     })
     .map_err(|errno| {
-        refuse!(hole, errno, "/proc/self/fd cannot be read: {}", syscalls::error_text(errno))
+        refuse!(area, errno, "/proc/self/fd cannot be read: {}", syscalls::error_text(errno))
     })?;
     if too_many {
-        return Err(refuse!(hole, libc::EMFILE, "more than {} open files", limit::DESCRIPTORS));
+        return Err(refuse!(area, libc::EMFILE, "more than {} open files", limit::DESCRIPTORS));
     }
     // Before anything is opened, and closed again: that would cost the program its locks.
     let mut locks = 0;
     for entry in &table[..numbers] {
-        file_locks::gather(hole, entry.fd, &mut locks)?;
+        file_locks::gather(area, entry.fd, &mut locks)?;
     }
     if still {
-        hole.facts().locks = locks as u32;
+        area.process_state().locks = locks as u32;
     }
     let mut count = 0usize;
     for at in 0..numbers {
@@ -121,27 +121,27 @@ pub fn gather(
             continue;
         }
         if fd >= FIRST_LIBRARY {
-            return Err(among_ours(hole, strings, fd));
+            return Err(among_ours(area, strings, fd));
         }
-        let mut entry = one(hole, strings, fd, &table[..count], still)?;
-        fd_owner::gather(hole, strings, &mut entry)?;
+        let mut entry = one(area, strings, fd, &table[..count], still)?;
+        fd_owner::gather(area, strings, &mut entry)?;
         if still && fd_owner::has_any(&entry) {
             mark_own_log(&mut entry);
         }
         table[count] = entry;
         count += 1;
     }
-    pair_pipes(hole, strings, &mut table[..count])?;
-    file_locks::keep(hole, &table[..count], locks, still);
+    pair_pipes(area, strings, &mut table[..count])?;
+    file_locks::keep(area, &table[..count], locks, still);
     Ok(count as u32)
 }
 
 /// A descriptor of the program's has a number that the library's may have in the next life.
-fn among_ours(hole: &Hole, strings: &mut Strings, fd: i32) -> Refused {
+fn among_ours(area: &ReservedArea, strings: &mut Strings, fd: i32) -> Refused {
     let mut name = [0u8; 64];
     let path = strings.link(numbered("fd", fd as u32, &mut name)).unwrap_or_default();
     refuse!(
-        hole,
+        area,
         libc::EOPNOTSUPP,
         "descriptor {fd} of the program ({}) has a number from {FIRST_LIBRARY} on, where the library \
          keeps its own: keep fewer files open at once, or duplicate them to lower numbers",
@@ -150,7 +150,11 @@ fn among_ours(hole: &Hole, strings: &mut Strings, fd: i32) -> Refused {
 }
 
 /// Pipes whose both ends are the program's are part of the image; others make it impossible.
-fn pair_pipes(hole: &Hole, strings: &Strings, table: &mut [Descriptor]) -> Result<(), Refused> {
+fn pair_pipes(
+    area: &ReservedArea,
+    strings: &Strings,
+    table: &mut [Descriptor],
+) -> Result<(), Refused> {
     for at in 0..table.len() {
         let entry = table[at];
         if !matches!(entry.how, how::PIPE | how::PIPE_END) {
@@ -166,7 +170,7 @@ fn pair_pipes(hole: &Hole, strings: &Strings, table: &mut [Descriptor]) -> Resul
             (Some(other), None) if other.how != entry.how => table[at].other = other.fd,
             (None, _) => {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "descriptor {fd} of the program is a pipe ({shown}) whose other end is not the \
                      program's, which an image cannot contain"
@@ -174,7 +178,7 @@ fn pair_pipes(hole: &Hole, strings: &Strings, table: &mut [Descriptor]) -> Resul
             }
             _ => {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "descriptor {fd} of the program is a pipe ({shown}) that was opened several \
                      times, which an image cannot contain"
@@ -186,14 +190,14 @@ fn pair_pipes(hole: &Hole, strings: &Strings, table: &mut [Descriptor]) -> Resul
 }
 
 fn one(
-    hole: &Hole,
+    area: &ReservedArea,
     strings: &mut Strings,
     fd: i32,
     earlier: &[Descriptor],
     still: bool,
 ) -> Result<Descriptor, Refused> {
     let failed = |errno| {
-        refuse!(hole, errno, "descriptor {fd} cannot be examined: {}", syscalls::error_text(errno))
+        refuse!(area, errno, "descriptor {fd} cannot be examined: {}", syscalls::error_text(errno))
     };
     let stat = syscalls::fstat(fd).map_err(failed)?;
     let mut entry = Descriptor {
@@ -248,7 +252,7 @@ fn one(
     let shown = Shown(strings.get(path));
     let refused = |what: &str| {
         refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "descriptor {fd} of the program is {what} ({shown}), which an image cannot contain"
         )
@@ -269,7 +273,7 @@ fn one(
             }
             if stat.st_blocks as u64 * 512 > limit::CONTENT_BYTES {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EFBIG,
                     "descriptor {fd} of the program is a file without a name ({shown}) of {} MiB: \
                      up to {} MiB can be part of an image",
@@ -310,7 +314,7 @@ fn one(
         _ if strings.get(path) == b"anon_inode:[eventfd]" => {
             entry.how = how::EVENTFD;
             (entry.offset, entry.size) =
-                eventfd(hole, fd).ok_or_else(|| refused("an event counter on an old kernel"))?;
+                eventfd(area, fd).ok_or_else(|| refused("an event counter on an old kernel"))?;
             Ok(entry)
         }
         libc::S_IFREG if is_nfs(fd) && is_forgotten(strings.get(path)) => {
@@ -447,10 +451,10 @@ pub fn leases_hold_everywhere(fd: i32) -> bool {
 }
 
 /// Counter of an eventfd, and whether it is a semaphore; `None` if the kernel does not tell.
-fn eventfd(hole: &Hole, fd: i32) -> Option<(u64, u64)> {
+fn eventfd(area: &ReservedArea, fd: i32) -> Option<(u64, u64)> {
     let mut name = [0; 64];
     let path = numbered_at("fdinfo", fd as u32, "", &mut name);
-    let mut lines = Lines::open(path, hole.text()).ok()?;
+    let mut lines = Lines::open(path, area.text()).ok()?;
     let (mut counter, mut semaphore) = (None, None);
     while let Ok(Some(line)) = lines.next() {
         let value = |prefix: &[u8]| {
@@ -565,14 +569,14 @@ fn is_exclusive_memfd(fd: i32) -> bool {
 
 /// In the image child: files without a name must not be open in other processes either, which have
 /// them by inheritance or were sent them. (What processes of other users have open cannot be seen.)
-pub fn refuse_shared(hole: &Hole, strings: &Strings, parent: i32) -> Result<(), Refused> {
-    let table = &hole.descriptors()[..hole.facts().descriptors as usize];
+pub fn refuse_shared(area: &ReservedArea, strings: &Strings, parent: i32) -> Result<(), Refused> {
+    let table = &area.descriptors()[..area.process_state().descriptors as usize];
     if table.iter().all(|entry| entry.how != how::RECREATE) {
         return Ok(());
     }
     let me = syscalls::getpid();
     let mut result = Ok(());
-    let (text, content) = (hole.text(), hole.content());
+    let (text, content) = (area.text(), area.content());
     let listed = procfs::each_number(c"/proc", text, |process| {
         if process == me as u64 || process == parent as u64 || result.is_err() {
             return;
@@ -593,7 +597,7 @@ pub fn refuse_shared(hole: &Hole, strings: &Strings, parent: i32) -> Result<(), 
             });
             if let Some(entry) = shared {
                 result = Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "descriptor {} of the program is a file without a name ({}) that process \
                      {process} has open, too, which an image cannot contain",
@@ -603,6 +607,6 @@ pub fn refuse_shared(hole: &Hole, strings: &Strings, parent: i32) -> Result<(), 
             }
         });
     });
-    listed.map_err(|errno| refuse!(hole, errno, "/proc: {}", syscalls::error_text(errno)))?;
+    listed.map_err(|errno| refuse!(area, errno, "/proc: {}", syscalls::error_text(errno)))?;
     result
 }

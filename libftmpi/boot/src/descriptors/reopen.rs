@@ -3,7 +3,7 @@
 
 use crate::base::procfs::numbered;
 use crate::base::refusal::{Line, Refused, Shown, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::contents;
@@ -11,7 +11,7 @@ use crate::descriptors::file_locks;
 use crate::descriptors::{
     FIRST_LIBRARY, is_exclusive, is_of_the_system, leases_hold_everywhere, modified,
 };
-use ftmpi_checkpoint::stream::{Descriptor, Facts, descriptor as how};
+use ftmpi_checkpoint::stream::{Descriptor, ProcessState, descriptor as how};
 
 /// When the image was taken nobody else had it open. The image child of a life that was killed may
 /// not have ended yet.
@@ -32,8 +32,13 @@ fn is_soon_exclusive(fd: i32) -> bool {
 /// Makes the descriptors what they were; called in the restored process. Everything below
 /// [`FIRST_LIBRARY`] except standard streams was closed before. `died`: when the rank's last life ended,
 /// if that is known and others have gone on since.
-pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Result<(), Refused> {
-    let table = &hole.descriptors()[..facts.descriptors as usize];
+pub fn restore(
+    area: &ReservedArea,
+    process: &ProcessState,
+    strings: &Strings,
+    died: u64,
+) -> Result<(), Refused> {
+    let table = &area.descriptors()[..process.descriptors as usize];
     // The launcher's streams, out of the way while others may take their numbers. A stream that
     // this life was not given stays closed.
     let mut streams = [-1; 3];
@@ -41,20 +46,20 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Resu
         *stream =
             syscalls::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
     }
-    let same_boot = facts.boot != 0 && facts.boot == crate::process::process_state::boot();
+    let same_boot = process.boot != 0 && process.boot == crate::process::process_state::boot();
     // Ascending, so that what is copied is there already.
     let result = table.iter().try_for_each(|entry| match entry.how {
         how::KEEP => keep(entry),
-        how::DUPLICATE => copy(hole, entry, entry.other),
-        how::STREAM => copy(hole, entry, *streams.get(entry.other as usize).unwrap_or(&-1)),
-        how::RECREATE | how::PIPE | how::PIPE_END => adjust(hole, entry),
-        how::EVENTFD => make_eventfd(hole, entry),
-        how::AGAIN => open_again(hole, entry),
+        how::DUPLICATE => copy(area, entry, entry.other),
+        how::STREAM => copy(area, entry, *streams.get(entry.other as usize).unwrap_or(&-1)),
+        how::RECREATE | how::PIPE | how::PIPE_END => adjust(area, entry),
+        how::EVENTFD => make_eventfd(area, entry),
+        how::AGAIN => open_again(area, entry),
         _ => reopen(
-            hole,
+            area,
             entry,
             strings,
-            &Life { rank: facts.rank, died, error: streams[2], same_boot },
+            &Life { rank: process.rank, died, error: streams[2], same_boot },
         ),
     });
     // When all are open that are opened through others.
@@ -63,13 +68,13 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings, died: u64) -> Resu
         made.map(|entry| (entry, contents::finish(entry))).try_for_each(|(entry, result)| {
             result.map_err(|errno| {
                 let (fd, why) = (entry.fd, syscalls::error_text(errno));
-                refuse!(hole, errno, "mode and seals of descriptor {fd} cannot be had again: {why}")
+                refuse!(area, errno, "mode and seals of descriptor {fd} cannot be had again: {why}")
             })
         })
     });
     if result.is_ok() {
-        let locks = &hole.locks()[..facts.locks as usize];
-        file_locks::restore(locks, table, strings, facts.rank, streams[2]);
+        let locks = &area.locks()[..process.locks as usize];
+        file_locks::restore(locks, table, strings, process.rank, streams[2]);
     }
     for stream in streams.into_iter().filter(|&fd| fd >= 0) {
         syscalls::close(stream);
@@ -97,7 +102,7 @@ fn keep(entry: &Descriptor) -> Result<(), Refused> {
 }
 
 /// Made again by [`crate::descriptors::contents`]; what is left are position and flags.
-fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+fn adjust(area: &ReservedArea, entry: &Descriptor) -> Result<(), Refused> {
     let fd = entry.fd;
     let result = (|| {
         if entry.how == how::RECREATE {
@@ -113,7 +118,7 @@ fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })();
     result.map(|_| ()).map_err(|errno| {
         refuse!(
-            hole,
+            area,
             errno,
             "descriptor {fd} cannot be made again: {}",
             syscalls::error_text(errno)
@@ -122,7 +127,7 @@ fn adjust(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
 }
 
 /// A file without a name that the program has open more than once.
-fn open_again(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+fn open_again(area: &ReservedArea, entry: &Descriptor) -> Result<(), Refused> {
     let fd = entry.fd;
     let result = (|| {
         let mut name = [0; 64];
@@ -140,7 +145,7 @@ fn open_again(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })();
     result.map(|_| ()).map_err(|errno| {
         refuse!(
-            hole,
+            area,
             errno,
             "descriptor {fd} cannot be opened again: {}",
             syscalls::error_text(errno)
@@ -148,7 +153,7 @@ fn open_again(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })
 }
 
-fn make_eventfd(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
+fn make_eventfd(area: &ReservedArea, entry: &Descriptor) -> Result<(), Refused> {
     let fd = entry.fd;
     let result = (|| {
         let semaphore = if entry.size != 0 { libc::EFD_SEMAPHORE } else { 0 };
@@ -169,7 +174,7 @@ fn make_eventfd(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })();
     result.map(|_| ()).map_err(|errno| {
         refuse!(
-            hole,
+            area,
             errno,
             "descriptor {fd} cannot be made again: {}",
             syscalls::error_text(errno)
@@ -177,7 +182,7 @@ fn make_eventfd(hole: &Hole, entry: &Descriptor) -> Result<(), Refused> {
     })
 }
 
-fn copy(hole: &Hole, entry: &Descriptor, from: i32) -> Result<(), Refused> {
+fn copy(area: &ReservedArea, entry: &Descriptor, from: i32) -> Result<(), Refused> {
     let fd = entry.fd;
     let close_on_exec = entry.fd_flags as i32 & libc::FD_CLOEXEC != 0;
     let flags = if close_on_exec { libc::O_CLOEXEC } else { 0 };
@@ -185,7 +190,7 @@ fn copy(hole: &Hole, entry: &Descriptor, from: i32) -> Result<(), Refused> {
     match unsafe { syscalls::call!(libc::SYS_dup3, from, fd, flags) } {
         Ok(_) | Err(libc::EBADF) => Ok(()),
         Err(errno) => Err(refuse!(
-            hole,
+            area,
             errno,
             "descriptor {fd} cannot be made again: {}",
             syscalls::error_text(errno)
@@ -204,13 +209,18 @@ struct Life {
     error: i32,
 }
 
-fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Result<(), Refused> {
+fn reopen(
+    area: &ReservedArea,
+    entry: &Descriptor,
+    strings: &Strings,
+    life: &Life,
+) -> Result<(), Refused> {
     let fd = entry.fd;
     let path = strings.c_str(entry.path);
     let shown = Shown(path.to_bytes());
     let failed = |errno| {
         refuse!(
-            hole,
+            area,
             errno,
             "{shown}, which was open as descriptor {fd}, cannot be opened again: {}",
             syscalls::error_text(errno)
@@ -227,7 +237,7 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
     }
     let stat = syscalls::fstat(fd).map_err(failed)?;
     if (stat.st_mode ^ entry.mode) & libc::S_IFMT != 0 {
-        return Err(refuse!(hole, libc::EINVAL, "{shown} is now another kind of file"));
+        return Err(refuse!(area, libc::EINVAL, "{shown} is now another kind of file"));
     }
     let say = |what: &str| {
         let mut line = Line::new();
@@ -248,7 +258,7 @@ fn reopen(hole: &Hole, entry: &Descriptor, strings: &Strings, life: &Life) -> Re
             );
         } else if (stat.st_size as u64, modified(&stat)) != (entry.size, entry.modified) {
             return Err(refuse!(
-                hole,
+                area,
                 libc::ESTALE,
                 "{shown}, which was open as descriptor {fd}, is not the file that it was when the image was \
                  taken: it was replaced since"

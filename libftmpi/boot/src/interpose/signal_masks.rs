@@ -131,10 +131,10 @@ pub unsafe extern "C" fn pthread_sigqueue(
     let next =
         next!(c"pthread_sigqueue", libc::ENOSYS, fn(libc::pthread_t, c_int, libc::sigval) -> c_int);
     loop {
-        let lives = crate::life::lives();
+        let restores = crate::life::restores();
         // SAFETY: by the caller.
         let result = unsafe { next(thread, signal, value) };
-        if result == 0 || lives == crate::life::lives() {
+        if result == 0 || restores == crate::life::restores() {
             return result;
         }
     }

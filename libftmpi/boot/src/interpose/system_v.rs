@@ -3,7 +3,7 @@
 //! has done already. So there are no images while a set or queue is there that the program has used.
 
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::interpose::waits::again;
 use crate::life::{self, next};
@@ -78,12 +78,12 @@ fn has_queue(number: c_int) -> bool {
 }
 
 /// Refuses an image while something is there.
-pub fn refuse_used(hole: &Hole) -> Result<(), Refused> {
+pub fn refuse_used(area: &ReservedArea) -> Result<(), Refused> {
     let found = SEMAPHORES.first(has_semaphores).map(|n| ("semaphores (set", n));
     match found.or_else(|| QUEUES.first(has_queue).map(|n| ("message queues (number", n))) {
         None => Ok(()),
         Some((what, number)) => Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program uses System V {what} {number}), which an image cannot contain"
         )),

@@ -8,7 +8,7 @@
 
 use crate::base::syscalls::now_ns;
 use crate::interpose::signal_masks::without_ours;
-use crate::life::{lives, next};
+use crate::life::{next, restores};
 use crate::threads::thread_notes;
 use crate::time::clock_shift;
 use core::ffi::{c_int, c_uint, c_void};
@@ -79,11 +79,11 @@ struct Wait {
 
 impl Wait {
     fn new(whole: u64) -> Self {
-        Self { whole, end: now_ns().saturating_add(whole), life: lives() }
+        Self { whole, end: now_ns().saturating_add(whole), life: restores() }
     }
 
     fn left(&mut self) -> u64 {
-        if self.life != lives() {
+        if self.life != restores() {
             *self = Self::new(self.whole);
         }
         self.end.saturating_sub(now_ns())

@@ -11,7 +11,7 @@
 
 use crate::base::procfs::Entry;
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use core::ffi::CStr;
@@ -55,8 +55,8 @@ fn is_nameless(entry: &Entry<'_>) -> bool {
     entry.name.ends_with(DELETED)
 }
 
-fn found(hole: &Hole, count: usize, entry: &Entry<'_>) -> Option<usize> {
-    let files = &hole.data_files()[..count];
+fn found(area: &ReservedArea, count: usize, entry: &Entry<'_>) -> Option<usize> {
+    let files = &area.data_files()[..count];
     files.iter().position(|f| (f.device, f.inode) == (entry.device, entry.inode))
 }
 
@@ -67,13 +67,13 @@ fn time_ns(stat: &libc::stat) -> u64 {
 impl DataFiles {
     /// Looks at a private mapping of a file, while the process stands still. Opens nothing: to close it again would
     /// cost the program its locks on the file.
-    pub fn see(&mut self, hole: &Hole, entry: &Entry<'_>) -> Result<(), Refused> {
+    pub fn add_mapping(&mut self, area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refused> {
         let bytes = entry.end - entry.start;
         if is_nameless(entry) {
             self.nameless_bytes += bytes;
             if self.nameless_bytes > BYTES_MAX {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "the program maps more than {} MiB of files that were deleted ({})",
                     BYTES_MAX >> 20,
@@ -85,18 +85,18 @@ impl DataFiles {
         if SYSTEM.iter().any(|folder| entry.name.starts_with(folder)) {
             return Ok(());
         }
-        let at = match found(hole, self.count, entry) {
+        let at = match found(area, self.count, entry) {
             Some(at) => at,
             None if self.count == FILES_MAX => return Ok(()),
             None => {
-                hole.data_files()[self.count] = look(hole, entry);
+                area.data_files()[self.count] = look(area, entry);
                 self.count += 1;
                 self.count - 1
             }
         };
         self.bytes += bytes;
         if bytes > BYTES_MAX || self.bytes > ALL_BYTES_MAX {
-            hole.data_files()[at].may_be = 0;
+            area.data_files()[at].may_be = 0;
         }
         Ok(())
     }
@@ -105,21 +105,21 @@ impl DataFiles {
     /// (0: not known). In the image child.
     pub fn shown(
         &self,
-        hole: &Hole,
+        area: &ReservedArea,
         strings: &mut Strings,
         entry: &Entry<'_>,
     ) -> Result<Option<u64>, Refused> {
         if is_nameless(entry) {
             return Ok(Some(0));
         }
-        let Some(at) = found(hole, self.count, entry) else { return Ok(None) };
-        let file = &mut hole.data_files()[at];
+        let Some(at) = found(area, self.count, entry) else { return Ok(None) };
+        let file = &mut area.data_files()[at];
         if file.may_be != 0 && file.examined == 0 {
             file.examined = 1;
-            file.may_be = u32::from(!is_code(hole, entry));
+            file.may_be = u32::from(!is_code(area, entry));
             if file.may_be != 0 {
                 file.path = strings.add(entry.name).map_err(|errno| {
-                    refuse!(hole, errno, "the paths of the mapped files are too long")
+                    refuse!(area, errno, "the paths of the mapped files are too long")
                 })?;
             }
         }
@@ -128,8 +128,8 @@ impl DataFiles {
     }
 
     /// Whether all are as they were, now that their pages are in the stream; in the image child.
-    pub fn unchanged(&self, hole: &Hole, strings: &Strings) -> Result<(), Refused> {
-        for file in hole.data_files()[..self.count].iter().filter(|file| file.path.len != 0) {
+    pub fn unchanged(&self, area: &ReservedArea, strings: &Strings) -> Result<(), Refused> {
+        for file in area.data_files()[..self.count].iter().filter(|file| file.path.len != 0) {
             let changed = match syscalls::stat(strings.c_str(file.path)) {
                 Ok(now) => {
                     now.st_ino == file.inode
@@ -141,7 +141,7 @@ impl DataFiles {
             };
             if changed {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EAGAIN,
                     "{}, which the program maps, was written to while the image was taken",
                     Shown(strings.get(file.path))
@@ -163,9 +163,9 @@ fn path_of<'b>(entry: &Entry<'_>, buffer: &'b mut [u8]) -> Option<&'b CStr> {
     CStr::from_bytes_until_nul(buffer).ok()
 }
 
-fn look(hole: &Hole, entry: &Entry<'_>) -> DataFile {
+fn look(area: &ReservedArea, entry: &Entry<'_>) -> DataFile {
     let mut file = DataFile { device: entry.device, inode: entry.inode, ..DataFile::default() };
-    if let Some(Ok(stat)) = path_of(entry, hole.content()).map(syscalls::stat) {
+    if let Some(Ok(stat)) = path_of(entry, area.content()).map(syscalls::stat) {
         file.size = stat.st_size as u64;
         file.time_ns = time_ns(&stat);
         let is_regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
@@ -175,8 +175,8 @@ fn look(hole: &Hole, entry: &Entry<'_>) -> DataFile {
 }
 
 /// Whether it is a program or library, or cannot be read. In the image child, which has no locks to lose.
-fn is_code(hole: &Hole, entry: &Entry<'_>) -> bool {
-    let Some(path) = path_of(entry, hole.content()) else { return true };
+fn is_code(area: &ReservedArea, entry: &Entry<'_>) -> bool {
+    let Some(path) = path_of(entry, area.content()) else { return true };
     let Ok(fd) = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) else {
         return true;
     };

@@ -2,12 +2,12 @@
 
 use crate::base::procfs::{self, Entry, Lines};
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, COPIES_MAX, Hole, SharedCopy};
+use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, COPIES_MAX, ReservedArea, SharedCopy};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::memory::data_files::DataFiles;
 use crate::process::process_state::Layout;
-use ftmpi_checkpoint::boot_abi::{HOLE_BASE, HOLE_LEN, WINDOW_BASE, WINDOW_LEN};
+use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN, WINDOW_BASE, WINDOW_LEN};
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Map, Text, limit, map};
 
 /// What a mapping is for an image.
@@ -33,32 +33,36 @@ fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
     entry.start >= base as u64 && entry.end <= (base + len) as u64
 }
 
-/// Whether a range is the engine's: hole, window, copies. (What the program has among them: [`refuse_amid_ours`].)
+/// Whether a range is the engine's: reserved area, window, copies. (What the program has among them: [`refuse_among_ours`].)
 pub fn is_ours(entry: &Entry<'_>) -> bool {
-    within(entry, HOLE_BASE, HOLE_LEN)
+    within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, WINDOW_LEN)
         || within(entry, COPIES_BASE, COPIES_LEN)
 }
 
 /// Refuses a mapping of the program that lies where the engine's are, in the process, before there are copies. Only a
 /// program that asks for addresses there gets them.
-fn refuse_amid_ours(hole: &Hole, entry: &Entry<'_>) -> Result<(), Refused> {
-    let ranges = [(HOLE_BASE, HOLE_LEN), (WINDOW_BASE, WINDOW_LEN), (COPIES_BASE, COPIES_LEN)];
+fn refuse_among_ours(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refused> {
+    let ranges = [
+        (RESERVED_AREA_BASE, RESERVED_AREA_LEN),
+        (WINDOW_BASE, WINDOW_LEN),
+        (COPIES_BASE, COPIES_LEN),
+    ];
     let meets = |&(base, len): &(usize, usize)| {
         entry.start < (base + len) as u64 && entry.end > base as u64
     };
-    let is_ours = within(entry, HOLE_BASE, HOLE_LEN)
+    let is_ours = within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, crate::life::window_len() as usize);
     if is_ours || !ranges.iter().any(meets) {
         return Ok(());
     }
     Err(refuse!(
-        hole,
+        area,
         libc::EOPNOTSUPP,
         "the program has memory of its own at {:#x}, among addresses that images need ({:#x} to {:#x}, {:#x} to {:#x})",
         entry.start,
-        HOLE_BASE,
-        HOLE_BASE + HOLE_LEN,
+        RESERVED_AREA_BASE,
+        RESERVED_AREA_BASE + RESERVED_AREA_LEN,
         COPIES_BASE,
         WINDOW_BASE + WINDOW_LEN
     ))
@@ -71,7 +75,7 @@ pub fn is_kernels(entry: &Entry<'_>) -> bool {
 }
 
 /// Tells what a mapping is, or why it makes an image impossible.
-pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
+pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused> {
     if is_ours(entry) || is_kernels(entry) {
         return Ok(Kind::Skip);
     }
@@ -107,7 +111,7 @@ pub fn classify(hole: &Hole, entry: &Entry<'_>) -> Result<Kind, Refused> {
         return Ok(if entry.shared { Kind::SharedFile } else { Kind::PrivateFile });
     };
     Err(refuse!(
-        hole,
+        area,
         libc::EOPNOTSUPP,
         "the program maps {what} ({shown}), which an image cannot contain"
     ))
@@ -142,8 +146,8 @@ pub struct Survey {
 }
 
 /// Looks at all mappings.
-pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
-    let failed = |errno| refuse!(hole, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
+pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
+    let failed = |errno| refuse!(area, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
     let mut found = Survey {
         layout: Layout::default(),
         fingerprint: 0,
@@ -151,17 +155,17 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
         copies: 0,
     };
     let mut fingerprint = Fingerprint::new();
-    let mut lines = Lines::open(c"/proc/self/maps", hole.text()).map_err(failed)?;
+    let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(entry) = procfs::entry(line) else { continue };
-        found.layout.see(&entry);
-        refuse_amid_ours(hole, &entry)?;
-        match classify(hole, &entry)? {
+        found.layout.add_mapping(&entry);
+        refuse_among_ours(area, &entry)?;
+        match classify(area, &entry)? {
             Kind::Skip => continue,
             Kind::SharedAnonymous => {
                 if found.copies == COPIES_MAX {
                     return Err(refuse!(
-                        hole,
+                        area,
                         libc::ENOMEM,
                         "more than {COPIES_MAX} shared mappings"
                     ));
@@ -173,28 +177,28 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
                     inode: entry.inode,
                     offset: entry.offset as usize,
                 };
-                if hole.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
+                if area.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
                     return Err(refuse!(
-                        hole,
+                        area,
                         libc::EOPNOTSUPP,
                         "the program has mapped the same shared memory twice (mremap, at {:#x}), which an image cannot \
                          contain",
                         entry.start
                     ));
                 }
-                hole.copies()[found.copies] = new;
+                area.copies()[found.copies] = new;
                 found.copies += 1;
             }
-            Kind::Nameless if descriptor_of(hole, &entry).is_none() => {
+            Kind::Nameless if descriptor_of(area, &entry).is_none() => {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "the program maps a file without a name ({}) that it has not open itself (or \
                      others share it), which an image cannot contain",
                     Shown(entry.name)
                 ));
             }
-            Kind::PrivateFile => found.data_files.see(hole, &entry)?,
+            Kind::PrivateFile => found.data_files.add_mapping(area, &entry)?,
             _ => {}
         }
         fingerprint.add(&entry);
@@ -204,8 +208,8 @@ pub fn survey(hole: &Hole) -> Result<Survey, Refused> {
 }
 
 /// The descriptor whose contents are part of the image, and what is mapped.
-fn descriptor_of(hole: &Hole, entry: &Entry<'_>) -> Option<i32> {
-    let table = &hole.descriptors()[..hole.facts().descriptors as usize];
+fn descriptor_of(area: &ReservedArea, entry: &Entry<'_>) -> Option<i32> {
+    let table = &area.descriptors()[..area.process_state().descriptors as usize];
     let found = table.iter().find(|d| {
         d.how == ftmpi_checkpoint::stream::descriptor::RECREATE
             && (d.device, d.inode) == (entry.device, entry.inode)
@@ -221,24 +225,24 @@ pub struct Inventory {
     pub fingerprint: u64,
 }
 
-/// Fills the hole's tables of mappings and files from `smaps`; in the image child.
+/// Fills the reserved area's tables of mappings and files from `smaps`; in the image child.
 pub fn inventory(
-    hole: &Hole,
+    area: &ReservedArea,
     strings: &mut Strings,
     data_files: DataFiles,
 ) -> Result<Inventory, Refused> {
-    let failed = |errno| refuse!(hole, errno, "/proc/self/smaps: {}", syscalls::error_text(errno));
-    let maps = hole.maps();
+    let failed = |errno| refuse!(area, errno, "/proc/self/smaps: {}", syscalls::error_text(errno));
+    let maps = area.maps();
     let mut found = Inventory { maps: 0, files: 0, fingerprint: 0 };
     let mut fingerprint = Fingerprint::new();
     // Whether the flags that follow belong to a mapping of the image.
     let mut current = false;
-    let mut lines = Lines::open(c"/proc/self/smaps", hole.text()).map_err(failed)?;
+    let mut lines = Lines::open(c"/proc/self/smaps", area.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
         if let Some(flags) = line.strip_prefix(b"VmFlags:") {
             if current {
                 let start = maps[found.maps - 1].start;
-                maps[found.maps - 1].flags |= vm_flags(hole, start, flags)?;
+                maps[found.maps - 1].flags |= vm_flags(area, start, flags)?;
             }
             continue;
         }
@@ -248,7 +252,7 @@ pub fn inventory(
             // The kernel gives one to what may only be executed, by itself.
             if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "the program has memory with a protection key (pkey_mprotect) at {:#x}, which an image cannot \
                      contain",
@@ -258,31 +262,31 @@ pub fn inventory(
             continue;
         }
         let Some(entry) = procfs::entry(line) else { continue };
-        let kind = classify(hole, &entry)?;
+        let kind = classify(area, &entry)?;
         current = kind != Kind::Skip;
         if !current {
             continue;
         }
         if found.maps == limit::MAPS {
-            return Err(refuse!(hole, libc::ENOMEM, "more than {} mappings", limit::MAPS));
+            return Err(refuse!(area, libc::ENOMEM, "more than {} mappings", limit::MAPS));
         }
         let shown = match kind {
-            Kind::PrivateFile => data_files.shown(hole, strings, &entry)?,
+            Kind::PrivateFile => data_files.shown(area, strings, &entry)?,
             _ => None,
         };
         let is_data = shown.is_some();
         let has_file =
             !is_data && matches!(kind, Kind::PrivateFile | Kind::SharedFile | Kind::Nameless);
         let file = if kind == Kind::Nameless {
-            let fd = descriptor_of(hole, &entry).unwrap_or(-1);
+            let fd = descriptor_of(area, &entry).unwrap_or(-1);
             let mut name = [0; 64];
             let path = procfs::numbered("fd", fd as u32, &mut name).to_bytes();
             let by_descriptor = Entry { name: path, ..entry };
-            let file = file_of(hole, strings, &mut found.files, &by_descriptor, false)?;
-            hole.files()[file as usize].nameless = fd as u32 + 1;
+            let file = file_of(area, strings, &mut found.files, &by_descriptor, false)?;
+            area.files()[file as usize].nameless = fd as u32 + 1;
             file
         } else if has_file {
-            file_of(hole, strings, &mut found.files, &entry, kind == Kind::PrivateFile)?
+            file_of(area, strings, &mut found.files, &entry, kind == Kind::PrivateFile)?
         } else {
             map::NO_FILE
         };
@@ -332,7 +336,7 @@ fn join_stack(maps: &mut [Map], mut count: usize) -> usize {
     count
 }
 
-fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
+fn vm_flags(area: &ReservedArea, start: u64, text: &[u8]) -> Result<u32, Refused> {
     let (mut flags, mut wiped) = (0, false);
     for word in text.split(|&b| b == b' ') {
         let cannot = match word {
@@ -376,7 +380,7 @@ fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
             _ => continue,
         };
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has {cannot} at {start:#x}, which an image cannot contain"
         ));
@@ -385,7 +389,7 @@ fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
     // ([`crate::memory::page_attributes`]); what may be gone at any time is nothing to be missed.
     if wiped && flags & map::DROPPABLE == 0 {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has memory that is wiped on fork at {start:#x}, which an image cannot contain"
         ));
@@ -395,13 +399,13 @@ fn vm_flags(hole: &Hole, start: u64, text: &[u8]) -> Result<u32, Refused> {
 
 /// Index of the entry's file, new or known.
 fn file_of(
-    hole: &Hole,
+    area: &ReservedArea,
     strings: &mut Strings,
     count: &mut usize,
     entry: &Entry<'_>,
     private: bool,
 ) -> Result<u32, Refused> {
-    let files = hole.files();
+    let files = area.files();
     for index in (0..*count).rev() {
         let known = strings.get(files[index].path) == entry.name;
         if known && files[index].inode == entry.inode {
@@ -410,11 +414,11 @@ fn file_of(
         }
     }
     if *count == limit::FILES {
-        return Err(refuse!(hole, libc::ENOMEM, "more than {} mapped files", limit::FILES));
+        return Err(refuse!(area, libc::ENOMEM, "more than {} mapped files", limit::FILES));
     }
     let path = strings
         .add(entry.name)
-        .map_err(|errno| refuse!(hole, errno, "the paths of the mapped files are too long"))?;
+        .map_err(|errno| refuse!(area, errno, "the paths of the mapped files are too long"))?;
     files[*count] =
         File { path, inode: entry.inode, hashed: u32::from(private), ..File::default() };
     *count += 1;
@@ -422,13 +426,13 @@ fn file_of(
 }
 
 /// Fills in size and hash of all files; in the image child.
-pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
-    for file in hole.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
+pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
+    for file in area.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
         let inode = file.inode;
         let shown = Shown(strings.get(file.path));
-        let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
+        let now = identify(area, strings, file.path, file.hashed != 0).map_err(|errno| {
             refuse!(
-                hole,
+                area,
                 errno,
                 "{shown}, which the program maps, cannot be read: {}",
                 syscalls::error_text(errno)
@@ -436,7 +440,7 @@ pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(),
         })?;
         if now.inode != inode {
             return Err(refuse!(
-                hole,
+                area,
                 libc::ESTALE,
                 "{shown}, which the program maps, was replaced by another file"
             ));
@@ -447,15 +451,15 @@ pub fn examine_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(),
 }
 
 /// Compares the image's files with those of this machine; in the new process.
-pub fn check_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), Refused> {
-    for file in hole.files()[..count].iter().filter(|file| file.nameless == 0) {
+pub fn check_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
+    for file in area.files()[..count].iter().filter(|file| file.nameless == 0) {
         let shown = Shown(strings.get(file.path));
-        let now = identify(hole, strings, file.path, file.hashed != 0).map_err(|errno| {
-            refuse!(hole, errno, "{shown}, which the image maps: {}", syscalls::error_text(errno))
+        let now = identify(area, strings, file.path, file.hashed != 0).map_err(|errno| {
+            refuse!(area, errno, "{shown}, which the image maps: {}", syscalls::error_text(errno))
         })?;
         if file.hashed != 0 && (file.size, file.hash) != (now.size, now.hash) {
             return Err(refuse!(
-                hole,
+                area,
                 libc::ENOEXEC,
                 "{shown} is not the file that it was when the image was taken: put it back"
             ));
@@ -464,7 +468,7 @@ pub fn check_files(hole: &Hole, strings: &Strings, count: usize) -> Result<(), R
     Ok(())
 }
 
-fn identify(hole: &Hole, strings: &Strings, path: Text, hashed: bool) -> Result<File, i32> {
+fn identify(area: &ReservedArea, strings: &Strings, path: Text, hashed: bool) -> Result<File, i32> {
     let stat = syscalls::stat(strings.c_str(path))?;
     let mut file = File {
         path,
@@ -476,7 +480,7 @@ fn identify(hole: &Hole, strings: &Strings, path: Text, hashed: bool) -> Result<
     };
     if hashed {
         let fd = syscalls::open(strings.c_str(path), libc::O_RDONLY | libc::O_CLOEXEC)?;
-        let hash = hash_file(fd, hole.content());
+        let hash = hash_file(fd, area.content());
         syscalls::close(fd);
         file.hash = hash?;
     }

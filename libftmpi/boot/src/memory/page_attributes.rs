@@ -9,7 +9,7 @@
 
 use crate::base::procfs::{self, Lines};
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::interpose::waits;
 use crate::life::is_rank;
@@ -18,7 +18,7 @@ use crate::memory::page_scanner::Scanner;
 use crate::process::process_attributes;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
-use ftmpi_checkpoint::stream::{Facts, Map, Range, limit, range};
+use ftmpi_checkpoint::stream::{Map, ProcessState, Range, limit, range};
 
 /// Newer than the C library that we are compiled with.
 const MADV_GUARD_INSTALL: i32 = 102;
@@ -56,8 +56,8 @@ fn advise(range: &Range, advice: i32) -> Result<(), syscalls::Errno> {
 }
 
 /// Kilobytes that are locked.
-fn locked(hole: &Hole) -> Result<u64, syscalls::Errno> {
-    let mut lines = Lines::open(c"/proc/self/status", hole.text())?;
+fn locked(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
+    let mut lines = Lines::open(c"/proc/self/status", area.text())?;
     while let Some(line) = lines.next()? {
         if let Some(rest) = line.strip_prefix(b"VmLck:") {
             let at = rest.iter().position(u8::is_ascii_digit).unwrap_or(rest.len());
@@ -67,20 +67,20 @@ fn locked(hole: &Hole) -> Result<u64, syscalls::Errno> {
     Ok(0)
 }
 
-/// Fills the hole's table. All threads stand still.
-pub fn gather(hole: &Hole) -> Result<(), Refused> {
-    let facts = hole.facts();
-    facts.ranges = 0;
-    let failed = |errno| refuse!(hole, errno, "/proc/self: {}", syscalls::error_text(errno));
+/// Fills the reserved area's table. All threads stand still.
+pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
+    let process = area.process_state();
+    process.ranges = 0;
+    let failed = |errno| refuse!(area, errno, "/proc/self: {}", syscalls::error_text(errno));
     // Who has locked all that there was gets all locked again.
     let all = process_attributes::locks_all();
-    let some = !all && locked(hole).map_err(failed)? != 0;
+    let some = !all && locked(area).map_err(failed)? != 0;
     if !some && !ADVISED.load(Ordering::Relaxed) {
         return Ok(());
     }
     let mut count = 0;
     let (mut start, mut end) = (0, 0);
-    let mut lines = Lines::open(c"/proc/self/smaps", hole.text()).map_err(failed)?;
+    let mut lines = Lines::open(c"/proc/self/smaps", area.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(words) = line.strip_prefix(b"VmFlags:") else {
             if let Some(entry) = procfs::entry(line) {
@@ -104,15 +104,15 @@ pub fn gather(hole: &Hole) -> Result<(), Refused> {
             flags |= range::WIPE_ON_FORK;
         }
         if flags != 0 {
-            add(hole, &mut count, Range { start, end, flags, reserved: 0 })?;
+            add(area, &mut count, Range { start, end, flags, reserved: 0 })?;
         }
     }
-    facts.ranges = count as u32;
+    process.ranges = count as u32;
     Ok(())
 }
 
-fn add(hole: &Hole, count: &mut usize, new: Range) -> Result<(), Refused> {
-    let table = hole.ranges();
+fn add(area: &ReservedArea, count: &mut usize, new: Range) -> Result<(), Refused> {
+    let table = area.ranges();
     if let Some(last) = table[..*count].last_mut()
         && (last.end, last.flags) == (new.start, new.flags)
     {
@@ -121,7 +121,7 @@ fn add(hole: &Hole, count: &mut usize, new: Range) -> Result<(), Refused> {
     }
     let Some(place) = table.get_mut(*count) else {
         return Err(refuse!(
-            hole,
+            area,
             libc::ENOMEM,
             "more than {} ranges of memory that are locked, guarded or not to be forked",
             limit::RANGES
@@ -139,8 +139,8 @@ const ADVICE: [(u32, i32, i32); 2] = [
 ];
 
 /// Lets a child have all memory. (Refused for memory of a device, which the child then misses.)
-pub fn open(hole: &Hole) {
-    for range in &hole.ranges()[..hole.facts().ranges as usize] {
+pub fn open(area: &ReservedArea) {
+    for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, _, opposite) in ADVICE {
             if range.flags & flag != 0 {
                 let _ = advise(range, opposite);
@@ -150,8 +150,8 @@ pub fn open(hole: &Hole) {
 }
 
 /// Takes that back: there are as many mappings again as there were.
-pub fn close(hole: &Hole) {
-    for range in &hole.ranges()[..hole.facts().ranges as usize] {
+pub fn close(area: &ReservedArea) {
+    for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, advice, _) in ADVICE {
             if range.flags & flag != 0 {
                 let _ = advise(range, advice);
@@ -161,44 +161,48 @@ pub fn close(hole: &Hole) {
 }
 
 /// Adds the pages that are guards to the table; in the image child, which would die of a look at one.
-pub fn find_guards(hole: &Hole, scanner: &mut Scanner, maps: &[Map]) -> Result<(), Refused> {
-    let facts = hole.facts();
-    let mut count = facts.ranges as usize;
+pub fn find_guards(
+    area: &ReservedArea,
+    scanner: &mut Scanner,
+    maps: &[Map],
+) -> Result<(), Refused> {
+    let process = area.process_state();
+    let mut count = process.ranges as usize;
     for map in maps {
         let mut result = Ok(());
-        let scanned = scanner.guards(hole, map.start, map.end, |start, end| {
+        let scanned = scanner.guards(area, map.start, map.end, |start, end| {
             let guard = Range { start, end, flags: range::GUARD, reserved: 0 };
-            result = add(hole, &mut count, guard);
+            result = add(area, &mut count, guard);
             result.as_ref().map_or(Err(libc::ENOMEM), |()| Ok(()))
         });
         result?;
         scanned.map_err(|errno| {
             let (start, why) = (map.start, syscalls::error_text(errno));
-            refuse!(hole, errno, "the pages at {start:#x} cannot be examined: {why}")
+            refuse!(area, errno, "the pages at {start:#x} cannot be examined: {why}")
         })?;
     }
-    facts.ranges = count as u32;
+    process.ranges = count as u32;
     Ok(())
 }
 
 /// Makes the memory what it was; in the restored process. What is locked comes after the limits: where less is allowed
 /// it is not.
-pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
-    let table = &hole.ranges()[..facts.ranges as usize];
+pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
+    let table = &area.ranges()[..process.ranges as usize];
     // First: locked memory takes no guards.
     for range in table.iter().filter(|range| range.flags & range::GUARD != 0) {
         advise(range, MADV_GUARD_INSTALL).map_err(|errno| {
             let (start, why) = (range.start, syscalls::error_text(errno));
-            refuse!(hole, errno, "the guard pages at {start:#x} cannot be made again: {why}")
+            refuse!(area, errno, "the guard pages at {start:#x} cannot be made again: {why}")
         })?;
     }
-    close(hole);
+    close(area);
     Ok(())
 }
 
 /// Locks what was locked.
-pub fn restore_locked(hole: &Hole, facts: &Facts) {
-    for range in &hole.ranges()[..facts.ranges as usize] {
+pub fn restore_locked(area: &ReservedArea, process: &ProcessState) {
+    for range in &area.ranges()[..process.ranges as usize] {
         if range.flags & range::LOCKED != 0 {
             let how = if range.flags & range::ON_FAULT != 0 { MLOCK_ONFAULT } else { 0 };
             let len = range.end - range.start;

@@ -1,6 +1,6 @@
 //! Finds pages of a mapping, in the image child.
 
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::process::process_attributes;
 
@@ -62,7 +62,7 @@ impl Scanner {
     /// Calls `found(from, to)` for each run of private pages that were written.
     pub fn each(
         &mut self,
-        hole: &Hole,
+        area: &ReservedArea,
         start: u64,
         end: u64,
         mut found: impl FnMut(u64, u64) -> Result<(), i32>,
@@ -78,18 +78,18 @@ impl Scanner {
                 return_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
                 ..ScanArg::default()
             };
-            match self.by_scan(hole, start, end, asked, &mut found) {
+            match self.by_scan(area, start, end, asked, &mut found) {
                 Err(libc::ENOTTY | libc::EINVAL | libc::ENOSYS) => self.no_scan = true,
                 other => return other,
             }
         }
-        self.by_entries(hole, start, end, &mut found)
+        self.by_entries(area, start, end, &mut found)
     }
 
     /// Calls for each run of guard pages. Kernels that do not tell them (before 6.15) are taken to have none.
     pub fn guards(
         &mut self,
-        hole: &Hole,
+        area: &ReservedArea,
         start: u64,
         end: u64,
         mut found: impl FnMut(u64, u64) -> Result<(), i32>,
@@ -100,7 +100,7 @@ impl Scanner {
             return_mask: PAGE_IS_GUARD,
             ..ScanArg::default()
         };
-        match self.by_scan(hole, start, end, asked, &mut found) {
+        match self.by_scan(area, start, end, asked, &mut found) {
             Err(libc::ENOTTY | libc::EINVAL | libc::ENOSYS) => Ok(()),
             result => {
                 self.knows_guards = true;
@@ -111,13 +111,13 @@ impl Scanner {
 
     fn by_scan(
         &self,
-        hole: &Hole,
+        area: &ReservedArea,
         start: u64,
         end: u64,
         asked: ScanArg,
         found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
     ) -> Result<(), i32> {
-        let regions = hole.scan();
+        let regions = area.scan();
         let mut from = start;
         while from < end {
             let mut arg = ScanArg {
@@ -146,12 +146,12 @@ impl Scanner {
 
     fn by_entries(
         &self,
-        hole: &Hole,
+        area: &ReservedArea,
         start: u64,
         end: u64,
         found: &mut impl FnMut(u64, u64) -> Result<(), i32>,
     ) -> Result<(), i32> {
-        let words = hole.scan();
+        let words = area.scan();
         let mut at = start;
         let mut run: Option<u64> = None;
         while at < end {

@@ -1,11 +1,11 @@
 //! Who the process is to the kernel: user, groups, capabilities, filters of system calls, root
 //! directory, namespaces. A restored process begins with what its agent gives it, and no image may give more or
 //! less: if the program has changed any of it in this life, there is no image. (One that came back
-//! as root after it had become somebody else would be a hole in its defences.)
+//! as root after it had become somebody else would be a reserved area in its defences.)
 
 use crate::base::procfs::{self, Lines};
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -35,8 +35,8 @@ const NAMESPACES: [&CStr; 8] = [
 ];
 
 /// Remembers it.
-pub fn remember_start(hole: &Hole) {
-    let [user, filters] = marks(hole, c"/proc/self/status").unwrap_or_default();
+pub fn remember_start(area: &ReservedArea) {
+    let [user, filters] = marks(area, c"/proc/self/status").unwrap_or_default();
     let begun = [user, filters, root().unwrap_or(0), namespaces(), permissions()];
     for (slot, mark) in AT_START.iter().zip(begun) {
         slot.store(mark, Ordering::Relaxed);
@@ -44,9 +44,9 @@ pub fn remember_start(hole: &Hole) {
 }
 
 /// Numbers that stand for the two groups of lines.
-fn marks(hole: &Hole, path: &CStr) -> Result<[u64; 2], Errno> {
+fn marks(area: &ReservedArea, path: &CStr) -> Result<[u64; 2], Errno> {
     let mut found = [Hash::new(); 2];
-    let mut lines = Lines::open(path, hole.text())?;
+    let mut lines = Lines::open(path, area.text())?;
     while let Some(line) = lines.next()? {
         for (hash, names) in found.iter_mut().zip([&USER[..], &FILTERS[..]]) {
             if names.iter().any(|name| line.starts_with(name)) {
@@ -85,22 +85,22 @@ fn permissions() -> u64 {
 }
 
 /// Refuses an image of a process whose main thread is not what it was.
-pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
+pub fn refuse_changed(area: &ReservedArea) -> Result<(), Refused> {
     // First: elsewhere there may be no /proc.
     let failed =
-        |errno| refuse!(hole, errno, "the root directory: {}", syscalls::error_text(errno));
+        |errno| refuse!(area, errno, "the root directory: {}", syscalls::error_text(errno));
     if root().map_err(failed)? != AT_START[2].load(Ordering::Relaxed) {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has changed its root directory since it began: an image would come back \
              with the old one"
         ));
     }
-    refuse_changed_by(hole, c"/proc/self/status")?;
+    refuse_changed_by(area, c"/proc/self/status")?;
     if namespaces() != AT_START[3].load(Ordering::Relaxed) {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has changed its namespaces since it began (unshare, setns): an image would come back in \
              the old ones"
@@ -108,7 +108,7 @@ pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
     }
     if permissions() != AT_START[4].load(Ordering::Relaxed) {
         return Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "the program has asked for state of the processor that an image cannot contain (tiles of AMX): switch \
              its use of them off"
@@ -118,14 +118,14 @@ pub fn refuse_changed(hole: &Hole) -> Result<(), Refused> {
 }
 
 /// The same of one thread: without the C library a thread can change itself alone.
-pub fn refuse_changed_thread(hole: &Hole, tid: i32) -> Result<(), Refused> {
+pub fn refuse_changed_thread(area: &ReservedArea, tid: i32) -> Result<(), Refused> {
     let mut path = [0; 64];
-    refuse_changed_by(hole, procfs::numbered_at("task", tid as u32, "/status", &mut path))
+    refuse_changed_by(area, procfs::numbered_at("task", tid as u32, "/status", &mut path))
 }
 
-fn refuse_changed_by(hole: &Hole, path: &CStr) -> Result<(), Refused> {
-    let failed = |errno| refuse!(hole, errno, "/proc/self/status: {}", syscalls::error_text(errno));
-    let [user, filters] = marks(hole, path).map_err(failed)?;
+fn refuse_changed_by(area: &ReservedArea, path: &CStr) -> Result<(), Refused> {
+    let failed = |errno| refuse!(area, errno, "/proc/self/status: {}", syscalls::error_text(errno));
+    let [user, filters] = marks(area, path).map_err(failed)?;
     let [old_user, old_filters, ..] = AT_START.each_ref().map(|slot| slot.load(Ordering::Relaxed));
     let changed = match (user == old_user, filters == old_filters) {
         (true, true) => return Ok(()),
@@ -133,7 +133,7 @@ fn refuse_changed_by(hole: &Hole, path: &CStr) -> Result<(), Refused> {
         (true, false) => "filters of system calls (seccomp)",
     };
     Err(refuse!(
-        hole,
+        area,
         libc::EOPNOTSUPP,
         "the program has changed its {changed} since it began: an image would come back with the \
          old ones"

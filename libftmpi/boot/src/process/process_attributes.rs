@@ -6,13 +6,13 @@
 
 use crate::base::procfs;
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::life::Next;
+use crate::life::NextFunction;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicI32, Ordering};
-use ftmpi_checkpoint::stream::{Manners, Standing, Thread};
+use ftmpi_checkpoint::stream::{ProcessAttributes, Thread, ThreadAttributes};
 
 const PR_SET_PDEATHSIG: usize = 1;
 const PR_GET_PDEATHSIG: usize = 2;
@@ -37,21 +37,21 @@ const IOPRIO_WHO_PROCESS: usize = 1;
 const OOM: &CStr = c"/proc/self/oom_score_adj";
 
 /// What this life's main thread, and the process, began with.
-struct Begun(UnsafeCell<(Manners, Standing)>);
+struct Begun(UnsafeCell<(ThreadAttributes, ProcessAttributes)>);
 
 // SAFETY: written only at the begin of a life, by the one thread that there is.
 unsafe impl Sync for Begun {}
 
-static BEGUN: Begun = Begun(UnsafeCell::new((Manners::NONE, Standing::NONE)));
+static BEGUN: Begun = Begun(UnsafeCell::new((ThreadAttributes::NONE, ProcessAttributes::NONE)));
 
 /// Remembers it; at the begin of a life.
 pub fn remember_start() {
     // SAFETY: see `Begun`.
-    unsafe { *BEGUN.0.get() = (mine(), standing()) };
+    unsafe { *BEGUN.0.get() = (mine(), of_process()) };
 }
 
 /// What was remembered.
-pub fn at_start() -> (Manners, Standing) {
+pub fn at_start() -> (ThreadAttributes, ProcessAttributes) {
     // SAFETY: see `Begun`.
     unsafe { *BEGUN.0.get() }
 }
@@ -72,7 +72,7 @@ fn told(what: usize) -> i32 {
 }
 
 /// Those of the calling thread.
-pub fn mine() -> Manners {
+pub fn mine() -> ThreadAttributes {
     let mut priority = 0i32;
     // SAFETY: struct sched_param is one number; 0 is this thread.
     let _ = unsafe { syscalls::call!(libc::SYS_sched_getparam, 0, &raw mut priority) };
@@ -80,7 +80,7 @@ pub fn mine() -> Manners {
     let policy = unsafe { syscalls::call!(libc::SYS_sched_getscheduler, 0) };
     // SAFETY: as above.
     let io = unsafe { syscalls::call!(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
-    Manners {
+    ThreadAttributes {
         no_new_privs: ask(PR_GET_NO_NEW_PRIVS, 0).unwrap_or(0) as u32,
         secure_bits: ask(PR_GET_SECUREBITS, 0).unwrap_or(0) as u32,
         death_signal: told(PR_GET_PDEATHSIG),
@@ -93,13 +93,13 @@ pub fn mine() -> Manners {
 
 /// Refuses an image if a thread is scheduled by deadline: it may make no other thread or process, and the kernel would
 /// have to admit it anew.
-pub fn refuse_deadlines(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
+pub fn refuse_deadlines(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refused> {
     const SCHED_DEADLINE: i32 = 6;
     const RESET_ON_FORK: i32 = 0x4000_0000;
-    let found = threads.iter().find(|t| t.manners.policy & !RESET_ON_FORK == SCHED_DEADLINE);
+    let found = threads.iter().find(|t| t.attributes.policy & !RESET_ON_FORK == SCHED_DEADLINE);
     found.map_or(Ok(()), |thread| {
         Err(refuse!(
-            hole,
+            area,
             libc::EOPNOTSUPP,
             "thread {} of the program is scheduled by deadline (SCHED_DEADLINE), which an image cannot contain",
             thread.tid
@@ -108,7 +108,7 @@ pub fn refuse_deadlines(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> 
 }
 
 /// Gives the calling thread those that are not as at the `start` of its process.
-pub fn restore(wanted: &Manners, start: &Manners) {
+pub fn restore(wanted: &ThreadAttributes, start: &ThreadAttributes) {
     if wanted.timer_slack != start.timer_slack {
         let _ = ask(PR_SET_TIMERSLACK, wanted.timer_slack as usize);
     }
@@ -139,10 +139,10 @@ pub fn restore(wanted: &Manners, start: &Manners) {
 }
 
 /// That of the process as a whole.
-pub fn standing() -> Standing {
+pub fn of_process() -> ProcessAttributes {
     // SAFETY: this argument only asks.
     let personality = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) };
-    Standing {
+    ProcessAttributes {
         dumpable: ask(PR_GET_DUMPABLE, 0).unwrap_or(1) as u32,
         subreaper: told(PR_GET_CHILD_SUBREAPER) as u32,
         no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
@@ -168,7 +168,7 @@ fn barriers() -> u32 {
 
 /// Gives the process what is not as at its `start`; before the limits, which may forbid to open a
 /// file.
-pub fn restore_standing(wanted: &Standing, start: &Standing) {
+pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
     if wanted.oom_score != start.oom_score
         && let Ok(fd) = syscalls::open(OOM, libc::O_WRONLY | libc::O_CLOEXEC)
     {
@@ -212,7 +212,7 @@ static LOCKED: AtomicI32 = AtomicI32::new(0);
 /// See the manual; notes what was asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: NextFunction = NextFunction::new();
     crate::life::find_at_start!(SLOT, c"mlockall");
     let address = SLOT.find(c"mlockall");
     if address == 0 {
@@ -236,7 +236,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 /// See the manual; notes it.
 #[unsafe(no_mangle)]
 pub extern "C" fn munlockall() -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: NextFunction = NextFunction::new();
     crate::life::find_at_start!(SLOT, c"munlockall");
     let address = SLOT.find(c"munlockall");
     if address == 0 {

@@ -2,7 +2,7 @@
 
 use crate::base::procfs::{self, Entry};
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::process::process_attributes;
@@ -13,8 +13,8 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::stream::{
-    AFFINITY_WORDS, ARCH_X86_64, Facts, Hash, IntervalTimer, LIMITS, Processor, STREAM_VERSION,
-    SignalAction,
+    AFFINITY_WORDS, ARCH_X86_64, Hash, IntervalTimer, LIMITS, ProcessState, Processor,
+    STREAM_VERSION, SignalAction,
 };
 
 // SAFETY: the signatures are those of the C side.
@@ -34,7 +34,7 @@ pub struct Layout {
 
 impl Layout {
     /// Takes note of a mapping.
-    pub fn see(&mut self, entry: &Entry<'_>) {
+    pub fn add_mapping(&mut self, entry: &Entry<'_>) {
         match entry.name {
             b"[vdso]" => (self.vdso_start, self.vdso_end) = (entry.start, entry.end),
             b"[stack]" => (self.stack_start, self.stack_end) = (entry.start, entry.end),
@@ -147,7 +147,7 @@ pub fn gs_base() -> u64 {
 static TID_OFFSET: AtomicU64 = AtomicU64::new(0);
 
 /// The address that the kernel clears when the calling thread ends; 0 if it does not tell.
-fn told_tid_address() -> u64 {
+fn tid_address_from_kernel() -> u64 {
     const PR_GET_TID_ADDRESS: usize = 40;
     let mut address = 0u64;
     // SAFETY: writes one word.
@@ -159,7 +159,7 @@ fn told_tid_address() -> u64 {
 /// kernel does not tell it, the one place in the main thread's block with that number.
 pub fn find_tid_address() {
     let block = fs_base();
-    let mut address = told_tid_address();
+    let mut address = tid_address_from_kernel();
     if address == 0 {
         let tid = syscalls::gettid();
         address = (512..1024)
@@ -175,7 +175,7 @@ pub fn find_tid_address() {
 
 /// Where the C library keeps the id of the calling thread, whose block is this; 0: unknown.
 pub fn tid_address(block: u64) -> u64 {
-    match (told_tid_address(), TID_OFFSET.load(Ordering::Relaxed)) {
+    match (tid_address_from_kernel(), TID_OFFSET.load(Ordering::Relaxed)) {
         (0, 0) => 0,
         (0, offset) => block.wrapping_add(offset),
         (address, _) => address,
@@ -232,57 +232,58 @@ pub fn register_rseq(address: u64, len: u64) -> Result<(), syscalls::Errno> {
     Ok(())
 }
 
-/// Facts that only the process itself knows (not its image child): in the order in which they must
+/// ProcessState that only the process itself knows (not its image child): in the order in which they must
 /// be asked. All signals are blocked, all other threads stand still.
-pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(), Refused> {
-    let facts = hole.facts();
+pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Result<(), Refused> {
+    let process = area.process_state();
     let failed = |what: &str, errno| {
-        refuse!(hole, errno, "{what} cannot be told: {}", syscalls::error_text(errno))
+        refuse!(area, errno, "{what} cannot be told: {}", syscalls::error_text(errno))
     };
-    facts.version = STREAM_VERSION;
-    facts.boot = boot();
-    facts.size = size_of::<Facts>() as u32;
-    facts.arch = ARCH_X86_64;
-    facts.page_bytes = 4096;
-    facts.pid = syscalls::getpid();
-    facts.heap_start =
-        procfs::heap_start(hole.text()).map_err(|errno| failed("the heap's start", errno))?;
+    process.version = STREAM_VERSION;
+    process.boot = boot();
+    process.size = size_of::<ProcessState>() as u32;
+    process.arch = ARCH_X86_64;
+    process.page_bytes = 4096;
+    process.pid = syscalls::getpid();
+    process.heap_start =
+        procfs::heap_start(area.text()).map_err(|errno| failed("the heap's start", errno))?;
     // SAFETY: an impossible end changes nothing; the present one is the answer.
-    facts.heap_end = unsafe { syscalls::raw(libc::SYS_brk, [0; 6]) } as u64;
-    if facts.heap_start == 0 {
-        return Err(refuse!(hole, libc::EACCES, "the kernel does not tell where the heap begins"));
+    process.heap_end = unsafe { syscalls::raw(libc::SYS_brk, [0; 6]) } as u64;
+    if process.heap_start == 0 {
+        return Err(refuse!(area, libc::EACCES, "the kernel does not tell where the heap begins"));
     }
-    facts.vdso_start = layout.vdso_start;
-    facts.vdso_end = layout.vdso_end;
-    facts.vdso_hash = layout.vdso_hash();
-    facts.stack_end = layout.stack_end;
+    process.vdso_start = layout.vdso_start;
+    process.vdso_end = layout.vdso_end;
+    process.vdso_hash = layout.vdso_hash();
+    process.stack_end = layout.stack_end;
     // Not the present one: a program may change it, and its end is where it was at the start.
-    facts.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed);
+    process.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed);
     for (which, slot) in LIMITS_AT_START.iter().enumerate() {
-        facts.limits[which] = limits(which as u32);
-        facts.limits_at_start[which] = slot.each_ref().map(|slot| slot.load(Ordering::Relaxed));
+        process.limits[which] = limits(which as u32);
+        process.limits_at_start[which] = slot.each_ref().map(|slot| slot.load(Ordering::Relaxed));
     }
-    for (word, slot) in facts.affinity_at_start.iter_mut().zip(&AFFINITY_AT_START) {
+    for (word, slot) in process.affinity_at_start.iter_mut().zip(&AFFINITY_AT_START) {
         *word = slot.load(Ordering::Relaxed);
     }
-    facts.nice_at_start = NICE_AT_START.load(Ordering::Relaxed);
-    (facts.manners_at_start, facts.standing_at_start) = process_attributes::at_start();
-    facts.standing = process_attributes::standing();
-    facts.window_len = crate::life::window_len();
-    facts.processor = processor();
+    process.nice_at_start = NICE_AT_START.load(Ordering::Relaxed);
+    (process.thread_attributes_at_start, process.attributes_at_start) =
+        process_attributes::at_start();
+    process.attributes = process_attributes::of_process();
+    process.window_len = crate::life::window_len();
+    process.processor = processor();
     // A timer that fires between the two looks would be there twice, or not at all: look again.
     // (What was taken out does not wait any more.)
     for _ in 0..8 {
-        let signals = &hole.parking().signals;
-        pending_signals::collect_own(hole, signals)
-            .and_then(|()| pending_signals::collect_shared(hole, signals))
+        let signals = &area.parking().signals;
+        pending_signals::collect_own(area, signals)
+            .and_then(|()| pending_signals::collect_shared(area, signals))
             .map_err(|errno| failed("what signals wait", errno))?;
-        for (which, timer) in facts.timers.iter_mut().enumerate() {
+        for (which, timer) in process.timers.iter_mut().enumerate() {
             // SAFETY: struct itimerval is four words.
             let _ =
                 unsafe { syscalls::call!(libc::SYS_getitimer, which, timer.words.as_mut_ptr()) };
         }
-        facts.posix_timers = posix_timers::gather(hole)?;
+        process.posix_timers = posix_timers::gather(area)?;
         if syscalls::pending_signals() & !(1 << (SIGNAL - 1)) == 0 {
             break;
         }
@@ -291,23 +292,23 @@ pub fn gather(hole: &Hole, strings: &mut Strings, layout: &Layout) -> Result<(),
     unsafe {
         let old = syscalls::raw(libc::SYS_umask, [0o77, 0, 0, 0, 0, 0]);
         syscalls::raw(libc::SYS_umask, [old as usize, 0, 0, 0, 0, 0]);
-        facts.umask = old as u32;
+        process.umask = old as u32;
     }
-    facts.cwd =
+    process.cwd =
         strings.link(c"/proc/self/cwd").map_err(|errno| failed("the working directory", errno))?;
-    let cwd = strings.c_str(facts.cwd);
+    let cwd = strings.c_str(process.cwd);
     let there = syscalls::stat(cwd).map(|stat| (stat.st_dev, stat.st_ino));
     if there.is_err() || there != syscalls::stat(c".").map(|stat| (stat.st_dev, stat.st_ino)) {
         return Err(refuse!(
-            hole,
+            area,
             libc::ENOENT,
             "the working directory ({}) was deleted or renamed: no other process could go there",
             crate::base::refusal::Shown(cwd.to_bytes())
         ));
     }
-    facts.executable =
+    process.executable =
         strings.link(c"/proc/self/exe").map_err(|errno| failed("the executable", errno))?;
-    gather_actions(&mut facts.actions);
+    gather_actions(&mut process.actions);
     Ok(())
 }
 
@@ -334,51 +335,51 @@ fn gather_actions(actions: &mut [SignalAction; 64]) {
 
 /// Compares what must be equal with this process; called before anything is destroyed.
 pub fn check_fit(
-    hole: &Hole,
-    facts: &Facts,
+    area: &ReservedArea,
+    process: &ProcessState,
     here: &Layout,
     heap_start: u64,
     window_len: u64,
 ) -> Result<(), Refused> {
-    let misfit = |what: &str, remedy: &str| refuse!(hole, libc::ENOEXEC, "{what}: {remedy}");
+    let misfit = |what: &str, remedy: &str| refuse!(area, libc::ENOEXEC, "{what}: {remedy}");
     const LAYOUT: &str = "start it with the same file, arguments and environment, on the same kernel, with address \
          randomisation off";
     if !layout_is_fixed() {
         return Err(misfit("address randomisation is on", LAYOUT));
     }
-    if facts.processor != processor() {
+    if process.processor != processor() {
         return Err(misfit(
             "the image was taken on another kind of processor",
             "restart this rank on a host like the one it came from",
         ));
     }
-    if facts.stack_limit != stack_limit() {
+    if process.stack_limit != stack_limit() {
         return Err(misfit(
             "the limit on the stack is not the one of the image",
             "set the same 'ulimit -s' on all hosts",
         ));
     }
-    if facts.window_len != window_len {
+    if process.window_len != window_len {
         return Err(misfit(
             "the limit on address space is not the one of the image",
             "set the same 'ulimit -v' on all hosts",
         ));
     }
-    if (facts.vdso_start, facts.vdso_end) != (here.vdso_start, here.vdso_end)
-        || facts.vdso_hash != here.vdso_hash()
+    if (process.vdso_start, process.vdso_end) != (here.vdso_start, here.vdso_end)
+        || process.vdso_hash != here.vdso_hash()
     {
         return Err(misfit(
             "the image was taken on another kernel",
             "restart this rank on a host with the same kernel",
         ));
     }
-    if facts.heap_start != heap_start {
+    if process.heap_start != heap_start {
         return Err(misfit("the heap begins elsewhere than in the image", LAYOUT));
     }
-    if facts.stack_end != here.stack_end {
+    if process.stack_end != here.stack_end {
         return Err(misfit("the stack ends elsewhere than in the image", LAYOUT));
     }
-    let rseq_len = hole.threads()[0].rseq_len;
+    let rseq_len = area.threads()[0].rseq_len;
     if rseq_len != 0 && rseq().1 != rseq_len {
         return Err(misfit("the C library is another one", "restart on a host like the first"));
     }
@@ -386,8 +387,12 @@ pub fn check_fit(
 }
 
 /// Puts back what belongs to the process as a whole; called in the restored process.
-pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refused> {
-    for (action, signal) in facts.actions.iter().zip(1..) {
+pub fn restore(
+    area: &ReservedArea,
+    process: &ProcessState,
+    strings: &Strings,
+) -> Result<(), Refused> {
+    for (action, signal) in process.actions.iter().zip(1..) {
         if signal == libc::SIGKILL || signal == libc::SIGSTOP {
             continue;
         }
@@ -395,29 +400,29 @@ pub fn restore(hole: &Hole, facts: &Facts, strings: &Strings) -> Result<(), Refu
         let _ =
             unsafe { syscalls::call!(libc::SYS_rt_sigaction, signal, &raw const *action, 0, 8) };
     }
-    let main = &hole.threads()[0];
+    let main = &area.threads()[0];
     threads::set_altstack(main);
-    let cwd = strings.c_str(facts.cwd);
+    let cwd = strings.c_str(process.cwd);
     // SAFETY: terminated path.
     unsafe { syscalls::call!(libc::SYS_chdir, cwd.as_ptr()) }.map_err(|errno| {
         let shown = crate::base::refusal::Shown(cwd.to_bytes());
         refuse!(
-            hole,
+            area,
             errno,
             "the working directory {shown} is gone: {}",
             syscalls::error_text(errno)
         )
     })?;
     // SAFETY: no memory involved.
-    unsafe { syscalls::raw(libc::SYS_umask, [facts.umask as usize, 0, 0, 0, 0, 0]) };
+    unsafe { syscalls::raw(libc::SYS_umask, [process.umask as usize, 0, 0, 0, 0, 0]) };
     Ok(())
 }
 
 /// Limits that the program had changed; after everything that they could hinder.
-pub fn restore_limits(facts: &Facts) {
+pub fn restore_limits(process: &ProcessState) {
     for which in 0..LIMITS {
         let ([soft, hard], [old_soft, old_hard]) =
-            (facts.limits[which], facts.limits_at_start[which]);
+            (process.limits[which], process.limits_at_start[which]);
         if (soft, hard) == (old_soft, old_hard) {
             continue;
         }
@@ -439,8 +444,8 @@ pub fn restore_limits(facts: &Facts) {
 }
 
 /// Last: timers and the signals that were waiting.
-pub fn restore_clockwork(hole: &Hole, facts: &Facts) {
-    for (which, timer) in facts.timers.iter().enumerate() {
+pub fn restore_clockwork(area: &ReservedArea, process: &ProcessState) {
+    for (which, timer) in process.timers.iter().enumerate() {
         let mut words = timer.words;
         let [seconds, microseconds, left_seconds, left_microseconds] = &mut words;
         if *seconds | *microseconds != 0 && *left_seconds | *left_microseconds == 0 {
@@ -453,7 +458,7 @@ pub fn restore_clockwork(hole: &Hole, facts: &Facts) {
             let _ = unsafe { syscalls::call!(libc::SYS_setitimer, which, words.as_ptr(), 0) };
         }
     }
-    let signals = &hole.signals()[..facts.signals as usize];
-    pending_signals::send_restored(signals, facts.pid, facts.pid);
-    pending_signals::send_restored(signals, 0, facts.pid);
+    let signals = &area.signals()[..process.signals as usize];
+    pending_signals::send_restored(signals, process.pid, process.pid);
+    pending_signals::send_restored(signals, 0, process.pid);
 }

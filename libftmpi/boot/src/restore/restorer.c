@@ -1,7 +1,7 @@
 /*
  * The part of a restore that runs while the address space is being replaced.
  *
- * It is copied into the hole and runs there, on the hole's stack. Everything else of the process,
+ * It is copied into the reserved area and runs there, on the reserved area's stack. Everything else of the process,
  * including the library that this file is part of, is unmapped under its feet. Therefore: one
  * section that holds all code; no data, no constants in other sections, no calls out, no thread-local
  * storage, no jump tables, no vector registers (see build.rs, and the test that looks at the linked
@@ -18,7 +18,7 @@ typedef uint32_t u32;
 #define HERE __attribute__((section("ftmpi_restorer"), noinline))
 #define INLINE static inline __attribute__((always_inline))
 
-/* The same as in hole.rs and ftmpi_checkpoint::stream; the Rust side checks the sizes. */
+/* The same as in reserved_area.rs and ftmpi_checkpoint::stream; the Rust side checks the sizes. */
 struct keep { u64 start, end; };
 struct stream_id { u64 device, inode, mode; };
 struct control {

@@ -5,7 +5,7 @@
 //! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
 //! program lies in the signal frame: after a restore the handler returns into it.
 
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::life;
 use crate::signals::handlers;
@@ -68,8 +68,8 @@ pub fn set_hook(hook: Option<Hook>) -> c_int {
 extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
     // Asked by the thread that takes an image?
-    // SAFETY: the hole is there; what is shared of it is used, and our own place in the table.
-    if life::admit().is_ok() && threads::park_if_asked(&unsafe { Hole::take() }, tid) {
+    // SAFETY: the reserved area is there; what is shared of it is used, and our own place in the table.
+    if life::admit().is_ok() && threads::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
         // SAFETY: the kernel's frame, valid until we return.
         unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;

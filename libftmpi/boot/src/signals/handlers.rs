@@ -30,7 +30,7 @@ const SIG_ERR: usize = usize::MAX;
 /// The program's own handlers, by signal. Read by [`ftmpi_boot_handler`].
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 
-// The arguments stay in their registers, and the return address on the stack. `Notes::handled` is the
+// The arguments stay in their registers, and the return address on the stack. `ThreadNotes::handled` is the
 // fourth word of the notes.
 global_asm!(
     ".text",

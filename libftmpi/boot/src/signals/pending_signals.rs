@@ -5,7 +5,7 @@
 //! with those of the whole process. All of it happens with all signals blocked.
 
 use crate::base::procfs::{Lines, hex};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use crate::signals::signal_frames;
 use core::ffi::CStr;
@@ -31,9 +31,9 @@ fn sets(path: &CStr) -> Result<[u64; 2], Errno> {
     Err(libc::EIO)
 }
 
-fn place(hole: &Hole, count: &AtomicU32) -> Result<&'static mut Signal, Errno> {
+fn place(area: &ReservedArea, count: &AtomicU32) -> Result<&'static mut Signal, Errno> {
     let at = count.fetch_add(1, Ordering::AcqRel) as usize;
-    hole.signals().get_mut(at).ok_or(libc::EAGAIN)
+    area.signals().get_mut(at).ok_or(libc::EAGAIN)
 }
 
 /// Takes one signal of a set out; `None` if there is none.
@@ -54,23 +54,23 @@ fn take(set: u64) -> Option<[u64; 16]> {
 }
 
 /// Writes down the calling thread's own waiting signals.
-pub fn collect_own(hole: &Hole, count: &AtomicU32) -> Result<(), Errno> {
+pub fn collect_own(area: &ReservedArea, count: &AtomicU32) -> Result<(), Errno> {
     if syscalls::pending_signals() & !OURS == 0 {
         return Ok(());
     }
-    collect(hole, count, 0, syscalls::gettid())
+    collect(area, count, 0, syscalls::gettid())
 }
 
 /// Writes down those of the whole process. They are not sent again until [`send_again`], so that
 /// whoever asks for waiting signals meanwhile sees new ones only.
-pub fn collect_shared(hole: &Hole, count: &AtomicU32) -> Result<(), Errno> {
+pub fn collect_shared(area: &ReservedArea, count: &AtomicU32) -> Result<(), Errno> {
     if syscalls::pending_signals() & !OURS == 0 {
         return Ok(());
     }
-    collect(hole, count, 1, 0)
+    collect(area, count, 1, 0)
 }
 
-fn collect(hole: &Hole, count: &AtomicU32, which: usize, tid: i32) -> Result<(), Errno> {
+fn collect(area: &ReservedArea, count: &AtomicU32, which: usize, tid: i32) -> Result<(), Errno> {
     loop {
         let set = sets(c"/proc/thread-self/status")?[which];
         if set == 0 {
@@ -78,7 +78,7 @@ fn collect(hole: &Hole, count: &AtomicU32, which: usize, tid: i32) -> Result<(),
         }
         let Some(info) = take(set) else { return Ok(()) };
         let number = info[0] as i32;
-        match place(hole, count) {
+        match place(area, count) {
             Ok(slot) => *slot = Signal { tid, number, info },
             Err(errno) => {
                 send(tid, number, &info);
@@ -96,10 +96,10 @@ pub fn has_any(tid: i32) -> bool {
 }
 
 /// Whether a thread has other signals waiting than were written down.
-pub fn has_more(hole: &Hole, count: u32, tid: i32) -> bool {
+pub fn has_more(area: &ReservedArea, count: u32, tid: i32) -> bool {
     let mut name = [0; 64];
     let path = crate::base::procfs::numbered_at("task", tid as u32, "/status", &mut name);
-    let known = hole.signals()[..count as usize].iter().filter(|s| s.tid == tid);
+    let known = area.signals()[..count as usize].iter().filter(|s| s.tid == tid);
     let known = known.fold(0u64, |set, signal| set | 1 << ((signal.number - 1) & 63));
     sets(path).is_ok_and(|[own, _]| own & !known != 0)
 }
@@ -151,17 +151,17 @@ pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
 }
 
 /// Nothing is written down any more. (A place that another thread is about to fill is nobody's.)
-pub fn forget(hole: &Hole, count: &AtomicU32) {
+pub fn forget(area: &ReservedArea, count: &AtomicU32) {
     const NOBODY: i32 = -1;
     // Also those that a restored process brought along.
-    let len = count.load(Ordering::SeqCst).max(hole.facts().signals) as usize;
-    for signal in &mut hole.signals()[..len.min(limit::SIGNALS)] {
+    let len = count.load(Ordering::SeqCst).max(area.process_state().signals) as usize;
+    for signal in &mut area.signals()[..len.min(limit::SIGNALS)] {
         signal.tid = NOBODY;
     }
     count.store(0, Ordering::SeqCst);
 }
 
 /// What was written down.
-pub fn known(hole: &Hole, count: &AtomicU32) -> &'static [Signal] {
-    &hole.signals()[..(count.load(Ordering::Acquire) as usize).min(limit::SIGNALS)]
+pub fn known(area: &ReservedArea, count: &AtomicU32) -> &'static [Signal] {
+    &area.signals()[..(count.load(Ordering::Acquire) as usize).min(limit::SIGNALS)]
 }

@@ -4,7 +4,7 @@
 //! To stop them, the thread that takes the image sends each the engine's signal; each parks in its
 //! handler, where the kernel has saved all its registers in the signal frame (as wide as the
 //! processor has them), writes down what the kernel knows about it, and waits. A restored process
-//! begins as its main thread; [`resurrect`] makes the others with `clone` on their old stacks and
+//! begins as its main thread; [`recreate_all`] makes the others with `clone` on their old stacks and
 //! thread blocks, each goes on in its handler, waits until all are there, and returns from the
 //! signal. The C library notices nothing but new thread ids (see [`crate::threads::owned_locks`]).
 //!
@@ -14,7 +14,7 @@ pub mod owned_locks;
 pub mod thread_notes;
 
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::{BIRTH_TOP, Hole};
+use crate::base::reserved_area::{ReservedArea, START_STACK_TOP};
 use crate::base::syscalls::{self, Errno};
 use crate::capture::ftmpi_boot_switch;
 use crate::process::process_attributes;
@@ -23,7 +23,7 @@ use crate::signals::pending_signals;
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
-use ftmpi_checkpoint::stream::{AFFINITY_WORDS, Facts, Thread, limit};
+use ftmpi_checkpoint::stream::{AFFINITY_WORDS, ProcessState, Thread, limit};
 
 /// How long threads may take to stop.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -34,7 +34,7 @@ const CLAIMED: u32 = 2;
 const PARKED: u32 = 3;
 const REVOKED: u32 = 4;
 
-/// How the threads agree; in the hole, zero at the begin of each life.
+/// How the threads agree; in the reserved area, zero at the begin of each life.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Parking {
@@ -48,7 +48,7 @@ pub struct Parking {
     /// In a restored process: see [`wait_at_gate`].
     gate: AtomicU32,
     /// In a restored process: 1 when the newest thread has left the stack that it was born on.
-    born: AtomicU32,
+    left_start_stack: AtomicU32,
     /// Waiting signals that were written down.
     pub signals: AtomicU32,
     /// A thread could not write its own down.
@@ -69,16 +69,16 @@ fn next_round(round: u32, standing: bool) -> u32 {
 
 // long ftmpi_boot_birth(u64 flags, u64 stack, void *id, u64 thread_pointer, struct thread *thread)
 //
-// clone; the new thread calls `ftmpi_boot_newborn` on the birth stack, which gives the address of a
+// clone; the new thread calls `ftmpi_boot_thread_start` on the birth stack, which gives the address of a
 // word; leaves that stack for its own, stores 1 in the word and wakes its maker, and goes on where
 // it parked. `resume` (stack pointer, instruction) is at offset 8 of the structure.
 global_asm!(
     ".text",
     ".p2align 4",
-    ".hidden ftmpi_boot_birth",
-    ".globl ftmpi_boot_birth",
-    ".type ftmpi_boot_birth,@function",
-    "ftmpi_boot_birth:",
+    ".hidden ftmpi_boot_clone_thread",
+    ".globl ftmpi_boot_clone_thread",
+    ".type ftmpi_boot_clone_thread,@function",
+    "ftmpi_boot_clone_thread:",
     "push rbx",
     "mov rbx, r8",
     "mov r8, rcx",
@@ -92,7 +92,7 @@ global_asm!(
     "2:",
     "xor ebp, ebp",
     "mov rdi, rbx",
-    "call ftmpi_boot_newborn",
+    "call ftmpi_boot_thread_start",
     "mov rdi, rax",
     "mov rsp, [rbx + 8]",
     // Before it says so: the table may be that of the next image when it comes to jump.
@@ -103,14 +103,14 @@ global_asm!(
     "mov eax, 202",
     "syscall",
     "jmp r12",
-    ".size ftmpi_boot_birth, . - ftmpi_boot_birth",
+    ".size ftmpi_boot_clone_thread, . - ftmpi_boot_clone_thread",
 );
 
 const _: () = assert!(core::mem::offset_of!(Thread, resume) == 8);
 
 // SAFETY: the signature is that of the C side.
 unsafe extern "C" {
-    fn ftmpi_boot_birth(
+    fn ftmpi_boot_clone_thread(
         flags: u64,
         stack: usize,
         id: u64,
@@ -140,24 +140,24 @@ pub fn count() -> usize {
     syscalls::stat(c"/proc/self/task").map_or(1, |stat| stat.st_nlink.saturating_sub(2) as usize)
 }
 
-/// Stops all other threads. Fills the hole's table of threads, the main thread first, except for
-/// what only the calling thread knows of itself ([`describe`]). Gives their number, and the place of
+/// Stops all other threads. Fills the reserved area's table of threads, the main thread first, except for
+/// what only the calling thread knows of itself ([`record_thread_state`]). Gives their number, and the place of
 /// the calling thread. All signals are blocked. If this succeeds, [`release`] must follow.
-pub fn stop(hole: &Hole) -> Result<(usize, usize), Refused> {
+pub fn stop(area: &ReservedArea) -> Result<(usize, usize), Refused> {
     let (pid, me) = (syscalls::getpid(), syscalls::gettid());
-    let table = hole.threads();
+    let table = area.threads();
     table[0] = Thread { tid: pid, ..Thread::default() };
-    pending_signals::forget(hole, &hole.parking().signals);
-    hole.parking().too_many.store(0, Ordering::SeqCst);
+    pending_signals::forget(area, &area.parking().signals);
+    area.parking().too_many.store(0, Ordering::SeqCst);
     // Alone, nobody else can make a thread meanwhile.
     if pid == me && count() == 1 {
         return Ok((1, 0));
     }
-    let parking = hole.parking();
+    let parking = area.parking();
     parking.parked.store(0, Ordering::Relaxed);
     parking.count.store(0, Ordering::Relaxed);
     parking.round.store(next_round(parking.round.load(Ordering::SeqCst), true), Ordering::SeqCst);
-    let result = wait_for_all(hole, pid, me);
+    let result = wait_for_all(area, pid, me);
     // Whoever did not come shall not come late, into another round.
     for state in &parking.states[..parking.count.load(Ordering::Relaxed) as usize] {
         if state.compare_exchange(ASKED, REVOKED, Ordering::SeqCst, Ordering::SeqCst)
@@ -169,17 +169,17 @@ pub fn stop(hole: &Hole) -> Result<(usize, usize), Refused> {
         }
     }
     if result.is_err() {
-        release(hole);
+        release(area);
     } else {
-        look_for_signals(hole);
+        look_for_signals(area);
     }
     result
 }
 
 /// A thread that went on while another stood still already may have sent that one a signal (the C
 /// library cancels threads so). Now nobody sends any more: if one has any, all write theirs down anew.
-fn look_for_signals(hole: &Hole) {
-    let parking = hole.parking();
+fn look_for_signals(area: &ReservedArea) {
+    let parking = area.parking();
     let count = parking.count.load(Ordering::Relaxed) as usize;
     let parked = || {
         let all = parking.states[..count].iter().zip(&parking.tids);
@@ -188,7 +188,7 @@ fn look_for_signals(hole: &Hole) {
     if !parked().any(|(_, tid)| pending_signals::has_any(tid.load(Ordering::Relaxed))) {
         return;
     }
-    pending_signals::forget(hole, &parking.signals);
+    pending_signals::forget(area, &parking.signals);
     parking.too_many.store(0, Ordering::SeqCst);
     let all = parked().count() as u32;
     parking.parked.store(0, Ordering::SeqCst);
@@ -204,8 +204,8 @@ fn look_for_signals(hole: &Hole) {
 }
 
 /// Lets them go on.
-pub fn release(hole: &Hole) {
-    let parking = hole.parking();
+pub fn release(area: &ReservedArea) {
+    let parking = area.parking();
     let round = parking.round.load(Ordering::SeqCst);
     if round & 1 == 1 {
         parking.round.store(next_round(round, false), Ordering::SeqCst);
@@ -213,15 +213,15 @@ pub fn release(hole: &Hole) {
     }
 }
 
-fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refused> {
-    let parking = hole.parking();
-    let table = hole.threads();
-    let failed = |errno| refuse!(hole, errno, "/proc/self/task: {}", syscalls::error_text(errno));
+fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize), Refused> {
+    let parking = area.parking();
+    let table = area.threads();
+    let failed = |errno| refuse!(area, errno, "/proc/self/task: {}", syscalls::error_text(errno));
     // The main thread has the first place, whoever asks.
-    enlist(parking, pid, me).map_err(failed)?;
+    ask_to_stop(parking, pid, me).map_err(failed)?;
     if pid != me {
         table[1] = Thread { tid: me, ..Thread::default() };
-        enlist(parking, me, me).map_err(failed)?;
+        ask_to_stop(parking, me, me).map_err(failed)?;
     }
     let begun = syscalls::now_ns();
     // A thread that was listed as standing still may have made another one just before: only when a
@@ -230,7 +230,7 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
     loop {
         let mut laggard = None;
         let mut result = Ok(());
-        crate::base::procfs::each_number(c"/proc/self/task", hole.text(), |tid| {
+        crate::base::procfs::each_number(c"/proc/self/task", area.text(), |tid| {
             let tid = tid as i32;
             if tid == me || result.is_err() {
                 return;
@@ -244,7 +244,7 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
                     if count < limit::THREADS {
                         table[count] = Thread { tid, ..Thread::default() };
                     }
-                    result = enlist(parking, tid, me);
+                    result = ask_to_stop(parking, tid, me);
                 }
             }
         })
@@ -260,7 +260,7 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
         quiet = 0;
         if laggard == pid && main_has_ended(pid) {
             return Err(refuse!(
-                hole,
+                area,
                 libc::EOPNOTSUPP,
                 "the program's main thread has ended (pthread_exit) before the others, which an image \
                  cannot contain"
@@ -276,7 +276,7 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
                 len.saturating_sub(1)
             });
             return Err(refuse!(
-                hole,
+                area,
                 libc::EAGAIN,
                 "thread {laggard} of the program ({}) cannot be stopped: it blocks all signals \
                  (helpers of the C library do) or waits in the kernel",
@@ -300,16 +300,17 @@ fn wait_for_all(hole: &Hole, pid: i32, me: i32) -> Result<(usize, usize), Refuse
             table[kept] = table[at];
             kept += 1;
         } else if at == 0 {
-            return Err(refuse!(hole, libc::EAGAIN, "the program's main thread has just ended"));
+            return Err(refuse!(area, libc::EAGAIN, "the program's main thread has just ended"));
         }
     }
     if let Some(thread) = table[..kept].iter().find(|thread| {
         // SAFETY: told by the thread itself, which stands still.
-        thread.notes != 0 && unsafe { (*(thread.notes as *const thread_notes::Notes)).is_full() }
+        thread.notes != 0
+            && unsafe { (*(thread.notes as *const thread_notes::ThreadNotes)).is_full() }
     }) {
         let tid = thread.tid;
         return Err(refuse!(
-            hole,
+            area,
             libc::EAGAIN,
             "thread {tid} of the program holds too many recursive locks"
         ));
@@ -330,7 +331,7 @@ fn main_has_ended(pid: i32) -> bool {
 }
 
 /// Adds a thread and asks it to stop (unless it is the calling one).
-fn enlist(parking: &Parking, tid: i32, me: i32) -> Result<(), Errno> {
+fn ask_to_stop(parking: &Parking, tid: i32, me: i32) -> Result<(), Errno> {
     let at = parking.count.load(Ordering::Relaxed) as usize;
     if at == limit::THREADS {
         return Err(libc::EAGAIN);
@@ -351,8 +352,8 @@ fn enlist(parking: &Parking, tid: i32, me: i32) -> Result<(), Errno> {
 
 /// In the signal's handler: whether this thread is asked to stand still. If so it does, and this
 /// returns when it may go on: in this life, or in a restored one.
-pub fn park_if_asked(hole: &Hole, tid: i32) -> bool {
-    let parking = hole.parking();
+pub fn park_if_asked(area: &ReservedArea, tid: i32) -> bool {
+    let parking = area.parking();
     if parking.round.load(Ordering::SeqCst) & 1 == 0 {
         return false;
     }
@@ -366,33 +367,33 @@ pub fn park_if_asked(hole: &Hole, tid: i32) -> bool {
         return false;
     }
     // SAFETY: the place in the table is this thread's until it says that it stands still.
-    let thread = unsafe { &mut *hole.threads().as_mut_ptr().add(at) };
-    describe(thread);
-    collect_signals(hole, tid);
+    let thread = unsafe { &mut *area.threads().as_mut_ptr().add(at) };
+    record_thread_state(thread);
+    collect_signals(area, tid);
     // SAFETY: stays on this stack. Returns once in this life, and once in each restored one.
     let result = unsafe {
-        ftmpi_boot_switch(&raw mut thread.resume, stand_still, at as *mut core::ffi::c_void, 0)
+        ftmpi_boot_switch(&raw mut thread.resume, stay_parked, at as *mut core::ffi::c_void, 0)
     };
     if result == 1 {
-        wait_at_gate(hole);
+        wait_at_gate(area);
     }
     true
 }
 
 /// Writes down the signals that wait for the calling thread, which keeps them.
-fn collect_signals(hole: &Hole, tid: i32) {
-    let parking = hole.parking();
-    if pending_signals::collect_own(hole, &parking.signals).is_err() {
+fn collect_signals(area: &ReservedArea, tid: i32) {
+    let parking = area.parking();
+    if pending_signals::collect_own(area, &parking.signals).is_err() {
         parking.too_many.store(1, Ordering::SeqCst);
     }
-    pending_signals::send_again(pending_signals::known(hole, &parking.signals), tid);
+    pending_signals::send_again(pending_signals::known(area, &parking.signals), tid);
 }
 
 /// Everything that must be kept of the thread is written down and on its stack.
-extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
-    // SAFETY: only the shared words of the hole are used, and places of its tables that are ours alone.
-    let hole = unsafe { Hole::take() };
-    let parking = hole.parking();
+extern "C" fn stay_parked(at: *mut core::ffi::c_void) -> isize {
+    // SAFETY: only the shared words of the reserved area are used, and places of its tables that are ours alone.
+    let area = unsafe { ReservedArea::take() };
+    let parking = area.parking();
     let mut round = parking.round.load(Ordering::SeqCst);
     // Counted before it is said: who looks at the states counts anew from there on.
     parking.parked.fetch_add(1, Ordering::AcqRel);
@@ -408,7 +409,7 @@ extern "C" fn stand_still(at: *mut core::ffi::c_void) -> isize {
             return 0;
         }
         round = now;
-        collect_signals(&hole, syscalls::gettid());
+        collect_signals(&area, syscalls::gettid());
         parking.parked.fetch_add(1, Ordering::AcqRel);
         futex_wake(&parking.parked);
     }
@@ -421,8 +422,8 @@ const COMPLETE: u32 = 1;
 const OPEN: u32 = 2;
 
 /// In a restored process, on the thread's own stack: waits until it may go on.
-fn wait_at_gate(hole: &Hole) {
-    let gate = &hole.parking().gate;
+fn wait_at_gate(area: &ReservedArea) {
+    let gate = &area.parking().gate;
     if syscalls::gettid() == syscalls::getpid() {
         gate.store(COMPLETE, Ordering::SeqCst);
         futex_wake(gate);
@@ -436,8 +437,8 @@ fn wait_at_gate(hole: &Hole) {
 }
 
 /// The same on the thread that took the image: it does something `first`, while all others wait.
-pub fn let_all_go(hole: &Hole, first: impl FnOnce()) {
-    let gate = &hole.parking().gate;
+pub fn open_gate(area: &ReservedArea, first: impl FnOnce()) {
+    let gate = &area.parking().gate;
     if syscalls::gettid() != syscalls::getpid() {
         while gate.load(Ordering::SeqCst) == CLOSED {
             futex_wait(gate, CLOSED, None);
@@ -449,7 +450,7 @@ pub fn let_all_go(hole: &Hole, first: impl FnOnce()) {
 }
 
 /// Writes down what the kernel knows about the calling thread.
-pub fn describe(thread: &mut Thread) {
+pub fn record_thread_state(thread: &mut Thread) {
     const PR_GET_NAME: usize = 16;
     thread.tid = syscalls::gettid();
     thread.fs_base = process_state::fs_base();
@@ -468,7 +469,7 @@ pub fn describe(thread: &mut Thread) {
     let _ = unsafe { syscalls::call!(libc::SYS_prctl, PR_GET_NAME, thread.name.as_mut_ptr()) };
     thread.affinity = affinity();
     thread.nice = nice();
-    thread.manners = process_attributes::mine();
+    thread.attributes = process_attributes::mine();
 }
 
 /// Processors that the calling thread may run on.
@@ -491,27 +492,27 @@ pub fn nice() -> i32 {
 /// Gives the calling thread back what does not decide over right and wrong: name, processors,
 /// priority, manners. A host that does not allow it is no obstacle. The main thread comes last: what
 /// it has would be inherited by those that it makes.
-pub fn dress(thread: &Thread, facts: &Facts) {
+pub fn apply_thread_state(thread: &Thread, process: &ProcessState) {
     const PR_SET_NAME: usize = 15;
     // SAFETY: the name has 16 bytes; the kernel ends it itself.
     let _ = unsafe { syscalls::call!(libc::SYS_prctl, PR_SET_NAME, thread.name.as_ptr()) };
-    if thread.affinity != facts.affinity_at_start {
+    if thread.affinity != process.affinity_at_start {
         let words = &thread.affinity;
         // SAFETY: valid for reading; 0 is this thread.
         let _ = unsafe {
             syscalls::call!(libc::SYS_sched_setaffinity, 0, size_of_val(words), words.as_ptr())
         };
     }
-    if thread.nice != facts.nice_at_start {
+    if thread.nice != process.nice_at_start {
         // SAFETY: no memory involved; 0 is this thread.
         let _ =
             unsafe { syscalls::call!(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, thread.nice) };
     }
-    process_attributes::restore(&thread.manners, &facts.manners_at_start);
+    process_attributes::restore(&thread.attributes, &process.thread_attributes_at_start);
 }
 
-/// Makes the other threads again; in the restored process, on the hole's stack.
-pub fn resurrect(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
+/// Makes the other threads again; in the restored process, on the reserved area's stack.
+pub fn recreate_all(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
     const FLAGS: i32 = libc::CLONE_VM
         | libc::CLONE_FS
         | libc::CLONE_FILES
@@ -519,9 +520,9 @@ pub fn resurrect(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
         | libc::CLONE_THREAD
         | libc::CLONE_SYSVSEM
         | libc::CLONE_SETTLS;
-    let parking = hole.parking();
-    for thread in &hole.threads()[1..facts.threads as usize] {
-        parking.born.store(0, Ordering::SeqCst);
+    let parking = area.parking();
+    for thread in &area.threads()[1..process.threads as usize] {
+        parking.left_start_stack.store(0, Ordering::SeqCst);
         let mut flags = FLAGS;
         if thread.tid_address != 0 {
             flags |= libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID;
@@ -529,9 +530,9 @@ pub fn resurrect(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
         // SAFETY: the new thread runs on the birth stack, which is free, until it leaves it for its
         // own; thread pointer and id address are those of the memory that was restored.
         let made = unsafe {
-            ftmpi_boot_birth(
+            ftmpi_boot_clone_thread(
                 flags as u64,
-                BIRTH_TOP,
+                START_STACK_TOP,
                 thread.tid_address,
                 thread.fs_base,
                 &raw const *thread,
@@ -539,15 +540,15 @@ pub fn resurrect(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
         };
         syscalls::check(made).map_err(|errno| {
             refuse!(
-                hole,
+                area,
                 errno,
                 "the {} threads of the image cannot be made: {} (is 'ulimit -u' too low here?)",
-                facts.threads,
+                process.threads,
                 syscalls::error_text(errno)
             )
         })?;
-        while parking.born.load(Ordering::SeqCst) == 0 {
-            futex_wait(&parking.born, 0, None);
+        while parking.left_start_stack.load(Ordering::SeqCst) == 0 {
+            futex_wait(&parking.left_start_stack, 0, None);
         }
     }
     Ok(())
@@ -556,29 +557,29 @@ pub fn resurrect(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
 /// The begin of a thread that is made again; all signals are blocked. Gives the word in which it is
 /// to say that it has left this stack.
 #[unsafe(no_mangle)]
-extern "C" fn ftmpi_boot_newborn(thread: *const Thread) -> *const AtomicU32 {
-    // SAFETY: the entry of the hole's table that `resurrect` passed.
+extern "C" fn ftmpi_boot_thread_start(thread: *const Thread) -> *const AtomicU32 {
+    // SAFETY: the entry of the reserved area's table that `recreate_all` passed.
     let thread = unsafe { &*thread };
     // SAFETY: the others wait meanwhile.
-    let hole = unsafe { Hole::take() };
-    let facts = hole.facts();
-    if adopt(thread).is_err() {
-        hole.line().set(format_args!("the kernel refuses the state of a thread of the image"));
-        let rank = crate::life::control_rank(&hole);
-        crate::restore::fail(rank, &hole, ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT);
+    let area = unsafe { ReservedArea::take() };
+    let process = area.process_state();
+    if register_with_kernel(thread).is_err() {
+        area.line().set(format_args!("the kernel refuses the state of a thread of the image"));
+        let rank = crate::life::control_rank(&area);
+        crate::restore::fail(rank, &area, ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT);
     }
-    dress(thread, facts);
+    apply_thread_state(thread, process);
     // Blocked until the thread's mask is put back.
     pending_signals::send_restored(
-        &hole.signals()[..facts.signals as usize],
+        &area.signals()[..process.signals as usize],
         thread.tid,
-        facts.pid,
+        process.pid,
     );
-    &raw const hole.parking().born
+    &raw const area.parking().left_start_stack
 }
 
 /// What the kernel must know about the thread.
-fn adopt(thread: &Thread) -> Result<(), Errno> {
+fn register_with_kernel(thread: &Thread) -> Result<(), Errno> {
     const ARCH_SET_GS: usize = 0x1001;
     if thread.gs_base != 0 {
         // SAFETY: as it was.

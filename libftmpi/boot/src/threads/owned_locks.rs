@@ -15,9 +15,9 @@
 //! The layouts are those of glibc on x86-64, which are part of its binary interface.
 
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
-use crate::life::{self, Next};
-use crate::threads::thread_notes::{self, Notes};
+use crate::base::reserved_area::ReservedArea;
+use crate::life::{self, NextFunction};
+use crate::threads::thread_notes::{self, ThreadNotes};
 use crate::time::clock_shift;
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -74,7 +74,7 @@ macro_rules! locking {
         /// As there.
         $(#[$export])?
         pub unsafe extern "C" fn $name(lock: *mut $type $(, $arg: $kind)*) -> c_int {
-            static SLOT: Next = Next::new();
+            static SLOT: NextFunction = NextFunction::new();
             crate::life::find_at_start!(SLOT, NAME);
             const NAME: &CStr = $text;
             let address = SLOT.find(NAME);
@@ -95,11 +95,11 @@ macro_rules! locking {
             let notes = thread_notes::mine();
             // Noted before: while it is being locked the owner decides.
             notes.add(lock as u64 | $tag);
-            let lives = life::lives();
+            let restores = life::restores();
             let outer = notes.enter(lock as u64);
             // SAFETY: by the caller.
             let result = unsafe { next(lock $(, $arg)*) };
-            if lives != life::lives() && (result == 0 || result == libc::EOWNERDEAD) {
+            if restores != life::restores() && (result == 0 || result == libc::EOWNERDEAD) {
                 // SAFETY: this thread holds it.
                 unsafe { claim(lock as u64 | $tag) };
             }
@@ -182,7 +182,7 @@ fn is_owner(lock: *mut c_void, tag: u64) -> bool {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: NextFunction = NextFunction::new();
     crate::life::find_at_start!(SLOT, c"pthread_mutex_unlock");
     // SAFETY: by the caller.
     unsafe { unlock(SLOT.find(c"pthread_mutex_unlock"), lock) }
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mtx_unlock(lock: *mut Mutex) -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: NextFunction = NextFunction::new();
     crate::life::find_at_start!(SLOT, c"mtx_unlock");
     // SAFETY: by the caller.
     unsafe { unlock(SLOT.find(c"mtx_unlock"), lock) }
@@ -237,7 +237,7 @@ unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
-    static SLOT: Next = Next::new();
+    static SLOT: NextFunction = NextFunction::new();
     crate::life::find_at_start!(SLOT, c"pthread_rwlock_unlock");
     let address = SLOT.find(c"pthread_rwlock_unlock");
     if address == 0 {
@@ -273,7 +273,7 @@ pub unsafe fn repair(threads: &[Thread]) {
     for change in [false, true] {
         for thread in threads.iter().filter(|thread| thread.notes != 0) {
             // SAFETY: by the caller; restored with the thread's own block.
-            let notes = unsafe { &*(thread.notes as *const Notes) };
+            let notes = unsafe { &*(thread.notes as *const ThreadNotes) };
             // SAFETY: the C library keeps the id there, and the kernel wrote the new one.
             let new = match thread.tid_address {
                 0 => continue,
@@ -352,7 +352,7 @@ unsafe fn claim(note: u64) {
 
 /// Refuses an image while a thread takes a robust mutex without a function of ours around it: in
 /// `pthread_cond_wait`, which also gives it back without, but that is soon over.
-pub fn refuse_taking(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
+pub fn refuse_taking(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refused> {
     /// `struct robust_list_head`: first entry, offset from an entry to the lock, the entry that is
     /// being added or taken away (its lowest bit has another meaning).
     type Head = [u64; 3];
@@ -368,10 +368,10 @@ pub fn refuse_taking(hole: &Hole, threads: &[Thread]) -> Result<(), Refused> {
         let [_, offset, pending] = unsafe { *(thread.robust_head as *const Head) };
         let lock = (pending & !1).wrapping_add(offset);
         // SAFETY: told by the thread itself, which stands still.
-        let inside = unsafe { (*(thread.notes as *const Notes)).inside() };
+        let inside = unsafe { (*(thread.notes as *const ThreadNotes)).inside() };
         if pending != 0 && lock != inside {
             return Err(refuse!(
-                hole,
+                area,
                 libc::EAGAIN,
                 "thread {} of the program is in pthread_cond_wait, about to take its robust mutex \
                  again or to give it back",

@@ -19,5 +19,5 @@ struct notes {
 __thread struct notes ftmpi_boot_thread_notes
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-__attribute__((visibility("hidden"))) struct notes *ftmpi_boot_notes(void) { return &ftmpi_boot_thread_notes; }
+__attribute__((visibility("hidden"))) struct notes *ftmpi_boot_thread_notes_here(void) { return &ftmpi_boot_thread_notes; }
 __attribute__((visibility("hidden"))) const uint64_t ftmpi_boot_notes_size = sizeof ftmpi_boot_thread_notes;

@@ -9,7 +9,7 @@ const HELD_MAX: usize = 59;
 /// others only while it stands still.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Notes {
+pub struct ThreadNotes {
     /// How often our signal woke a system call of this thread.
     pub interruptions: AtomicU32,
     held_count: AtomicU32,
@@ -26,23 +26,23 @@ pub struct Notes {
 
 // SAFETY: the signature is that of the C side.
 unsafe extern "C" {
-    safe fn ftmpi_boot_notes() -> *const Notes;
+    safe fn ftmpi_boot_thread_notes_here() -> *const ThreadNotes;
     static ftmpi_boot_notes_size: u64;
 }
 
 /// Those of the calling thread.
-pub fn mine() -> &'static Notes {
+pub fn mine() -> &'static ThreadNotes {
     // SAFETY: part of the thread's own block, which lives as long as the thread runs; atomics only.
-    unsafe { &*ftmpi_boot_notes() }
+    unsafe { &*ftmpi_boot_thread_notes_here() }
 }
 
 /// Whether both sides agree on the layout.
 pub fn layout_is_right() -> bool {
     // SAFETY: a constant of our own object.
-    unsafe { ftmpi_boot_notes_size == size_of::<Notes>() as u64 }
+    unsafe { ftmpi_boot_notes_size == size_of::<ThreadNotes>() as u64 }
 }
 
-impl Notes {
+impl ThreadNotes {
     /// The calling thread may hold this lock from now on.
     pub fn add(&self, lock: u64) {
         let count = self.held_count.load(Ordering::Relaxed) as usize;

@@ -10,7 +10,7 @@
 use crate::base::syscalls;
 use crate::interpose::waits::set_errno;
 use crate::life::{self, next};
-use crate::threads::thread_notes::{self, Notes};
+use crate::threads::thread_notes::{self, ThreadNotes};
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -70,7 +70,7 @@ pub unsafe fn restore(same_boot: bool, threads: &[Thread], maps: &[Map]) {
     }
     for thread in threads.iter().filter(|thread| thread.notes != 0) {
         // SAFETY: by the caller; restored with the thread's own block.
-        let noted = unsafe { &(*(thread.notes as *const Notes)).until };
+        let noted = unsafe { &(*(thread.notes as *const ThreadNotes)).until };
         let [place, seconds, nanoseconds] = noted.each_ref().map(|n| n.load(Ordering::Relaxed));
         let (place, n) = ((place & !7) as *mut timespec, (place & 7) as usize);
         if place.is_null() || n >= more.len() || !is_writable(maps, place as u64) {
@@ -136,7 +136,7 @@ pub unsafe fn until(
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     let place = &raw mut time;
     loop {
-        let lives = life::lives();
+        let restores = life::restores();
         notes[0].store(0, Ordering::Release);
         // SAFETY: by the caller.
         let kernels = kernels_time(clock, unsafe { *until });
@@ -145,7 +145,7 @@ pub unsafe fn until(
         notes[1].store(kernels.tv_sec as u64, Ordering::Relaxed);
         notes[2].store(kernels.tv_nsec as u64, Ordering::Relaxed);
         notes[0].store(place as u64 | n as u64, Ordering::Release);
-        if lives == life::lives() {
+        if restores == life::restores() {
             break;
         }
     }
@@ -165,7 +165,7 @@ pub unsafe fn until(
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     let next = next!(c"clock_gettime", -1, fn(clockid_t, *mut timespec) -> c_int);
     loop {
-        let lives = life::lives();
+        let restores = life::restores();
         // SAFETY: by the caller.
         let result = unsafe { next(clock, time) };
         if let Some(n) = which(clock)
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
                 // SAFETY: by the caller; it was filled.
                 unsafe { *time = shifted(*time, ahead) };
             }
-            if lives != life::lives() {
+            if restores != life::restores() {
                 continue;
             }
         }
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     lock: *mut c_void,
     time: *const timespec,
 ) -> c_int {
-    static SLOT: life::Next = life::Next::new();
+    static SLOT: life::NextFunction = life::NextFunction::new();
     crate::life::find_at_start!(SLOT, c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     let address = SLOT.find_version(c"pthread_cond_timedwait", c"GLIBC_2.3.2");
     if address == 0 {

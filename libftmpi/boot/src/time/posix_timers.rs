@@ -4,9 +4,9 @@
 
 use crate::base::procfs::{Lines, decimal, hex};
 use crate::base::refusal::{Refused, refuse};
-use crate::base::reserved_area::Hole;
+use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
-use ftmpi_checkpoint::stream::{Facts, Thread, Timer, limit};
+use ftmpi_checkpoint::stream::{ProcessState, Thread, Timer, limit};
 
 /// Timers that are made in vain before a restore gives up.
 const ATTEMPTS: u32 = 200_000;
@@ -21,23 +21,23 @@ struct Event {
     rest: [i32; 11],
 }
 
-/// Fills the hole's table; gives the number of timers. All threads stand still.
-pub fn gather(hole: &Hole) -> Result<u32, Refused> {
+/// Fills the reserved area's table; gives the number of timers. All threads stand still.
+pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
     let failed =
-        |errno: Errno| refuse!(hole, errno, "/proc/self/timers: {}", syscalls::error_text(errno));
-    let table = hole.timers();
+        |errno: Errno| refuse!(area, errno, "/proc/self/timers: {}", syscalls::error_text(errno));
+    let table = area.timers();
     let mut count = 0usize;
-    let mut lines = match Lines::open(c"/proc/self/timers", hole.text()) {
+    let mut lines = match Lines::open(c"/proc/self/timers", area.text()) {
         Ok(lines) => lines,
         // A kernel without it: nothing can be told; such a kernel cannot checkpoint timers.
         Err(libc::ENOENT) => return Ok(0),
         Err(errno) => return Err(failed(errno)),
     };
     while let Some(line) = lines.next().map_err(failed)? {
-        let malformed = || refuse!(hole, libc::EIO, "/proc/self/timers cannot be understood");
+        let malformed = || refuse!(area, libc::EIO, "/proc/self/timers cannot be understood");
         if let Some(rest) = line.strip_prefix(b"ID: ") {
             if count == limit::TIMERS {
-                return Err(refuse!(hole, libc::ENOMEM, "more than {} timers", limit::TIMERS));
+                return Err(refuse!(area, libc::ENOMEM, "more than {} timers", limit::TIMERS));
             }
             let (id, _) = decimal(rest).ok_or_else(malformed)?;
             table[count] = Timer { id: id as i32, ..Timer::default() };
@@ -66,7 +66,7 @@ pub fn gather(hole: &Hole) -> Result<u32, Refused> {
             let (clock, _) = decimal(&rest[usize::from(negative)..]).ok_or_else(malformed)?;
             if negative {
                 return Err(refuse!(
-                    hole,
+                    area,
                     libc::EOPNOTSUPP,
                     "the program has a timer on the processor time of a process or thread \
                      (timer_create), which an image cannot contain"
@@ -84,14 +84,14 @@ pub fn gather(hole: &Hole) -> Result<u32, Refused> {
 }
 
 /// Makes them again, in the restored process, when its threads are there.
-pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
-    let table = &mut hole.timers()[..facts.posix_timers as usize];
+pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
+    let table = &mut area.timers()[..process.posix_timers as usize];
     table.sort_unstable_by_key(|timer| timer.id);
     for timer in table {
         let id = timer.id;
-        restore_one(hole.threads(), facts, timer).map_err(|errno| {
+        restore_one(area.threads(), process, timer).map_err(|errno| {
             refuse!(
-                hole,
+                area,
                 errno,
                 "timer {id} of the image cannot be made again: {}",
                 syscalls::error_text(errno)
@@ -101,7 +101,7 @@ pub fn restore(hole: &Hole, facts: &Facts) -> Result<(), Refused> {
     Ok(())
 }
 
-fn restore_one(threads: &[Thread], facts: &Facts, timer: &Timer) -> Result<(), Errno> {
+fn restore_one(threads: &[Thread], process: &ProcessState, timer: &Timer) -> Result<(), Errno> {
     let mut event = Event {
         value: timer.value,
         signal: timer.signal,
@@ -110,7 +110,7 @@ fn restore_one(threads: &[Thread], facts: &Facts, timer: &Timer) -> Result<(), E
         rest: [0; 11],
     };
     if timer.notify & libc::SIGEV_THREAD_ID != 0 {
-        let thread = threads[..facts.threads as usize].iter().find(|t| t.tid == timer.tid);
+        let thread = threads[..process.threads as usize].iter().find(|t| t.tid == timer.tid);
         event.tid = match thread {
             // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
             Some(thread) if thread.tid_address != 0 => unsafe {

@@ -453,7 +453,7 @@ static void is(unsigned long slack, int policy, int level)
     require(syscall(SYS_ioprio_get, 1, 0) == io_class(2, level));
 }
 static cpu_set_t all_processors;
-static void *other_manners(void *none)
+static void *other_attributes(void *none)
 {
     be(33333, SCHED_OTHER, 3);
     pthread_barrier_wait(&pair_there);
@@ -482,13 +482,13 @@ static long locked_kilobytes(void)
     fclose(status);
     return value;
 }
-static void manners_begin(void)
+static void attributes_begin(void)
 {
     as_root = geteuid() == 0;
     pthread_barrier_init(&pair_there, 0, 2);
     require(sched_getaffinity(0, sizeof all_processors, &all_processors) == 0);
     unchanged = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
-    require(pthread_create(&other, 0, other_manners, 0) == 0);
+    require(pthread_create(&other, 0, other_attributes, 0) == 0);
     pthread_barrier_wait(&pair_there);
     be(77777, SCHED_BATCH, 6);
     int one = 0;
@@ -506,7 +506,7 @@ static void manners_begin(void)
     int file = open("/proc/self/oom_score_adj", O_WRONLY);
     require(file >= 0 && write(file, "345", 3) == 3 && close(file) == 0);
 }
-static void manners_step(int step)
+static void attributes_step(int step)
 {
     spin(100);
     is(77777, SCHED_BATCH, 6);
@@ -592,7 +592,7 @@ static void mapped_step(int step)
 
 static const struct item items[] = {
     ITEM(files), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(signals), ITEM(timers), ITEM(large),
-    ITEM(stack), ITEM(registers), ITEM(limits), ITEM(manners), ITEM(mapped),
+    ITEM(stack), ITEM(registers), ITEM(limits), ITEM(attributes), ITEM(mapped),
 };
 
 int main(int argc, char **argv)
