@@ -1,7 +1,7 @@
 //! The preloaded library: takes and restores the image of its process.
 //!
 //! `LD_PRELOAD` loads the library into every rank. Children of a rank inherit the library; it does
-//! nothing in them. The runtime finds [`life::ftmpi_boot_table`] and calls through it.
+//! nothing in them. The runtime finds [`exported_table::ftmpi_boot_table`] and calls through it.
 //! [`ftmpi_checkpoint::boot_abi`] is the contract.
 //!
 //! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C library
@@ -28,8 +28,8 @@
 mod base;
 mod capture;
 mod descriptors;
+mod exported_table;
 mod interpose;
-mod life;
 mod memory;
 mod process;
 mod restore;

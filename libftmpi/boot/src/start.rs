@@ -5,11 +5,13 @@
 //! installs the signal handler; with an image it never returns: the process becomes the one of the
 //! image.
 
-use crate::base::refusal::Shown;
 use crate::base::reserved_area;
 use crate::base::syscalls;
+use crate::base::{rank, report};
 use crate::descriptors;
-use crate::life;
+use crate::exported_table;
+use crate::interpose::next_function;
+use crate::memory::window;
 use crate::restore;
 use crate::signals::agent_signal;
 use crate::threads::thread_notes;
@@ -22,7 +24,7 @@ use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = constructor;
 
 extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *const *const c_char) {
-    life::find_all_functions();
+    next_function::find_all_functions();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     let Some(env) = (unsafe { rank_env(envp) }) else { return };
     if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
@@ -32,9 +34,9 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     if env.restore {
         if has_area.is_err() {
             let taken = "the address range that images need is taken";
-            restore::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
+            report::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
         }
-        let window_len = life::reserve_window();
+        let window_len = window::reserve();
         let streams = [0, 1, 2].map(descriptors::stream);
         // SAFETY: reserved above, and nobody else is there yet.
         unsafe {
@@ -42,12 +44,12 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
         };
     }
     let state = if has_area.is_ok() && thread_notes::layout_is_right() {
-        life::State::Ready
+        rank::State::Ready
     } else {
-        life::State::NoReservedArea
+        rank::State::NoReservedArea
     };
-    let window_len = life::reserve_window();
-    life::begin(&env, window_len, state);
+    let window_len = window::reserve();
+    exported_table::begin(&env, window_len, state);
     let _ = agent_signal::install();
 }
 
@@ -75,11 +77,4 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
         // SAFETY: not the end yet.
         at = unsafe { at.add(1) };
     }
-}
-
-/// Prints a line on standard error.
-pub fn say(rank: u32, text: &[u8]) {
-    let mut line = crate::base::refusal::Line::new();
-    line.set(format_args!("ftmpi: rank {rank}: {}\n", Shown(text)));
-    syscalls::say(2, line.bytes());
 }

@@ -1,5 +1,6 @@
 //! A line of text in fixed memory: why there is no image, why a restore failed.
 
+use crate::base::syscalls::Errno;
 use core::fmt::{self, Write};
 
 /// At most [`ftmpi_checkpoint::stream::limit::REFUSAL`] bytes; what does not fit is cut.
@@ -53,7 +54,7 @@ impl fmt::Display for Shown<'_> {
 
 /// Why something cannot be done: the number here, the text in the reserved area's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused(pub crate::base::syscalls::Errno);
+pub struct Refused(pub Errno);
 
 /// Writes the line and gives the refusal.
 macro_rules! refuse {

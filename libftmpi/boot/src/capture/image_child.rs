@@ -3,15 +3,17 @@
 //! It runs on its copy of the reserved area's stack, with all signals blocked, and makes system calls only.
 //! It changes protections of its own copy where the program has data that it may not read itself.
 
+use crate::base::image_tables::{digest, tables};
+use crate::base::procfs;
 use crate::base::refusal::{Refused, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors;
-use crate::memory::mappings;
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
-use crate::process::process_attributes;
+use crate::memory::{mapped_files, mappings};
+use crate::restore::soundness;
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
 
@@ -121,16 +123,16 @@ fn write(
              network cards make it"
         ));
     }
-    mappings::examine_files(area, &strings, found.files)?;
+    mapped_files::examine_files(area, &strings, found.files)?;
     let process = area.process_state();
     let mut scanner = Scanner::new();
     page_attributes::find_guards(area, &mut scanner, &area.maps()[..found.maps])?;
     process.files = found.files as u32;
     process.maps = found.maps as u32;
     process.strings_len = strings.len() as u32;
-    crate::restore::refuse_unsound(area, &survey.layout)?;
+    soundness::refuse_unsound(area, &survey.layout)?;
     process.digest = 0;
-    process.digest = crate::restore::digest(&crate::restore::tables(area, area.process_state()));
+    process.digest = digest(&tables(area, area.process_state()));
     stream.table(kind::PROCESS, core::slice::from_ref(&*process));
     stream.table(kind::DESCRIPTORS, &area.descriptors()[..process.descriptors as usize]);
     stream.table(kind::FILES, &area.files()[..found.files]);
@@ -243,8 +245,8 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
         unsafe { syscalls::protect(entry.start as usize, len, prot) }.map_err(failed)?;
     }
     // Not from the memory itself: behind the end of the file that would be the end of us.
-    let memory = process_attributes::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC)
-        .map_err(failed)?;
+    let memory =
+        procfs::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
     let buffer = area.content();
     let (shown, known) = (entry.start + entry.offset, entry.offset != 0);
     let mut at = entry.start;

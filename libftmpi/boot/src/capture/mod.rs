@@ -6,94 +6,28 @@
 //! restored process, where [`ftmpi_boot_switch`] returns once more, with 1.
 
 pub mod image_child;
+pub mod shared_memory;
 
+use crate::base::context_switch::ftmpi_boot_switch;
 use crate::base::procfs;
-use crate::base::refusal::{Line, Refused, refuse};
+use crate::base::rank;
+use crate::base::refusal::{Line, Refused, Shown, refuse};
 use crate::base::reserved_area::{ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors;
-use crate::descriptors::contents::{self, Copies};
-use crate::descriptors::file_locks;
-use crate::interpose::system_v;
-use crate::life;
-use crate::memory::mappings;
-use crate::memory::page_attributes;
-use crate::process::credentials;
-use crate::process::process_attributes;
-use crate::process::process_state;
+use crate::capture::shared_memory::copy_shared;
+use crate::descriptors::{self, contents, file_locks};
+use crate::memory::copies::Copies;
+use crate::memory::{layout, mappings, page_attributes};
+use crate::process::{credentials, process_attributes, process_state, system_v};
+use crate::restore::resume;
 use crate::signals::pending_signals;
-use crate::threads;
-use crate::threads::owned_locks;
+use crate::threads::{owned_locks, parking, stop, thread_state};
 use crate::time::clock_shift;
-use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
-
-// int ftmpi_boot_switch(u64 resume[2], long (*function)(void *), void *argument, void *stack_top)
-//
-// Saves what a function must preserve (rbx, rbp, r12–r15, mxcsr, x87 control word) on the present
-// stack, tells in `resume` the stack pointer and the address to come back to, calls the function on
-// the other stack (or on this one, if that is 0) and gives its result; or comes back there in a
-// restored process, and gives 1.
-global_asm!(
-    ".text",
-    ".p2align 4",
-    ".hidden ftmpi_boot_switch",
-    ".globl ftmpi_boot_switch",
-    ".type ftmpi_boot_switch,@function",
-    "ftmpi_boot_switch:",
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "stmxcsr [rsp]",
-    "fnstcw [rsp + 4]",
-    "mov [rdi], rsp",
-    "lea rax, [rip + ftmpi_boot_resumed]",
-    "mov [rdi + 8], rax",
-    "mov rbx, rsp",
-    "test rcx, rcx",
-    "cmovnz rsp, rcx",
-    "mov rdi, rdx",
-    "call rsi",
-    "mov rsp, rbx",
-    "jmp 3f",
-    ".hidden ftmpi_boot_resumed",
-    ".globl ftmpi_boot_resumed",
-    "ftmpi_boot_resumed:",
-    "cld",
-    "mov eax, 1",
-    "3:",
-    "ldmxcsr [rsp]",
-    "fldcw [rsp + 4]",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
-    "ret",
-    ".size ftmpi_boot_switch, . - ftmpi_boot_switch",
-);
-
-// SAFETY: the signatures are those of the C side.
-unsafe extern "C" {
-    pub fn ftmpi_boot_switch(
-        resume: *mut [u64; 2],
-        function: extern "C" fn(*mut c_void) -> isize,
-        argument: *mut c_void,
-        stack_top: usize,
-    ) -> c_int;
-    /// Where a restored thread goes on. Not to be called.
-    pub fn ftmpi_boot_resumed();
-}
 
 /// The image child, if it was not collected yet.
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -109,7 +43,7 @@ static LAST_REFUSAL: LastRefusal = LastRefusal(UnsafeCell::new(Line::new()));
 fn remember_refusal(text: &[u8]) {
     // SAFETY: see `LastRefusal`.
     let why = unsafe { &mut *LAST_REFUSAL.0.get() };
-    why.set(format_args!("{}", crate::base::refusal::Shown(text)));
+    why.set(format_args!("{}", Shown(text)));
 }
 
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::why_refused`].
@@ -245,7 +179,7 @@ pub unsafe extern "C" fn capture(
     let area = unsafe { ReservedArea::take() };
     let mut outcome = CaptureOutcome { image_no: job.image_no, ..CaptureOutcome::default() };
     if result == 1 {
-        threads::open_gate(&area, || {
+        parking::open_gate(&area, || {
             if let Some(restored) = job.hooks.restored {
                 restored(job.hooks.context);
             }
@@ -269,7 +203,7 @@ pub unsafe extern "C" fn capture(
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::reap`].
 pub extern "C" fn reap() -> c_int {
     let child = CHILD.load(Ordering::Relaxed);
-    if child == 0 || life::admit().is_err() {
+    if child == 0 || rank::admit().is_err() {
         return 0;
     }
     let mut status = 0i32;
@@ -319,7 +253,7 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
 }
 
 fn admit() -> Result<(), (i32, &'static str)> {
-    life::admit().map_err(|errno| (errno, life::why_not_admitted(errno)))?;
+    rank::admit().map_err(|errno| (errno, rank::why_not_admitted(errno)))?;
     if reap() == 1 {
         return Err((libc::EBUSY, "the image before this one is still being written"));
     }
@@ -339,7 +273,7 @@ extern "C" fn take(job: *mut c_void) -> isize {
 }
 
 fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
-    if !process_state::layout_is_fixed() {
+    if !layout::layout_is_fixed() {
         return Err(refuse!(
             area,
             libc::EOPNOTSUPP,
@@ -351,14 +285,14 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     // First of all: a filter of the program may not like what comes now.
     credentials::refuse_changed(area)?;
     system_v::refuse_used(area)?;
-    if threads::count() > 1
+    if stop::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
             descriptors::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
     {
         // Before anything is disturbed. (Other errors may come from threads that go on.)
         return Err(refused);
     }
-    let (count, mine) = threads::stop(area)?;
+    let (count, mine) = stop::stop(area)?;
     // Nothing was looked at yet.
     (area.process_state().locks, area.process_state().ranges) = (0, 0);
     let mut copies = Copies::new();
@@ -381,7 +315,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     let signals = pending_signals::known(area, &area.parking().signals);
     pending_signals::send_again(signals, syscalls::gettid());
     pending_signals::send_again(signals, 0);
-    threads::release(area);
+    parking::release(area);
     result
 }
 
@@ -417,11 +351,11 @@ fn look(
     let survey = mappings::survey(area)?;
     process.image_no = job.image_no;
     clock_shift::note();
-    (process.rank, process.incarnation) = life::name();
-    process.resume_ip = life::resume as *const () as u64;
+    (process.rank, process.incarnation) = rank::name();
+    process.resume_ip = resume::resume as *const () as u64;
     process.threads = count as u32;
     let thread = &mut area.threads()[mine];
-    threads::record_thread_state(thread);
+    thread_state::record_thread_state(thread);
     thread.resume = job.resume;
     process_attributes::refuse_deadlines(area, &area.threads()[..count])?;
     owned_locks::refuse_taking(area, &area.threads()[..count])?;
@@ -489,94 +423,4 @@ fn make_child(
     })?;
     job.child = child as i32;
     Ok(())
-}
-
-/// Copies shared memory: the child would see what the program goes on to write.
-fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Result<(), Refused> {
-    if count == 0 {
-        return Ok(());
-    }
-    let failed = |errno| {
-        refuse!(area, errno, "shared memory cannot be copied: {}", syscalls::error_text(errno))
-    };
-    let memory = process_attributes::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC)
-        .map_err(failed)?;
-    let result = area.copies()[..count].iter_mut().try_for_each(|copy| {
-        let len = copy.end - copy.start;
-        copy.copy = copies.room(len)?;
-        let all = swap_is_used();
-        copy_resident(area, memory, (copy.start, len), copy.copy, all)?;
-        if !all && swap_is_used() {
-            // The first page may have gone there before we came to it.
-            copy_resident(area, memory, (copy.start, len), copy.copy, true)?;
-        }
-        Ok(())
-    });
-    syscalls::close(memory);
-    result.map_err(failed)
-}
-
-/// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
-/// `mincore`, so all are to be copied where swap is in use.
-fn copy_resident(
-    area: &ReservedArea,
-    memory: i32,
-    (start, len): (usize, usize),
-    to: usize,
-    all: bool,
-) -> Result<(), i32> {
-    const STEP: usize = 32_768;
-    let resident = area.content();
-    let pages = len / 4096;
-    let mut page = 0;
-    while page < pages {
-        let step = STEP.min(pages - page);
-        if all {
-            resident[..step].fill(1);
-        } else {
-            // SAFETY: one byte for each of `step` pages.
-            unsafe {
-                syscalls::call!(
-                    libc::SYS_mincore,
-                    start + page * 4096,
-                    step * 4096,
-                    resident.as_mut_ptr()
-                )
-            }?;
-        }
-        let mut at = 0;
-        while at < step {
-            let there = resident[at] & 1;
-            let run = resident[at..step].iter().take_while(|b| **b & 1 == there).count();
-            if there == 1 {
-                let offset = (page + at) * 4096;
-                // SAFETY: the copy's mapping, written by nobody else.
-                let into = unsafe {
-                    core::slice::from_raw_parts_mut((to + offset) as *mut u8, run * 4096)
-                };
-                let mut have = 0;
-                while have < into.len() {
-                    match syscalls::pread(
-                        memory,
-                        &mut into[have..],
-                        (start + offset + have) as u64,
-                    )? {
-                        0 => return Err(libc::EIO),
-                        n => have += n,
-                    }
-                }
-            }
-            at += run;
-        }
-        page += step;
-    }
-    Ok(())
-}
-
-fn swap_is_used() -> bool {
-    // struct sysinfo in words: uptime, loads (3), RAM (4), then totalswap and freeswap.
-    let mut info = [0u64; 16];
-    // SAFETY: struct sysinfo has 112 bytes.
-    let told = unsafe { syscalls::call!(libc::SYS_sysinfo, info.as_mut_ptr()) };
-    told.is_err() || info[8] != info[9]
 }

@@ -8,63 +8,19 @@
 
 use crate::base::procfs::numbered;
 use crate::base::refusal::{Refused, Shown, refuse};
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
+use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
+use crate::base::tables::Piece;
+use crate::descriptors::library_descriptors::FIRST_LIBRARY;
+use crate::memory::copies::Copies;
+use crate::restore::image_reader;
 use core::ffi::CStr;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
     Descriptor, ProcessState, content_at, descriptor as how, kind, limit, validate,
 };
 use ftmpi_wire::control::fds;
-
-/// A copied piece, as it goes into the stream.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Piece {
-    /// See [`content_at`].
-    pub at: u64,
-    /// Where the copy is.
-    pub copy: usize,
-    pub len: usize,
-}
-
-/// The range of copies, as far as it is used.
-#[derive(Debug)]
-pub struct Copies {
-    end: usize,
-}
-
-impl Copies {
-    /// Nothing yet.
-    pub fn new() -> Self {
-        Self { end: COPIES_BASE }
-    }
-
-    /// Maps room for so many bytes.
-    pub fn room(&mut self, len: usize) -> Result<usize, Errno> {
-        let len = len.next_multiple_of(4096);
-        if len > COPIES_BASE + COPIES_LEN - self.end {
-            return Err(libc::ENOMEM);
-        }
-        let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-        let prot = libc::PROT_READ | libc::PROT_WRITE;
-        let at = self.end;
-        // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
-        unsafe { syscalls::map_anonymous(at, len, prot, flags) }?;
-        self.end += len;
-        Ok(at)
-    }
-}
-
-impl Drop for Copies {
-    fn drop(&mut self) {
-        if self.end > COPIES_BASE {
-            // SAFETY: only copies lie there; the image child has its own.
-            let _ = unsafe { syscalls::unmap(COPIES_BASE, self.end - COPIES_BASE) };
-        }
-    }
-}
 
 /// Copies the contents of all descriptors that need it; fills the reserved area's table of pieces and gives
 /// their number.
@@ -214,7 +170,7 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), (i32, 
     let mut before = None;
     for sequence in 0..u64::from(process.contents) {
         let header =
-            crate::restore::read_header(area).map_err(|refused| (EXIT_IMAGE_DAMAGED, refused))?;
+            image_reader::read_header(area).map_err(|refused| (EXIT_IMAGE_DAMAGED, refused))?;
         let damaged = |what: &str| {
             let refused =
                 refuse!(area, libc::EIO, "the image is damaged ({what}): an older one is needed");
@@ -300,8 +256,7 @@ fn place(fd: i32, wanted: i32) -> Result<(), Errno> {
 
 /// Out of the way of the numbers that are to be given.
 fn high(fd: i32) -> Result<i32, Errno> {
-    let moved =
-        syscalls::fcntl(fd, libc::F_DUPFD_CLOEXEC, crate::descriptors::FIRST_LIBRARY as usize);
+    let moved = syscalls::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize);
     syscalls::close(fd);
     moved
 }

@@ -8,6 +8,7 @@ use crate::base::refusal::{Refused, Shown, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
+use crate::threads::thread_state::new_tid;
 use ftmpi_checkpoint::stream::{Descriptor, ProcessState, Thread, descriptor as how, owner};
 
 const F_SETSIG: i32 = 10;
@@ -130,13 +131,8 @@ fn restore_one(entry: &Descriptor, threads: &[Thread]) -> Result<(), Errno> {
         owner::GROUP => Owner { kind: OF_GROUP, number: own_group() },
         owner::THREAD => {
             let thread = threads.iter().find(|thread| thread.tid == entry.owner_tid);
-            match thread {
-                // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
-                Some(thread) if thread.tid_address != 0 => unsafe {
-                    Owner { kind: OF_THREAD, number: *(thread.tid_address as *const i32) }
-                },
-                _ => return Err(libc::ESRCH),
-            }
+            let number = thread.and_then(new_tid).ok_or(libc::ESRCH)?;
+            Owner { kind: OF_THREAD, number }
         }
         _ => Owner::default(),
     };

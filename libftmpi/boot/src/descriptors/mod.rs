@@ -11,6 +11,7 @@
 pub mod contents;
 pub mod fd_owner;
 pub mod file_locks;
+pub mod library_descriptors;
 pub mod reopen;
 
 use crate::base::procfs::{self, Lines, numbered, numbered_at};
@@ -18,34 +19,24 @@ use crate::base::refusal::{Refused, Shown, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::tables::StreamIdentity;
+use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
 use ftmpi_wire::control::fds;
-
-/// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
-pub const FIRST_LIBRARY: i32 = fds::CONTROL;
 
 /// When a file was last written to: nanoseconds since 1970.
 pub fn modified(stat: &libc::stat) -> u64 {
     (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
 }
 
-/// Which file a standard stream is.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stream {
-    pub device: u64,
-    pub inode: u64,
-    pub mode: u64,
-}
-
 /// The standard streams as the launcher gave them (all zero: closed).
 static STREAMS: [[AtomicU64; 3]; 3] = [const { [const { AtomicU64::new(0) }; 3] }; 3];
 
 /// What descriptor `fd` is now.
-pub fn stream(fd: i32) -> Stream {
-    syscalls::fstat(fd).map_or(Stream::default(), |stat| Stream {
+pub fn stream(fd: i32) -> StreamIdentity {
+    syscalls::fstat(fd).map_or(StreamIdentity::default(), |stat| StreamIdentity {
         device: stat.st_dev,
         inode: stat.st_ino,
         mode: u64::from(stat.st_mode & libc::S_IFMT),
@@ -53,7 +44,7 @@ pub fn stream(fd: i32) -> Stream {
 }
 
 /// Remembers the standard streams of this life.
-pub fn remember_streams(streams: [Stream; 3]) {
+pub fn remember_streams(streams: [StreamIdentity; 3]) {
     for (slot, stream) in STREAMS.iter().zip(streams) {
         slot[0].store(stream.device, Ordering::Relaxed);
         slot[1].store(stream.inode, Ordering::Relaxed);
@@ -61,9 +52,9 @@ pub fn remember_streams(streams: [Stream; 3]) {
     }
 }
 
-fn given(fd: usize) -> Stream {
+fn given(fd: usize) -> StreamIdentity {
     let [device, inode, mode] = &STREAMS[fd];
-    Stream {
+    StreamIdentity {
         device: device.load(Ordering::Relaxed),
         inode: inode.load(Ordering::Relaxed),
         mode: mode.load(Ordering::Relaxed),
@@ -213,7 +204,7 @@ fn one(
     };
     let kind = stat.st_mode & libc::S_IFMT;
     let one_file = |other: &&Descriptor| (other.device, other.inode) == (stat.st_dev, stat.st_ino);
-    let now = Stream { device: stat.st_dev, inode: stat.st_ino, mode: u64::from(kind) };
+    let now = StreamIdentity { device: stat.st_dev, inode: stat.st_ino, mode: u64::from(kind) };
     if fd <= 2 && now == given(fd as usize) {
         entry.how = how::KEEP;
         return Ok(entry);

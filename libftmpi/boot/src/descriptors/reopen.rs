@@ -8,9 +8,9 @@ use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::contents;
 use crate::descriptors::file_locks;
-use crate::descriptors::{
-    FIRST_LIBRARY, is_exclusive, is_of_the_system, leases_hold_everywhere, modified,
-};
+use crate::descriptors::library_descriptors::FIRST_LIBRARY;
+use crate::descriptors::{is_exclusive, is_of_the_system, leases_hold_everywhere, modified};
+use crate::process::process_state;
 use ftmpi_checkpoint::stream::{Descriptor, ProcessState, descriptor as how};
 
 /// When the image was taken nobody else had it open. The image child of a life that was killed may
@@ -46,7 +46,7 @@ pub fn restore(
         *stream =
             syscalls::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
     }
-    let same_boot = process.boot != 0 && process.boot == crate::process::process_state::boot();
+    let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     // Ascending, so that what is copied is there already.
     let result = table.iter().try_for_each(|entry| match entry.how {
         how::KEEP => keep(entry),

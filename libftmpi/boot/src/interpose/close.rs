@@ -2,62 +2,10 @@
 //! know. Those of the library stay open: `close` and its kin tell of them that they are not open, and copies do
 //! not take their numbers. In a process that the program forked they are like all others.
 
-use crate::interpose::waits::set_errno;
-use crate::life::{self, is_rank, next};
+use crate::base::errno::set_errno;
+use crate::descriptors::library_descriptors::{in_the_rank, is_ours, next_of_ours};
+use crate::interpose::next_function::next;
 use core::ffi::{c_int, c_uint};
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use ftmpi_wire::control::fds;
-
-/// Those that a rank finds open when it starts, as long as the runtime has not told more.
-static AT_START: [AtomicU64; 16] = {
-    let mut words = [const { AtomicU64::new(0) }; 16];
-    words[fds::CONTROL as usize / 64] =
-        AtomicU64::new(1 << (fds::CONTROL % 64) | 1 << (fds::STATUS % 64));
-    words
-};
-const _: () = assert!(fds::CONTROL / 64 == 15 && fds::STATUS / 64 == 15);
-
-/// Which are the library's, a bit each: memory of the runtime, for ever.
-static WORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-/// See [`ftmpi_checkpoint::boot_abi::BootTable::keep_open`].
-pub extern "C" fn keep_open(words: *const AtomicU64, count: usize) {
-    WORDS.store(words.cast_mut(), Ordering::Relaxed);
-    COUNT.store(count, Ordering::Release);
-}
-
-fn words() -> &'static [AtomicU64] {
-    let count = COUNT.load(Ordering::Acquire);
-    if count == 0 {
-        return &AT_START;
-    }
-    // SAFETY: by the caller of `keep_open` there are so many, for ever.
-    unsafe { core::slice::from_raw_parts(WORDS.load(Ordering::Relaxed), count) }
-}
-
-/// The first descriptor of the library's from this one on.
-fn next_of_ours(from: u32) -> Option<u32> {
-    let words = words();
-    let from = from.max(fds::CONTROL as u32);
-    let mut index = from as usize / 64;
-    let mut mask = u64::MAX << (from % 64);
-    loop {
-        let bits = words.get(index)?.load(Ordering::Relaxed) & mask;
-        if bits != 0 {
-            return Some(index as u32 * 64 + bits.trailing_zeros());
-        }
-        (index, mask) = (index + 1, u64::MAX);
-    }
-}
-
-fn in_the_rank() -> bool {
-    is_rank() && !life::is_forked()
-}
-
-fn is_ours(fd: c_int) -> bool {
-    u32::try_from(fd).is_ok_and(|fd| next_of_ours(fd) == Some(fd)) && in_the_rank()
-}
 
 /// What is not open.
 fn refuse() -> c_int {

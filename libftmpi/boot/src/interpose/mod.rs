@@ -2,7 +2,13 @@
 //!
 //! Each function calls the next one of its name. In a process that is no rank it does nothing else.
 
+pub mod clocks;
 pub mod close;
+pub mod interruption;
+pub mod locks;
+pub mod memory;
+pub mod next_function;
+pub mod sigaction;
 pub mod signal_masks;
 pub mod system_v;
 pub mod uninterrupted_write;

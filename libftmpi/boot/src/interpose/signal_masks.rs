@@ -5,7 +5,10 @@
 //! itself blocks all signals for moments, which passes.) And a thread may send itself a signal in
 //! whatever life it is.
 
-use crate::life::{is_rank, next};
+use crate::base::errno::errno;
+use crate::base::rank::{self, is_rank};
+use crate::interpose::interruption::again;
+use crate::interpose::next_function::next;
 use core::ffi::c_int;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use libc::sigset_t;
@@ -62,7 +65,7 @@ pub unsafe extern "C" fn sigsuspend(set: *const sigset_t) -> c_int {
     let set = unsafe { without_ours(set) };
     // Ended by our signal only: it goes on.
     // SAFETY: by the caller.
-    crate::interpose::waits::again(|| unsafe { next(&raw const set) })
+    again(|| unsafe { next(&raw const set) })
 }
 
 /// See `sigwait(3)`.
@@ -111,7 +114,7 @@ pub extern "C" fn raise(signal: c_int) -> c_int {
     loop {
         // SAFETY: no memory involved.
         let result = unsafe { next(signal) };
-        if result == 0 || !is_rank() || crate::interpose::waits::errno() != libc::ESRCH {
+        if result == 0 || !is_rank() || errno() != libc::ESRCH {
             return result;
         }
     }
@@ -131,10 +134,10 @@ pub unsafe extern "C" fn pthread_sigqueue(
     let next =
         next!(c"pthread_sigqueue", libc::ENOSYS, fn(libc::pthread_t, c_int, libc::sigval) -> c_int);
     loop {
-        let restores = crate::life::restores();
+        let restores = rank::restores();
         // SAFETY: by the caller.
         let result = unsafe { next(thread, signal, value) };
-        if result == 0 || restores == crate::life::restores() {
+        if result == 0 || restores == rank::restores() {
             return result;
         }
     }

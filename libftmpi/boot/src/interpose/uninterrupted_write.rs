@@ -2,8 +2,9 @@
 //! handlers never sees that, and need not be prepared for it; without these functions an image in the middle would
 //! lose what was left. What a handler of the program's cuts short stays so.
 
-use crate::interpose::waits::Woken;
-use crate::life::next;
+use crate::base::syscalls;
+use crate::interpose::interruption::Woken;
+use crate::interpose::next_function::next;
 use core::ffi::{c_int, c_void};
 
 /// Calls again, from the byte on that is told, for what our signal left.
@@ -23,8 +24,7 @@ fn whole(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
 }
 
 fn blocks(fd: c_int) -> bool {
-    crate::base::syscalls::fcntl(fd, libc::F_GETFL, 0)
-        .is_ok_and(|flags| flags & libc::O_NONBLOCK == 0)
+    syscalls::fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_NONBLOCK == 0)
 }
 
 /// See `write(2)`.

@@ -6,46 +6,15 @@
 //! Time that has passed counts: relative waits go on with what is left. A restored process may find
 //! other clocks (another host); a relative wait that measures by a clock then begins anew.
 
+use crate::base::errno::{errno, set_errno};
+use crate::base::rank::restores;
 use crate::base::syscalls::now_ns;
+use crate::interpose::interruption::{Woken, again};
+use crate::interpose::next_function::next;
 use crate::interpose::signal_masks::without_ours;
-use crate::life::{next, restores};
-use crate::threads::thread_notes;
 use crate::time::clock_shift;
 use core::ffi::{c_int, c_uint, c_void};
-use core::sync::atomic::Ordering;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
-
-pub fn errno() -> c_int {
-    // SAFETY: the C library's own, valid in every thread.
-    unsafe { *libc::__errno_location() }
-}
-
-pub fn set_errno(value: c_int) {
-    // SAFETY: the C library's own, valid in every thread.
-    unsafe { *libc::__errno_location() = value };
-}
-
-/// What this thread was woken by so far.
-pub struct Woken {
-    ours: u32,
-    handlers: u32,
-}
-
-impl Woken {
-    pub fn now() -> Self {
-        let notes = thread_notes::mine();
-        Self {
-            ours: notes.interruptions.load(Ordering::Relaxed),
-            handlers: notes.handled.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Whether our signal woke it since, and no handler of the program ran.
-    pub fn only_by_us(&self) -> bool {
-        let now = Self::now();
-        now.ours != self.ours && now.handlers == self.handlers
-    }
-}
 
 /// A signal mask without our signal; null stays null.
 ///
@@ -57,17 +26,6 @@ unsafe fn open_mask(mask: *const sigset_t, room: &mut Option<sigset_t>) -> *cons
     }
     // SAFETY: by the caller.
     room.insert(unsafe { without_ours(mask) })
-}
-
-/// Calls until the result is not one that our signal caused.
-pub fn again(mut call: impl FnMut() -> c_int) -> c_int {
-    loop {
-        let before = Woken::now();
-        let result = call();
-        if result != -1 || errno() != libc::EINTR || !before.only_by_us() {
-            return result;
-        }
-    }
 }
 
 /// A relative wait in nanoseconds that shrinks with time.

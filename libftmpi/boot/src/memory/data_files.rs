@@ -14,34 +14,18 @@ use crate::base::refusal::{Refused, Shown, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::tables::{DATA_FILES_MAX, DataFile};
 use core::ffi::CStr;
-use ftmpi_checkpoint::stream::Text;
 
-/// Files that are looked at; more are treated as libraries are.
-pub const FILES_MAX: usize = 256;
 /// Larger mappings are not copied, and no more of all together: the file must stay. Of files without a name: no image.
 const BYTES_MAX: u64 = 256 << 20;
+
 const ALL_BYTES_MAX: u64 = 1 << 30;
+
 /// What nobody changes while a job runs.
 const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/bin/", b"/sbin/"];
-const DELETED: &[u8] = b" (deleted)";
 
-/// A file, as it was when the process stood still.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DataFile {
-    /// As `/proc/self/maps` tells them.
-    device: u64,
-    inode: u64,
-    size: u64,
-    time_ns: u64,
-    /// Set by the image child, if it is data.
-    path: Text,
-    /// It may be data (else: too large, or not to be looked at).
-    may_be: u32,
-    /// The image child has looked whether it is a program or library.
-    examined: u32,
-}
+const DELETED: &[u8] = b" (deleted)";
 
 /// Those that were looked at.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,7 +71,7 @@ impl DataFiles {
         }
         let at = match found(area, self.count, entry) {
             Some(at) => at,
-            None if self.count == FILES_MAX => return Ok(()),
+            None if self.count == DATA_FILES_MAX => return Ok(()),
             None => {
                 area.data_files()[self.count] = look(area, entry);
                 self.count += 1;

@@ -1,6 +1,11 @@
 //! The memory of the process: its mappings, and what the kernel keeps for each page.
 
+pub mod copies;
 pub mod data_files;
+pub mod layout;
+pub mod locked_memory;
+pub mod mapped_files;
 pub mod mappings;
 pub mod page_attributes;
 pub mod page_scanner;
+pub mod window;

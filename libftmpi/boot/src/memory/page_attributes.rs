@@ -11,41 +11,23 @@ use crate::base::procfs::{self, Lines};
 use crate::base::refusal::{Refused, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::interpose::waits;
-use crate::life::is_rank;
+use crate::memory::locked_memory;
 use crate::memory::mappings::{is_kernels, is_ours};
 use crate::memory::page_scanner::Scanner;
-use crate::process::process_attributes;
-use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ftmpi_checkpoint::stream::{Map, ProcessState, Range, limit, range};
 
 /// Newer than the C library that we are compiled with.
 const MADV_GUARD_INSTALL: i32 = 102;
+
 const MLOCK_ONFAULT: usize = 1;
 
 /// The program has given advice about forks. Part of images.
 static ADVISED: AtomicBool = AtomicBool::new(false);
 
-/// See `madvise(2)`; notes what matters. The system call itself and nothing else: allocators call this with their locks
-/// held.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int) -> c_int {
-    if matches!(advice, libc::MADV_DONTFORK | libc::MADV_WIPEONFORK) && is_rank() {
-        // Before: an image may be taken as soon as the kernel has done it.
-        ADVISED.store(true, Ordering::Relaxed);
-    }
-    // SAFETY: by the caller.
-    match unsafe { syscalls::call!(libc::SYS_madvise, address, len, advice) } {
-        Ok(result) => result as c_int,
-        Err(errno) => {
-            waits::set_errno(errno);
-            -1
-        }
-    }
+/// Notes that the program gives such advice.
+pub fn note_fork_advice() {
+    ADVISED.store(true, Ordering::Relaxed);
 }
 
 /// Advice about a range; what the kernel refuses is left.
@@ -73,7 +55,7 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     process.ranges = 0;
     let failed = |errno| refuse!(area, errno, "/proc/self: {}", syscalls::error_text(errno));
     // Who has locked all that there was gets all locked again.
-    let all = process_attributes::locks_all();
+    let all = locked_memory::locks_all();
     let some = !all && locked(area).map_err(failed)? != 0;
     if !some && !ADVISED.load(Ordering::Relaxed) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Finds pages of a mapping, in the image child.
 
+use crate::base::procfs;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::process::process_attributes;
 
 /// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by
 /// `/proc/self/pagemap`.
@@ -51,10 +51,7 @@ impl Scanner {
 
     fn open(&mut self) -> Result<(), i32> {
         if self.fd < 0 {
-            self.fd = process_attributes::open_own(
-                c"/proc/self/pagemap",
-                libc::O_RDONLY | libc::O_CLOEXEC,
-            )?;
+            self.fd = procfs::open_own(c"/proc/self/pagemap", libc::O_RDONLY | libc::O_CLOEXEC)?;
         }
         Ok(())
     }

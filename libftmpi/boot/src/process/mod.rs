@@ -1,5 +1,8 @@
 //! What the kernel keeps for the process as a whole.
 
 pub mod credentials;
+pub mod limits;
 pub mod process_attributes;
 pub mod process_state;
+pub mod processor;
+pub mod system_v;

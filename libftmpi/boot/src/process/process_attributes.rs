@@ -5,35 +5,52 @@
 //! obstacle.
 
 use crate::base::procfs;
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Line, Refused, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::life::NextFunction;
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_int};
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{ProcessAttributes, Thread, ThreadAttributes};
 
 const PR_SET_PDEATHSIG: usize = 1;
+
 const PR_GET_PDEATHSIG: usize = 2;
+
 const PR_GET_DUMPABLE: usize = 3;
+
 const PR_SET_DUMPABLE: usize = 4;
+
 const PR_SET_KEEPCAPS: usize = 8;
+
 const PR_GET_SECUREBITS: usize = 27;
+
 const PR_SET_SECUREBITS: usize = 28;
+
 const PR_SET_TIMERSLACK: usize = 29;
+
 const PR_GET_TIMERSLACK: usize = 30;
+
 const PR_SET_CHILD_SUBREAPER: usize = 36;
+
 const PR_GET_CHILD_SUBREAPER: usize = 37;
+
 const PR_SET_NO_NEW_PRIVS: usize = 38;
+
 const PR_GET_NO_NEW_PRIVS: usize = 39;
+
 const PR_SET_THP_DISABLE: usize = 41;
+
 const PR_GET_THP_DISABLE: usize = 42;
+
 const PR_SET_MEMORY_MERGE: usize = 67;
+
 const PR_GET_MEMORY_MERGE: usize = 68;
+
 /// The bit of the secure bits that `PR_SET_KEEPCAPS` sets, for which no privilege is needed.
 const KEEP_CAPS: u32 = 1 << 4;
+
 const IOPRIO_WHO_PROCESS: usize = 1;
+
 const OOM: &CStr = c"/proc/self/oom_score_adj";
 
 /// What this life's main thread, and the process, began with.
@@ -172,7 +189,7 @@ pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
     if wanted.oom_score != start.oom_score
         && let Ok(fd) = syscalls::open(OOM, libc::O_WRONLY | libc::O_CLOEXEC)
     {
-        let mut text = crate::base::refusal::Line::new();
+        let mut text = Line::new();
         text.set(format_args!("{}", wanted.oom_score));
         let _ = syscalls::write_all(fd, text.bytes());
         syscalls::close(fd);
@@ -202,84 +219,5 @@ pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
     if wanted.dumpable != start.dumpable {
         // 2 ("for root only") comes from a change of users and cannot be asked for.
         let _ = ask(PR_SET_DUMPABLE, usize::from(wanted.dumpable == 1));
-    }
-}
-
-/// What the program has asked of `mlockall` (`MCL_*`). Not to be had from the kernel: an image child
-/// has no locked memory.
-static LOCKED: AtomicI32 = AtomicI32::new(0);
-
-/// See the manual; notes what was asked for.
-#[unsafe(no_mangle)]
-pub extern "C" fn mlockall(flags: c_int) -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    crate::life::find_at_start!(SLOT, c"mlockall");
-    let address = SLOT.find(c"mlockall");
-    if address == 0 {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next =
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
-    // What is there stays locked; what will come is as the last call says. Noted before: an image may
-    // be taken as soon as the kernel has done it.
-    let before = LOCKED.load(Ordering::Relaxed);
-    LOCKED.store(before & libc::MCL_CURRENT | flags, Ordering::Relaxed);
-    // SAFETY: no memory involved.
-    let result = unsafe { next(flags) };
-    if result != 0 {
-        LOCKED.store(before, Ordering::Relaxed);
-    }
-    result
-}
-
-/// See the manual; notes it.
-#[unsafe(no_mangle)]
-pub extern "C" fn munlockall() -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    crate::life::find_at_start!(SLOT, c"munlockall");
-    let address = SLOT.find(c"munlockall");
-    if address == 0 {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
-    // Before, too: it does not fail.
-    LOCKED.store(0, Ordering::Relaxed);
-    // SAFETY: no memory is lost.
-    unsafe { next() }
-}
-
-/// Whether all that there was is locked.
-pub fn locks_all() -> bool {
-    LOCKED.load(Ordering::Relaxed) & libc::MCL_CURRENT != 0
-}
-
-/// Locks the memory of a restored process, if the program had. Where less is allowed it is not.
-pub fn restore_locked() {
-    let flags = LOCKED.load(Ordering::Relaxed);
-    // What the image brought is there; nothing else is made now, which could be more than there is
-    // room for: perhaps the program has mapped it after its call.
-    let there = flags & libc::MCL_CURRENT;
-    let coming = flags & !libc::MCL_CURRENT;
-    for flags in [there | if there == 0 { 0 } else { libc::MCL_ONFAULT }, coming] {
-        if flags & (libc::MCL_CURRENT | libc::MCL_FUTURE) != 0 {
-            // SAFETY: no memory is lost.
-            let _ = unsafe { syscalls::call!(libc::SYS_mlockall, flags) };
-        }
-    }
-}
-
-/// Opens a file of our own in `/proc` that only the owner of the process may open. Where the program
-/// has forbidden dumps of itself the owner is root: allows them for so long.
-pub fn open_own(path: &CStr, flags: i32) -> Result<i32, syscalls::Errno> {
-    match syscalls::open(path, flags) {
-        Err(libc::EACCES | libc::EPERM) if ask(PR_GET_DUMPABLE, 0) != Ok(1) => {
-            ask(PR_SET_DUMPABLE, 1)?;
-            let result = syscalls::open(path, flags);
-            let _ = ask(PR_SET_DUMPABLE, 0);
-            result
-        }
-        other => other,
     }
 }

@@ -5,13 +5,12 @@
 //! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
 //! program lies in the signal frame: after a restore the handler returns into it.
 
+use crate::base::rank;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::life;
 use crate::signals::handlers;
 use crate::signals::signal_frames;
-use crate::threads;
-use crate::threads::thread_notes;
+use crate::threads::{linker_locks, parking, thread_notes};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -69,7 +68,7 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
     let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
     // Asked by the thread that takes an image?
     // SAFETY: the reserved area is there; what is shared of it is used, and our own place in the table.
-    if life::admit().is_ok() && threads::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
+    if rank::admit().is_ok() && parking::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
         // SAFETY: the kernel's frame, valid until we return.
         unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;
@@ -109,7 +108,7 @@ unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
     let now = syscalls::getpid();
     if now != pid {
         let at = context.uc_mcontext.gregs[libc::REG_RDI as usize] as usize;
-        if thread_notes::mine().inside() != 0 || life::is_linker_lock(at) {
+        if thread_notes::mine().inside() != 0 || linker_locks::is_one(at) {
             signal_frames::renumber_owner(context, tid, syscalls::gettid());
         }
         // SAFETY: by the caller.

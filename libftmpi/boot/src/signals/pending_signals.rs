@@ -4,7 +4,7 @@
 //! comes with them, and sends them to itself again; the thread that takes the image does the same
 //! with those of the whole process. All of it happens with all signals blocked.
 
-use crate::base::procfs::{Lines, hex};
+use crate::base::procfs::{self, Lines, hex};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use crate::signals::signal_frames;
@@ -91,14 +91,14 @@ fn collect(area: &ReservedArea, count: &AtomicU32, which: usize, tid: i32) -> Re
 /// Whether signals wait for a thread. (Yes, if that cannot be told.)
 pub fn has_any(tid: i32) -> bool {
     let mut name = [0; 64];
-    let path = crate::base::procfs::numbered_at("task", tid as u32, "/status", &mut name);
+    let path = procfs::numbered_at("task", tid as u32, "/status", &mut name);
     sets(path).map_or(true, |[own, _]| own != 0)
 }
 
 /// Whether a thread has other signals waiting than were written down.
 pub fn has_more(area: &ReservedArea, count: u32, tid: i32) -> bool {
     let mut name = [0; 64];
-    let path = crate::base::procfs::numbered_at("task", tid as u32, "/status", &mut name);
+    let path = procfs::numbered_at("task", tid as u32, "/status", &mut name);
     let known = area.signals()[..count as usize].iter().filter(|s| s.tid == tid);
     let known = known.fold(0u64, |set, signal| set | 1 << ((signal.number - 1) & 63));
     sets(path).is_ok_and(|[own, _]| own & !known != 0)

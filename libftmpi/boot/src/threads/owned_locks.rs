@@ -16,156 +16,55 @@
 
 use crate::base::refusal::{Refused, refuse};
 use crate::base::reserved_area::ReservedArea;
-use crate::life::{self, NextFunction};
-use crate::threads::thread_notes::{self, ThreadNotes};
-use crate::time::clock_shift;
-use core::ffi::{CStr, c_int, c_void};
+use crate::base::syscalls;
+use crate::threads::thread_notes::ThreadNotes;
+use crate::threads::thread_state::new_tid;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use ftmpi_checkpoint::stream::Thread;
-use libc::timespec;
 
 /// `pthread_mutex_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Mutex {
-    lock: AtomicU32,
-    count: AtomicU32,
-    owner: AtomicI32,
-    users: AtomicU32,
-    kind: AtomicI32,
+    pub lock: AtomicU32,
+    pub count: AtomicU32,
+    pub owner: AtomicI32,
+    pub users: AtomicU32,
+    pub kind: AtomicI32,
 }
 
 /// `pthread_rwlock_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct RwLock {
-    readers: [u32; 6],
-    writer: AtomicI32,
-    shared: u32,
+    pub readers: [u32; 6],
+    pub writer: AtomicI32,
+    pub shared: u32,
 }
 
 /// Marks the note of a read-write lock (locks are aligned).
-const RW: u64 = 1;
+pub const RW: u64 = 1;
+
 /// Marks a note whose lock is to be repaired.
 const MINE: u64 = 2;
 
-const RECURSIVE: i32 = 1;
+pub const RECURSIVE: i32 = 1;
+
 const PRIORITY: i32 = 16 | 32;
 
 impl Mutex {
     /// Whether anybody asks who owns it.
     #[inline(always)]
-    fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         // The kind without "shared between processes" and lock elision: 0 plain, 3 adaptive.
         !matches!(self.kind.load(Ordering::Relaxed) & 127, 0 | 3)
     }
 }
 
-fn missing() -> c_int {
-    libc::ENOSYS
-}
-
-/// Stands before a function that locks.
-macro_rules! locking {
-    ($($(#[$export:meta])? $name:ident($type:ty $(, $arg:ident: $kind:ty)*) $text:expr, $tag:expr, $named:expr;)*) => {$(
-        /// See the manual.
-        ///
-        /// # Safety
-        /// As there.
-        $(#[$export])?
-        pub unsafe extern "C" fn $name(lock: *mut $type $(, $arg: $kind)*) -> c_int {
-            static SLOT: NextFunction = NextFunction::new();
-            crate::life::find_at_start!(SLOT, NAME);
-            const NAME: &CStr = $text;
-            let address = SLOT.find(NAME);
-            if address == 0 {
-                return missing();
-            }
-            // SAFETY: the C library's function of this name has this type.
-            let next = unsafe {
-                core::mem::transmute::<usize, unsafe extern "C" fn(*mut $type $(, $kind)*) -> c_int>(address)
-            };
-            // SAFETY: by the caller, a lock that is initialised.
-            let named: fn(&$type) -> bool = $named;
-            // SAFETY: as above.
-            if !named(unsafe { &*lock }) {
-                // SAFETY: by the caller.
-                return unsafe { next(lock $(, $arg)*) };
-            }
-            let notes = thread_notes::mine();
-            // Noted before: while it is being locked the owner decides.
-            notes.add(lock as u64 | $tag);
-            let restores = life::restores();
-            let outer = notes.enter(lock as u64);
-            // SAFETY: by the caller.
-            let result = unsafe { next(lock $(, $arg)*) };
-            if restores != life::restores() && (result == 0 || result == libc::EOWNERDEAD) {
-                // SAFETY: this thread holds it.
-                unsafe { claim(lock as u64 | $tag) };
-            }
-            notes.enter(outer);
-            if result != 0 && result != libc::EOWNERDEAD && !$crate::threads::owned_locks::is_owner(lock.cast(), $tag) {
-                notes.remove(lock as u64 | $tag);
-            }
-            result
-        }
-    )*};
-}
-
-locking! {
-    #[unsafe(no_mangle)]
-    pthread_mutex_lock(Mutex) c"pthread_mutex_lock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    pthread_mutex_trylock(Mutex) c"pthread_mutex_trylock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    pthread_mutex_timedlock(Mutex, until: *const timespec) c"pthread_mutex_timedlock", 0, Mutex::is_named;
-    mutex_clocklock(Mutex, clock: c_int, until: *const timespec) c"pthread_mutex_clocklock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    mtx_lock(Mutex) c"mtx_lock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    mtx_trylock(Mutex) c"mtx_trylock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    mtx_timedlock(Mutex, until: *const timespec) c"mtx_timedlock", 0, Mutex::is_named;
-    #[unsafe(no_mangle)]
-    pthread_rwlock_wrlock(RwLock) c"pthread_rwlock_wrlock", RW, |_| true;
-    #[unsafe(no_mangle)]
-    pthread_rwlock_trywrlock(RwLock) c"pthread_rwlock_trywrlock", RW, |_| true;
-    #[unsafe(no_mangle)]
-    pthread_rwlock_timedwrlock(RwLock, until: *const timespec) c"pthread_rwlock_timedwrlock", RW, |_| true;
-    rwlock_clockwrlock(RwLock, clock: c_int, until: *const timespec) c"pthread_rwlock_clockwrlock", RW, |_| true;
-}
-
-/// See the manual.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_clocklock(
-    lock: *mut Mutex,
-    clock: c_int,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: by the caller.
-    unsafe { clock_shift::until(clock, until, |until| mutex_clocklock(lock, clock, until)) }
-}
-
-/// See the manual.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
-    lock: *mut RwLock,
-    clock: c_int,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: by the caller.
-    unsafe { clock_shift::until(clock, until, |until| rwlock_clockwrlock(lock, clock, until)) }
-}
-
 /// Whether the calling thread holds it (it failed to lock it once more).
-fn is_owner(lock: *mut c_void, tag: u64) -> bool {
-    let tid = crate::base::syscalls::gettid();
+pub fn is_owner(lock: *mut c_void, tag: u64) -> bool {
+    let tid = syscalls::gettid();
     // SAFETY: the caller of the failed call still promises that the lock is there.
     unsafe {
         if tag == RW {
@@ -174,94 +73,6 @@ fn is_owner(lock: *mut c_void, tag: u64) -> bool {
             (*lock.cast::<Mutex>()).owner.load(Ordering::Relaxed) == tid
         }
     }
-}
-
-/// See the manual.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    crate::life::find_at_start!(SLOT, c"pthread_mutex_unlock");
-    // SAFETY: by the caller.
-    unsafe { unlock(SLOT.find(c"pthread_mutex_unlock"), lock) }
-}
-
-/// See the manual. (`mtx_t` is a mutex, and a recursive one names its owner.)
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_unlock(lock: *mut Mutex) -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    crate::life::find_at_start!(SLOT, c"mtx_unlock");
-    // SAFETY: by the caller.
-    unsafe { unlock(SLOT.find(c"mtx_unlock"), lock) }
-}
-
-/// # Safety
-/// As the C library's function that lies at this address, if there is one.
-#[inline(always)]
-unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
-    if address == 0 {
-        return missing();
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe {
-        core::mem::transmute::<usize, unsafe extern "C" fn(*mut Mutex) -> c_int>(address)
-    };
-    // SAFETY: by the caller, a mutex that is initialised.
-    let mutex = unsafe { &*lock };
-    if !mutex.is_named() {
-        // SAFETY: by the caller.
-        return unsafe { next(lock) };
-    }
-    // Looked at before: afterwards it may be gone.
-    let recursive = mutex.kind.load(Ordering::Relaxed) & 3 == RECURSIVE;
-    let last = !recursive || mutex.count.load(Ordering::Relaxed) <= 1;
-    let notes = thread_notes::mine();
-    let outer = notes.enter(lock as u64);
-    // SAFETY: by the caller.
-    let result = unsafe { next(lock) };
-    notes.enter(outer);
-    if result == 0 && last {
-        notes.remove(lock as u64);
-    }
-    result
-}
-
-/// See the manual.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    crate::life::find_at_start!(SLOT, c"pthread_rwlock_unlock");
-    let address = SLOT.find(c"pthread_rwlock_unlock");
-    if address == 0 {
-        return missing();
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe {
-        core::mem::transmute::<usize, unsafe extern "C" fn(*mut RwLock) -> c_int>(address)
-    };
-    // A reader cannot be the writer; and without a writer there is nothing to look for.
-    // SAFETY: by the caller, a lock that is initialised.
-    let writer = unsafe { (*lock).writer.load(Ordering::Relaxed) };
-    let notes = thread_notes::mine();
-    let outer = notes.enter(lock as u64 | RW);
-    // SAFETY: by the caller.
-    let result = unsafe { next(lock) };
-    notes.enter(outer);
-    if writer != 0 && result == 0 {
-        let tag = lock as u64 | RW;
-        if notes.held().any(|held| held.load(Ordering::Relaxed) == tag) || notes.is_full() {
-            notes.remove(tag);
-        }
-    }
-    result
 }
 
 /// Writes the new ids of threads into the locks that they held; while no other thread runs.
@@ -274,12 +85,7 @@ pub unsafe fn repair(threads: &[Thread]) {
         for thread in threads.iter().filter(|thread| thread.notes != 0) {
             // SAFETY: by the caller; restored with the thread's own block.
             let notes = unsafe { &*(thread.notes as *const ThreadNotes) };
-            // SAFETY: the C library keeps the id there, and the kernel wrote the new one.
-            let new = match thread.tid_address {
-                0 => continue,
-                // SAFETY: as above.
-                address => unsafe { *(address as *const i32) },
-            };
+            let Some(new) = new_tid(thread) else { continue };
             for held in notes.held() {
                 let note = held.load(Ordering::Relaxed);
                 // SAFETY: the thread had it noted and has not taken the note away: the lock is
@@ -320,10 +126,10 @@ unsafe fn is_held(note: u64, tid: i32) -> bool {
 /// # Safety
 /// The lock is there, and the calling thread holds it.
 #[cold]
-unsafe fn claim(note: u64) {
+pub unsafe fn claim(note: u64) {
     /// The last owner of a robust mutex has died, and nobody has repaired yet what it protects.
     const INCONSISTENT: i32 = i32::MAX;
-    let tid = crate::base::syscalls::gettid();
+    let tid = syscalls::gettid();
     // SAFETY: by the caller.
     unsafe {
         if note & RW != 0 {

@@ -6,6 +6,7 @@ use crate::base::procfs::{Lines, decimal, hex};
 use crate::base::refusal::{Refused, refuse};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
+use crate::threads::thread_state::new_tid;
 use ftmpi_checkpoint::stream::{ProcessState, Thread, Timer, limit};
 
 /// Timers that are made in vain before a restore gives up.
@@ -112,11 +113,7 @@ fn restore_one(threads: &[Thread], process: &ProcessState, timer: &Timer) -> Res
     if timer.notify & libc::SIGEV_THREAD_ID != 0 {
         let thread = threads[..process.threads as usize].iter().find(|t| t.tid == timer.tid);
         event.tid = match thread {
-            // SAFETY: the C library keeps the thread's id there, and the kernel wrote the new one.
-            Some(thread) if thread.tid_address != 0 => unsafe {
-                *(thread.tid_address as *const i32)
-            },
-            Some(_) => return Err(libc::ESRCH),
+            Some(thread) => new_tid(thread).ok_or(libc::ESRCH)?,
             // It had ended: the kernel drops what such a timer sends.
             None => {
                 event.notify = libc::SIGEV_NONE;

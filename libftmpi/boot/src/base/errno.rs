@@ -1,0 +1,13 @@
+//! `errno` of the C library, for the functions that stand before those of the C library.
+
+use core::ffi::c_int;
+
+pub fn errno() -> c_int {
+    // SAFETY: the C library's own, valid in every thread.
+    unsafe { *libc::__errno_location() }
+}
+
+pub fn set_errno(value: c_int) {
+    // SAFETY: the C library's own, valid in every thread.
+    unsafe { *libc::__errno_location() = value };
+}

@@ -1,0 +1,102 @@
+//! Which rank this process is, in which incarnation, and whether an image of it can be taken.
+
+use crate::base::syscalls;
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use ftmpi_checkpoint::boot_abi::BootTable;
+
+/// Why no image can ever be taken here, decided at start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    NotARank = 0,
+    NoReservedArea = 1,
+    Ready = 2,
+}
+
+static STATE: AtomicU32 = AtomicU32::new(State::NotARank as u32);
+
+static PID: AtomicI32 = AtomicI32::new(0);
+
+/// Restores that this process image has been through; lets waits notice that clocks may have jumped.
+static RESTORES: AtomicU32 = AtomicU32::new(0);
+
+/// The exported table, from the moment on when this process is a rank.
+static TABLE: AtomicPtr<BootTable> = AtomicPtr::new(core::ptr::null_mut());
+
+fn table() -> Option<&'static BootTable> {
+    // SAFETY: `begin` stored the address of a static; only atomic fields change after that.
+    unsafe { TABLE.load(Ordering::Relaxed).as_ref() }
+}
+
+pub fn restores() -> u32 {
+    RESTORES.load(Ordering::Relaxed)
+}
+
+/// Whether this process was started as a rank.
+pub fn is_rank() -> bool {
+    STATE.load(Ordering::Relaxed) != State::NotARank as u32
+}
+
+/// Whether this is a rank that can be imaged; otherwise an error number.
+pub fn admit() -> Result<(), i32> {
+    if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
+        return Err(if STATE.load(Ordering::Relaxed) == State::NoReservedArea as u32 {
+            libc::ENOMEM
+        } else {
+            libc::ESRCH
+        });
+    }
+    if is_forked() { Err(libc::EPERM) } else { Ok(()) }
+}
+
+/// Whether the program forked this process: it is no rank any more.
+pub fn is_forked() -> bool {
+    loop {
+        let known = PID.load(Ordering::Relaxed);
+        if syscalls::getpid() == known {
+            return false;
+        }
+        // Another life may have begun in between.
+        if PID.load(Ordering::Relaxed) == known {
+            return true;
+        }
+    }
+}
+
+/// The line to an error of [`admit`].
+pub fn why_not_admitted(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOMEM => {
+            "the address range that images need is taken (a sanitizer, or a limit on address space)"
+        }
+        libc::ESRCH => "this process is not a rank",
+        _ => "a process that a rank has started is not the rank",
+    }
+}
+
+/// Rank and incarnation of this process; zeros if this process is no rank.
+pub fn name() -> (u32, u32) {
+    table().map_or((0, 0), |table| (table.rank, table.incarnation()))
+}
+
+/// Length of the window for the shared memory of the runtime, in bytes.
+pub fn window_len() -> u64 {
+    table().map_or(0, |table| table.window_len)
+}
+
+/// The first incarnation begins: the table is filled.
+pub fn begin(table: &'static BootTable, state: State) {
+    TABLE.store(core::ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
+    PID.store(syscalls::getpid(), Ordering::Relaxed);
+    STATE.store(state as u32, Ordering::Relaxed);
+}
+
+/// A later incarnation begins, from an image. The restored process has one thread now.
+pub fn resume(incarnation: u32) {
+    if let Some(table) = table() {
+        table.restored.store(1, Ordering::Relaxed);
+        table.incarnation.store(incarnation, Ordering::Relaxed);
+    }
+    PID.store(syscalls::getpid(), Ordering::Relaxed);
+    RESTORES.fetch_add(1, Ordering::Relaxed);
+}

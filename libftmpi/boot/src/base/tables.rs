@@ -1,0 +1,138 @@
+//! What lies in the reserved area beside the tables of the image.
+
+use core::sync::atomic::{AtomicI32, AtomicU32};
+use ftmpi_checkpoint::stream::{Text, limit};
+
+/// A copy of shared memory, made while the process stands still.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SharedCopy {
+    pub start: usize,
+    pub end: usize,
+    pub copy: usize,
+    /// Which memory it is, and from where on.
+    pub inode: u64,
+    pub offset: usize,
+}
+
+impl SharedCopy {
+    /// Whether both show a piece of the same memory.
+    pub fn is_alias(&self, other: &Self) -> bool {
+        self.inode == other.inode
+            && self.offset < other.offset + (other.end - other.start)
+            && other.offset < self.offset + (self.end - self.start)
+    }
+}
+
+/// A range that survives the restore.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Keep {
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What the restorer in C needs; the same structure stands in `restorer.c`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Control {
+    pub image_fd: i64,
+    /// Next record's number in the stream.
+    pub sequence: u64,
+    pub maps: u64,
+    pub map_count: u64,
+    pub files: u64,
+    pub strings: u64,
+    pub heap_start: u64,
+    pub heap_end: u64,
+    pub fs_base: u64,
+    pub gs_base: u64,
+    pub tid_address: u64,
+    pub robust_head: u64,
+    pub robust_len: u64,
+    pub rseq_address: u64,
+    pub rseq_len: u64,
+    pub resume_sp: u64,
+    pub resume_ip: u64,
+    pub keep_count: u64,
+    pub keep: [Keep; KEEP_MAX],
+    /// What this process was started as, for after the restore.
+    pub rank: u32,
+    pub incarnation: u32,
+    /// [`ftmpi_wire::control::RankEnv::died`]
+    pub died: u64,
+    pub streams: [StreamIdentity; 3],
+    /// Lines for standard error.
+    pub line_broken_off: [u8; 160],
+    pub line_damaged: [u8; 160],
+    pub line_map: [u8; 160],
+    pub line_state: [u8; 160],
+}
+
+pub const COPIES_MAX: usize = 1024;
+
+/// Which file a standard stream is.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamIdentity {
+    pub device: u64,
+    pub inode: u64,
+    pub mode: u64,
+}
+
+/// A copied piece, as it goes into the stream.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Piece {
+    /// See [`content_at`].
+    pub at: u64,
+    /// Where the copy is.
+    pub copy: usize,
+    pub len: usize,
+}
+
+/// Files that are looked at; more are treated as libraries are.
+pub const DATA_FILES_MAX: usize = 256;
+
+/// A file, as it was when the process stood still.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DataFile {
+    /// As `/proc/self/maps` tells them.
+    pub device: u64,
+    pub inode: u64,
+    pub size: u64,
+    pub time_ns: u64,
+    /// Set by the image child, if it is data.
+    pub path: Text,
+    /// It may be data (else: too large, or not to be looked at).
+    pub may_be: u32,
+    /// The image child has looked whether it is a program or library.
+    pub examined: u32,
+}
+
+/// How the threads agree; in the reserved area, zero at the begin of each life.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Parking {
+    /// Lowest bit: threads are to stand still. From bit 3 on: how often that has changed. Between: how
+    /// often they were to look for signals again meanwhile.
+    pub round: AtomicU32,
+    /// Threads that do.
+    pub parked: AtomicU32,
+    /// Entries of the two arrays below.
+    pub count: AtomicU32,
+    /// In a restored process: see [`wait_at_gate`].
+    pub gate: AtomicU32,
+    /// In a restored process: 1 when the newest thread has left the stack that it was born on.
+    pub left_start_stack: AtomicU32,
+    /// Waiting signals that were written down.
+    pub signals: AtomicU32,
+    /// A thread could not write its own down.
+    pub too_many: AtomicU32,
+    pub tids: [AtomicI32; limit::THREADS],
+    pub states: [AtomicU32; limit::THREADS],
+}
+
+/// Ranges that survive the restore, at most.
+pub const KEEP_MAX: usize = 16;

@@ -1,0 +1,97 @@
+//! Copies of memory that the process shares, made while it stands still.
+
+use crate::base::procfs;
+use crate::base::refusal::{Refused, refuse};
+use crate::base::reserved_area::ReservedArea;
+use crate::base::syscalls;
+use crate::memory::copies::Copies;
+
+/// Copies shared memory: the child would see what the program goes on to write.
+pub fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Result<(), Refused> {
+    if count == 0 {
+        return Ok(());
+    }
+    let failed = |errno| {
+        refuse!(area, errno, "shared memory cannot be copied: {}", syscalls::error_text(errno))
+    };
+    let memory =
+        procfs::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
+    let result = area.copies()[..count].iter_mut().try_for_each(|copy| {
+        let len = copy.end - copy.start;
+        copy.copy = copies.room(len)?;
+        let all = swap_is_used();
+        copy_resident(area, memory, (copy.start, len), copy.copy, all)?;
+        if !all && swap_is_used() {
+            // The first page may have gone there before we came to it.
+            copy_resident(area, memory, (copy.start, len), copy.copy, true)?;
+        }
+        Ok(())
+    });
+    syscalls::close(memory);
+    result.map_err(failed)
+}
+
+/// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
+/// `mincore`, so all are to be copied where swap is in use.
+fn copy_resident(
+    area: &ReservedArea,
+    memory: i32,
+    (start, len): (usize, usize),
+    to: usize,
+    all: bool,
+) -> Result<(), i32> {
+    const STEP: usize = 32_768;
+    let resident = area.content();
+    let pages = len / 4096;
+    let mut page = 0;
+    while page < pages {
+        let step = STEP.min(pages - page);
+        if all {
+            resident[..step].fill(1);
+        } else {
+            // SAFETY: one byte for each of `step` pages.
+            unsafe {
+                syscalls::call!(
+                    libc::SYS_mincore,
+                    start + page * 4096,
+                    step * 4096,
+                    resident.as_mut_ptr()
+                )
+            }?;
+        }
+        let mut at = 0;
+        while at < step {
+            let there = resident[at] & 1;
+            let run = resident[at..step].iter().take_while(|b| **b & 1 == there).count();
+            if there == 1 {
+                let offset = (page + at) * 4096;
+                // SAFETY: the copy's mapping, written by nobody else.
+                let into = unsafe {
+                    core::slice::from_raw_parts_mut((to + offset) as *mut u8, run * 4096)
+                };
+                let mut have = 0;
+                while have < into.len() {
+                    match syscalls::pread(
+                        memory,
+                        &mut into[have..],
+                        (start + offset + have) as u64,
+                    )? {
+                        0 => return Err(libc::EIO),
+                        n => have += n,
+                    }
+                }
+            }
+            at += run;
+        }
+        page += step;
+    }
+    Ok(())
+}
+
+fn swap_is_used() -> bool {
+    // struct sysinfo in words: uptime, loads (3), RAM (4), then totalswap and freeswap.
+    let mut info = [0u64; 16];
+    // SAFETY: struct sysinfo has 112 bytes.
+    let told = unsafe { syscalls::call!(libc::SYS_sysinfo, info.as_mut_ptr()) };
+    told.is_err() || info[8] != info[9]
+}

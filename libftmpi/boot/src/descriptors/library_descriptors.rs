@@ -1,0 +1,77 @@
+//! The library's own descriptors.
+
+use crate::base::rank::{self, is_rank};
+use crate::base::syscalls;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use ftmpi_wire::control::fds;
+
+/// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
+pub const FIRST_LIBRARY: i32 = fds::CONTROL;
+
+/// Those that a rank finds open when it starts, as long as the runtime has not told more.
+static AT_START: [AtomicU64; 16] = {
+    let mut words = [const { AtomicU64::new(0) }; 16];
+    words[fds::CONTROL as usize / 64] =
+        AtomicU64::new(1 << (fds::CONTROL % 64) | 1 << (fds::STATUS % 64));
+    words
+};
+
+const _: () = assert!(fds::CONTROL / 64 == 15 && fds::STATUS / 64 == 15);
+
+/// Which are the library's, a bit each: memory of the runtime, for ever.
+static WORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// See [`ftmpi_checkpoint::boot_abi::BootTable::keep_open`].
+pub extern "C" fn keep_open(words: *const AtomicU64, count: usize) {
+    WORDS.store(words.cast_mut(), Ordering::Relaxed);
+    COUNT.store(count, Ordering::Release);
+}
+
+fn words() -> &'static [AtomicU64] {
+    let count = COUNT.load(Ordering::Acquire);
+    if count == 0 {
+        return &AT_START;
+    }
+    // SAFETY: by the caller of `keep_open` there are so many, for ever.
+    unsafe { core::slice::from_raw_parts(WORDS.load(Ordering::Relaxed), count) }
+}
+
+/// The first descriptor of the library's from this one on.
+pub fn next_of_ours(from: u32) -> Option<u32> {
+    let words = words();
+    let from = from.max(fds::CONTROL as u32);
+    let mut index = from as usize / 64;
+    let mut mask = u64::MAX << (from % 64);
+    loop {
+        let bits = words.get(index)?.load(Ordering::Relaxed) & mask;
+        if bits != 0 {
+            return Some(index as u32 * 64 + bits.trailing_zeros());
+        }
+        (index, mask) = (index + 1, u64::MAX);
+    }
+}
+
+pub fn in_the_rank() -> bool {
+    is_rank() && !rank::is_forked()
+}
+
+pub fn is_ours(fd: c_int) -> bool {
+    u32::try_from(fd).is_ok_and(|fd| next_of_ours(fd) == Some(fd)) && in_the_rank()
+}
+
+/// The library's descriptors must not be inherited by what the program executes.
+pub fn mark_close_on_exec() {
+    const CLOSE_RANGE_CLOEXEC: usize = 4;
+    let first = FIRST_LIBRARY;
+    // SAFETY: no memory involved.
+    let marked =
+        unsafe { syscalls::call!(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
+    if marked.is_err() {
+        for fd in first..first + 64 {
+            let _ = syscalls::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC as usize);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `madvise`, `mlockall`, `munlockall`: notes what the kernel would not tell an image child.
+
+use crate::base::errno::set_errno;
+use crate::base::rank::is_rank;
+use crate::base::syscalls;
+use crate::interpose::next_function::{NextFunction, find_at_start};
+use crate::memory::{locked_memory::LOCKED, page_attributes};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering;
+
+/// See `madvise(2)`; notes what matters. The system call itself and nothing else: allocators call this with their locks
+/// held.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int) -> c_int {
+    if matches!(advice, libc::MADV_DONTFORK | libc::MADV_WIPEONFORK) && is_rank() {
+        // Before: an image may be taken as soon as the kernel has done it.
+        page_attributes::note_fork_advice();
+    }
+    // SAFETY: by the caller.
+    match unsafe { syscalls::call!(libc::SYS_madvise, address, len, advice) } {
+        Ok(result) => result as c_int,
+        Err(errno) => {
+            set_errno(errno);
+            -1
+        }
+    }
+}
+
+/// See the manual; notes what was asked for.
+#[unsafe(no_mangle)]
+pub extern "C" fn mlockall(flags: c_int) -> c_int {
+    static SLOT: NextFunction = NextFunction::new();
+    find_at_start!(SLOT, c"mlockall");
+    let address = SLOT.find(c"mlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next =
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
+    // What is there stays locked; what will come is as the last call says. Noted before: an image may
+    // be taken as soon as the kernel has done it.
+    let before = LOCKED.load(Ordering::Relaxed);
+    LOCKED.store(before & libc::MCL_CURRENT | flags, Ordering::Relaxed);
+    // SAFETY: no memory involved.
+    let result = unsafe { next(flags) };
+    if result != 0 {
+        LOCKED.store(before, Ordering::Relaxed);
+    }
+    result
+}
+
+/// See the manual; notes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn munlockall() -> c_int {
+    static SLOT: NextFunction = NextFunction::new();
+    find_at_start!(SLOT, c"munlockall");
+    let address = SLOT.find(c"munlockall");
+    if address == 0 {
+        return -1;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
+    // Before, too: it does not fail.
+    LOCKED.store(0, Ordering::Relaxed);
+    // SAFETY: no memory is lost.
+    unsafe { next() }
+}

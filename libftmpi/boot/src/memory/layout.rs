@@ -1,0 +1,43 @@
+//! The address layout of the process: what the kernel placed when it started the program.
+
+use crate::base::procfs::Entry;
+use crate::base::syscalls;
+use ftmpi_checkpoint::stream::Hash;
+
+/// Where things lie that the kernel placed when it started the program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    pub vdso_start: u64,
+    pub vdso_end: u64,
+    pub stack_start: u64,
+    pub stack_end: u64,
+}
+
+impl Layout {
+    /// Takes note of a mapping.
+    pub fn add_mapping(&mut self, entry: &Entry<'_>) {
+        match entry.name {
+            b"[vdso]" => (self.vdso_start, self.vdso_end) = (entry.start, entry.end),
+            b"[stack]" => (self.stack_start, self.stack_end) = (entry.start, entry.end),
+            _ => {}
+        }
+    }
+
+    /// Contents of the vDSO: the C library remembers addresses inside it.
+    pub fn vdso_hash(&self) -> u64 {
+        let len = (self.vdso_end - self.vdso_start) as usize;
+        if len == 0 {
+            return 0;
+        }
+        // SAFETY: the kernel mapped it readable for the life of the process.
+        let bytes = unsafe { core::slice::from_raw_parts(self.vdso_start as *const u8, len) };
+        Hash::new().with(bytes).value()
+    }
+}
+
+/// Whether the address layout is fixed: without that no restored process would fit.
+pub fn layout_is_fixed() -> bool {
+    // SAFETY: this argument only asks.
+    let now = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) }.unwrap_or(0);
+    now & libc::ADDR_NO_RANDOMIZE as usize != 0
+}

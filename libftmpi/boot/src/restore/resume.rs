@@ -1,0 +1,75 @@
+//! The second half of a restore, in the restored process.
+
+use crate::base::rank;
+use crate::base::report;
+use crate::base::reserved_area::ReservedArea;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use crate::descriptors::{self, fd_owner, library_descriptors, reopen};
+use crate::memory::{locked_memory, page_attributes};
+use crate::process::{credentials, limits, process_attributes, process_state};
+use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
+use crate::time::{clock_shift, posix_timers};
+use core::arch::asm;
+use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
+
+/// Where the restorer jumps to: the restored process, all signals blocked, on the reserved area's stack, as its
+/// main thread. Everything in memory is as it was; what the kernel keeps is put back here. Then the
+/// main thread goes on where it stood still.
+pub extern "C" fn resume() -> ! {
+    // SAFETY: the constructor of this life reserved it and is gone; we are alone.
+    let area = unsafe { ReservedArea::take() };
+    restore_kernel_state(&area);
+    let [stack, instruction] = area.threads()[0].resume;
+    // SAFETY: what `ftmpi_boot_switch` wrote down, on a stack that was restored.
+    unsafe {
+        asm!(
+            "mov rsp, {stack}",
+            "jmp {instruction}",
+            stack = in(reg) stack,
+            instruction = in(reg) instruction,
+            options(noreturn)
+        );
+    }
+}
+
+/// Ends the process if something is gone.
+fn restore_kernel_state(area: &ReservedArea) {
+    let process = &*area.process_state();
+    let strings = Strings::loaded(area, process.strings_len as usize);
+    // SAFETY: written by this life's constructor, in the reserved area.
+    let control = unsafe { *area.control() };
+    syscalls::close(control.image_fd as i32);
+    limits::set_stack_limit(process.stack_limit);
+    process_state::remember_start();
+    credentials::remember_start(area);
+    let result = process_state::restore(area, process, &strings)
+        .and_then(|()| reopen::restore(area, process, &strings, control.died));
+    if result.is_err() {
+        report::fail(control.rank, area, EXIT_IMAGE_MISFIT);
+    }
+    rank::resume(control.incarnation);
+    let same_boot = process.boot == 0 || process.boot == process_state::boot_id();
+    let (threads, maps) = (process.threads as usize, process.maps as usize);
+    // SAFETY: the threads' blocks were restored, and none of them runs.
+    unsafe { clock_shift::restore(same_boot, &area.threads()[..threads], &area.maps()[..maps]) };
+    descriptors::remember_streams(control.streams);
+    library_descriptors::mark_close_on_exec();
+    let threads = &area.threads()[..process.threads as usize];
+    let result = recreate::recreate_all(area, process)
+        .and_then(|()| posix_timers::restore(area, process))
+        .and_then(|()| fd_owner::restore(area, process))
+        .and_then(|()| page_attributes::restore(area, process));
+    if result.is_err() {
+        report::fail(control.rank, area, EXIT_IMAGE_MISFIT);
+    }
+    // SAFETY: the notes are in the threads' own blocks, which were restored.
+    unsafe { owned_locks::repair(threads) };
+    linker_locks::repair(threads);
+    thread_state::apply_thread_state(&threads[0], process);
+    process_attributes::restore_process(&process.attributes, &process.attributes_at_start);
+    limits::restore_limits(process);
+    page_attributes::restore_locked(area, process);
+    locked_memory::restore_locked();
+    process_state::restore_clockwork(area, process);
+}

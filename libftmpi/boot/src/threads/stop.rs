@@ -1,0 +1,224 @@
+//! Stops all other threads of the program.
+
+use crate::base::procfs;
+use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::reserved_area::ReservedArea;
+use crate::base::syscalls::{self, Errno};
+use crate::base::tables::Parking;
+use crate::signals::pending_signals;
+use crate::threads::parking::{
+    ASKED, CLAIMED, LOOK, PARKED, REVOKED, futex_wait, futex_wake, next_round, release,
+};
+use crate::threads::thread_notes;
+use core::sync::atomic::Ordering;
+use ftmpi_checkpoint::boot_abi::SIGNAL;
+use ftmpi_checkpoint::stream::{Thread, limit};
+
+/// How long threads may take to stop.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// Number of threads of this process.
+pub fn count() -> usize {
+    // A directory has one link from its parent, one from itself, and one from each directory in it.
+    syscalls::stat(c"/proc/self/task").map_or(1, |stat| stat.st_nlink.saturating_sub(2) as usize)
+}
+
+/// Stops all other threads. Fills the reserved area's table of threads, the main thread first, except for
+/// what only the calling thread knows of itself ([`record_thread_state`]). Gives their number, and the place of
+/// the calling thread. All signals are blocked. If this succeeds, [`release`] must follow.
+pub fn stop(area: &ReservedArea) -> Result<(usize, usize), Refused> {
+    let (pid, me) = (syscalls::getpid(), syscalls::gettid());
+    let table = area.threads();
+    table[0] = Thread { tid: pid, ..Thread::default() };
+    pending_signals::forget(area, &area.parking().signals);
+    area.parking().too_many.store(0, Ordering::SeqCst);
+    // Alone, nobody else can make a thread meanwhile.
+    if pid == me && count() == 1 {
+        return Ok((1, 0));
+    }
+    let parking = area.parking();
+    parking.parked.store(0, Ordering::Relaxed);
+    parking.count.store(0, Ordering::Relaxed);
+    parking.round.store(next_round(parking.round.load(Ordering::SeqCst), true), Ordering::SeqCst);
+    let result = wait_for_all(area, pid, me);
+    // Whoever did not come shall not come late, into another round.
+    for state in &parking.states[..parking.count.load(Ordering::Relaxed) as usize] {
+        if state.compare_exchange(ASKED, REVOKED, Ordering::SeqCst, Ordering::SeqCst)
+            == Err(CLAIMED)
+        {
+            while state.load(Ordering::Acquire) == CLAIMED {
+                futex_wait(state, CLAIMED, Some(1_000_000));
+            }
+        }
+    }
+    if result.is_err() {
+        release(area);
+    } else {
+        look_for_signals(area);
+    }
+    result
+}
+
+/// A thread that went on while another stood still already may have sent that one a signal (the C
+/// library cancels threads so). Now nobody sends any more: if one has any, all write theirs down anew.
+fn look_for_signals(area: &ReservedArea) {
+    let parking = area.parking();
+    let count = parking.count.load(Ordering::Relaxed) as usize;
+    let parked = || {
+        let all = parking.states[..count].iter().zip(&parking.tids);
+        all.filter(|(state, _)| state.load(Ordering::Acquire) == PARKED)
+    };
+    if !parked().any(|(_, tid)| pending_signals::has_any(tid.load(Ordering::Relaxed))) {
+        return;
+    }
+    pending_signals::forget(area, &parking.signals);
+    parking.too_many.store(0, Ordering::SeqCst);
+    let all = parked().count() as u32;
+    parking.parked.store(0, Ordering::SeqCst);
+    parking.round.fetch_add(LOOK, Ordering::SeqCst);
+    futex_wake(&parking.round);
+    loop {
+        let ready = parking.parked.load(Ordering::Acquire);
+        if ready == all {
+            return;
+        }
+        futex_wait(&parking.parked, ready, None);
+    }
+}
+
+fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize), Refused> {
+    let parking = area.parking();
+    let table = area.threads();
+    let failed = |errno| refuse!(area, errno, "/proc/self/task: {}", syscalls::error_text(errno));
+    // The main thread has the first place, whoever asks.
+    ask_to_stop(parking, pid, me).map_err(failed)?;
+    if pid != me {
+        table[1] = Thread { tid: me, ..Thread::default() };
+        ask_to_stop(parking, me, me).map_err(failed)?;
+    }
+    let begun = syscalls::now_ns();
+    // A thread that was listed as standing still may have made another one just before: only when a
+    // second look finds all of them so, there is none left.
+    let mut quiet = 0;
+    loop {
+        let mut laggard = None;
+        let mut result = Ok(());
+        procfs::each_number(c"/proc/self/task", area.text(), |tid| {
+            let tid = tid as i32;
+            if tid == me || result.is_err() {
+                return;
+            }
+            let count = parking.count.load(Ordering::Relaxed) as usize;
+            match parking.tids[..count].iter().position(|t| t.load(Ordering::Relaxed) == tid) {
+                Some(at) if parking.states[at].load(Ordering::Acquire) == PARKED => {}
+                Some(_) => laggard = Some(tid),
+                None => {
+                    laggard = Some(tid);
+                    if count < limit::THREADS {
+                        table[count] = Thread { tid, ..Thread::default() };
+                    }
+                    result = ask_to_stop(parking, tid, me);
+                }
+            }
+        })
+        .and(result)
+        .map_err(failed)?;
+        let Some(laggard) = laggard else {
+            quiet += 1;
+            if quiet == 2 {
+                break;
+            }
+            continue;
+        };
+        quiet = 0;
+        if laggard == pid && main_has_ended(pid) {
+            return Err(refuse!(
+                area,
+                libc::EOPNOTSUPP,
+                "the program's main thread has ended (pthread_exit) before the others, which an image \
+                 cannot contain"
+            ));
+        }
+        if syscalls::now_ns() - begun > PATIENCE_NS {
+            let mut name = [0u8; 64];
+            let mut text = [0u8; 32];
+            let path = procfs::numbered_at("task", laggard as u32, "/comm", &mut name);
+            let len = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC).map_or(0, |fd| {
+                let len = syscalls::read(fd, &mut text).unwrap_or(0);
+                syscalls::close(fd);
+                len.saturating_sub(1)
+            });
+            return Err(refuse!(
+                area,
+                libc::EAGAIN,
+                "thread {laggard} of the program ({}) cannot be stopped: it blocks all signals \
+                 (helpers of the C library do) or waits in the kernel",
+                Shown(&text[..len])
+            ));
+        }
+        let parked = parking.parked.load(Ordering::Acquire);
+        if parked < parking.count.load(Ordering::Relaxed) - 1 {
+            futex_wait(&parking.parked, parked, Some(1_000_000));
+        }
+    }
+    // Those that ended meanwhile leave the table.
+    let mut kept = 0;
+    let mut mine = 0;
+    for at in 0..parking.count.load(Ordering::Relaxed) as usize {
+        let is_me = table[at].tid == me;
+        if is_me || parking.states[at].load(Ordering::Acquire) == PARKED {
+            if is_me {
+                mine = kept;
+            }
+            table[kept] = table[at];
+            kept += 1;
+        } else if at == 0 {
+            return Err(refuse!(area, libc::EAGAIN, "the program's main thread has just ended"));
+        }
+    }
+    if let Some(thread) = table[..kept].iter().find(|thread| {
+        // SAFETY: told by the thread itself, which stands still.
+        thread.notes != 0
+            && unsafe { (*(thread.notes as *const thread_notes::ThreadNotes)).is_full() }
+    }) {
+        let tid = thread.tid;
+        return Err(refuse!(
+            area,
+            libc::EAGAIN,
+            "thread {tid} of the program holds too many recursive locks"
+        ));
+    }
+    Ok((kept, mine))
+}
+
+/// A process whose main thread has ended stays, as long as it has others; that thread cannot be asked.
+fn main_has_ended(pid: i32) -> bool {
+    let (mut name, mut text) = ([0u8; 64], [0u8; 128]);
+    let path = procfs::numbered_at("task", pid as u32, "/stat", &mut name);
+    let Ok(fd) = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC) else { return false };
+    let len = syscalls::read(fd, &mut text).unwrap_or(0);
+    syscalls::close(fd);
+    // The state stands behind the name, which may contain anything.
+    let behind = text[..len].iter().rposition(|&byte| byte == b')');
+    behind.is_some_and(|at| text[..len].get(at + 2) == Some(&b'Z'))
+}
+
+/// Adds a thread and asks it to stop (unless it is the calling one).
+fn ask_to_stop(parking: &Parking, tid: i32, me: i32) -> Result<(), Errno> {
+    let at = parking.count.load(Ordering::Relaxed) as usize;
+    if at == limit::THREADS {
+        return Err(libc::EAGAIN);
+    }
+    parking.tids[at].store(tid, Ordering::Relaxed);
+    parking.states[at].store(ASKED, Ordering::Relaxed);
+    parking.count.store(at as u32 + 1, Ordering::Release);
+    if tid == me {
+        return Ok(());
+    }
+    // SAFETY: no memory involved.
+    match unsafe { syscalls::call!(libc::SYS_tgkill, syscalls::getpid(), tid, SIGNAL) } {
+        // It has just ended.
+        Ok(_) | Err(libc::ESRCH) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
