@@ -3,7 +3,7 @@
 use crate::base::rank::{self, State};
 use crate::base::reserved_area::ReservedArea;
 use crate::capture;
-use crate::descriptors::{self, library_descriptors};
+use crate::descriptors::{library_descriptors, standard_stream};
 use crate::process::{credentials, process_state};
 use crate::signals::agent_signal;
 use crate::threads::{linker_locks, thread_state};
@@ -52,7 +52,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     table.window_base = WINDOW_BASE as u64;
     table.window_len = window_len as u64;
     rank::begin(table, state);
-    descriptors::remember_streams([0, 1, 2].map(descriptors::stream));
+    standard_stream::remember(standard_stream::current());
     thread_state::find_tid_address();
     process_state::remember_start();
     if state == State::Ready {

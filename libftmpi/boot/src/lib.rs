@@ -37,3 +37,4 @@ mod signals;
 mod start;
 mod threads;
 mod time;
+mod tuning;

@@ -5,10 +5,11 @@
 //! installs the signal handler; with an image it never returns: the process becomes the one of the
 //! image.
 
+use crate::base::notice::Notice;
 use crate::base::reserved_area;
 use crate::base::syscalls;
 use crate::base::{rank, report};
-use crate::descriptors;
+use crate::descriptors::standard_stream;
 use crate::exported_table;
 use crate::interpose::next_function;
 use crate::memory::window;
@@ -33,11 +34,10 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     let has_area = reserved_area::reserve();
     if env.restore {
         if has_area.is_err() {
-            let taken = "the address range that images need is taken";
-            report::fail_early(env.rank.0, taken, EXIT_IMAGE_MISFIT);
+            report::fail_with(env.rank.0, Notice::AreaTaken, EXIT_IMAGE_MISFIT);
         }
         let window_len = window::reserve();
-        let streams = [0, 1, 2].map(descriptors::stream);
+        let streams = standard_stream::current();
         // SAFETY: reserved above, and nobody else is there yet.
         unsafe {
             restore::run(&reserved_area::ReservedArea::take(), &env, streams, window_len as u64)

@@ -3,6 +3,7 @@
 pub mod context_switch;
 pub mod errno;
 pub mod image_tables;
+pub mod notice;
 pub mod procfs;
 pub mod rank;
 pub mod refusal;
@@ -11,3 +12,4 @@ pub mod reserved_area;
 pub mod strings;
 pub mod syscalls;
 pub mod tables;
+pub mod text;

@@ -1,24 +1,29 @@
-//! Lines on standard error, and the end of a process that cannot be restored.
+//! Prints lines about a restore, and ends a process that cannot be restored.
 
-use crate::base::refusal::{Line, Shown};
+use crate::base::notice::Notice;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
+use crate::base::text::{Line, Shown};
 
-/// Prints a line on standard error.
-pub fn print(rank: u32, text: &[u8]) {
+/// The whole line that a rank prints.
+pub fn line(rank: u32, notice: Notice<'_>) -> Line {
     let mut line = Line::new();
-    line.set(format_args!("ftmpi: rank {rank}: {}\n", Shown(text)));
-    syscalls::say(2, line.bytes());
+    line.set(format_args!("ftmpi: rank {rank}: {notice}\n"));
+    line
+}
+
+/// Prints a line on the standard error of the rank, which is descriptor `fd` at this moment.
+pub fn print(fd: i32, rank: u32, notice: Notice<'_>) {
+    syscalls::write_counted(fd, line(rank, notice).bytes());
 }
 
 /// Ends the process with the line in the reserved area.
 pub fn fail(rank: u32, area: &ReservedArea, code: i32) -> ! {
-    print(rank, area.line().bytes());
-    syscalls::exit(code)
+    fail_with(rank, Notice::Refused(Shown(area.line().bytes())), code)
 }
 
-/// Ends the process with a line, where there is no reserved area.
-pub fn fail_early(rank: u32, text: &str, code: i32) -> ! {
-    print(rank, text.as_bytes());
+/// Ends the process with a line.
+pub fn fail_with(rank: u32, notice: Notice<'_>, code: i32) -> ! {
+    print(2, rank, notice);
     syscalls::exit(code)
 }

@@ -2,11 +2,12 @@
 //! never imaged, never replaced. Holds the copy of the restorer, the engine's stack and all buffers,
 //! so the engine allocates nothing and does not touch the program's stack.
 
-use crate::base::refusal::Line;
-use crate::base::syscalls;
+use crate::base::refusal::{Refusal, Refused};
+use crate::base::syscalls::{self, Errno};
 use crate::base::tables::{
     COPIES_MAX, Control, DATA_FILES_MAX, DataFile, Parking, Piece, SharedCopy,
 };
+use crate::base::text::Line;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
 use ftmpi_checkpoint::stream::{
@@ -126,7 +127,7 @@ const _: () = {
 pub struct ReservedArea(());
 
 /// Reserves the reserved area at start.
-pub fn reserve() -> Result<(), syscalls::Errno> {
+pub fn reserve() -> Result<(), Errno> {
     let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: MAP_FIXED_NOREPLACE replaces nothing.
@@ -146,6 +147,17 @@ pub fn reserve() -> Result<(), syscalls::Errno> {
 }
 
 impl ReservedArea {
+    /// Writes the text of a refusal into the area, and gives the refusal.
+    pub fn refuse(&self, refusal: Refusal<'_>) -> Refused {
+        self.line().set(format_args!("{refusal}"));
+        Refused(refusal.errno())
+    }
+
+    /// The refusal because a file of `/proc`, or another source, cannot be read.
+    pub fn unreadable(&self, what: &str, errno: Errno) -> Refused {
+        self.refuse(Refusal::Unreadable { what, errno })
+    }
+
     /// The reserved area.
     ///
     /// # Safety

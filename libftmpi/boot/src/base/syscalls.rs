@@ -97,6 +97,38 @@ pub fn read_full(fd: i32, into: &mut [u8]) -> Result<usize, Errno> {
     Ok(have)
 }
 
+/// Reads exactly `len` bytes in pieces of the buffer's length, and hands each piece to `sink`.
+/// `EBADMSG` if the file ends before.
+pub fn copy_exactly(
+    fd: i32,
+    len: u64,
+    buffer: &mut [u8],
+    mut sink: impl FnMut(&[u8]) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < len {
+        let step = (len - done).min(buffer.len() as u64) as usize;
+        if read_full(fd, &mut buffer[..step])? != step {
+            return Err(libc::EBADMSG);
+        }
+        sink(&buffer[..step])?;
+        done += step as u64;
+    }
+    Ok(())
+}
+
+/// Reads until `into` is full; `EIO` if the file ends before.
+pub fn pread_full(fd: i32, into: &mut [u8], offset: u64) -> Result<(), Errno> {
+    let mut have = 0;
+    while have < into.len() {
+        match pread(fd, &mut into[have..], offset + have as u64)? {
+            0 => return Err(libc::EIO),
+            n => have += n,
+        }
+    }
+    Ok(())
+}
+
 pub fn pread(fd: i32, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
     // SAFETY: the slice is valid for writing.
     unsafe { call!(libc::SYS_pread64, fd, into.as_mut_ptr(), into.len(), offset) }
@@ -131,7 +163,7 @@ pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
 /// Writes words of this layer to the rank's standard error, which is `fd` just now. They are counted
 /// beforehand (`word::BOOT_SAID`), so that the agent does not take them for the program's text: that
 /// goes on where it was when the image was taken.
-pub fn say(fd: i32, bytes: &[u8]) {
+pub fn write_counted(fd: i32, bytes: &[u8]) {
     let mut said = 0u64;
     let at = word::BOOT_SAID * size_of::<u64>();
     let len = size_of::<u64>();
@@ -205,6 +237,24 @@ pub fn stat(path: &CStr) -> Result<libc::stat, Errno> {
 pub fn fcntl(fd: i32, what: i32, arg: usize) -> Result<i32, Errno> {
     // SAFETY: only commands with numbers as arguments are used.
     unsafe { call!(libc::SYS_fcntl, fd, what, arg) }.map(|n| n as i32)
+}
+
+/// Moves a descriptor to another number, and replaces what that number was. `flags` as for `dup3`.
+pub fn move_descriptor(fd: i32, wanted: i32, flags: i32) -> Result<(), Errno> {
+    if fd == wanted {
+        return Ok(());
+    }
+    // SAFETY: no memory involved.
+    let moved = unsafe { call!(libc::SYS_dup3, fd, wanted, flags) };
+    close(fd);
+    moved.map(|_| ())
+}
+
+/// Sleeps for less than a second.
+pub fn pause(nanoseconds: u64) {
+    let time = [0, nanoseconds];
+    // SAFETY: the time is valid.
+    let _ = unsafe { call!(libc::SYS_nanosleep, time.as_ptr(), 0) };
 }
 
 pub fn seek(fd: i32, offset: u64, whence: i32) -> Result<u64, Errno> {

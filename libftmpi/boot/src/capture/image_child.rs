@@ -5,15 +5,16 @@
 
 use crate::base::image_tables::{digest, tables};
 use crate::base::procfs;
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors;
+use crate::descriptors::{memfd_or_deleted, regular_file};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
 use crate::memory::{mapped_files, mappings};
 use crate::restore::soundness;
+use crate::tuning::{RECORD_BYTES, SPLICE_BYTES_MIN, ZERO_BYTES_MIN};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
 
@@ -26,7 +27,7 @@ pub fn run(
     strings: Strings,
     survey: &mappings::Survey,
 ) -> ! {
-    descriptors::mark_own_logs(
+    regular_file::mark_own_logs(
         &mut area.descriptors()[..area.process_state().descriptors as usize],
     );
     // Pipes and sockets must not seem open only because this child has them.
@@ -36,7 +37,7 @@ pub fn run(
     syscalls::close_range(fd as u32 + 1, u32::MAX);
     let mut stream =
         Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, splices: true };
-    let result = descriptors::refuse_shared(area, &strings, parent)
+    let result = memfd_or_deleted::refuse_shared(area, &strings, parent)
         .and_then(|()| write(area, &mut stream, strings, survey));
     if stream.broken {
         syscalls::exit(2);
@@ -64,9 +65,6 @@ struct Stream {
     /// Pages go into the pipe without a copy.
     splices: bool,
 }
-
-/// Less is copied: that is as fast.
-const SPLICE_BYTES_MIN: usize = 16 << 10;
 
 impl Stream {
     fn record(&mut self, kind: u32, at: u64, bytes: &[u8]) {
@@ -116,12 +114,7 @@ fn write(
 ) -> Result<(), Refused> {
     let found = mappings::inventory(area, &mut strings, survey.data_files)?;
     if found.fingerprint != survey.fingerprint {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has memory that a copy of it does not get (madvise DONTFORK), as drivers of \
-             network cards make it"
-        ));
+        return Err(area.refuse(Refusal::NotForked));
     }
     mapped_files::examine_files(area, &strings, found.files)?;
     let process = area.process_state();
@@ -181,9 +174,9 @@ fn pages_of(
     if shared {
         let copies = &area.copies()[..survey.copies];
         let copy = copies.iter().find(|copy| copy.start as u64 == entry.start);
-        source = copy.map(|copy| copy.copy as u64).ok_or_else(|| {
-            refuse!(area, libc::EIO, "a shared mapping appeared during the image")
-        })?;
+        source = copy
+            .map(|copy| copy.copy as u64)
+            .ok_or_else(|| area.refuse(Refusal::SharedMappingAppeared))?;
     }
     // Only in this copy of the process, and only if there is anything to read.
     let mut readable = shared || entry.prot & libc::PROT_READ as u32 != 0;
@@ -222,22 +215,13 @@ fn pages_of(
             if stream.broken {
                 return Ok(());
             }
-            Err(refuse!(
-                area,
-                errno,
-                "the pages at {:#x} cannot be examined: {}",
-                entry.start,
-                syscalls::error_text(errno)
-            ))
+            Err(area.refuse(Refusal::Pages { at: entry.start, errno }))
         })
 }
 
 /// Writes all that a mapping shows; behind the end of its file it shows nothing.
 fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
-    let failed = |errno| {
-        let (start, why) = (entry.start, syscalls::error_text(errno));
-        refuse!(area, errno, "the pages at {start:#x} cannot be read: {why}")
-    };
+    let failed = |errno| area.refuse(Refusal::Pages { at: entry.start, errno });
     let len = (entry.end - entry.start) as usize;
     if entry.prot & libc::PROT_READ as u32 == 0 {
         let prot = libc::PROT_READ | entry.prot as i32;
@@ -291,8 +275,6 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
 }
 
 const PAGE: u64 = 4096;
-/// Where zeros are looked for, a record ends at multiples of this address at the latest.
-const RECORD_BYTES: u64 = 4 << 20;
 
 /// Bytes of pages from `start` on, up to `end`, in which all is zero.
 fn zero_bytes(start: u64, end: u64) -> u64 {
@@ -311,10 +293,9 @@ fn zero_bytes(start: u64, end: u64) -> u64 {
 
 /// Where the next zeros begin that are worth a record of their own, or `end`.
 fn next_zeros(start: u64, end: u64) -> u64 {
-    const WORTH: u64 = 16 * PAGE;
     let mut at = start;
     while at < end {
-        let stop = (at + WORTH).min(end);
+        let stop = (at + ZERO_BYTES_MIN).min(end);
         let zeros = zero_bytes(at, stop);
         if at + zeros == stop {
             break;

@@ -11,12 +11,13 @@ pub mod shared_memory;
 use crate::base::context_switch::ftmpi_boot_switch;
 use crate::base::procfs;
 use crate::base::rank;
-use crate::base::refusal::{Line, Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::{ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::text::{Line, Shown};
 use crate::capture::shared_memory::copy_shared;
-use crate::descriptors::{self, contents, file_locks};
+use crate::descriptors::{checkpoint, contents, file_locks};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
 use crate::process::{credentials, process_attributes, process_state, system_v};
@@ -274,12 +275,7 @@ extern "C" fn take(job: *mut c_void) -> isize {
 
 fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     if !layout::layout_is_fixed() {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the address layout of this process is not fixed (is 'personality' forbidden here?): no \
-             image of it could be restored"
-        ));
+        return Err(area.refuse(Refusal::LayoutNotFixed));
     }
     refuse_children(area)?;
     // First of all: a filter of the program may not like what comes now.
@@ -287,7 +283,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     system_v::refuse_used(area)?;
     if stop::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
-            descriptors::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
+            checkpoint::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
     {
         // Before anything is disturbed. (Other errors may come from threads that go on.)
         return Err(refused);
@@ -307,7 +303,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
             }
             result
         }
-        errno => Err(refuse!(area, errno, "ranks that share memory did not all stop in time")),
+        errno => Err(area.refuse(Refusal::SharersNotStopped { errno })),
     };
     page_attributes::close(area);
     file_locks::take_again(area);
@@ -343,7 +339,7 @@ fn look(
         credentials::refuse_changed_thread(area, thread.tid)?;
     }
     let mut strings = Strings::new(area);
-    process.descriptors = descriptors::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
+    process.descriptors = checkpoint::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
     if job.take != 0 {
         page_attributes::gather(area)?;
         page_attributes::open(area);
@@ -362,12 +358,12 @@ fn look(
     process_state::gather(area, &mut strings, &survey.layout)?;
     process.signals = pending_signals::known(area, &area.parking().signals).len() as u32;
     if area.parking().too_many.load(Ordering::SeqCst) != 0 {
-        return Err(refuse!(area, libc::EAGAIN, "too many signals wait for the program"));
+        return Err(area.refuse(Refusal::TooManySignals));
     }
     for timer in &area.timers()[..process.posix_timers as usize] {
         let other = timer.notify & libc::SIGEV_THREAD_ID != 0 && timer.tid != syscalls::gettid();
         if other && pending_signals::has_more(area, process.signals, timer.tid) {
-            return Err(refuse!(area, libc::EAGAIN, "a timer of the program fired just now"));
+            return Err(area.refuse(Refusal::TimerFired));
         }
     }
     let table = &area.descriptors()[..process.descriptors as usize];
@@ -388,11 +384,7 @@ fn refuse_children(area: &ReservedArea) -> Result<(), Refused> {
     let children =
         unsafe { syscalls::call!(libc::SYS_waitid, libc::P_ALL, 0, info.as_mut_ptr(), options, 0) };
     if children != Err(libc::ECHILD) {
-        return Err(refuse!(
-            area,
-            libc::EBUSY,
-            "the program has started other processes that have not ended yet"
-        ));
+        return Err(area.refuse(Refusal::ChildProcesses));
     }
     Ok(())
 }
@@ -418,9 +410,7 @@ fn make_child(
         }
         image_child::run(area, job.fd, parent, look.strings, &look.survey);
     }
-    let child = child.map_err(|errno| {
-        refuse!(area, errno, "no process for the image: {}", syscalls::error_text(errno))
-    })?;
+    let child = child.map_err(|errno| area.refuse(Refusal::NoImageChild { errno }))?;
     job.child = child as i32;
     Ok(())
 }

@@ -1,19 +1,18 @@
 //! Copies of memory that the process shares, made while it stands still.
 
 use crate::base::procfs;
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::memory::copies::Copies;
+use crate::tuning::RESIDENT_PAGES;
 
 /// Copies shared memory: the child would see what the program goes on to write.
 pub fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Result<(), Refused> {
     if count == 0 {
         return Ok(());
     }
-    let failed = |errno| {
-        refuse!(area, errno, "shared memory cannot be copied: {}", syscalls::error_text(errno))
-    };
+    let failed = |errno| area.refuse(Refusal::SharedMemoryNotCopied { errno });
     let memory =
         procfs::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
     let result = area.copies()[..count].iter_mut().try_for_each(|copy| {
@@ -40,12 +39,11 @@ fn copy_resident(
     to: usize,
     all: bool,
 ) -> Result<(), i32> {
-    const STEP: usize = 32_768;
     let resident = area.content();
     let pages = len / 4096;
     let mut page = 0;
     while page < pages {
-        let step = STEP.min(pages - page);
+        let step = RESIDENT_PAGES.min(pages - page);
         if all {
             resident[..step].fill(1);
         } else {
@@ -69,17 +67,7 @@ fn copy_resident(
                 let into = unsafe {
                     core::slice::from_raw_parts_mut((to + offset) as *mut u8, run * 4096)
                 };
-                let mut have = 0;
-                while have < into.len() {
-                    match syscalls::pread(
-                        memory,
-                        &mut into[have..],
-                        (start + offset + have) as u64,
-                    )? {
-                        0 => return Err(libc::EIO),
-                        n => have += n,
-                    }
-                }
+                syscalls::pread_full(memory, into, (start + offset) as u64)?;
             }
             at += run;
         }

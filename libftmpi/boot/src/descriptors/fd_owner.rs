@@ -4,10 +4,11 @@
 //! life. Guarantees: what the program had said of itself holds again after the restore; a descriptor whose signals
 //! go to somebody else makes an image impossible, because that number may be anybody's then.
 
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
+use crate::base::text::Shown;
 use crate::threads::thread_state::new_tid;
 use ftmpi_checkpoint::stream::{Descriptor, ProcessState, Thread, descriptor as how, owner};
 
@@ -95,14 +96,11 @@ pub fn gather(
         // The launcher's own business.
         _ if entry.how == how::KEEP => owner::NONE,
         (_, number) => {
-            return Err(refuse!(
-                area,
-                libc::EOPNOTSUPP,
-                "descriptor {} of the program ({}) sends its signals to process {number} (F_SETOWN), which an image \
-                 cannot contain",
-                entry.fd,
-                Shown(strings.get(entry.path))
-            ));
+            return Err(area.refuse(Refusal::SignalsToOthers {
+                fd: entry.fd,
+                path: Shown(strings.get(entry.path)),
+                number,
+            }));
         }
     };
     Ok(())
@@ -116,10 +114,8 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
         if matches!(entry.how, how::DUPLICATE | how::STREAM) {
             continue;
         }
-        restore_one(entry, threads).map_err(|errno| {
-            let (fd, why) = (entry.fd, syscalls::error_text(errno));
-            refuse!(area, errno, "signals of descriptor {fd} cannot be had again: {why}")
-        })?;
+        restore_one(entry, threads)
+            .map_err(|errno| area.refuse(Refusal::OwnerNotSet { fd: entry.fd, errno }))?;
     }
     Ok(())
 }

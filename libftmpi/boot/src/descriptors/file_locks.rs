@@ -5,11 +5,15 @@
 //! program goes on without it: who has it may wait for this rank. There is a bound on all together
 //! ([`limit::LOCKS`]); more make an image impossible.
 
+use crate::base::notice::Notice;
 use crate::base::procfs::{self, Lines, numbered};
-use crate::base::refusal::{Line, Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
+use crate::base::report;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::text::Shown;
+use crate::tuning::{PAUSE_NS, PREDECESSOR_PATIENCE_NS};
 use ftmpi_checkpoint::stream::{Descriptor, FileLock, descriptor as how, limit, lock};
 
 fn kind_of(word: Option<&[u8]>) -> u32 {
@@ -39,27 +43,18 @@ pub fn gather(area: &ReservedArea, fd: i32, count: &mut usize) -> Result<(), Ref
             Read::None => continue,
             Read::Lock(held) => held,
             Read::Breaking => {
-                return Err(refuse!(
-                    area,
-                    libc::EAGAIN,
-                    "the program's lease on descriptor {fd} is being broken by another process"
-                ));
+                return Err(area.refuse(Refusal::LeaseBreaking { fd }));
             }
             Read::Unknown => {
-                return Err(refuse!(
-                    area,
-                    libc::EOPNOTSUPP,
-                    "descriptor {fd} of the program has a lock that is not known here"
-                ));
+                return Err(area.refuse(Refusal::LockUnknown { fd }));
             }
         };
         let Some(place) = area.locks().get_mut(*count) else {
-            return Err(refuse!(
-                area,
-                libc::EOPNOTSUPP,
-                "the program has more than {} locks on files (descriptor {fd}), which an image cannot contain",
-                limit::LOCKS
-            ));
+            return Err(area.refuse(Refusal::TooMany {
+                what: "locks on files",
+                most: limit::LOCKS,
+                errno: libc::EOPNOTSUPP,
+            }));
         };
         *place = FileLock { fd, ..held };
         *count += 1;
@@ -137,17 +132,19 @@ fn read(text: &[u8]) -> Read {
 
 /// Takes the locks again, when all descriptors are there: closing one gives back POSIX locks. `error`: where
 /// rank `rank` can say something.
-pub fn restore(locks: &[FileLock], table: &[Descriptor], strings: &Strings, rank: u32, error: i32) {
-    // The image child of the life before has them until it ends.
-    const PATIENCE_NS: u64 = 5_000_000_000;
+pub fn restore(
+    locks: &[FileLock],
+    table: &[Descriptor],
+    strings: &Strings,
+    rank: u32,
+    stderr: i32,
+) {
     let begun = syscalls::now_ns();
     for held in locks {
         while let Err(errno) = take(held.fd, held) {
             let busy = matches!(errno, libc::EAGAIN | libc::EACCES | libc::EINTR);
-            if busy && syscalls::now_ns() - begun < PATIENCE_NS {
-                let pause = [0u64, 2_000_000];
-                // SAFETY: the time is valid.
-                let _ = unsafe { syscalls::call!(libc::SYS_nanosleep, pause.as_ptr(), 0) };
+            if busy && syscalls::now_ns() - begun < PREDECESSOR_PATIENCE_NS {
+                syscalls::pause(PAUSE_NS);
                 continue;
             }
             let what = if held.kind == lock::LEASE { "lease" } else { "lock" };
@@ -157,13 +154,8 @@ pub fn restore(locks: &[FileLock], table: &[Descriptor], strings: &Strings, rank
                 (true, _) => "another process has it",
             };
             let path = table.iter().find(|entry| entry.fd == held.fd).map(|entry| entry.path);
-            let mut line = Line::new();
-            line.set(format_args!(
-                "ftmpi: rank {rank}: the {what} that it had on {} cannot be taken again ({why}); it goes \
-                 on without\n",
-                Shown(path.map_or(b"", |path| strings.get(path))),
-            ));
-            syscalls::say(error, line.bytes());
+            let path = Shown(path.map_or(b"", |path| strings.get(path)));
+            report::print(stderr, rank, Notice::LockNotTaken { what, why, path });
             break;
         }
     }

@@ -75,3 +75,10 @@ pub fn mark_close_on_exec() {
         }
     }
 }
+
+/// Moves a new descriptor to a number of the library's, so that all lower numbers stay free.
+pub fn move_up(fd: i32) -> Result<i32, syscalls::Errno> {
+    let moved = syscalls::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize);
+    syscalls::close(fd);
+    moved
+}

@@ -1,21 +1,23 @@
 //! The range of addresses where copies are made while the process stands still.
 
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN};
+use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
 use crate::base::syscalls::{self, Errno};
+use crate::base::tables::Piece;
 
-/// The range of copies, as far as it is used.
+/// The part of the range that is in use. Dropping it unmaps all copies; the image child has its own.
 #[derive(Debug)]
 pub struct Copies {
     end: usize,
+    pieces: usize,
 }
 
 impl Copies {
-    /// Nothing yet.
+    /// No copies yet.
     pub fn new() -> Self {
-        Self { end: COPIES_BASE }
+        Self { end: COPIES_BASE, pieces: 0 }
     }
 
-    /// Maps room for so many bytes.
+    /// Maps room for `len` bytes, and gives its address.
     pub fn room(&mut self, len: usize) -> Result<usize, Errno> {
         let len = len.next_multiple_of(4096);
         if len > COPIES_BASE + COPIES_LEN - self.end {
@@ -29,12 +31,33 @@ impl Copies {
         self.end += len;
         Ok(at)
     }
+
+    /// Maps room for a piece of contents and adds the piece to the table. `at`: its place in the
+    /// stream.
+    pub fn piece(
+        &mut self,
+        area: &ReservedArea,
+        at: u64,
+        len: usize,
+    ) -> Result<&'static mut [u8], Errno> {
+        let slot = area.pieces().get_mut(self.pieces).ok_or(libc::ENOMEM)?;
+        let copy = self.room(len)?;
+        *slot = Piece { at, copy, len };
+        self.pieces += 1;
+        // SAFETY: just mapped, and nobody else's.
+        Ok(unsafe { core::slice::from_raw_parts_mut(copy as *mut u8, len) })
+    }
+
+    /// Pieces in the table.
+    pub fn pieces(&self) -> usize {
+        self.pieces
+    }
 }
 
 impl Drop for Copies {
     fn drop(&mut self) {
         if self.end > COPIES_BASE {
-            // SAFETY: only copies lie there; the image child has its own.
+            // SAFETY: only copies lie there.
             let _ = unsafe { syscalls::unmap(COPIES_BASE, self.end - COPIES_BASE) };
         }
     }

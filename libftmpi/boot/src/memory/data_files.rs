@@ -10,17 +10,14 @@
 //! leaves open differs: in a restored process such a mapping does not show what is written to the file from then on.
 
 use crate::base::procfs::Entry;
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::tables::{DATA_FILES_MAX, DataFile};
+use crate::base::text::Shown;
+use crate::tuning::{DATA_FILE_BYTES_MAX, DATA_FILES_BYTES_MAX};
 use core::ffi::CStr;
-
-/// Larger mappings are not copied, and no more of all together: the file must stay. Of files without a name: no image.
-const BYTES_MAX: u64 = 256 << 20;
-
-const ALL_BYTES_MAX: u64 = 1 << 30;
 
 /// What nobody changes while a job runs.
 const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/bin/", b"/sbin/"];
@@ -55,14 +52,11 @@ impl DataFiles {
         let bytes = entry.end - entry.start;
         if is_nameless(entry) {
             self.nameless_bytes += bytes;
-            if self.nameless_bytes > BYTES_MAX {
-                return Err(refuse!(
-                    area,
-                    libc::EOPNOTSUPP,
-                    "the program maps more than {} MiB of files that were deleted ({})",
-                    BYTES_MAX >> 20,
-                    Shown(entry.name)
-                ));
+            if self.nameless_bytes > DATA_FILE_BYTES_MAX {
+                return Err(area.refuse(Refusal::DeletedFilesTooLarge {
+                    most_mib: DATA_FILE_BYTES_MAX >> 20,
+                    path: Shown(entry.name),
+                }));
             }
             return Ok(());
         }
@@ -79,7 +73,7 @@ impl DataFiles {
             }
         };
         self.bytes += bytes;
-        if bytes > BYTES_MAX || self.bytes > ALL_BYTES_MAX {
+        if bytes > DATA_FILE_BYTES_MAX || self.bytes > DATA_FILES_BYTES_MAX {
             area.data_files()[at].may_be = 0;
         }
         Ok(())
@@ -102,9 +96,9 @@ impl DataFiles {
             file.examined = 1;
             file.may_be = u32::from(!is_code(area, entry));
             if file.may_be != 0 {
-                file.path = strings.add(entry.name).map_err(|errno| {
-                    refuse!(area, errno, "the paths of the mapped files are too long")
-                })?;
+                file.path = strings
+                    .add(entry.name)
+                    .map_err(|errno| area.refuse(Refusal::PathsTooLong { errno }))?;
             }
         }
         let rest = file.size.saturating_sub(entry.offset).next_multiple_of(4096);
@@ -124,12 +118,9 @@ impl DataFiles {
                 Err(_) => true,
             };
             if changed {
-                return Err(refuse!(
-                    area,
-                    libc::EAGAIN,
-                    "{}, which the program maps, was written to while the image was taken",
-                    Shown(strings.get(file.path))
-                ));
+                return Err(
+                    area.refuse(Refusal::MappedFileWritten { path: Shown(strings.get(file.path)) })
+                );
             }
         }
         Ok(())

@@ -1,10 +1,11 @@
 //! Files that the process maps: which they are, and whether they are the same at the restore.
 
 use crate::base::procfs::Entry;
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::text::Shown;
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Text, limit};
 
 /// Index of the entry's file, new or known.
@@ -24,11 +25,14 @@ pub fn file_of(
         }
     }
     if *count == limit::FILES {
-        return Err(refuse!(area, libc::ENOMEM, "more than {} mapped files", limit::FILES));
+        return Err(area.refuse(Refusal::TooMany {
+            what: "mapped files",
+            most: limit::FILES,
+            errno: libc::ENOMEM,
+        }));
     }
-    let path = strings
-        .add(entry.name)
-        .map_err(|errno| refuse!(area, errno, "the paths of the mapped files are too long"))?;
+    let path =
+        strings.add(entry.name).map_err(|errno| area.refuse(Refusal::PathsTooLong { errno }))?;
     files[*count] =
         File { path, inode: entry.inode, hashed: u32::from(private), ..File::default() };
     *count += 1;
@@ -40,20 +44,10 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
     for file in area.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
         let inode = file.inode;
         let shown = Shown(strings.get(file.path));
-        let now = identify(area, strings, file.path, file.hashed != 0).map_err(|errno| {
-            refuse!(
-                area,
-                errno,
-                "{shown}, which the program maps, cannot be read: {}",
-                syscalls::error_text(errno)
-            )
-        })?;
+        let now = identify(area, strings, file.path, file.hashed != 0)
+            .map_err(|errno| area.refuse(Refusal::MappedFileUnreadable { path: shown, errno }))?;
         if now.inode != inode {
-            return Err(refuse!(
-                area,
-                libc::ESTALE,
-                "{shown}, which the program maps, was replaced by another file"
-            ));
+            return Err(area.refuse(Refusal::MappedFileReplaced { path: shown }));
         }
         *file = now;
     }
@@ -64,15 +58,10 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
 pub fn check_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
     for file in area.files()[..count].iter().filter(|file| file.nameless == 0) {
         let shown = Shown(strings.get(file.path));
-        let now = identify(area, strings, file.path, file.hashed != 0).map_err(|errno| {
-            refuse!(area, errno, "{shown}, which the image maps: {}", syscalls::error_text(errno))
-        })?;
+        let now = identify(area, strings, file.path, file.hashed != 0)
+            .map_err(|errno| area.refuse(Refusal::MappedFileUnreadable { path: shown, errno }))?;
         if file.hashed != 0 && (file.size, file.hash) != (now.size, now.hash) {
-            return Err(refuse!(
-                area,
-                libc::ENOEXEC,
-                "{shown} is not the file that it was when the image was taken: put it back"
-            ));
+            return Err(area.refuse(Refusal::MappedFileChanged { path: shown }));
         }
     }
     Ok(())

@@ -2,11 +2,11 @@
 
 use crate::base::procfs::{self, Entry, Lines};
 use crate::base::rank;
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
 use crate::base::strings::Strings;
-use crate::base::syscalls;
 use crate::base::tables::{COPIES_MAX, SharedCopy};
+use crate::base::text::Shown;
 use crate::memory::data_files::DataFiles;
 use crate::memory::layout::Layout;
 use crate::memory::mapped_files::file_of;
@@ -59,16 +59,15 @@ fn refuse_among_ours(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refus
     if is_ours || !ranges.iter().any(meets) {
         return Ok(());
     }
-    Err(refuse!(
-        area,
-        libc::EOPNOTSUPP,
-        "the program has memory of its own at {:#x}, among addresses that images need ({:#x} to {:#x}, {:#x} to {:#x})",
-        entry.start,
-        RESERVED_AREA_BASE,
-        RESERVED_AREA_BASE + RESERVED_AREA_LEN,
-        COPIES_BASE,
-        WINDOW_BASE + WINDOW_LEN
-    ))
+    Err(area.refuse(Refusal::AmongReserved {
+        at: entry.start,
+        ranges: [
+            RESERVED_AREA_BASE,
+            RESERVED_AREA_BASE + RESERVED_AREA_LEN,
+            COPIES_BASE,
+            WINDOW_BASE + WINDOW_LEN,
+        ],
+    }))
 }
 
 /// Whether the kernel put it there.
@@ -113,11 +112,7 @@ pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused>
     } else {
         return Ok(if entry.shared { Kind::SharedFile } else { Kind::PrivateFile });
     };
-    Err(refuse!(
-        area,
-        libc::EOPNOTSUPP,
-        "the program maps {what} ({shown}), which an image cannot contain"
-    ))
+    Err(area.refuse(Refusal::MapsUnsupported { what, path: shown }))
 }
 
 /// A number for all mappings of a process, so that the child sees whether it has them all.
@@ -150,7 +145,7 @@ pub struct Survey {
 
 /// Looks at all mappings.
 pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
-    let failed = |errno| refuse!(area, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/maps", errno);
     let mut found = Survey {
         layout: Layout::default(),
         fingerprint: 0,
@@ -167,11 +162,11 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
             Kind::Skip => continue,
             Kind::SharedAnonymous => {
                 if found.copies == COPIES_MAX {
-                    return Err(refuse!(
-                        area,
-                        libc::ENOMEM,
-                        "more than {COPIES_MAX} shared mappings"
-                    ));
+                    return Err(area.refuse(Refusal::TooMany {
+                        what: "shared mappings",
+                        most: COPIES_MAX,
+                        errno: libc::ENOMEM,
+                    }));
                 }
                 let new = SharedCopy {
                     start: entry.start as usize,
@@ -181,25 +176,13 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
                     offset: entry.offset as usize,
                 };
                 if area.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
-                    return Err(refuse!(
-                        area,
-                        libc::EOPNOTSUPP,
-                        "the program has mapped the same shared memory twice (mremap, at {:#x}), which an image cannot \
-                         contain",
-                        entry.start
-                    ));
+                    return Err(area.refuse(Refusal::SharedMemoryMappedTwice { at: entry.start }));
                 }
                 area.copies()[found.copies] = new;
                 found.copies += 1;
             }
             Kind::Nameless if descriptor_of(area, &entry).is_none() => {
-                return Err(refuse!(
-                    area,
-                    libc::EOPNOTSUPP,
-                    "the program maps a file without a name ({}) that it has not open itself (or \
-                     others share it), which an image cannot contain",
-                    Shown(entry.name)
-                ));
+                return Err(area.refuse(Refusal::MapsNamelessFile { path: Shown(entry.name) }));
             }
             Kind::PrivateFile => found.data_files.add_mapping(area, &entry)?,
             _ => {}
@@ -234,7 +217,7 @@ pub fn inventory(
     strings: &mut Strings,
     data_files: DataFiles,
 ) -> Result<Inventory, Refused> {
-    let failed = |errno| refuse!(area, errno, "/proc/self/smaps: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/smaps", errno);
     let maps = area.maps();
     let mut found = Inventory { maps: 0, files: 0, fingerprint: 0 };
     let mut fingerprint = Fingerprint::new();
@@ -254,13 +237,10 @@ pub fn inventory(
             let has_key = procfs::decimal(&key[at..]).is_some_and(|(number, _)| number != 0);
             // The kernel gives one to what may only be executed, by itself.
             if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
-                return Err(refuse!(
-                    area,
-                    libc::EOPNOTSUPP,
-                    "the program has memory with a protection key (pkey_mprotect) at {:#x}, which an image cannot \
-                     contain",
-                    maps[found.maps - 1].start
-                ));
+                return Err(area.refuse(Refusal::MemoryUnsupported {
+                    what: "memory with a protection key (pkey_mprotect)",
+                    at: maps[found.maps - 1].start,
+                }));
             }
             continue;
         }
@@ -271,7 +251,11 @@ pub fn inventory(
             continue;
         }
         if found.maps == limit::MAPS {
-            return Err(refuse!(area, libc::ENOMEM, "more than {} mappings", limit::MAPS));
+            return Err(area.refuse(Refusal::TooMany {
+                what: "mappings",
+                most: limit::MAPS,
+                errno: libc::ENOMEM,
+            }));
         }
         let shown = match kind {
             Kind::PrivateFile => data_files.shown(area, strings, &entry)?,
@@ -382,20 +366,15 @@ fn vm_flags(area: &ReservedArea, start: u64, text: &[u8]) -> Result<u32, Refused
             b"ss" => "a shadow stack",
             _ => continue,
         };
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has {cannot} at {start:#x}, which an image cannot contain"
-        ));
+        return Err(area.refuse(Refusal::MemoryUnsupported { what: cannot, at: start }));
     }
     // What the program asked for through the C library was taken back before this copy of it was made
     // ([`crate::memory::page_attributes`]); what may be gone at any time is nothing to be missed.
     if wiped && flags & map::DROPPABLE == 0 {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has memory that is wiped on fork at {start:#x}, which an image cannot contain"
-        ));
+        return Err(area.refuse(Refusal::MemoryUnsupported {
+            what: "memory that is wiped on fork",
+            at: start,
+        }));
     }
     Ok(flags)
 }

@@ -8,7 +8,7 @@
 //! if it has done so in another way, the child misses the memory, and there is no image ([`crate::memory::mappings`]).
 
 use crate::base::procfs::{self, Lines};
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::memory::locked_memory;
@@ -53,7 +53,7 @@ fn locked(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
 pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     let process = area.process_state();
     process.ranges = 0;
-    let failed = |errno| refuse!(area, errno, "/proc/self: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self", errno);
     // Who has locked all that there was gets all locked again.
     let all = locked_memory::locks_all();
     let some = !all && locked(area).map_err(failed)? != 0;
@@ -102,12 +102,11 @@ fn add(area: &ReservedArea, count: &mut usize, new: Range) -> Result<(), Refused
         return Ok(());
     }
     let Some(place) = table.get_mut(*count) else {
-        return Err(refuse!(
-            area,
-            libc::ENOMEM,
-            "more than {} ranges of memory that are locked, guarded or not to be forked",
-            limit::RANGES
-        ));
+        return Err(area.refuse(Refusal::TooMany {
+            what: "ranges of memory that are locked, guarded or not to be forked",
+            most: limit::RANGES,
+            errno: libc::ENOMEM,
+        }));
     };
     *place = new;
     *count += 1;
@@ -158,10 +157,7 @@ pub fn find_guards(
             result.as_ref().map_or(Err(libc::ENOMEM), |()| Ok(()))
         });
         result?;
-        scanned.map_err(|errno| {
-            let (start, why) = (map.start, syscalls::error_text(errno));
-            refuse!(area, errno, "the pages at {start:#x} cannot be examined: {why}")
-        })?;
+        scanned.map_err(|errno| area.refuse(Refusal::Pages { at: map.start, errno }))?;
     }
     process.ranges = count as u32;
     Ok(())
@@ -173,10 +169,8 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
     let table = &area.ranges()[..process.ranges as usize];
     // First: locked memory takes no guards.
     for range in table.iter().filter(|range| range.flags & range::GUARD != 0) {
-        advise(range, MADV_GUARD_INSTALL).map_err(|errno| {
-            let (start, why) = (range.start, syscalls::error_text(errno));
-            refuse!(area, errno, "the guard pages at {start:#x} cannot be made again: {why}")
-        })?;
+        advise(range, MADV_GUARD_INSTALL)
+            .map_err(|errno| area.refuse(Refusal::GuardsNotMade { at: range.start, errno }))?;
     }
     close(area);
     Ok(())

@@ -3,6 +3,7 @@
 use crate::base::procfs;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
+use crate::tuning::SCAN_REGIONS;
 
 /// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by
 /// `/proc/self/pagemap`.
@@ -37,8 +38,6 @@ const PAGE_IS_PRESENT: u64 = 1 << 3;
 const PAGE_IS_SWAPPED: u64 = 1 << 4;
 const PAGE_IS_PFNZERO: u64 = 1 << 5;
 const PAGE_IS_GUARD: u64 = 1 << 8;
-/// Regions asked for at once.
-const REGIONS: usize = 512;
 /// Bits of an entry of `/proc/self/pagemap`.
 const PAGEMAP_PRESENT: u64 = 1 << 63;
 const PAGEMAP_SWAPPED: u64 = 1 << 62;
@@ -122,7 +121,7 @@ impl Scanner {
                 start: from,
                 end,
                 vec: regions.as_mut_ptr() as u64,
-                vec_len: REGIONS as u64,
+                vec_len: SCAN_REGIONS as u64,
                 ..asked
             };
             // SAFETY: the argument and the vector are valid.
@@ -134,7 +133,7 @@ impl Scanner {
             }
             // A full vector: there may be more, and `walk_end` is not to be trusted then.
             match regions[..count * 3].chunks_exact(3).last() {
-                Some(last) if count == REGIONS => from = last[1],
+                Some(last) if count == SCAN_REGIONS => from = last[1],
                 _ => break,
             }
         }

@@ -4,7 +4,7 @@
 //! as root after it had become somebody else would be a reserved area in its defences.)
 
 use crate::base::procfs::{self, Lines};
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
@@ -87,32 +87,16 @@ fn permissions() -> u64 {
 /// Refuses an image of a process whose main thread is not what it was.
 pub fn refuse_changed(area: &ReservedArea) -> Result<(), Refused> {
     // First: elsewhere there may be no /proc.
-    let failed =
-        |errno| refuse!(area, errno, "the root directory: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("the root directory", errno);
     if root().map_err(failed)? != AT_START[2].load(Ordering::Relaxed) {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has changed its root directory since it began: an image would come back \
-             with the old one"
-        ));
+        return Err(area.refuse(Refusal::RootChanged));
     }
     refuse_changed_by(area, c"/proc/self/status")?;
     if namespaces() != AT_START[3].load(Ordering::Relaxed) {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has changed its namespaces since it began (unshare, setns): an image would come back in \
-             the old ones"
-        ));
+        return Err(area.refuse(Refusal::NamespacesChanged));
     }
     if permissions() != AT_START[4].load(Ordering::Relaxed) {
-        return Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program has asked for state of the processor that an image cannot contain (tiles of AMX): switch \
-             its use of them off"
-        ));
+        return Err(area.refuse(Refusal::ProcessorState));
     }
     Ok(())
 }
@@ -124,7 +108,7 @@ pub fn refuse_changed_thread(area: &ReservedArea, tid: i32) -> Result<(), Refuse
 }
 
 fn refuse_changed_by(area: &ReservedArea, path: &CStr) -> Result<(), Refused> {
-    let failed = |errno| refuse!(area, errno, "/proc/self/status: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/status", errno);
     let [user, filters] = marks(area, path).map_err(failed)?;
     let [old_user, old_filters, ..] = AT_START.each_ref().map(|slot| slot.load(Ordering::Relaxed));
     let changed = match (user == old_user, filters == old_filters) {
@@ -132,10 +116,5 @@ fn refuse_changed_by(area: &ReservedArea, path: &CStr) -> Result<(), Refused> {
         (false, _) => "user, groups or capabilities",
         (true, false) => "filters of system calls (seccomp)",
     };
-    Err(refuse!(
-        area,
-        libc::EOPNOTSUPP,
-        "the program has changed its {changed} since it began: an image would come back with the \
-         old ones"
-    ))
+    Err(area.refuse(Refusal::CredentialsChanged { what: changed }))
 }

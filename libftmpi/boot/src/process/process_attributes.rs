@@ -5,9 +5,10 @@
 //! obstacle.
 
 use crate::base::procfs;
-use crate::base::refusal::{Line, Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
+use crate::base::text::Line;
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{ProcessAttributes, Thread, ThreadAttributes};
@@ -114,14 +115,7 @@ pub fn refuse_deadlines(area: &ReservedArea, threads: &[Thread]) -> Result<(), R
     const SCHED_DEADLINE: i32 = 6;
     const RESET_ON_FORK: i32 = 0x4000_0000;
     let found = threads.iter().find(|t| t.attributes.policy & !RESET_ON_FORK == SCHED_DEADLINE);
-    found.map_or(Ok(()), |thread| {
-        Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "thread {} of the program is scheduled by deadline (SCHED_DEADLINE), which an image cannot contain",
-            thread.tid
-        ))
-    })
+    found.map_or(Ok(()), |thread| Err(area.refuse(Refusal::DeadlineScheduling { tid: thread.tid })))
 }
 
 /// Gives the calling thread those that are not as at the `start` of its process.

@@ -2,10 +2,11 @@
 
 use crate::base::procfs;
 use crate::base::rank;
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::text::Shown;
 use crate::memory::layout::Layout;
 use crate::process::limits;
 use crate::process::process_attributes;
@@ -29,9 +30,7 @@ pub fn remember_start() {
 /// be asked. All signals are blocked, all other threads stand still.
 pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Result<(), Refused> {
     let process = area.process_state();
-    let failed = |what: &str, errno| {
-        refuse!(area, errno, "{what} cannot be told: {}", syscalls::error_text(errno))
-    };
+    let failed = |what: &str, errno| area.unreadable(what, errno);
     process.version = STREAM_VERSION;
     process.boot = boot_id();
     process.size = size_of::<ProcessState>() as u32;
@@ -43,7 +42,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     // SAFETY: an impossible end changes nothing; the present one is the answer.
     process.heap_end = unsafe { syscalls::raw(libc::SYS_brk, [0; 6]) } as u64;
     if process.heap_start == 0 {
-        return Err(refuse!(area, libc::EACCES, "the kernel does not tell where the heap begins"));
+        return Err(area.refuse(Refusal::HeapUnknown));
     }
     process.vdso_start = layout.vdso_start;
     process.vdso_end = layout.vdso_end;
@@ -84,12 +83,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     let cwd = strings.c_str(process.cwd);
     let there = syscalls::stat(cwd).map(|stat| (stat.st_dev, stat.st_ino));
     if there.is_err() || there != syscalls::stat(c".").map(|stat| (stat.st_dev, stat.st_ino)) {
-        return Err(refuse!(
-            area,
-            libc::ENOENT,
-            "the working directory ({}) was deleted or renamed: no other process could go there",
-            Shown(cwd.to_bytes())
-        ));
+        return Err(area.refuse(Refusal::DirectoryGone { path: Shown(cwd.to_bytes()) }));
     }
     process.executable =
         strings.link(c"/proc/self/exe").map_err(|errno| failed("the executable", errno))?;
@@ -137,13 +131,7 @@ pub fn restore(
     let cwd = strings.c_str(process.cwd);
     // SAFETY: terminated path.
     unsafe { syscalls::call!(libc::SYS_chdir, cwd.as_ptr()) }.map_err(|errno| {
-        let shown = Shown(cwd.to_bytes());
-        refuse!(
-            area,
-            errno,
-            "the working directory {shown} is gone: {}",
-            syscalls::error_text(errno)
-        )
+        area.refuse(Refusal::NoDirectory { path: Shown(cwd.to_bytes()), errno })
     })?;
     // SAFETY: no memory involved.
     unsafe { syscalls::raw(libc::SYS_umask, [process.umask as usize, 0, 0, 0, 0, 0]) };

@@ -3,7 +3,7 @@
 //! has done already. So there are no images while a set or queue is there that the program has used.
 
 use crate::base::rank;
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use core::ffi::c_int;
@@ -82,10 +82,6 @@ pub fn refuse_used(area: &ReservedArea) -> Result<(), Refused> {
     let found = SEMAPHORES.first(has_semaphores).map(|n| ("semaphores (set", n));
     match found.or_else(|| QUEUES.first(has_queue).map(|n| ("message queues (number", n))) {
         None => Ok(()),
-        Some((what, number)) => Err(refuse!(
-            area,
-            libc::EOPNOTSUPP,
-            "the program uses System V {what} {number}), which an image cannot contain"
-        )),
+        Some((what, number)) => Err(area.refuse(Refusal::SystemV { what, number })),
     }
 }

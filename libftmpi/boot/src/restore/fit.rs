@@ -1,6 +1,6 @@
 //! What must be equal in an image and on the host that restores it.
 
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::memory::layout::{Layout, layout_is_fixed};
 use crate::process::limits::stack_limit;
@@ -16,7 +16,7 @@ pub fn check_fit(
     heap_start: u64,
     window_len: u64,
 ) -> Result<(), Refused> {
-    let misfit = |what: &str, remedy: &str| refuse!(area, libc::ENOEXEC, "{what}: {remedy}");
+    let misfit = |what, remedy| area.refuse(Refusal::Misfit { what, remedy });
     const LAYOUT: &str = "start it with the same file, arguments and environment, on the same kernel, with address \
          randomisation off";
     if !layout_is_fixed() {

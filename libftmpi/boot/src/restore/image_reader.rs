@@ -1,26 +1,28 @@
 //! Reads the records of an image from its stream.
 
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use ftmpi_checkpoint::stream::{ProcessState, RECORD_MAGIC, RecordHeader, STREAM_VERSION, kind};
 use ftmpi_wire::control::fds;
 
+/// The refusal of an image that is not as it was written.
+pub fn damaged(area: &ReservedArea, what: &str) -> Refused {
+    area.refuse(Refusal::Damaged { what })
+}
+
 /// The next record's header.
 pub fn read_header(area: &ReservedArea) -> Result<RecordHeader, Refused> {
-    let broke = |what: &str| {
-        refuse!(area, libc::EIO, "the image is damaged ({what}): an older one is needed")
-    };
     let mut header = RecordHeader::default();
     // SAFETY: plain numbers; any bytes are a valid value.
     let bytes = unsafe {
         core::slice::from_raw_parts_mut((&raw mut header).cast::<u8>(), size_of::<RecordHeader>())
     };
     if syscalls::read_full(fds::IMAGE, bytes) != Ok(size_of::<RecordHeader>()) {
-        return Err(broke("it breaks off"));
+        return Err(damaged(area, "it breaks off"));
     }
     if header.magic != RECORD_MAGIC {
-        return Err(broke("it is no image"));
+        return Err(damaged(area, "it is no image"));
     }
     Ok(header)
 }
@@ -40,11 +42,7 @@ pub fn read_process_state(area: &ReservedArea, process: &mut ProcessState) -> Re
             return Ok(());
         }
     }
-    Err(refuse!(
-        area,
-        libc::EIO,
-        "the image is damaged (its parts are not as they should be): an older one is needed"
-    ))
+    Err(damaged(area, "its parts are not as they should be"))
 }
 
 pub fn read_table<T>(area: &ReservedArea, wanted: u32, table: &mut [T]) -> Result<(), Refused> {
@@ -59,15 +57,12 @@ fn read_rest<T>(
     wanted: u32,
     table: &mut [T],
 ) -> Result<(), Refused> {
-    let broke = |what: &str| {
-        refuse!(area, libc::EIO, "the image is damaged ({what}): an older one is needed")
-    };
     if header.kind != wanted
         || header.sequence != u64::from(wanted - 1)
         || header.at != 0
         || header.len != size_of_val(table) as u64
     {
-        return Err(broke("its parts are not as they should be"));
+        return Err(damaged(area, "its parts are not as they should be"));
     }
     // SAFETY: plain numbers; any bytes are a valid value.
     let bytes = unsafe {
@@ -76,6 +71,6 @@ fn read_rest<T>(
     if syscalls::read_full(fds::IMAGE, bytes) == Ok(bytes.len()) {
         Ok(())
     } else {
-        Err(broke("it breaks off"))
+        Err(damaged(area, "it breaks off"))
     }
 }

@@ -8,9 +8,10 @@ pub mod resume;
 pub mod soundness;
 
 use crate::base::image_tables::{digest, tables};
+use crate::base::notice::Notice;
 use crate::base::procfs::{self, Lines};
-use crate::base::refusal::{Line, Refused, Shown, refuse};
-use crate::base::report::{fail, fail_early};
+use crate::base::refusal::{Refusal, Refused};
+use crate::base::report::{self, fail};
 use crate::base::reserved_area::{CODE, CODE_LEN, ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
@@ -70,8 +71,7 @@ pub unsafe fn run(
     limits::set_stack_limit(u64::MAX);
     // The area is in memory that is going to be replaced.
     if thread_state::unregister_rseq().is_err() {
-        let text = "restartable sequences cannot be switched off";
-        fail_early(env.rank.0, text, EXIT_IMAGE_MISFIT);
+        report::fail_with(env.rank.0, Notice::RseqNotReleased, EXIT_IMAGE_MISFIT);
     }
     // SAFETY: the copy in the reserved area is the restorer's code, position-independent, with this entry;
     // the stack is the reserved area's and unused.
@@ -105,15 +105,10 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         || process.arch != ARCH_X86_64
         || process.page_bytes != 4096
     {
-        return Err(misfit(refuse!(
-            area,
-            libc::ENOEXEC,
-            "the image was made by another version of ftmpi, or for another machine: use the ftmpi \
-             that made it"
-        )));
+        return Err(misfit(area.refuse(Refusal::OtherVersion)));
     }
     if process.rank != env.rank.0 {
-        return Err(misfit(refuse!(area, libc::ENOEXEC, "the image is of rank {}", process.rank)));
+        return Err(misfit(area.refuse(Refusal::OtherRank { rank: process.rank })));
     }
     let counts = [
         (process.descriptors, limit::DESCRIPTORS),
@@ -128,11 +123,7 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         (process.ranges, limit::RANGES),
     ];
     if counts.iter().any(|(count, limit)| *count as usize > *limit) || process.threads == 0 {
-        return Err(damaged(refuse!(
-            area,
-            libc::EINVAL,
-            "the image is damaged: impossible numbers"
-        )));
+        return Err(damaged(image_reader::damaged(area, "impossible numbers")));
     }
     let [descriptors, files, map_count, strings_len, threads, timers, signals, _, locks, ranges] =
         counts.map(|(count, _)| count as usize);
@@ -150,16 +141,14 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
     let strings = Strings::loaded(area, strings_len);
     let tables = tables(area, process);
     if digest(&tables) != process.digest {
-        return Err(damaged(refuse!(
+        return Err(damaged(image_reader::damaged(
             area,
-            libc::EINVAL,
-            "the image is damaged: its tables are not as they were written"
+            "its tables are not as they were written",
         )));
     }
     let mut layout = Layout::default();
-    let heap_start = add_mapping(area, &mut layout).map_err(|errno| {
-        misfit(refuse!(area, errno, "/proc/self: {}", syscalls::error_text(errno)))
-    })?;
+    let heap_start = add_mapping(area, &mut layout)
+        .map_err(|errno| misfit(area.unreadable("/proc/self", errno)))?;
     fit::check_fit(area, process, &layout, heap_start, window_len).map_err(misfit)?;
     check_tables(area, &tables, &layout).map_err(damaged)?;
     mapped_files::check_files(area, &strings, files).map_err(misfit)?;
@@ -192,13 +181,13 @@ fn prepare(
         [size_of::<Control>(), size_of::<Map>(), size_of::<File>(), size_of::<RecordHeader>()];
     let len = to as usize - from as usize;
     if sizes != expected.map(|size| size as u64) || len > CODE_LEN {
-        return Err(refuse!(area, libc::EINVAL, "the boot library is not built as it should be"));
+        return Err(area.refuse(Refusal::WrongBuild));
     }
     // SAFETY: the code's place in the reserved area is for this; the section is readable.
     unsafe { core::ptr::copy_nonoverlapping(from, CODE as *mut u8, len) };
     // SAFETY: only the restorer's copy lies there.
     unsafe { syscalls::protect(CODE, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC) }
-        .map_err(|errno| refuse!(area, errno, "memory cannot be made executable here"))?;
+        .map_err(|errno| area.refuse(Refusal::NotExecutable { errno }))?;
     let process = area.process_state();
     let main = &area.threads()[0];
     let (keep, kept) = keepers(area, Some(layout))?;
@@ -232,14 +221,13 @@ fn prepare(
         line_map: [0; 160],
         line_state: [0; 160],
     };
-    for (line, text) in [
-        (&mut control.line_broken_off, "the image breaks off: an older one is needed"),
-        (&mut control.line_damaged, "the image is damaged: an older one is needed"),
-        (&mut control.line_map, "the image's memory cannot be laid out here"),
-        (&mut control.line_state, "the kernel refuses the state of the image's thread"),
+    for (line, notice) in [
+        (&mut control.line_broken_off, Notice::BreaksOff),
+        (&mut control.line_damaged, Notice::Damaged),
+        (&mut control.line_map, Notice::MemoryNotMapped),
+        (&mut control.line_state, Notice::ThreadStateRefused),
     ] {
-        let mut whole = Line::new();
-        whole.set(format_args!("ftmpi: rank {}: {}\n", env.rank.0, Shown(text.as_bytes())));
+        let whole = report::line(env.rank.0, notice);
         let len = whole.bytes().len().min(line.len() - 1);
         line[..len].copy_from_slice(&whole.bytes()[..len]);
     }

@@ -5,7 +5,7 @@ use crate::base::report;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors::{self, fd_owner, library_descriptors, reopen};
+use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream};
 use crate::memory::{locked_memory, page_attributes};
 use crate::process::{credentials, limits, process_attributes, process_state};
 use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
@@ -44,7 +44,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     process_state::remember_start();
     credentials::remember_start(area);
     let result = process_state::restore(area, process, &strings)
-        .and_then(|()| reopen::restore(area, process, &strings, control.died));
+        .and_then(|()| descriptors::restore::restore(area, process, &strings, control.died));
     if result.is_err() {
         report::fail(control.rank, area, EXIT_IMAGE_MISFIT);
     }
@@ -53,7 +53,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     let (threads, maps) = (process.threads as usize, process.maps as usize);
     // SAFETY: the threads' blocks were restored, and none of them runs.
     unsafe { clock_shift::restore(same_boot, &area.threads()[..threads], &area.maps()[..maps]) };
-    descriptors::remember_streams(control.streams);
+    standard_stream::remember(control.streams);
     library_descriptors::mark_close_on_exec();
     let threads = &area.threads()[..process.threads as usize];
     let result = recreate::recreate_all(area, process)

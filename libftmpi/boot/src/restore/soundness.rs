@@ -3,14 +3,14 @@
 use crate::base::context_switch::ftmpi_boot_resumed;
 use crate::base::image_tables::tables;
 use crate::base::procfs::{self, Lines};
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
-use crate::base::syscalls;
 use crate::base::tables::{KEEP_MAX, Keep};
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::memory::layout::Layout;
 use crate::memory::mappings;
 use crate::process::limits;
+use crate::restore::image_reader::damaged;
 use crate::restore::resume::resume;
 use crate::threads::{thread_notes::ThreadNotes, thread_state};
 use ftmpi_checkpoint::stream::validate;
@@ -20,9 +20,8 @@ const USER_END: u64 = 0x7fff_ffff_f000;
 
 /// In the image child: what every restore would refuse is no image.
 pub fn refuse_unsound(area: &ReservedArea, layout: &Layout) -> Result<(), Refused> {
-    sound_here(area, &tables(area, area.process_state()), layout)?.map_err(|what| {
-        refuse!(area, libc::EOPNOTSUPP, "an image of this process could not be restored: {what}")
-    })
+    sound_here(area, &tables(area, area.process_state()), layout)?
+        .map_err(|what| area.refuse(Refusal::Unrestorable { what }))
 }
 
 /// What the restorer and the restored process rely on.
@@ -31,8 +30,7 @@ pub fn check_tables(
     tables: &validate::Tables<'_>,
     layout: &Layout,
 ) -> Result<(), Refused> {
-    sound_here(area, tables, layout)?
-        .map_err(|what| refuse!(area, libc::EINVAL, "the image is damaged: {what}"))
+    sound_here(area, tables, layout)?.map_err(|what| damaged(area, what))
 }
 
 fn sound_here(
@@ -62,7 +60,7 @@ fn sound_here(
 /// Where the process is put together again, and where its threads go on, is code of this library: the
 /// same bytes of a file, wherever it lies.
 pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<(), Refused> {
-    let failed = |errno| refuse!(area, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/maps", errno);
     let [resume, resumed] = [resume as *const () as u64, ftmpi_boot_resumed as *const () as u64];
     let (mut resume_at, mut resumed_at) = (0, 0);
     let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
@@ -81,11 +79,7 @@ pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<
     };
     let all = is_ours(tables.process.resume_ip, resume_at)
         && tables.threads.iter().all(|thread| is_ours(thread.resume[1], resumed_at));
-    if all {
-        Ok(())
-    } else {
-        Err(refuse!(area, libc::EINVAL, "the image is damaged: nowhere to go on"))
-    }
+    if all { Ok(()) } else { Err(damaged(area, "nowhere to go on")) }
 }
 
 /// What must survive, ascending: the engine's ranges, the kernel's, and of a layout the stack. And how
@@ -94,7 +88,7 @@ pub fn keepers(
     area: &ReservedArea,
     stack_of: Option<&Layout>,
 ) -> Result<([Keep; KEEP_MAX], usize), Refused> {
-    let failed = |errno| refuse!(area, errno, "/proc/self/maps: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/maps", errno);
     let (mut keep, mut count) = ([Keep::default(); KEEP_MAX], 0);
     let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
@@ -114,7 +108,7 @@ pub fn keepers(
             keep[count] = Keep { start: entry.start, end: entry.end };
             count += 1;
         } else {
-            return Err(refuse!(area, libc::ENOMEM, "the kernel's mappings are too many"));
+            return Err(area.refuse(Refusal::TooManyKernelMappings));
         }
     }
     Ok((keep, count))

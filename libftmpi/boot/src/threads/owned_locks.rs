@@ -14,7 +14,7 @@
 //!
 //! The layouts are those of glibc on x86-64, which are part of its binary interface.
 
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::threads::thread_notes::ThreadNotes;
@@ -176,13 +176,7 @@ pub fn refuse_taking(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refu
         // SAFETY: told by the thread itself, which stands still.
         let inside = unsafe { (*(thread.notes as *const ThreadNotes)).inside() };
         if pending != 0 && lock != inside {
-            return Err(refuse!(
-                area,
-                libc::EAGAIN,
-                "thread {} of the program is in pthread_cond_wait, about to take its robust mutex \
-                 again or to give it back",
-                thread.tid
-            ));
+            return Err(area.refuse(Refusal::TakingRobustMutex { tid: thread.tid }));
         }
     }
     Ok(())

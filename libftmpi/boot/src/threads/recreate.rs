@@ -1,6 +1,6 @@
 //! Makes the threads of an image again.
 
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::report;
 use crate::base::reserved_area::{self, ReservedArea, START_STACK_TOP};
 use crate::base::syscalls;
@@ -91,13 +91,7 @@ pub fn recreate_all(area: &ReservedArea, process: &ProcessState) -> Result<(), R
             )
         };
         syscalls::check(made).map_err(|errno| {
-            refuse!(
-                area,
-                errno,
-                "the {} threads of the image cannot be made: {} (is 'ulimit -u' too low here?)",
-                process.threads,
-                syscalls::error_text(errno)
-            )
+            area.refuse(Refusal::ThreadsNotMade { count: process.threads, errno })
         })?;
         while parking.left_start_stack.load(Ordering::SeqCst) == 0 {
             futex_wait(&parking.left_start_stack, 0, None);
@@ -115,8 +109,8 @@ extern "C" fn ftmpi_boot_thread_start(thread: *const Thread) -> *const AtomicU32
     // SAFETY: the others wait meanwhile.
     let area = unsafe { ReservedArea::take() };
     let process = area.process_state();
-    if register_with_kernel(thread).is_err() {
-        area.line().set(format_args!("the kernel refuses the state of a thread of the image"));
+    if let Err(errno) = register_with_kernel(thread) {
+        area.refuse(Refusal::ThreadStateRefused { errno });
         let rank = reserved_area::started_rank(&area);
         report::fail(rank, &area, ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT);
     }

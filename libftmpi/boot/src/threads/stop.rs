@@ -1,21 +1,20 @@
 //! Stops all other threads of the program.
 
 use crate::base::procfs;
-use crate::base::refusal::{Refused, Shown, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use crate::base::tables::Parking;
+use crate::base::text::Shown;
 use crate::signals::pending_signals;
 use crate::threads::parking::{
     ASKED, CLAIMED, LOOK, PARKED, REVOKED, futex_wait, futex_wake, next_round, release,
 };
 use crate::threads::thread_notes;
+use crate::tuning::STOP_PATIENCE_NS;
 use core::sync::atomic::Ordering;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::stream::{Thread, limit};
-
-/// How long threads may take to stop.
-const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Number of threads of this process.
 pub fn count() -> usize {
@@ -89,7 +88,7 @@ fn look_for_signals(area: &ReservedArea) {
 fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize), Refused> {
     let parking = area.parking();
     let table = area.threads();
-    let failed = |errno| refuse!(area, errno, "/proc/self/task: {}", syscalls::error_text(errno));
+    let failed = |errno| area.unreadable("/proc/self/task", errno);
     // The main thread has the first place, whoever asks.
     ask_to_stop(parking, pid, me).map_err(failed)?;
     if pid != me {
@@ -132,14 +131,9 @@ fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize)
         };
         quiet = 0;
         if laggard == pid && main_has_ended(pid) {
-            return Err(refuse!(
-                area,
-                libc::EOPNOTSUPP,
-                "the program's main thread has ended (pthread_exit) before the others, which an image \
-                 cannot contain"
-            ));
+            return Err(area.refuse(Refusal::MainThreadEnded));
         }
-        if syscalls::now_ns() - begun > PATIENCE_NS {
+        if syscalls::now_ns() - begun > STOP_PATIENCE_NS {
             let mut name = [0u8; 64];
             let mut text = [0u8; 32];
             let path = procfs::numbered_at("task", laggard as u32, "/comm", &mut name);
@@ -148,13 +142,9 @@ fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize)
                 syscalls::close(fd);
                 len.saturating_sub(1)
             });
-            return Err(refuse!(
-                area,
-                libc::EAGAIN,
-                "thread {laggard} of the program ({}) cannot be stopped: it blocks all signals \
-                 (helpers of the C library do) or waits in the kernel",
-                Shown(&text[..len])
-            ));
+            return Err(
+                area.refuse(Refusal::ThreadNotStopped { tid: laggard, name: Shown(&text[..len]) })
+            );
         }
         let parked = parking.parked.load(Ordering::Acquire);
         if parked < parking.count.load(Ordering::Relaxed) - 1 {
@@ -173,7 +163,7 @@ fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize)
             table[kept] = table[at];
             kept += 1;
         } else if at == 0 {
-            return Err(refuse!(area, libc::EAGAIN, "the program's main thread has just ended"));
+            return Err(area.refuse(Refusal::MainThreadEndedNow));
         }
     }
     if let Some(thread) = table[..kept].iter().find(|thread| {
@@ -182,11 +172,7 @@ fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize)
             && unsafe { (*(thread.notes as *const thread_notes::ThreadNotes)).is_full() }
     }) {
         let tid = thread.tid;
-        return Err(refuse!(
-            area,
-            libc::EAGAIN,
-            "thread {tid} of the program holds too many recursive locks"
-        ));
+        return Err(area.refuse(Refusal::TooManyLocksHeld { tid }));
     }
     Ok((kept, mine))
 }

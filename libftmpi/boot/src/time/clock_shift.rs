@@ -10,6 +10,7 @@
 use crate::base::rank;
 use crate::base::syscalls;
 use crate::threads::thread_notes::{self, ThreadNotes};
+use crate::tuning::TICK_NS;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI64, Ordering};
 use ftmpi_checkpoint::stream::{Map, Thread};
@@ -20,9 +21,6 @@ const CLOCKS: [clockid_t; 3] =
     [libc::CLOCK_MONOTONIC, libc::CLOCK_MONOTONIC_RAW, libc::CLOCK_BOOTTIME];
 
 const SECOND: i64 = 1_000_000_000;
-
-/// So far the coarse clock may be behind the others: the longest time between two ticks of a kernel.
-const TICK: i64 = 10_000_000;
 
 /// Nanoseconds that the program's clocks are ahead of the kernel's.
 static AHEAD: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
@@ -65,7 +63,7 @@ pub unsafe fn restore(same_boot: bool, threads: &[Thread], maps: &[Map]) {
         let (kernels, ahead) = (kernels(clock), AHEAD[n].load(Ordering::Relaxed));
         let shown = AT_IMAGE[n].load(Ordering::Relaxed);
         if !same_boot || kernels + ahead < shown {
-            more[n] = shown - kernels - ahead + TICK;
+            more[n] = shown - kernels - ahead + TICK_NS;
             AHEAD[n].store(ahead + more[n], Ordering::Relaxed);
         }
     }

@@ -3,14 +3,12 @@
 //! process timers are made and deleted until the wanted number comes.
 
 use crate::base::procfs::{Lines, decimal, hex};
-use crate::base::refusal::{Refused, refuse};
+use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use crate::threads::thread_state::new_tid;
+use crate::tuning::TIMER_ATTEMPTS;
 use ftmpi_checkpoint::stream::{ProcessState, Thread, Timer, limit};
-
-/// Timers that are made in vain before a restore gives up.
-const ATTEMPTS: u32 = 200_000;
 
 /// `struct sigevent`: value, signal, notify, thread.
 #[repr(C)]
@@ -24,8 +22,7 @@ struct Event {
 
 /// Fills the reserved area's table; gives the number of timers. All threads stand still.
 pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
-    let failed =
-        |errno: Errno| refuse!(area, errno, "/proc/self/timers: {}", syscalls::error_text(errno));
+    let failed = |errno: Errno| area.unreadable("/proc/self/timers", errno);
     let table = area.timers();
     let mut count = 0usize;
     let mut lines = match Lines::open(c"/proc/self/timers", area.text()) {
@@ -35,10 +32,14 @@ pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
         Err(errno) => return Err(failed(errno)),
     };
     while let Some(line) = lines.next().map_err(failed)? {
-        let malformed = || refuse!(area, libc::EIO, "/proc/self/timers cannot be understood");
+        let malformed = || area.refuse(Refusal::TimersNotUnderstood);
         if let Some(rest) = line.strip_prefix(b"ID: ") {
             if count == limit::TIMERS {
-                return Err(refuse!(area, libc::ENOMEM, "more than {} timers", limit::TIMERS));
+                return Err(area.refuse(Refusal::TooMany {
+                    what: "timers",
+                    most: limit::TIMERS,
+                    errno: libc::ENOMEM,
+                }));
             }
             let (id, _) = decimal(rest).ok_or_else(malformed)?;
             table[count] = Timer { id: id as i32, ..Timer::default() };
@@ -66,12 +67,7 @@ pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
             let negative = rest.first() == Some(&b'-');
             let (clock, _) = decimal(&rest[usize::from(negative)..]).ok_or_else(malformed)?;
             if negative {
-                return Err(refuse!(
-                    area,
-                    libc::EOPNOTSUPP,
-                    "the program has a timer on the processor time of a process or thread \
-                     (timer_create), which an image cannot contain"
-                ));
+                return Err(area.refuse(Refusal::ProcessorTimeTimer));
             }
             timer.clock = clock as i32;
         }
@@ -90,14 +86,8 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
     table.sort_unstable_by_key(|timer| timer.id);
     for timer in table {
         let id = timer.id;
-        restore_one(area.threads(), process, timer).map_err(|errno| {
-            refuse!(
-                area,
-                errno,
-                "timer {id} of the image cannot be made again: {}",
-                syscalls::error_text(errno)
-            )
-        })?;
+        restore_one(area.threads(), process, timer)
+            .map_err(|errno| area.refuse(Refusal::TimerNotMade { id, errno }))?;
     }
     Ok(())
 }
@@ -121,7 +111,7 @@ fn restore_one(threads: &[Thread], process: &ProcessState, timer: &Timer) -> Res
             }
         };
     }
-    for _ in 0..ATTEMPTS {
+    for _ in 0..TIMER_ATTEMPTS {
         let mut id = -1i32;
         // SAFETY: event and number live over the call.
         unsafe {

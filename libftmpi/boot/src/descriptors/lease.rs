@@ -1,0 +1,53 @@
+//! Leases: tell whether somebody else has a file open.
+
+use crate::base::procfs::numbered;
+use crate::base::syscalls;
+use crate::descriptors::fd_owner;
+use crate::tuning::{PAUSE_NS, PREDECESSOR_PATIENCE_NS};
+
+/// Whether nobody else on this host has the file of `fd` open. (About other hosts:
+/// [`leases_hold_everywhere`](crate::descriptors::file_system::leases_hold_everywhere).)
+///
+/// The kernel grants a write lease only if no other open of the file exists. Signals are blocked
+/// here, so the signal of a process that breaks the lease does no harm. A lease of the program is
+/// the same lease as ours, and it stays what it was.
+pub fn is_exclusive(fd: i32) -> bool {
+    let Ok(held) = syscalls::fcntl(fd, libc::F_GETLEASE, 0) else { return false };
+    if held == i32::from(libc::F_WRLCK as i16) {
+        return true;
+    }
+    let (owner, signal) = (fd_owner::get(fd), fd_owner::signal(fd));
+    let granted = syscalls::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK as usize).is_ok();
+    if granted {
+        let _ = syscalls::fcntl(fd, libc::F_SETLEASE, held as usize);
+        // A lease makes the caller the owner, if there is none. The end of a lease makes the kernel
+        // forget owner and signal.
+        let _ = fd_owner::set(fd, owner.unwrap_or_default());
+        let _ = fd_owner::set_signal(fd, signal);
+    }
+    granted
+}
+
+/// The same for a `memfd`. The kernel does not count the first open of a `memfd`, so this opens the
+/// file again and asks for that open.
+pub fn is_exclusive_memfd(fd: i32) -> bool {
+    let mut name = [0; 64];
+    let path = numbered("fd", fd as u32, &mut name);
+    let Ok(again) = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC) else { return false };
+    let exclusive = is_exclusive(again);
+    syscalls::close(again);
+    exclusive
+}
+
+/// The same in a restored process. Nobody else had the file open when the image was taken, but the
+/// image child of the previous incarnation may not have ended yet.
+pub fn is_soon_exclusive(fd: i32) -> bool {
+    let begun = syscalls::now_ns();
+    while !is_exclusive(fd) {
+        if syscalls::now_ns() - begun > PREDECESSOR_PATIENCE_NS {
+            return false;
+        }
+        syscalls::pause(PAUSE_NS);
+    }
+    true
+}

@@ -1,0 +1,64 @@
+//! Makes the descriptors of the program again, in the restored process.
+
+use crate::base::refusal::Refused;
+use crate::base::reserved_area::ReservedArea;
+use crate::base::strings::Strings;
+use crate::base::syscalls;
+use crate::descriptors::library_descriptors::FIRST_LIBRARY;
+use crate::descriptors::regular_file::Incarnation;
+use crate::descriptors::{
+    duplicate, eventfd, file_locks, memfd_or_deleted, pipe, regular_file, standard_stream,
+};
+use crate::process::process_state;
+use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
+
+/// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard streams,
+/// and except what [`crate::descriptors::contents`] made, is closed. `died`: when the rank's
+/// previous incarnation ended, if that is known and others have gone on since then.
+pub fn restore(
+    area: &ReservedArea,
+    process: &ProcessState,
+    strings: &Strings,
+    died: u64,
+) -> Result<(), Refused> {
+    let table = &area.descriptors()[..process.descriptors as usize];
+    // Copies of the launcher's streams: others may take their numbers. A stream that this
+    // incarnation was not given stays closed.
+    let mut streams = [-1; 3];
+    for (fd, stream) in streams.iter_mut().enumerate() {
+        *stream =
+            syscalls::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
+    }
+    let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
+    let incarnation = Incarnation { rank: process.rank, died, stderr: streams[2], same_boot };
+    // In ascending order, so that a descriptor comes before its duplicates.
+    let result = table.iter().try_for_each(|entry| match entry.how {
+        how::KEEP => standard_stream::restore(entry),
+        how::DUPLICATE => duplicate::restore(area, entry, entry.other),
+        how::STREAM => {
+            duplicate::restore(area, entry, *streams.get(entry.other as usize).unwrap_or(&-1))
+        }
+        how::RECREATE => memfd_or_deleted::restore(area, entry),
+        how::AGAIN => memfd_or_deleted::open_again(area, entry),
+        how::PIPE | how::PIPE_END => pipe::restore(area, entry),
+        how::EVENTFD => eventfd::restore(area, entry),
+        _ => regular_file::restore(area, entry, strings, &incarnation),
+    });
+    // When all descriptors are open that are opened through others.
+    let result = result.and_then(|()| {
+        let mut made = table.iter().filter(|entry| entry.how == how::RECREATE);
+        made.try_for_each(|entry| memfd_or_deleted::finish(area, entry))
+    });
+    if result.is_ok() {
+        let locks = &area.locks()[..process.locks as usize];
+        file_locks::restore(locks, table, strings, process.rank, streams[2]);
+    }
+    for stream in streams.into_iter().filter(|&fd| fd >= 0) {
+        syscalls::close(stream);
+    }
+    // A program that had closed a standard stream finds the stream closed again.
+    for fd in (0..3).filter(|fd| table.iter().all(|entry| entry.fd != *fd)) {
+        syscalls::close(fd);
+    }
+    result
+}
