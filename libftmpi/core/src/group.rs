@@ -7,7 +7,7 @@
 
 use crate::bail;
 use crate::error::Result;
-use crate::mpi::SessionId;
+use crate::ids::SessionId;
 use crate::slab::Slab;
 use ftmpi_wire::Rank;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ pub use contexts::{Contexts, Offer};
 
 use crate::attribute::Attributes;
 use crate::group::Group;
+use crate::ids::{ErrhandlerId, SessionId};
 use crate::info::Info;
-use crate::mpi::{ErrhandlerId, SessionId};
 use crate::topology::Topology;
 use ftmpi_wire::Rank;
 use std::rc::Rc;

@@ -7,8 +7,9 @@
 //! frame of that rank, whole, not a duplicate, nothing that is awaited or held), and the protocol is
 //! told the same. In every other case the ordinary way is taken.
 
-use super::request::{Completion, RecvData, ReqId, Source, Tag};
+use super::request::{Completion, RecvData, Source, Tag};
 use super::{ChannelPhase, Engine, Link, State};
+use crate::ids::ReqId;
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Header, Rank};
 

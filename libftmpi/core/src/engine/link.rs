@@ -4,7 +4,7 @@
 //! drive the same engine.
 
 use super::Exact;
-use crate::engine::request::{MessageId, ReqId};
+use crate::ids::{MessageId, ReqId};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, event_log};

@@ -4,8 +4,9 @@
 //! others wait, and the rules of replay: a receive pinned to a recorded message takes only that; a
 //! held one takes nothing, yet keeps what it would take from later receives.
 
-use super::request::{Envelope, MessageId, ReqId, Source, Tag};
+use super::request::{Envelope, Source, Tag};
 use super::slots::Slots;
+use crate::ids::{MessageId, ReqId};
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Rank, Ssn};
 

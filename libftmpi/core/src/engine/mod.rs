@@ -47,14 +47,12 @@ pub mod shared_memory_barrier;
 mod slots;
 mod waves;
 
+pub use crate::ids::{MessageId, ReqId, TaskId};
 pub use direct_receive::{Exact, Receipt};
 pub use link::{Captured, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
 pub use output_commit::{Effect, INTENT};
-pub use request::{
-    Completion, Envelope, MessageId, RecvData, ReqId, SendData, SendMode, Source, Tag,
-};
-pub use schedules::TaskId;
+pub use request::{Completion, Envelope, RecvData, SendData, SendMode, Source, Tag};
 pub(crate) use services::Turn;
 
 use crate::usermem::UserPtr;

@@ -5,14 +5,6 @@ use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 
-/// A request of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ReqId(pub u32);
-
-/// A message that was taken out of matching by a matched probe, or waits unexpected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MessageId(pub u32);
-
 /// From whom (world rank).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {

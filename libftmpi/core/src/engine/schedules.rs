@@ -4,13 +4,10 @@
 //! replay), its collectives go on meanwhile, as MPI's rule of progress demands; schedules are
 //! advanced in the order in which they were started.
 
-use super::{Engine, Link, ReqId};
+use super::{Engine, Link};
 use crate::collective::Schedule;
+use crate::ids::{ReqId, TaskId};
 use crate::slab::Slab;
-
-/// A schedule that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskId(u32);
 
 struct Task {
     /// `None` only while it is being advanced.

@@ -16,18 +16,14 @@ pub mod view;
 use crate::bail;
 use crate::comm::Members;
 use crate::error::Result;
+use crate::ids::{CommId, ErrhandlerId, FileId, WinId};
 use crate::info::Info;
-use crate::mpi::{CommId, ErrhandlerId, Recorded, Status};
 use crate::slab::Slab;
-use crate::window::WinId;
+use crate::status::Status;
 use disk::Handle;
 use std::path::PathBuf;
 use std::rc::Rc;
 use view::View;
-
-/// A file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FileId(pub u32);
 
 /// Access modes of `MPI_File_open`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +76,13 @@ pub struct File {
     pub errhandler: ErrhandlerId,
     /// Between begin and end.
     pub split: Option<Split>,
+}
+
+/// How much was recorded since which image.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) image: u64,
+    pub(crate) bytes: u64,
 }
 
 /// All files of a rank.

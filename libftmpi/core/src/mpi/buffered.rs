@@ -6,53 +6,18 @@
 //! buffer only the size counts. The buffer of a communicator goes before that of its session, and
 //! that before the one of the process.
 
-use super::{CommId, Mpi, Request, SessionId};
+use super::{CommId, Mpi, Request};
 use crate::bail;
+use crate::bsend::{BsendBuffer, BufferOwner, Pending};
 use crate::collective::{Piece, lend};
-use crate::engine::{Link, ReqId, SendData, SendMode};
+use crate::engine::{Link, SendData, SendMode};
 use crate::error::Result;
 use crate::request::{Active, Slot};
-use crate::usermem::{Scratch, UserPtr};
+use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
-use std::collections::BTreeMap;
 
 /// `MPI_BSEND_OVERHEAD`: what every message takes besides its payload.
 pub const BSEND_OVERHEAD: usize = 96;
-
-/// What a buffer is attached to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BufferOwner {
-    /// `MPI_Buffer_attach`
-    Process,
-    /// `MPI_Comm_attach_buffer`
-    Comm(CommId),
-    /// `MPI_Session_attach_buffer`
-    Session(SessionId),
-}
-
-struct Pending {
-    /// The how many-th buffered send of this rank.
-    number: u64,
-    request: ReqId,
-    copy: Scratch,
-    bytes: usize,
-}
-
-/// One attached buffer and what is under way in it.
-struct BsendBuffer {
-    at: UserPtr,
-    /// `None`: `MPI_BUFFER_AUTOMATIC`, as large as need be.
-    size: Option<usize>,
-    pending: Vec<Pending>,
-    used: usize,
-}
-
-/// The attached buffers.
-#[derive(Default)]
-pub(super) struct BsendBuffers {
-    buffers: BTreeMap<BufferOwner, BsendBuffer>,
-    sent: u64,
-}
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Buffer_attach` and its sisters. `bytes` is `None` for `MPI_BUFFER_AUTOMATIC`.

@@ -3,7 +3,8 @@
 //! Guarantees (MPI-4.1, chapter 6): arguments that are not significant at this rank are not looked at; a
 //! wrong one is told with its name and value before anything is sent.
 
-use super::arguments::{Buffer, Counts, Peer, number};
+use super::arguments::number;
+use super::{Buffer, Counts, Peer};
 use super::{Collective, CommId, Mpi};
 use crate::bail;
 use crate::collective::{Blocks, Call, Elements, Neighbors, Piece, Root, Spread, TypeRef};

@@ -1,6 +1,6 @@
 //! Collective calls as programs make them.
 
-use super::arguments::{Buffer, Counts, Peer};
+use crate::arguments::{Buffer, Counts, Peer};
 use crate::datatype::TypeId;
 use crate::op::OpId;
 use crate::usermem::UserPtr;

@@ -1,10 +1,10 @@
 //! Collectives: run at once, later, or again and again. (`collective_arguments` checks and resolves what
 //! the program gives.)
 
-use super::arguments::Buffer;
 use super::checks::How;
 use super::collective_arguments::address;
 use super::{Collective, CommId, Mpi, Request, Status};
+use crate::arguments::Buffer;
 use crate::bail;
 use crate::collective::{Call, Plan, Schedule, Sides, persistent_tag_of, tag_of};
 use crate::comm::Members;

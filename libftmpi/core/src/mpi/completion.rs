@@ -12,7 +12,7 @@ use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Look, Slot, Staging};
 
-use super::generalized::{Asked, Question};
+use crate::request::{Asked, Question};
 
 /// The answer of `MPI_Testany`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,9 @@ use crate::collective::lend;
 use crate::datatype::{Builtin, TypeId};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
+use crate::ids::WinId;
 use crate::op::{OpId, Predefined};
-use crate::window::{Flavor, WinId};
+use crate::window::Flavor;
 
 impl<L: Link> Mpi<L> {
     /// Makes a counter at 0; everybody calls it.

@@ -12,12 +12,14 @@ use crate::datatype::{Builtin, TypeId};
 use crate::engine::{Decision, Link, RecvData, Source};
 use crate::error::Result;
 use crate::group::GroupId;
+use crate::ids::WinId;
 use crate::mpi::Buffer;
 use crate::mpi::one_sided::Reply;
 use crate::usermem::UserPtr;
+use crate::window::arrived::Arrived;
 use crate::window::locks::Asker;
 use crate::window::request::{Action, Mode};
-use crate::window::{Exposure, Flavor, WinId, serve, tags};
+use crate::window::{Exposure, Flavor, serve, tags};
 use ftmpi_wire::Rank;
 use std::sync::atomic::{Ordering, fence};
 
@@ -112,8 +114,7 @@ impl<L: Link> Mpi<L> {
                 // Two borrows of the engine: the window is only looked at.
                 let (context, members) = (window.context(), std::rc::Rc::clone(&window.members));
                 let from = Source::Rank(origin);
-                match serve::Arrived::begin(&mut self.engine, context, &members, tags::FENCE, from)
-                {
+                match Arrived::begin(&mut self.engine, context, &members, tags::FENCE, from) {
                     Some(arrived) => break arrived,
                     None => self.engine.block(),
                 }

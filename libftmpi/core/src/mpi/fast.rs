@@ -5,8 +5,8 @@
 
 mod ways;
 
-use super::arguments::{Buffer, Counts, Peer, dense};
 use super::{Collective, CommId, Mpi};
+use crate::arguments::{Buffer, Counts, Peer, dense};
 use crate::collective::{CROWD_MAX, PAIRWISE_RANKS, alltoall, gather, share_a_host, tag_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::Link;

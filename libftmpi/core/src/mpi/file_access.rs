@@ -15,10 +15,11 @@ use crate::bail;
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
+use crate::file::Split;
 use crate::file::disk::{Disk, Handle};
 use crate::file::represent::{self, Custom};
 use crate::file::view::{Representation, Run};
-use crate::file::{FileId, Split};
+use crate::ids::FileId;
 use crate::request::{Active, Slot};
 use crate::usermem::UserPtr;
 

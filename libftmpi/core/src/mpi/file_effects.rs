@@ -26,8 +26,9 @@ use super::Mpi;
 use crate::bail;
 use crate::engine::{Decision, Effect, Link};
 use crate::error::{ErrorClass, MpiError, Result};
-use crate::file::FileId;
+use crate::file::Recorded;
 use crate::file::disk::{Disk, Handle, IDENTITIES, Open, Refusal};
+use crate::ids::FileId;
 use crate::usermem::UserPtr;
 use std::path::Path;
 
@@ -58,13 +59,6 @@ pub(super) struct Read {
     pub here: bool,
     /// The bytes are recorded: if not from the file, they are from there.
     pub whole: bool,
-}
-
-/// How much was recorded since which image.
-#[derive(Debug, Default)]
-pub(crate) struct Recorded {
-    image: u64,
-    bytes: u64,
 }
 
 /// As a number, which can be recorded; the error itself is kept for the life that it happens in.

@@ -11,11 +11,11 @@ use crate::collective::{Blocks, Call, Spread};
 use crate::datatype::{Builtin, Datatype};
 use crate::engine::Link;
 use crate::error::{ErrorClass, Result};
-use crate::file::FileId;
 use crate::file::together::{
     Course, Hints, OFFER, Offer, Plan, ascend, describe, described, merged,
 };
 use crate::file::view::Run;
+use crate::ids::FileId;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
 

@@ -11,29 +11,7 @@ use super::{CommId, Mpi, Request};
 use crate::bail;
 use crate::engine::Link;
 use crate::error::Result;
-use crate::request::{Active, Callbacks, Generalized, Slot};
-
-/// Which functions are to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// For the status; the request stays.
-    Query,
-    /// For the status, and the request is gone.
-    QueryAndFree,
-    /// The request is gone, nobody asked for its status.
-    Free,
-}
-
-/// Functions of the program that are to be called before the call returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
-    /// Which.
-    pub asked: Asked,
-    /// Where they are.
-    pub callbacks: Callbacks,
-    /// Which of the call's statuses it is about.
-    pub place: usize,
-}
+use crate::request::{Active, Asked, Callbacks, Generalized, Question, Slot};
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Grequest_start`

@@ -3,11 +3,10 @@
 //! Guarantees: as for the calls that complete requests, what depends on timing is recorded; what the
 //! program was told of a request, it is told again.
 
-use super::generalized::Asked;
 use super::{Mpi, Request, Status, TestAny};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
-use crate::request::{Active, Look, Slot};
+use crate::request::{Active, Asked, Look, Slot};
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Request_get_status`

@@ -10,12 +10,13 @@ use crate::collective::{Piece, lend};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, ReqId, SendData, SendMode};
 use crate::error::{ErrorClass, MpiError, Result};
+use crate::ids::WinId;
 use crate::op::{Op, OpId, Predefined};
 use crate::request::{Active, Slot};
 use crate::usermem::{Scratch, UserPtr};
 use crate::window::memory::carry_out;
 use crate::window::request::{Action, Mode, Request as Asked, Target, check_operands};
-use crate::window::{Flavor, SharedTransfer, Transfer, WinId, tags};
+use crate::window::{Flavor, SharedTransfer, Transfer, tags};
 use ftmpi_wire::Rank;
 use std::rc::Rc;
 

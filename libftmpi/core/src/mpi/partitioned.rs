@@ -14,166 +14,18 @@
 use super::arguments::{number, send_tag, world_rank};
 use super::{CommId, Mpi, Peer, Request, Status, Tag};
 use crate::bail;
-use crate::collective::{Piece, lend};
-use crate::comm::Members;
+use crate::collective::lend;
 use crate::datatype::TypeId;
-use crate::engine::{Decision, Engine, Link, RecvData, ReqId, SendData, SendMode};
+use crate::engine::{Decision, Link, RecvData, SendData, SendMode};
 use crate::error::{ErrorClass, Result};
+use crate::request::partitioned::{
+    Channel, HEADER, Header, PIECE, PartitionedRecv, PartitionedSend, Parts, Stream, TAG,
+};
 use crate::request::{Active, Slot, Template};
-use crate::usermem::{Scratch, UserPtr};
+use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-
-/// The tag of all pieces: that of no collective operation and no agreement.
-const TAG: i32 = -1;
-/// Payload of a piece. Part of what a rank sends, hence the same in all its lives.
-const PIECE: usize = 16 << 10;
-const HEADER: usize = 32;
-
-/// What a partitioned request is about, the same at every start.
-#[derive(Clone)]
-pub struct Parts {
-    data: Piece,
-    partitions: usize,
-    /// `None`: `MPI_PROC_NULL`.
-    channel: Option<Channel>,
-    members: Rc<Members>,
-    /// Starts so far; shared by the copies.
-    rounds: Rc<Cell<u32>>,
-}
-
-impl Parts {
-    fn part(&self) -> u64 {
-        self.data.len() as u64 / self.partitions.max(1) as u64
-    }
-}
-
-/// Which pair of inits, in a direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Channel {
-    context: u16,
-    peer: Rank,
-    tag: i32,
-    /// The how many-th init of these.
-    nth: u32,
-}
-
-/// A started send.
-pub struct PartitionedSend {
-    parts: Parts,
-    round: u32,
-    ready: Vec<bool>,
-    left: usize,
-    pending: Vec<(ReqId, Scratch)>,
-}
-
-impl PartitionedSend {
-    /// All parts are ready and out.
-    pub(super) fn is_done<L: Link>(&self, engine: &Engine<L>) -> bool {
-        self.left == 0 && self.pending.iter().all(|(id, _)| engine.is_done(*id))
-    }
-}
-
-/// A started receive.
-pub struct PartitionedRecv {
-    parts: Parts,
-    round: u32,
-    /// Bytes that are there of each part.
-    there: Vec<u64>,
-    /// Bytes that came, and how many the sender says that there are.
-    came: u64,
-    expected: Option<u64>,
-}
-
-impl PartitionedRecv {
-    /// Everything is there.
-    pub(super) fn is_done(&self) -> bool {
-        self.parts.channel.is_none() || self.expected == Some(self.came)
-    }
-
-    fn has(&self, part: usize) -> bool {
-        self.is_done() || (self.parts.part() > 0 && self.there[part] == self.parts.part())
-    }
-
-    fn take(&mut self, header: &Header, payload: &[u8]) {
-        self.expected = Some(header.total);
-        self.came += payload.len() as u64;
-        let room = (self.parts.data.len() as u64).saturating_sub(header.offset);
-        let payload = &payload[..payload.len().min(room as usize)];
-        let data = &self.parts.data;
-        match &data.datatype {
-            None => data.at.offset(header.offset as i64).write(payload),
-            Some(datatype) => {
-                datatype.unpack(data.at, data.count as u64, header.offset, payload);
-            }
-        }
-        let (part, end) = (self.parts.part(), header.offset + payload.len() as u64);
-        let mut from = header.offset;
-        while from < end {
-            let index = (from / part) as usize;
-            let to = end.min((index as u64 + 1) * part);
-            self.there[index] += to - from;
-            from = to;
-        }
-    }
-}
-
-/// What every piece begins with.
-struct Header {
-    tag: i32,
-    nth: u32,
-    round: u32,
-    offset: u64,
-    total: u64,
-}
-
-impl Header {
-    fn encode(&self) -> [u8; HEADER] {
-        let mut out = [0; HEADER];
-        out[..4].copy_from_slice(&self.tag.to_le_bytes());
-        out[4..8].copy_from_slice(&self.nth.to_le_bytes());
-        out[8..12].copy_from_slice(&self.round.to_le_bytes());
-        out[16..24].copy_from_slice(&self.offset.to_le_bytes());
-        out[24..].copy_from_slice(&self.total.to_le_bytes());
-        out
-    }
-
-    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, payload) = bytes.split_first_chunk::<HEADER>()?;
-        let word =
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let wide = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-        let header = Self {
-            tag: word(0) as i32,
-            nth: word(4),
-            round: word(8),
-            offset: wide(16),
-            total: wide(24),
-        };
-        (header.offset.checked_add(payload.len() as u64)? <= header.total)
-            .then_some((header, payload))
-    }
-}
-
-/// The receive that takes the next piece of one rank on one communicator.
-struct Stream {
-    request: ReqId,
-    buffer: Scratch,
-}
-
-/// Partitioned communication of this rank.
-#[derive(Default)]
-pub(super) struct Partitions {
-    /// Inits so far, of sends and of receives.
-    inits: BTreeMap<(bool, u16, Rank, i32), u32>,
-    /// Slots of receives under way.
-    receiving: Vec<u32>,
-    streams: BTreeMap<(u16, Rank), Stream>,
-    /// Pieces of receives that are not started yet.
-    early: BTreeMap<Channel, VecDeque<Box<[u8]>>>,
-}
 
 impl<L: Link> Mpi<L> {
     #[allow(clippy::too_many_arguments)]
@@ -524,23 +376,5 @@ impl<L: Link> Mpi<L> {
         }
         self.pool.give_back(stream.buffer);
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_come_back_and_lies_are_refused() {
-        let header = Header { tag: 7, nth: 3, round: 9, offset: 1 << 40, total: (1 << 40) + 5 };
-        let mut piece = header.encode().to_vec();
-        piece.extend(b"hello");
-        let (found, payload) = Header::decode(&piece).unwrap();
-        assert_eq!((found.tag, found.nth, found.round), (7, 3, 9));
-        assert_eq!((found.offset, found.total, payload), (1 << 40, (1 << 40) + 5, &b"hello"[..]));
-        piece.push(b'!');
-        assert!(Header::decode(&piece).is_none(), "more bytes than there are in all");
-        assert!(Header::decode(&piece[..HEADER - 1]).is_none());
     }
 }

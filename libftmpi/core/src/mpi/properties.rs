@@ -4,79 +4,10 @@ use super::{CommId, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
 use crate::bail;
 use crate::engine::{Decision, Link};
+use crate::errhandler::{Errhandler, FIRST_USER, Language};
 use crate::error::Result;
 use crate::info::InfoId;
-use crate::slab::Slab;
 use crate::text::within;
-
-/// The language of a function of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// Called as C calls.
-    C,
-    /// Called as Fortran calls.
-    Fortran,
-}
-
-/// Who is told of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errhandler {
-    /// `MPI_ERRORS_ARE_FATAL`: the job ends.
-    Fatal,
-    /// `MPI_ERRORS_RETURN`: the call returns the error.
-    Return,
-    /// `MPI_ERRORS_ABORT`: the processes of the communicator end.
-    Abort,
-    /// A function of the program.
-    User {
-        /// Its address.
-        function: usize,
-        /// How to call it.
-        language: Language,
-    },
-}
-
-/// The program's error handlers; each with the number of its uses.
-#[derive(Debug, Default)]
-pub(super) struct Handlers(Slab<(Errhandler, usize)>);
-
-/// Predefined handlers have the first numbers.
-const FIRST_USER: u32 = 4;
-
-impl Handlers {
-    fn get(&self, id: ErrhandlerId) -> Result<Errhandler> {
-        Ok(match id {
-            ErrhandlerId::FATAL => Errhandler::Fatal,
-            ErrhandlerId::RETURN => Errhandler::Return,
-            ErrhandlerId::ABORT => Errhandler::Abort,
-            ErrhandlerId(number) => {
-                match number.checked_sub(FIRST_USER).and_then(|index| self.0.get(index)) {
-                    Some((handler, _)) => *handler,
-                    None => bail!(Arg, "there is no error handler with this handle: was it freed?"),
-                }
-            }
-        })
-    }
-
-    fn retain(&mut self, id: ErrhandlerId) {
-        if let Some(index) = id.0.checked_sub(FIRST_USER)
-            && let Some((_, uses)) = self.0.get_mut(index)
-        {
-            *uses += 1;
-        }
-    }
-
-    fn release(&mut self, id: ErrhandlerId) {
-        if let Some(index) = id.0.checked_sub(FIRST_USER)
-            && let Some((_, uses)) = self.0.get_mut(index)
-        {
-            *uses -= 1;
-            if *uses == 0 {
-                self.0.remove(index);
-            }
-        }
-    }
-}
 
 /// The hints of the standard for communicators (MPI-4.1, 7.4.4).
 const COMM_HINTS: [&[u8]; 6] = [

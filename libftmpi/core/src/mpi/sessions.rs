@@ -11,15 +11,10 @@ use crate::engine::Link;
 use crate::error::Result;
 use crate::group::{Group, GroupId};
 use crate::info::{Info, InfoId};
+use crate::session::Session;
 
 /// Names of the process sets, in the order of their numbers.
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
-
-/// One session of the program.
-pub(super) struct Session {
-    errhandler: ErrhandlerId,
-    info: Info,
-}
 
 /// A number for the program's tag, the same on all ranks (FNV-1a).
 fn number_of(tag: &[u8]) -> u32 {

@@ -7,11 +7,12 @@ use crate::bail;
 use crate::engine::Link;
 use crate::error::Result;
 use crate::group::GroupId;
+use crate::ids::WinId;
 use crate::info::{Info, InfoId};
 use crate::text::within;
 use crate::usermem::{Lent, UserPtr};
 use crate::window::locks::Locks;
-use crate::window::{Flavor, Part, Toward, Values, WinId, Window};
+use crate::window::{Flavor, Part, Toward, Values, Window};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Memory that a new window has.

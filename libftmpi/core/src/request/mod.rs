@@ -1,13 +1,18 @@
 //! Requests of the program: one slot for whatever may be waited for.
 
+pub(crate) mod partitioned;
+
+use crate::arguments::SendKind;
+use crate::bsend::BufferOwner;
 use crate::collective::{Call, Piece};
 use crate::comm::{Members, Offer};
-use crate::engine::{ReqId, Source, Tag, TaskId};
-use crate::mpi::partitioned::{PartitionedRecv, PartitionedSend, Parts};
-use crate::mpi::{BufferOwner, CommId, SendKind, Status};
+use crate::engine::{Source, Tag};
+use crate::ids::{CommId, ReqId, TaskId};
+use crate::status::Status;
 use crate::usermem::Scratch;
 use crate::window::SharedTransfer;
 use ftmpi_wire::Rank;
+use partitioned::{PartitionedRecv, PartitionedSend, Parts};
 use std::rc::Rc;
 
 /// What is under way.
@@ -71,6 +76,28 @@ pub struct Callbacks {
     pub cancel: usize,
     /// `extra_state`
     pub state: usize,
+}
+
+/// Which functions are to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// For the status; the request stays.
+    Query,
+    /// For the status, and the request is gone.
+    QueryAndFree,
+    /// The request is gone, nobody asked for its status.
+    Free,
+}
+
+/// Functions of the program that are to be called before the call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// Which.
+    pub asked: Asked,
+    /// Where they are.
+    pub callbacks: Callbacks,
+    /// Which of the call's statuses it is about.
+    pub place: usize,
 }
 
 /// A communicator whose context is being agreed upon.

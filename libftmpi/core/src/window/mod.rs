@@ -18,6 +18,7 @@
 //! | `serve` | the target's loop |
 //! | `mpi::windows`, `mpi::epochs`, `mpi::one_sided` | the calls |
 
+pub(crate) mod arrived;
 pub mod locks;
 pub mod memory;
 pub mod request;
@@ -26,21 +27,17 @@ pub(crate) mod serve;
 use crate::attribute::Attributes;
 use crate::bail;
 use crate::comm::Members;
-use crate::engine::ReqId;
 use crate::error::{ErrorClass, Result};
+use crate::ids::{CommId, ErrhandlerId, ReqId, WinId};
 use crate::info::Info;
-use crate::mpi::{CommId, ErrhandlerId};
 use crate::slab::Slab;
 use crate::usermem::{Lent, UserPtr};
+use arrived::Arrived;
 use locks::Locks;
-use serve::Arrived;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-
-/// A window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WinId(pub u32);
 
 /// How a window got its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

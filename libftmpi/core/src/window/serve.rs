@@ -4,42 +4,16 @@
 //! one is served only when all its data are here, and then at once; nobody's request waits for
 //! another's data.
 
+use super::arrived::{Arrived, Data};
 use super::locks::Asker;
 use super::memory::carry_out;
 use super::request::{Action, Mode, Request};
 use super::{Window, Windows, tags};
 use crate::comm::Members;
-use crate::engine::{Engine, Link, RecvData, ReqId, Source, Turn};
+use crate::engine::{Engine, Link, RecvData, Source, Turn};
 use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
-
-/// A request that came and was not served yet.
-pub(crate) struct Arrived {
-    source: Rank,
-    /// Its rank in the window.
-    origin: u32,
-    ssn: Ssn,
-    /// The message, and the receive that fills it.
-    message: Vec<u8>,
-    receiving: Option<ReqId>,
-    request: Option<Request>,
-    data: Data,
-}
-
-/// The data of a request.
-enum Data {
-    /// In the message, from this byte on.
-    Inside(usize),
-    /// In a message of their own, which was not asked for yet.
-    Apart(u32),
-    /// They are landing here; straight in the window if there is no buffer.
-    Landing(ReqId, Option<Vec<u8>>),
-    /// They are here.
-    Here(Vec<u8>),
-    /// They are in the window.
-    Stored,
-}
 
 /// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and the origin has
 /// room for it: only what does not fit into our memory cannot be.

@@ -12,11 +12,11 @@ use crate::programs::mix;
 use crate::world::with;
 use ftmpi_core::datatype::{Builtin, Datatype, TypeId};
 use ftmpi_core::error::Result;
+use ftmpi_core::ids::WinId;
 use ftmpi_core::mpi::{Collective, CommId, Mpi, OneSided, OriginBuffer, Peer};
 use ftmpi_core::mpi::{SendKind, Tag, TargetBuffer};
 use ftmpi_core::op::{OpId, Predefined};
 use ftmpi_core::usermem::UserPtr;
-use ftmpi_core::window::WinId;
 
 mod exposures;
 mod fences;

@@ -1,8 +1,8 @@
-//! Names of the objects that the facade keeps: what a front's handles are decoded into.
+//! Names of objects: what a front's handles are decoded into, and what the engine hands out.
 //!
-//! Guarantees: a `Request` has the number that the common MPICH ABI uses for its handle, so that a
-//! front for that ABI can hand an array of the program's requests over without a copy. All other
-//! ids are plain indices.
+//! Guarantees: a [`Request`] has the number that the common MPICH ABI uses for its handle. A front
+//! for that ABI hands an array of the program's requests over without a copy. All other ids are
+//! plain indices. This module imports nothing of the crate.
 
 /// A communicator: index into the facade's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,3 +80,23 @@ impl Message {
     /// `MPI_MESSAGE_NO_PROC`: "received" from `MPI_PROC_NULL`.
     pub const NO_PROC: Self = Self(0x6c00_0000);
 }
+
+/// A window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WinId(pub u32);
+
+/// A file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A request of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReqId(pub u32);
+
+/// A message that was taken out of matching by a matched probe, or waits unexpected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MessageId(pub u32);
+
+/// A schedule that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskId(pub(crate) u32);

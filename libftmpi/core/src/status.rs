@@ -1,6 +1,6 @@
 //! What a call tells of a message.
 
-use super::Peer;
+use crate::arguments::Peer;
 use crate::comm::Members;
 use crate::engine::{Completion, Envelope, Tag};
 use crate::error::ErrorClass;
@@ -30,7 +30,7 @@ impl Status {
 
     /// Of a receive on the communicator of `members`.
     #[inline]
-    pub(super) fn received(done: &Completion, members: &Members) -> Self {
+    pub(crate) fn received(done: &Completion, members: &Members) -> Self {
         if done.cancelled {
             return Self { cancelled: true, error: done.error, ..Self::EMPTY };
         }
@@ -45,12 +45,12 @@ impl Status {
 
     /// Of a send.
     #[inline]
-    pub(super) fn sent(done: &Completion) -> Self {
+    pub(crate) fn sent(done: &Completion) -> Self {
         Self { cancelled: done.cancelled, error: done.error, ..Self::EMPTY }
     }
 
     /// Of a message that a probe saw.
-    pub(super) fn seen(envelope: &Envelope, members: &Members) -> Self {
+    pub(crate) fn seen(envelope: &Envelope, members: &Members) -> Self {
         Self {
             source: members.rank_of(envelope.source).map_or(Peer::Any, Peer::Rank),
             tag: Tag::Is(envelope.tag),

@@ -1,0 +1,12 @@
+//! What is kept of a session of the program (MPI-4.1, 11.3). The calls are in `mpi::sessions`.
+
+use crate::ids::ErrhandlerId;
+use crate::info::Info;
+
+/// One session of the program.
+pub(crate) struct Session {
+    /// Who is told of errors.
+    pub(crate) errhandler: ErrhandlerId,
+    /// Hints given by the program.
+    pub(crate) info: Info,
+}
