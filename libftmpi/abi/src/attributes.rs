@@ -12,10 +12,11 @@
 use crate::calls::{
     self, enter, job, not_running, nowhere, on_comm, on_job, on_win, raise_code, raise_on_win,
 };
-use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_SUCCESS, TAG_UB};
-use crate::errors;
+use crate::constants::MPI_SUCCESS;
+use crate::error_codes;
 use crate::handle::{Comm, Datatype, Keyval, Win};
 use crate::memory::Out;
+use crate::predefined_attributes;
 use ftmpi_core::attribute::{
     Attributes, Call, Callbacks, KeyvalId, Keyvals, Kind, Language, Value,
 };
@@ -25,7 +26,6 @@ use ftmpi_core::mpi::CommId;
 use ftmpi_entry::entry;
 use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, Ordering};
 
 impl Keyval {
     fn id(self) -> Result<KeyvalId> {
@@ -97,7 +97,7 @@ impl Object {
     /// A function of the program returned something else than `MPI_SUCCESS`.
     fn refused(self, call: &'static str, what: &str, code: c_int) -> c_int {
         let text = format!("the program's {what} function of an attribute returned {code}");
-        let code = errors::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
+        let code = error_codes::class_of(code).map_or(ErrorClass::Other.number(), |_| code);
         match self {
             Self::Comm(comm) => raise_code(call, comm, code, &text),
             Self::Type(_) => raise_code(call, nowhere(), code, &text),
@@ -290,42 +290,6 @@ pub fn type_delete_all(call: &'static str, datatype: Datatype) -> std::result::R
     }
 }
 
-/// Values of the permanent attributes: C programs get their addresses.
-static PERMANENT: [AtomicI32; 7] = [
-    AtomicI32::new(TAG_UB),
-    AtomicI32::new(MPI_PROC_NULL),
-    AtomicI32::new(MPI_ANY_SOURCE),
-    AtomicI32::new(0),
-    AtomicI32::new(1),
-    AtomicI32::new(crate::constants::MPI_ERR_LASTCODE),
-    AtomicI32::new(0),
-];
-
-/// `MPI_LASTUSEDCODE` follows the codes that the program adds.
-pub fn last_used_code_changed() {
-    PERMANENT[5].store(errors::last_used_code(), Ordering::Relaxed);
-}
-
-/// Told once, when MPI starts: the size of the job, and which part of a `:`-separated command this rank is of.
-pub fn set_job(size: u32, part: u32) {
-    PERMANENT[4].store(size as i32, Ordering::Relaxed);
-    PERMANENT[6].store(part as i32, Ordering::Relaxed);
-}
-
-fn permanent(key: Keyval) -> Option<*mut c_void> {
-    let index = match key {
-        Keyval::TAG_UB => 0,
-        Keyval::HOST => 1,
-        Keyval::IO => 2,
-        Keyval::WTIME_IS_GLOBAL => 3,
-        Keyval::UNIVERSE_SIZE => 4,
-        Keyval::LASTUSEDCODE => 5,
-        Keyval::APPNUM => 6,
-        _ => return None,
-    };
-    Some(PERMANENT[index].as_ptr().cast())
-}
-
 /// Making and freeing keys.
 macro_rules! keys {
     ($(fn $create:ident, fn $free:ident, $kind:ident;)*) => { $(
@@ -423,12 +387,14 @@ fn delete(call: &'static str, object: Object, keyval: Keyval) -> c_int {
 
 fn get(object: Object, keyval: Keyval, value: Out<*mut c_void>, flag: Out<c_int>) -> Result<()> {
     if let (Object::Comm(_), true) = (object, keyval.is_permanent()) {
-        let Some(address) = permanent(keyval) else { return Err(keyval.refuse()) };
+        let Some(address) = predefined_attributes::permanent(keyval) else {
+            return Err(keyval.refuse());
+        };
         value.put(address)?;
         return flag.put(1);
     }
     if let (Object::Win(win), true) = (object, keyval.is_permanent()) {
-        let Some(address) = crate::windows::predefined(win, keyval)? else {
+        let Some(address) = predefined_attributes::of_window(win, keyval)? else {
             return Err(keyval.refuse());
         };
         value.put(address)?;

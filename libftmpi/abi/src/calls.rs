@@ -6,13 +6,13 @@
 //! held while a handler of the program runs, since it may call MPI again.
 
 use crate::constants::MPI_SUCCESS;
-use crate::errors;
-use crate::files::File;
+use crate::error_codes;
 use crate::handle::{Comm, Win};
+use crate::handle_ids::File;
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
-use ftmpi_core::file::FileId;
+use ftmpi_core::ids::FileId;
+use ftmpi_core::ids::WinId;
 use ftmpi_core::mpi::{CommId, Errhandler, Language};
-use ftmpi_core::window::WinId;
 use ftmpi_runtime::outside;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -98,39 +98,6 @@ pub fn job() -> Option<&'static mut Job> {
     if is_running() { Some(ftmpi_runtime::get()) } else { None }
 }
 
-impl Comm {
-    /// The communicator that this handle names.
-    #[inline(always)]
-    pub fn id(self) -> Result<CommId> {
-        if self == Self::WORLD {
-            return Ok(CommId::WORLD);
-        }
-        self.other_id()
-    }
-
-    fn other_id(self) -> Result<CommId> {
-        match (self, self.made_index()) {
-            (Self::SELF, _) => Ok(CommId::SELF),
-            (_, Some(index)) if index > CommId::SELF.0 => Ok(CommId(index)),
-            _ => Err(self.refuse()),
-        }
-    }
-
-    /// The handle of a communicator of the core.
-    pub fn of(id: CommId) -> Self {
-        match id {
-            CommId::WORLD => Self::WORLD,
-            CommId::SELF => Self::SELF,
-            CommId(index) => Self::made(index),
-        }
-    }
-
-    /// The handle of a communicator of which this process may not be a member.
-    pub fn of_member(id: Option<CommId>) -> Self {
-        id.map_or(Self::NULL, Self::of)
-    }
-}
-
 /// Runs the body of a call on a communicator.
 #[inline(always)]
 pub fn on_comm(
@@ -186,7 +153,7 @@ pub fn on_file(
 /// Brings an error to the error handler of a file; of none, to that of `MPI_FILE_NULL`.
 #[cold]
 pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) -> c_int {
-    errors::remember(call, code, text);
+    error_codes::remember(call, code, text);
     let Some(job) = job() else { die(call, None, code, text) };
     match job.file_errhandler_of(file.id().ok()) {
         Errhandler::Return => code,
@@ -209,7 +176,7 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
 pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_int {
     let known = win.id().ok().zip(job()).filter(|(id, job)| job.has_window(*id));
     let Some((id, job)) = known else { return raise_code(call, nowhere(), code, text) };
-    errors::remember(call, code, text);
+    error_codes::remember(call, code, text);
     match job.win_errhandler_of(id) {
         Errhandler::Return => code,
         Errhandler::Fatal | Errhandler::Abort => {
@@ -263,7 +230,7 @@ pub fn raise(call: &'static str, comm: Comm, error: &MpiError) -> c_int {
 /// The same for a code that may be one of the program's own.
 #[cold]
 pub fn raise_code(call: &'static str, comm: Comm, code: c_int, text: &str) -> c_int {
-    errors::remember(call, code, text);
+    error_codes::remember(call, code, text);
     let Some(job) = job() else { die(call, None, code, text) };
     // An invalid communicator is no object that has a handler.
     let on = comm.id().ok().filter(|&id| job.comm_size(id).is_ok());
@@ -295,7 +262,7 @@ pub fn raise_code_to(
     code: c_int,
     text: &str,
 ) -> c_int {
-    errors::remember(call, code, text);
+    error_codes::remember(call, code, text);
     hand_over(call, handler, handle, || on.into(), code, text)
 }
 

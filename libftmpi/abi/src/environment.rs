@@ -10,7 +10,7 @@ use crate::constants::{
 };
 use crate::handle::{Comm, Info};
 use crate::memory::{BufMut, Out, OutText};
-use crate::{attributes, errors};
+use crate::{attributes, error_codes, predefined_attributes};
 use ftmpi_core::bail;
 use ftmpi_core::error::Result;
 use ftmpi_entry::entry;
@@ -95,7 +95,7 @@ pub fn join(required: c_int) -> Result<()> {
     calls::set_running();
     let job = ftmpi_runtime::get();
     let part = job.engine.link.job.as_ref().map_or(0, |job| job.app_number);
-    attributes::set_job(job.engine.size(), part);
+    predefined_attributes::set_job(job.engine.size(), part);
     // The same in every life: the environment is the job's.
     job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
     ftmpi_runtime::finalize_at_exit(true);
@@ -334,13 +334,13 @@ pub extern "C" fn MPI_Aint_diff(first: isize, second: isize) -> isize {
 pub extern "C" fn MPI_Comm_call_errhandler(comm: Comm, code: c_int) -> c_int {
     let valid = on_comm("MPI_Comm_call_errhandler", comm, |job, comm| {
         job.comm_size(comm)?;
-        if errors::class_of(code).is_none() {
+        if error_codes::class_of(code).is_none() {
             bail!(Arg, "{code} is no error code");
         }
         Ok(())
     });
     if valid == MPI_SUCCESS {
-        calls::raise_code("MPI_Comm_call_errhandler", comm, code, &errors::text_of(code));
+        calls::raise_code("MPI_Comm_call_errhandler", comm, code, &error_codes::text_of(code));
     }
     valid
 }

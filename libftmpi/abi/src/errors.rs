@@ -5,78 +5,17 @@
 //! Classes and codes that the program adds get numbers above the predefined ones, the same in every
 //! replay.
 
-use crate::attributes;
 use crate::calls::{anywhere, enter, enter_first, on_comm, on_job};
-use crate::constants::{MPI_ERR_LASTCODE, MPI_MAX_ERROR_STRING};
+use crate::constants::MPI_MAX_ERROR_STRING;
+use crate::error_codes::{self, bytes_of, class_of, remove};
 use crate::handle::{Comm, Errhandler};
 use crate::memory::{Out, OutText, Text};
+use crate::predefined_attributes;
 use ftmpi_core::bail;
-use ftmpi_core::error::{ErrorClass, Result};
-use ftmpi_core::mpi::{ErrhandlerId, Language};
+use ftmpi_core::error::Result;
+use ftmpi_core::mpi::Language;
 use ftmpi_entry::entry;
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::{Mutex, MutexGuard};
-
-/// The first number for what the program adds. Above every predefined class; MPICH marks such codes
-/// with the same bit.
-const FIRST_ADDED: c_int = 0x4000_0000;
-
-/// What the program added, and the last text of each class.
-struct Registry {
-    /// Class of each added code (a class is its own), and its text.
-    added: BTreeMap<c_int, (c_int, Vec<u8>)>,
-    next: c_int,
-    last: BTreeMap<c_int, String>,
-}
-
-static REGISTRY: Mutex<Registry> =
-    Mutex::new(Registry { added: BTreeMap::new(), next: FIRST_ADDED, last: BTreeMap::new() });
-
-fn registry() -> MutexGuard<'static, Registry> {
-    // A panic aborts the process, so the lock is never poisoned.
-    REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Keeps which call the last error of this code came from, and what it was about.
-pub fn remember(call: &str, code: c_int, text: &str) {
-    // A program that calls an error handler by itself says nothing new.
-    if !call.ends_with("_call_errhandler") {
-        registry().last.insert(code, format!("{call}: {text}"));
-    }
-}
-
-/// The class of a code, if there is such a code.
-pub fn class_of(code: c_int) -> Option<c_int> {
-    if ErrorClass::from_number(code).is_some() {
-        return Some(code);
-    }
-    registry().added.get(&code).map(|(class, _)| *class)
-}
-
-/// What `MPI_Error_string` answers; texts of the program are in its own encoding.
-fn bytes_of(code: c_int) -> Vec<u8> {
-    let registry = registry();
-    match ErrorClass::from_number(code) {
-        Some(class) if class.number() == 0 => class.text().into(),
-        Some(class) => match registry.last.get(&code) {
-            Some(last) => format!("{class}: {}: {last}", class.text()).into(),
-            None => format!("{class}: {}", class.text()).into(),
-        },
-        None => registry.added.get(&code).map(|(_, text)| text.clone()).unwrap_or_default(),
-    }
-}
-
-/// The same for a line of ours.
-pub fn text_of(code: c_int) -> String {
-    String::from_utf8_lossy(&bytes_of(code)).into_owned()
-}
-
-/// The largest code that is in use: the value of the attribute `MPI_LASTUSEDCODE`.
-pub fn last_used_code() -> c_int {
-    let next = registry().next;
-    if next == FIRST_ADDED { MPI_ERR_LASTCODE } else { next - 1 }
-}
 
 #[entry]
 pub extern "C" fn MPI_Error_class(code: c_int, class: Out<c_int>) -> c_int {
@@ -100,28 +39,22 @@ pub extern "C" fn MPI_Error_string(
     })
 }
 
-fn add(class: Option<c_int>) -> Result<c_int> {
-    let mut registry = registry();
-    let code = registry.next;
-    if code == c_int::MAX {
-        bail!(NoMem, "all error codes are used up");
-    }
-    registry.next += 1;
-    registry.added.insert(code, (class.unwrap_or(code), Vec::new()));
-    drop(registry);
-    attributes::last_used_code_changed();
+/// Adds a code, or a class of its own; `MPI_LASTUSEDCODE` follows.
+fn added(class: Option<c_int>) -> Result<c_int> {
+    let code = error_codes::add(class)?;
+    predefined_attributes::last_used_code_changed();
     Ok(code)
 }
 
 #[entry]
 pub extern "C" fn MPI_Add_error_class(class: Out<c_int>) -> c_int {
-    anywhere("MPI_Add_error_class", || class.put(add(None)?))
+    anywhere("MPI_Add_error_class", || class.put(added(None)?))
 }
 
 #[entry]
 pub extern "C" fn MPI_Add_error_code(class: c_int, code: Out<c_int>) -> c_int {
     anywhere("MPI_Add_error_code", || match class_of(class) {
-        Some(known) if known == class => code.put(add(Some(class))?),
+        Some(known) if known == class => code.put(added(Some(class))?),
         _ => bail!(Arg, "{class} is no error class"),
     })
 }
@@ -130,44 +63,11 @@ pub extern "C" fn MPI_Add_error_code(class: c_int, code: Out<c_int>) -> c_int {
 pub extern "C" fn MPI_Add_error_string(code: c_int, text: Text) -> c_int {
     anywhere("MPI_Add_error_string", || {
         let text = text.get("string")?;
-        match registry().added.get_mut(&code) {
-            Some((_, place)) => {
-                *place = text.to_owned();
-                Ok(())
-            }
-            None => bail!(Arg, "{code} was not added by the program: its text cannot be changed"),
+        if !error_codes::set_text(code, text) {
+            bail!(Arg, "{code} was not added by the program: its text cannot be changed");
         }
+        Ok(())
     })
-}
-
-/// `MPI_Remove_error_class`, `_code`, `_string` of MPI-4.1.
-fn remove(code: c_int, what: &str) -> Result<()> {
-    let mut registry = registry();
-    if what == "string" {
-        match registry.added.get_mut(&code) {
-            Some((_, text)) => text.clear(),
-            None => bail!(Arg, "{code} was not added by the program"),
-        }
-        return Ok(());
-    }
-    let is_class = what == "class";
-    match registry.added.get(&code) {
-        Some((class, text)) if (*class == code) == is_class => {
-            if !text.is_empty() {
-                bail!(
-                    Arg,
-                    "{what} {code} still has a text: remove it with MPI_Remove_error_string"
-                );
-            }
-        }
-        _ => bail!(Arg, "{code} is no {what} that the program added"),
-    }
-    if is_class && registry.added.iter().any(|(other, (class, _))| *other != code && *class == code)
-    {
-        bail!(Arg, "class {code} still has codes");
-    }
-    registry.added.remove(&code);
-    Ok(())
 }
 
 #[entry]
@@ -183,28 +83,6 @@ pub extern "C" fn MPI_Remove_error_code(code: c_int) -> c_int {
 #[entry]
 pub extern "C" fn MPI_Remove_error_string(code: c_int) -> c_int {
     anywhere("MPI_Remove_error_string", || remove(code, "string"))
-}
-
-impl Errhandler {
-    /// The handler that this handle names.
-    pub fn id(self) -> Result<ErrhandlerId> {
-        match (self, self.made_index()) {
-            (Self::ARE_FATAL, _) => Ok(ErrhandlerId::FATAL),
-            (Self::RETURN, _) => Ok(ErrhandlerId::RETURN),
-            (Self::ABORT, _) => Ok(ErrhandlerId::ABORT),
-            (_, Some(index)) if index > ErrhandlerId::DEFAULT.0 => Ok(ErrhandlerId(index)),
-            _ => Err(self.refuse()),
-        }
-    }
-
-    pub fn of(id: ErrhandlerId) -> Self {
-        match id {
-            ErrhandlerId::FATAL => Self::ARE_FATAL,
-            ErrhandlerId::RETURN => Self::RETURN,
-            ErrhandlerId::ABORT => Self::ABORT,
-            ErrhandlerId(index) => Self::made(index),
-        }
-    }
 }
 
 /// Creating, setting and asking for handlers, under the names of MPI-2 and of MPI-1.
@@ -255,33 +133,4 @@ pub extern "C" fn MPI_Errhandler_free(handler: Out<Errhandler>) -> c_int {
         job.errhandler_free(handler.get()?.id()?)?;
         handler.put(Errhandler::NULL)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn added_codes_belong_to_added_classes() {
-        let class = add(None).unwrap();
-        let code = add(Some(class)).unwrap();
-        assert!(class >= FIRST_ADDED && code > class);
-        assert_eq!((class_of(class), class_of(code)), (Some(class), Some(class)));
-        assert_eq!(class_of(code + 1000), None);
-        assert_eq!(class_of(14), Some(14));
-        assert!(last_used_code() >= code);
-        assert!(remove(class, "class").is_err());
-        remove(code, "code").unwrap();
-        remove(class, "class").unwrap();
-        assert_eq!(class_of(class), None);
-    }
-
-    #[test]
-    fn texts_name_class_and_last_cause() {
-        assert_eq!(text_of(0), "no error");
-        remember("MPI_Send", 6, "rank 9 is not in a communicator of size 4");
-        assert!(text_of(6).starts_with("MPI_ERR_RANK") && text_of(6).contains("MPI_Send: rank 9"));
-        remember("MPI_Comm_call_errhandler", 6, &text_of(6));
-        assert!(!text_of(6).contains("errhandler"));
-    }
 }

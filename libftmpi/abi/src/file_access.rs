@@ -2,8 +2,8 @@
 
 use crate::calls::{enter, on_file};
 use crate::decode::{self, Number, StatusOut};
-use crate::files::File;
 use crate::handle::Datatype;
+use crate::handle_ids::File;
 use crate::memory::{Buf, Out};
 use ftmpi_core::error::Result;
 use ftmpi_core::mpi::{FileBuffer, Pointer, Request};

@@ -6,13 +6,14 @@ use crate::constants::{
     MPI_MODE_EXCL, MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_SEQUENTIAL, MPI_MODE_UNIQUE_OPEN,
     MPI_MODE_WRONLY, MPI_SEEK_CUR, MPI_SEEK_END, MPI_SEEK_SET, MPI_SUCCESS,
 };
-use crate::errors;
+use crate::error_codes;
 use crate::handle::{Comm, Datatype, Errhandler, Group, Info};
+use crate::handle_ids::File;
 use crate::memory::{Out, OutText, Text};
 use ftmpi_core::bail;
 use ftmpi_core::error::{ErrorClass, Result};
+use ftmpi_core::file::Mode;
 use ftmpi_core::file::represent::NAME_MAX;
-use ftmpi_core::file::{FileId, Mode};
 use ftmpi_core::mpi::{Language, Whence};
 use ftmpi_entry::entry;
 use std::ffi::{c_int, c_void};
@@ -20,33 +21,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 const MPI_MAX_DATAREP_STRING: usize = NAME_MAX;
-
-/// `MPI_File`: a pointer in C, here the number of the file plus one; null is `MPI_FILE_NULL`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct File(pub usize);
-
-impl File {
-    pub const NULL: Self = Self(0);
-
-    /// The file that this handle names.
-    pub fn id(self) -> Result<FileId> {
-        match self.0.checked_sub(1).and_then(|index| u32::try_from(index).ok()) {
-            Some(index) => Ok(FileId(index)),
-            None if self == Self::NULL => bail!(File, "MPI_FILE_NULL was given"),
-            None => bail!(File, "{:#x} is no file handle", self.0),
-        }
-    }
-
-    fn of(id: FileId) -> Self {
-        Self(id.0 as usize + 1)
-    }
-
-    /// The file, or `None` for `MPI_FILE_NULL`.
-    fn optional_id(self) -> Result<Option<FileId>> {
-        if self == Self::NULL { Ok(None) } else { self.id().map(Some) }
-    }
-}
 
 #[entry]
 pub extern "C" fn MPI_File_c2f(file: File) -> c_int {
@@ -324,11 +298,11 @@ pub extern "C" fn MPI_File_call_errhandler(file: File, code: c_int) -> c_int {
     if job().is_none() {
         return not_running("MPI_File_call_errhandler");
     }
-    if errors::class_of(code).is_none() {
+    if error_codes::class_of(code).is_none() {
         let text = format!("{code} is no error code");
         let class = ErrorClass::Arg.number();
         return raise_on_file("MPI_File_call_errhandler", file, class, &text);
     }
-    raise_on_file("MPI_File_call_errhandler", file, code, &errors::text_of(code));
+    raise_on_file("MPI_File_call_errhandler", file, code, &error_codes::text_of(code));
     MPI_SUCCESS
 }

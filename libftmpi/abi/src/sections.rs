@@ -2,8 +2,8 @@
 //! for behind the functions of the standard.
 
 use crate::calls::{Job, enter, on_comm, on_file, on_requests, on_win};
-use crate::files::File;
 use crate::handle::{Comm, Datatype, Win};
+use crate::handle_ids::File;
 use crate::memory::{BufMut, In, Out};
 use ftmpi_core::bail;
 use ftmpi_core::datatype::Section;

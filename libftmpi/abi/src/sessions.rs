@@ -7,7 +7,7 @@ use crate::calls::{self, Job, enter, enter_first, job, not_running, nowhere, rai
 use crate::constants::MPI_SUCCESS;
 use crate::decode::length;
 use crate::environment::{anytime, end, join_again, thread_level_name};
-use crate::errors;
+use crate::error_codes;
 use crate::handle::{Comm, Errhandler, Group, Info, Session};
 use crate::memory::{Out, OutTextOf, Text};
 use ftmpi_core::bail;
@@ -265,14 +265,21 @@ pub extern "C" fn MPI_Session_call_errhandler(session: Session, code: c_int) -> 
     const CALL: &str = "MPI_Session_call_errhandler";
     let mut handler = mpi::Errhandler::Fatal;
     let valid = on_session(CALL, session, |job, id| {
-        if errors::class_of(code).is_none() {
+        if error_codes::class_of(code).is_none() {
             bail!(Arg, "{code} is no error code");
         }
         handler = job.errhandler_of_session(id);
         Ok(())
     });
     if valid == MPI_SUCCESS {
-        calls::raise_code_to(CALL, handler, session.0, "a session", code, &errors::text_of(code));
+        calls::raise_code_to(
+            CALL,
+            handler,
+            session.0,
+            "a session",
+            code,
+            &error_codes::text_of(code),
+        );
     }
     valid
 }

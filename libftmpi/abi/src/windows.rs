@@ -1,36 +1,19 @@
 //! Windows: making, freeing, synchronising, asking.
 
 use crate::attributes;
-use crate::calls::{anywhere, enter, job, on_comm, on_win, raise_on_win};
+use crate::calls::{anywhere, enter, on_comm, on_win, raise_on_win};
 use crate::constants::{
     MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MAX_OBJECT_NAME, MPI_MODE_NOCHECK, MPI_MODE_NOPRECEDE,
     MPI_MODE_NOSUCCEED, MPI_PROC_NULL, MPI_SUCCESS,
 };
 use crate::decode::{self, Number, fit};
-use crate::errors;
+use crate::error_codes;
 use crate::handle::{Comm, Errhandler, Group, Info, Win};
 use crate::memory::{Buf, BufMut, Out, OutText, Text};
 use ftmpi_core::bail;
-use ftmpi_core::error::Result;
 use ftmpi_core::mpi::{Assert, Peer};
-use ftmpi_core::usermem::UserPtr;
-use ftmpi_core::window::WinId;
 use ftmpi_entry::entry;
 use std::ffi::{c_int, c_void};
-
-impl Win {
-    /// The window that this handle names.
-    pub fn id(self) -> Result<WinId> {
-        match self.made_index() {
-            Some(index) => Ok(WinId(index)),
-            None => Err(self.refuse()),
-        }
-    }
-
-    pub fn of(id: WinId) -> Self {
-        Self::made(id.0)
-    }
-}
 
 fn assertions(assert: c_int) -> Assert {
     Assert {
@@ -267,29 +250,13 @@ pub extern "C" fn MPI_Win_get_errhandler(win: Win, handler: Out<Errhandler>) -> 
 pub extern "C" fn MPI_Win_call_errhandler(win: Win, code: c_int) -> c_int {
     let valid = on_win("MPI_Win_call_errhandler", win, |job, id| {
         job.win_values(id)?;
-        if errors::class_of(code).is_none() {
+        if error_codes::class_of(code).is_none() {
             bail!(Arg, "{code} is no error code");
         }
         Ok(())
     });
     if valid == MPI_SUCCESS {
-        raise_on_win("MPI_Win_call_errhandler", win, code, &errors::text_of(code));
+        raise_on_win("MPI_Win_call_errhandler", win, code, &error_codes::text_of(code));
     }
     valid
-}
-
-/// The predefined attributes: the address of the memory, and addresses of the others' values.
-pub fn predefined(win: Win, key: crate::handle::Keyval) -> Result<Option<*mut c_void>> {
-    use crate::handle::Keyval;
-    let Some(job) = job() else { bail!(Other, "MPI does not run") };
-    let (base, values) = job.win_values(win.id()?)?;
-    let address: *const c_void = match key {
-        Keyval::WIN_BASE => return Ok(Some(UserPtr::as_ptr(base))),
-        Keyval::WIN_SIZE => (&raw const values.0).cast(),
-        Keyval::WIN_DISP_UNIT => (&raw const values.1).cast(),
-        Keyval::WIN_CREATE_FLAVOR => (&raw const values.2).cast(),
-        Keyval::WIN_MODEL => (&raw const values.3).cast(),
-        _ => return Ok(None),
-    };
-    Ok(Some(address.cast_mut()))
 }
