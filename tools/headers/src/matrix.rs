@@ -85,7 +85,7 @@ fn matrix(functions: &[Function], complete: &BTreeSet<String>) -> String {
                 })
                 .collect();
             if !names.is_empty() {
-                let _ = writeln!(out, "\n{title}: {}", names.join(", "));
+                let _ = writeln!(out, "\n- {title}: {}", names.join(", "));
             }
         }
     }
@@ -107,7 +107,7 @@ mod tests {
         .unwrap();
         let text = matrix(&functions, &BTreeSet::from(["MPI_A".to_owned()]));
         assert!(text.contains("All 3 functions") && text.contains("2 of them are complete"));
-        assert!(text.contains("Complete: A\n\nClear error: B°\n"), "{text}");
+        assert!(text.contains("- Complete: A\n\n- Clear error: B°\n"), "{text}");
         assert!(text.contains("| Two | 1 | 1 |"));
     }
 }
