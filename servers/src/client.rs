@@ -5,7 +5,7 @@
 //! image is; a refusal of the server ends a transfer at once; a server host that vanishes is
 //! noticed within [`SILENCE_LIMIT`], also in the middle of a long commit.
 
-use crate::image_store::{self, Checked, Writing, Written};
+use crate::image_store::{self, ImageReader, SameHostWriter, WriteProgress};
 use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
@@ -72,11 +72,11 @@ pub struct Committed {
 
 /// How an image came.
 #[derive(Debug)]
-pub enum Got {
+pub enum Fetched {
     /// In pieces.
     Sent(Stored),
     /// It is to be read here.
-    Near(Box<Checked>),
+    SameHost(Box<ImageReader>),
 }
 
 /// A connection to a checkpoint server. It does one thing at a time; for transfers beside each
@@ -221,15 +221,15 @@ impl ImageStore {
     ///
     /// # Errors
     /// The server refuses, or the connection broke.
-    pub async fn begin_near(
+    pub async fn begin_same_host(
         &mut self,
         rank: Rank,
         incarnation: Incarnation,
         image: ImageNo,
-    ) -> Result<(Put<'_>, Option<Writing>), ClientError> {
+    ) -> Result<(Put<'_>, Option<SameHostWriter>), ClientError> {
         let request = Request::Put { rank, incarnation, image, near: true };
         match self.ask(&request).await {
-            Ok(Answer::Room(room)) => Ok((Put { store: self }, Writing::open(&room))),
+            Ok(Answer::Room(room)) => Ok((Put { store: self }, SameHostWriter::open(&room))),
             Ok(Answer::Done) => Ok((Put { store: self }, None)),
             Ok(other) => Err(self.unexpected(other)),
             Err(refused @ ClientError::Refused { .. }) => {
@@ -293,14 +293,14 @@ impl ImageStore {
         at_most: ImageNo,
         mut near: bool,
         pieces: tokio::sync::mpsc::Sender<Bytes>,
-    ) -> Result<Option<Got>, ClientError> {
+    ) -> Result<Option<Fetched>, ClientError> {
         let stored = loop {
             match self.ask(&Request::Get { rank, at_most, near }).await? {
                 Answer::Image(stored) => break stored,
                 Answer::NoImage => return Ok(None),
                 Answer::Near(file) if near => {
-                    if let Some(file) = image_store::open_near(rank, &file) {
-                        return Ok(Some(Got::Near(Box::new(file))));
+                    if let Some(file) = image_store::open_same_host(rank, &file) {
+                        return Ok(Some(Fetched::SameHost(Box::new(file))));
                     }
                     near = false;
                 }
@@ -313,7 +313,7 @@ impl ImageStore {
                 return Err(ClientError::Local(io::ErrorKind::BrokenPipe.into()));
             }
         }
-        Ok(Some(Got::Sent(stored)))
+        Ok(Some(Fetched::Sent(stored)))
     }
 
     /// The next bytes of an image that comes, of which so many are missing.
@@ -404,7 +404,10 @@ impl Put<'_> {
     ///
     /// # Errors
     /// As [`Self::data`].
-    pub async fn written(&mut self, Written { bytes, places }: Written) -> Result<(), ClientError> {
+    pub async fn written(
+        &mut self,
+        WriteProgress { bytes, places }: WriteProgress,
+    ) -> Result<(), ClientError> {
         let message = Request::Written { bytes, places };
         let Framed { reader, writer } = &mut self.store.frames;
         let early = tokio::select! {

@@ -64,7 +64,7 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 }
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
-    let ending = server_process::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -113,7 +113,7 @@ async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
     }
     counts.connections.fetch_add(1, Ordering::Relaxed);
     if let Err(why) = converse(stream, &counts).await {
-        server_process::say(NAME, format!("{why:#}"));
+        server_process::log_line(NAME, format!("{why:#}"));
     }
 }
 

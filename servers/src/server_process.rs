@@ -71,7 +71,7 @@ impl ServerArgs {
 }
 
 /// Says one line to whoever watches the server.
-pub fn say(server: &str, text: impl std::fmt::Display) {
+pub fn log_line(server: &str, text: impl std::fmt::Display) {
     let line = format!("{server}: {text}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
@@ -138,7 +138,7 @@ pub fn raise_descriptor_limit() {
 ///
 /// # Errors
 /// Signals cannot be caught.
-pub async fn asked_to_end(exit_with_parent: Option<i32>) -> io::Result<&'static str> {
+pub async fn shutdown_requested(exit_with_parent: Option<i32>) -> io::Result<&'static str> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let parent = async {

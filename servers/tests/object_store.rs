@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Server, WITHIN, block_on};
-use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId};
 use ftmpi_servers::client::{ClientError, Committed, ImageStore, status};
 use ftmpi_servers::image_note;
 use ftmpi_transport::auth::JobKey;
@@ -19,7 +19,7 @@ const R: Rank = Rank(2);
 const NEWEST: ImageNo = ImageNo(u64::MAX);
 
 /// An image that rests on what is `known`.
-fn container(image: u64, known: &mut Known) -> Vec<u8> {
+fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
     let id = ImageId { rank: R, incarnation: Incarnation(1), image: ImageNo(image) };
     let mut out = Vec::new();
     let mut encoder = Encoder::incremental(id, Compression::Lz4, std::mem::take(known));
@@ -71,7 +71,7 @@ fn a_lost_disk_costs_nothing_that_was_flushed() {
     let options = ["--object-store", &address];
     let key = JobKey::generate();
     let server = Server::start(SERVER, dir.path(), &key, &options);
-    let mut rows = [Known::default(), Known::default()];
+    let mut rows = [ChunkIndex::default(), ChunkIndex::default()];
     block_on(async {
         let mut images = connect(&server).await;
         images.declare(R, Incarnation(1)).await.unwrap();

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Server, WITHIN, block_on};
-use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known};
-use ftmpi_servers::client::{ClientError, Committed, Got, ImageStore};
-use ftmpi_servers::image_store::{Writing, Written};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId};
+use ftmpi_servers::client::{ClientError, Committed, Fetched, ImageStore};
+use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::{Note, Room};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -34,18 +34,18 @@ fn memory(image: u64, chunks: u64) -> Vec<u8> {
 }
 
 /// The container of it, which rests on what is `known`; and what is known then.
-fn container(image: u64, chunks: u64, known: Option<Known>) -> (Vec<u8>, Known) {
+fn container(image: u64, chunks: u64, known: Option<ChunkIndex>) -> (Vec<u8>, ChunkIndex) {
     let id = ImageId { rank: R, incarnation: LIFE, image: ImageNo(image) };
     let mut encoder = match known {
         Some(known) => Encoder::incremental(id, Compression::Lz4, known),
-        None => Encoder::incremental(id, Compression::Lz4, Known::default()),
+        None => Encoder::incremental(id, Compression::Lz4, ChunkIndex::default()),
     };
     let mut out = Vec::new();
     for chunk in memory(image, chunks).chunks(CHUNK) {
         encoder.push(chunk, &mut out);
         encoder.cut(&mut out);
     }
-    encoder.settle(&mut out);
+    encoder.flush(&mut out);
     let bases = encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect();
     let note = ftmpi_servers::image_note::encode(&Note { bases, ..Note::default() });
     let (_, known) = encoder.finish_with(&note, &mut out);
@@ -54,7 +54,7 @@ fn container(image: u64, chunks: u64, known: Option<Known>) -> (Vec<u8>, Known) 
 
 /// Writes it beside the server, and tells of it.
 async fn put(store: &mut ImageStore, image: u64, bytes: &[u8]) -> Result<Committed, ClientError> {
-    let (mut put, writing) = store.begin_near(R, LIFE, ImageNo(image)).await?;
+    let (mut put, writing) = store.begin_same_host(R, LIFE, ImageNo(image)).await?;
     let mut writing = writing.expect("the server is on this machine");
     for piece in bytes.chunks(300_000) {
         if let Some(news) = writing.push(piece).unwrap() {
@@ -68,7 +68,7 @@ async fn put(store: &mut ImageStore, image: u64, bytes: &[u8]) -> Result<Committ
 async fn raw(store: &mut ImageStore) -> Option<(ImageNo, Vec<u8>)> {
     let (pieces, _queue) = tokio::sync::mpsc::channel(1);
     match store.get_pieces(R, ImageNo(u64::MAX), true, pieces).await.unwrap()? {
-        Got::Near(mut file) => {
+        Fetched::SameHost(mut file) => {
             let mut raw = Vec::new();
             let mut image = None;
             while file.read_raw(&mut raw).unwrap() {
@@ -138,7 +138,7 @@ fn a_writer_that_cannot_write_there_sends_the_bytes() {
     block_on(async {
         let mut store = connect(&server).await;
         let (bytes, _) = container(1, 20, None);
-        let (mut put, _) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+        let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
         for piece in bytes.chunks(100_000) {
             put.data(piece.to_vec()).await.unwrap();
         }
@@ -156,7 +156,7 @@ fn only_the_very_file_is_written() {
     let boot = boot.trim().to_owned();
     for boot in [boot, "another".into(), String::new()] {
         let room = Room { path: path.clone(), identity: [1, 2, 3, 4, 0], boot };
-        assert!(Writing::open(&room).is_none());
+        assert!(SameHostWriter::open(&room).is_none());
     }
     assert_eq!(std::fs::read(&path).unwrap(), b"what somebody else keeps");
 }
@@ -171,19 +171,19 @@ fn what_is_told_must_be_there() {
         let len = bytes.len() as u64;
         // More, less, nothing; and bytes on both ways.
         for told in [len + 1, len - 1, 0, u64::MAX] {
-            let (mut put, writing) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+            let (mut put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
             let mut writing = writing.unwrap();
             writing.push(&bytes).unwrap();
             writing.finish().unwrap();
-            let outcome = put.written(Written { bytes: told, places: Vec::new() }).await;
+            let outcome = put.written(WriteProgress { bytes: told, places: Vec::new() }).await;
             let text = match outcome {
                 Ok(()) => refusal(put.commit().await),
                 refused => refusal(refused),
             };
             assert!(text.contains("announced") || text.contains("may store"), "{text}");
         }
-        let (mut put, _) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
-        put.written(Written { bytes: 5, places: Vec::new() }).await.unwrap();
+        let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        put.written(WriteProgress { bytes: 5, places: Vec::new() }).await.unwrap();
         let text = match put.data(bytes.clone()).await {
             Ok(()) => refusal(put.commit().await),
             refused => refusal(refused),
@@ -192,7 +192,7 @@ fn what_is_told_must_be_there() {
         // A file that holds another image, and one that is cut.
         let (other, _) = container(2, 20, None);
         assert!(refusal(self::put(&mut store, 1, &other).await).contains("image"));
-        let (put, writing) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+        let (put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes[..bytes.len() - 1]).unwrap();
         assert!(writing.finish().is_err());
@@ -211,7 +211,7 @@ fn damage_on_the_way_is_seen_by_its_writer() {
         let (mut bytes, _) = container(1, 20, None);
         let at = bytes.len() / 2;
         bytes[at] ^= 1;
-        let (put, writing) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+        let (put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
         assert!(writing.unwrap().push(&bytes).is_err());
         put.abandon().await.unwrap();
         assert_eq!(raw(&mut store).await, None);
@@ -228,7 +228,7 @@ fn limits_and_lives_hold_here_too() {
         assert!(refusal(put(&mut store, 2, &container(2, 30, None).0).await).contains("may store"));
         assert_eq!(raw(&mut store).await, Some((ImageNo(1), memory(1, 30))));
         let bytes = container(3, 2, None).0;
-        let (mut late, writing) = store.begin_near(R, LIFE, ImageNo(3)).await.unwrap();
+        let (mut late, writing) = store.begin_same_host(R, LIFE, ImageNo(3)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes).unwrap();
         new.declare(R, Incarnation(1)).await.unwrap();
@@ -238,7 +238,9 @@ fn limits_and_lives_hold_here_too() {
             refused => refusal(refused),
         };
         assert!(text.contains("life"), "{text}");
-        assert!(refusal(store.begin_near(R, LIFE, ImageNo(4)).await.map(|_| ())).contains("life"));
+        assert!(
+            refusal(store.begin_same_host(R, LIFE, ImageNo(4)).await.map(|_| ())).contains("life")
+        );
         assert_eq!((count(dir.path(), "part"), count(dir.path(), "image")), (0, 1));
     });
 }
@@ -251,7 +253,7 @@ fn a_server_that_dies_leaves_nothing_half_done() {
     let bytes = container(1, 100, None).0;
     let mut writing = block_on(async {
         let mut store = connect(&server).await;
-        let (_, writing) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+        let (_, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes[..bytes.len() / 2]).unwrap();
         server.kill();
@@ -281,12 +283,12 @@ proptest! {
         let server = start(dir.path(), &[]);
         block_on(async {
             let mut store = connect(&server).await;
-            let (mut put, _) = store.begin_near(R, LIFE, ImageNo(1)).await.unwrap();
+            let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
             let file = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
             let part = file.into_iter().find(|p| p.extension().is_some_and(|e| e == "part")).unwrap();
             std::fs::write(part, &content).unwrap();
             for bytes in [bytes, content.len() as u64] {
-                if put.written(Written { bytes, places: places.clone() }).await.is_err() {
+                if put.written(WriteProgress { bytes, places: places.clone() }).await.is_err() {
                     return;
                 }
             }

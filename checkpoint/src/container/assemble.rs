@@ -4,11 +4,11 @@
 //! same positions, every one of them checked as it is passed on; whatever is missing or damaged is an
 //! error that names it. Bounded memory: one chunk.
 
-use super::compression::Unpacker;
+use super::compression::ChunkDecoder;
 use super::decode::{Chunk, Reader};
 use super::encryption::SEAL_BYTES;
 use super::{
-    ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Place, Summary, Sums,
+    Checksums, ChunkPlace, ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Summary,
     TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
 };
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// Why an image cannot be made whole.
 #[derive(Debug, thiserror::Error)]
-pub enum WholeError {
+pub enum AssembleError {
     /// The container itself.
     #[error(transparent)]
     Container(#[from] ContainerError),
@@ -39,47 +39,47 @@ pub enum WholeError {
 }
 
 /// Reads a container and those that it rests on; see the module.
-pub struct Whole<F, O> {
+pub struct Assembler<F, O> {
     own: F,
     open: O,
     bases: HashMap<ImageId, F>,
     pass: Pass,
-    unpacker: Unpacker,
+    chunk_decoder: ChunkDecoder,
 }
 
 /// One way through the container.
 #[derive(Debug)]
 struct Pass {
     reader: Reader,
-    sums: Option<Sums>,
+    checksums: Option<Checksums>,
     piece: Vec<u8>,
     ended: bool,
 }
 
 impl Pass {
     fn new() -> Self {
-        Self { reader: Reader::new(), sums: None, piece: Vec::new(), ended: false }
+        Self { reader: Reader::new(), checksums: None, piece: Vec::new(), ended: false }
     }
 }
 
-impl<F: std::fmt::Debug, O> std::fmt::Debug for Whole<F, O> {
+impl<F: std::fmt::Debug, O> std::fmt::Debug for Assembler<F, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Whole").field("own", &self.own).field("bases", &self.bases).finish()
     }
 }
 
-impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
+impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
     /// Of the container in `own`; `open` finds those that it rests on, once each.
     pub fn new(own: F, open: O) -> Self {
-        let unpacker = Unpacker::new(None);
-        Self { own, open, bases: HashMap::new(), pass: Pass::new(), unpacker }
+        let chunk_decoder = ChunkDecoder::new(None);
+        Self { own, open, bases: HashMap::new(), pass: Pass::new(), chunk_decoder }
     }
 
     /// Appends the next bytes of the whole container; false: that was all.
     ///
     /// # Errors
     /// Something is damaged, missing or cannot be read. Then there is nothing more to come.
-    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, WholeError> {
+    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, AssembleError> {
         self.step(&mut Target { bytes: 0, kind: Kind::Container(out) })
     }
 
@@ -88,7 +88,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, WholeError> {
+    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, AssembleError> {
         self.step(&mut Target { bytes: 0, kind: Kind::Raw(out) })
     }
 
@@ -98,69 +98,69 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
         self.pass.reader.id
     }
 
-    fn step(&mut self, out: &mut Target<'_>) -> Result<bool, WholeError> {
-        let Self { own, open, bases, pass, unpacker } = self;
+    fn step(&mut self, out: &mut Target<'_>) -> Result<bool, AssembleError> {
+        let Self { own, open, bases, pass, chunk_decoder } = self;
         if pass.ended {
             return Ok(false);
         }
         pass.piece.resize(READ_BYTES, 0);
-        let count = own.read(&mut pass.piece).map_err(WholeError::Read)?;
+        let count = own.read(&mut pass.piece).map_err(AssembleError::Read)?;
         if count == 0 {
             pass.ended = true;
             let reader = std::mem::replace(&mut pass.reader, Reader::new());
             let (seal, note) = (reader.seal, reader.note.clone());
             reader.finish()?;
             // A container that ended well had a header.
-            let Some(mut sums) = pass.sums else { return Ok(false) };
+            let Some(mut checksums) = pass.checksums else { return Ok(false) };
             let mut end = Vec::new();
             if let Some(seal) = seal {
-                emit_seal(&seal, &mut sums, &mut end);
+                emit_seal(&seal, &mut checksums, &mut end);
             }
             if !note.is_empty() {
-                emit_note(&note, &mut sums, &mut end);
+                emit_note(&note, &mut checksums, &mut end);
             }
-            emit_trailer(&sums, &mut end);
+            emit_trailer(&checksums, &mut end);
             out.put(&end);
             return Ok(true);
         }
         let mut failed = None;
-        let (mut header_due, mut sums) = (pass.sums.is_none(), pass.sums);
+        let (mut header_due, mut checksums) = (pass.checksums.is_none(), pass.checksums);
         let mut stored_elsewhere = Vec::new();
         // The header is known when the first chunk comes, at the latest at the end.
         let result = pass.reader.push(&pass.piece[..count], &mut |id, chunk| {
-            let sums = sums.get_or_insert_with(|| seeded(id));
+            let checksums = checksums.get_or_insert_with(|| checksums_of(id));
             if std::mem::take(&mut header_due) {
                 out.put(&header_bytes(id));
             }
             if chunk.flags != FLAG_ELSEWHERE {
                 if let Kind::Raw(out) = &mut out.kind {
-                    return raw_of(id, chunk, unpacker, out);
+                    return raw_of(id, chunk, chunk_decoder, out);
                 }
                 // At the same place in the same image: its checksum is right there, too.
-                put(sums, chunk, out);
+                put(checksums, chunk, out);
                 return Ok(());
             }
             let Chunk { index, raw_len, stored, .. } = chunk;
             let bad = ContainerError::BadChunk { chunk: index };
-            let place = Place::read(raw_len, stored).ok_or(bad)?;
+            let place = ChunkPlace::read(raw_len, stored).ok_or(bad)?;
             let base = place.container(id.rank);
-            let mut fetch = || {
+            let mut read_chunk = || {
                 let file = match bases.entry(base) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(new) => new.insert(open(base)?),
                 };
-                place.fetch(id.rank, file, &mut stored_elsewhere)
+                place.read_chunk(id.rank, file, &mut stored_elsewhere)
             };
-            if let Err(why) = fetch() {
-                failed = Some(WholeError::Base { base, why });
+            if let Err(why) = read_chunk() {
+                failed = Some(AssembleError::Base { base, why });
                 return Err(ContainerError::Elsewhere { chunk: index });
             }
             let (flags, stored) = (place.flags, stored_elsewhere.as_slice());
             if let Kind::Raw(out) = &mut out.kind {
-                return raw_of(id, Chunk { raw_len, flags, stored, ..chunk }, unpacker, out);
+                return raw_of(id, Chunk { raw_len, flags, stored, ..chunk }, chunk_decoder, out);
             }
-            let crc = sums.chunk(raw_len, flags, stored);
-            put(sums, Chunk { raw_len, flags, crc, stored, ..chunk }, out);
+            let crc = checksums.chunk(raw_len, flags, stored);
+            put(checksums, Chunk { raw_len, flags, crc, stored, ..chunk }, out);
             Ok(())
         });
         if let Some(error) = failed {
@@ -171,13 +171,13 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
             pass.ended = true;
             return Err(error.into());
         }
-        if sums.is_none()
+        if checksums.is_none()
             && let Some(id) = pass.reader.id
         {
             out.put(&header_bytes(id));
-            sums = Some(seeded(id));
+            checksums = Some(checksums_of(id));
         }
-        pass.sums = sums;
+        pass.checksums = checksums;
         Ok(true)
     }
 
@@ -186,21 +186,21 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Whole<F, O> {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn check(&mut self) -> Result<Summary, WholeError> {
+    pub fn check(&mut self) -> Result<Summary, AssembleError> {
         let mut target = Target { bytes: 0, kind: Kind::Nothing };
         let mut id = None;
         while self.step(&mut target)? {
             id = id.or(self.pass.reader.id);
         }
-        let (Some(id), Some(sums)) = (id, self.pass.sums) else {
+        let (Some(id), Some(checksums)) = (id, self.pass.checksums) else {
             return Err(ContainerError::Truncated { bytes: target.bytes }.into());
         };
-        self.own.rewind().map_err(WholeError::Read)?;
+        self.own.rewind().map_err(AssembleError::Read)?;
         self.pass = Pass::new();
         Ok(Summary {
             id,
-            chunks: sums.chunks,
-            raw_bytes: sums.raw_bytes,
+            chunks: checksums.chunks,
+            raw_bytes: checksums.raw_bytes,
             stored_bytes: target.bytes,
         })
     }
@@ -233,41 +233,41 @@ impl Target<'_> {
 fn raw_of(
     id: ImageId,
     chunk: Chunk<'_>,
-    unpacker: &mut Unpacker,
+    chunk_decoder: &mut ChunkDecoder,
     out: &mut Vec<u8>,
 ) -> Result<(), ContainerError> {
     let Chunk { index, raw_len, flags, stored, .. } = chunk;
-    unpacker.unpack(id.rank, raw_len, flags, stored, out).map_err(|why| why.of(index))
+    chunk_decoder.decode(id.rank, raw_len, flags, stored, out).map_err(|why| why.of(index))
 }
 
-fn seeded(id: ImageId) -> Sums {
-    Sums::new(u32_at(&header_bytes(id), 36))
+fn checksums_of(id: ImageId) -> Checksums {
+    Checksums::new(u32_at(&header_bytes(id), 36))
 }
 
-fn put(sums: &mut Sums, chunk: Chunk<'_>, out: &mut Target<'_>) {
+fn put(checksums: &mut Checksums, chunk: Chunk<'_>, out: &mut Target<'_>) {
     let Chunk { raw_len, flags, crc, stored, .. } = chunk;
     out.put(&prefix(raw_len, stored.len() as u32, flags, crc));
     out.put(stored);
-    sums.count(raw_len, crc);
+    checksums.count(raw_len, crc);
 }
 
-pub(super) fn emit_seal(seal: &[u8; SEAL_BYTES], sums: &mut Sums, out: &mut Vec<u8>) {
-    let crc = sums.chunk(0, super::FLAG_SEAL, seal);
+pub(super) fn emit_seal(seal: &[u8; SEAL_BYTES], checksums: &mut Checksums, out: &mut Vec<u8>) {
+    let crc = checksums.chunk(0, super::FLAG_SEAL, seal);
     out.extend_from_slice(&prefix(0, SEAL_BYTES as u32, super::FLAG_SEAL, crc));
     out.extend_from_slice(seal);
-    sums.seal(crc);
+    checksums.seal(crc);
 }
 
-pub(super) fn emit_note(note: &[u8], sums: &mut Sums, out: &mut Vec<u8>) {
-    let crc = sums.chunk(0, super::FLAG_NOTE, note);
+pub(super) fn emit_note(note: &[u8], checksums: &mut Checksums, out: &mut Vec<u8>) {
+    let crc = checksums.chunk(0, super::FLAG_NOTE, note);
     out.extend_from_slice(&prefix(0, note.len() as u32, super::FLAG_NOTE, crc));
     out.extend_from_slice(note);
-    sums.note(note.len(), crc);
+    checksums.note(note.len(), crc);
 }
 
-pub(super) fn emit_trailer(sums: &Sums, out: &mut Vec<u8>) {
-    let body = sums.trailer_body();
-    let crc = sums.chunk(0, FLAG_TRAILER, &body);
+pub(super) fn emit_trailer(checksums: &Checksums, out: &mut Vec<u8>) {
+    let body = checksums.trailer_body();
+    let crc = checksums.chunk(0, FLAG_TRAILER, &body);
     out.extend_from_slice(&prefix(0, TRAILER_BODY_BYTES as u32, FLAG_TRAILER, crc));
     out.extend_from_slice(&body);
 }

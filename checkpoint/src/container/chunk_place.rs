@@ -1,16 +1,16 @@
 //! Where a chunk of an earlier container lies.
 
 use super::encryption::{ChunkTag, TAG_BYTES};
-use super::{ImageId, PREFIX_BYTES, Sums, compression, header_bytes, prefix, u32_at, u64_at};
+use super::{Checksums, ImageId, PREFIX_BYTES, compression, header_bytes, prefix, u32_at, u64_at};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes of a place.
-pub const PLACE_BYTES: usize = 40;
+pub const CHUNK_PLACE_BYTES: usize = 40;
 
 /// One chunk of an earlier container of the same rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ChunkPlace {
     /// The container: taken in which life.
     pub incarnation: Incarnation,
     /// Its number.
@@ -28,15 +28,15 @@ pub struct Place {
     pub(super) tag: ChunkTag,
 }
 
-impl Place {
+impl ChunkPlace {
     /// Bytes that the chunk takes there.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         PREFIX_BYTES as u64 + u64::from(self.stored_len)
     }
 
-    pub(super) fn write(&self) -> [u8; PLACE_BYTES] {
-        let mut bytes = [0; PLACE_BYTES];
+    pub(super) fn write(&self) -> [u8; CHUNK_PLACE_BYTES] {
+        let mut bytes = [0; CHUNK_PLACE_BYTES];
         bytes[0..4].copy_from_slice(&self.incarnation.0.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.crc.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.image.0.to_le_bytes());
@@ -49,7 +49,7 @@ impl Place {
 
     /// `None`: there can be no such place.
     pub(super) fn read(raw_len: u32, bytes: &[u8]) -> Option<Self> {
-        if bytes.len() != PLACE_BYTES {
+        if bytes.len() != CHUNK_PLACE_BYTES {
             return None;
         }
         let place = Self {
@@ -66,15 +66,15 @@ impl Place {
         compression::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
     }
 
-    /// As [`Self::all`] reads it.
-    pub fn tell(&self, out: &mut Vec<u8>) {
+    /// As [`Self::parse_all`] reads it.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.raw_len.to_le_bytes());
         out.extend_from_slice(&self.write());
     }
 
     /// The places that were told in these bytes; `None` for one that there cannot be.
-    pub fn all(told: &[u8]) -> impl Iterator<Item = Option<Self>> {
-        told.chunks(size_of::<u32>() + PLACE_BYTES).map(|one| {
+    pub fn parse_all(encoded_places: &[u8]) -> impl Iterator<Item = Option<Self>> {
+        encoded_places.chunks(size_of::<u32>() + CHUNK_PLACE_BYTES).map(|one| {
             let (raw_len, place) = one.split_first_chunk()?;
             Self::read(u32::from_le_bytes(*raw_len), place)
         })
@@ -90,7 +90,7 @@ impl Place {
     ///
     /// # Errors
     /// It has not, or cannot be read.
-    pub fn is_there(&self, mut container: impl Read + Seek) -> io::Result<()> {
+    pub fn check_prefix(&self, mut container: impl Read + Seek) -> io::Result<()> {
         let mut found = [0; PREFIX_BYTES];
         container.seek(SeekFrom::Start(self.offset))?;
         container.read_exact(&mut found)?;
@@ -104,19 +104,19 @@ impl Place {
     ///
     /// # Errors
     /// It is not there, is damaged, or cannot be read.
-    pub(super) fn fetch(
+    pub(super) fn read_chunk(
         &self,
         rank: Rank,
         mut container: impl Read + Seek,
         stored: &mut Vec<u8>,
     ) -> io::Result<()> {
-        self.is_there(&mut container)?;
+        self.check_prefix(&mut container)?;
         stored.clear();
         stored.resize(self.stored_len as usize, 0);
         container.read_exact(stored)?;
-        let mut sums = Sums::new(u32_at(&header_bytes(self.container(rank)), 36));
-        sums.chunks = self.index;
-        if sums.chunk(self.raw_len, self.flags, stored) == self.crc {
+        let mut checksums = Checksums::new(u32_at(&header_bytes(self.container(rank)), 36));
+        checksums.chunks = self.index;
+        if checksums.chunk(self.raw_len, self.flags, stored) == self.crc {
             return Ok(());
         }
         Err(self.wrong("it is damaged there"))

@@ -3,8 +3,8 @@
 use super::chunk_index::Digest;
 use super::encryption::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
 use super::{
-    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD,
-    Known, Place, STORED_BYTES_MAX, Sums,
+    CHUNK_BYTES_MAX, Checksums, ChunkIndex, ChunkPlace, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4,
+    FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, STORED_BYTES_MAX,
 };
 use ftmpi_wire::Rank;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Compression {
 
 /// What every chunk of a container is made with.
 #[derive(Debug, Clone)]
-pub(super) struct Recipe {
+pub(super) struct ChunkOptions {
     pub rank: Rank,
     pub compression: Compression,
     pub secret: Option<(Secret, [u8; SALT_BYTES])>,
@@ -47,10 +47,10 @@ pub(super) struct Recipe {
 
 /// What came of a chunk.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct EncodedChunk {
     pub digest: Option<Digest>,
     /// It is there already.
-    pub place: Option<Place>,
+    pub place: Option<ChunkPlace>,
     pub flags: u32,
     /// Where its stored bytes are, unless they are the raw ones.
     pub body: Range<usize>,
@@ -60,81 +60,87 @@ pub(super) struct Made {
 
 /// Makes one chunk after the other.
 #[derive(Default)]
-pub(super) struct Packer {
+pub(super) struct ChunkEncoder {
     zstd: Option<zstd::bulk::Compressor<'static>>,
 }
 
-impl fmt::Debug for Packer {
+impl fmt::Debug for ChunkEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Packer")
     }
 }
 
-impl Packer {
+impl ChunkEncoder {
     /// Makes the chunk with this number. Unless it is there already, or is to be stored as it is
-    /// ([`FLAG_STORED`]), its bytes are appended to `packed`.
-    pub fn make(
+    /// ([`FLAG_STORED`]), its bytes are appended to `encoded`.
+    pub fn encode(
         &mut self,
-        recipe: &Recipe,
-        before: Option<&Known>,
-        sums: Sums,
+        options: &ChunkOptions,
+        before: Option<&ChunkIndex>,
+        checksums: Checksums,
         number: u64,
         raw: &[u8],
-        packed: &mut Vec<u8>,
-    ) -> Made {
-        let sums = Sums { chunks: number, ..sums };
+        encoded: &mut Vec<u8>,
+    ) -> EncodedChunk {
+        let checksums = Checksums { chunks: number, ..checksums };
         let raw_len = raw.len() as u32;
         let digest = before.map(|before| before.digest(raw));
         if let (Some(before), Some(digest)) = (before, digest)
             && let Some(place) = before.chunks.get(&digest)
         {
-            let crc = sums.chunk(raw_len, FLAG_ELSEWHERE, &place.write());
+            let crc = checksums.chunk(raw_len, FLAG_ELSEWHERE, &place.write());
             let (place, flags) = (Some(*place), place.flags);
-            return Made { digest: Some(digest), place, flags, body: 0..0, crc };
+            return EncodedChunk { digest: Some(digest), place, flags, body: 0..0, crc };
         }
-        let start = packed.len();
-        let head = start + if recipe.secret.is_some() { NONCE_BYTES } else { 0 };
-        packed.resize(head, 0);
-        let mut flags = self.shrink(recipe.compression, raw, head, packed);
-        if let Some((secret, salt)) = &recipe.secret {
+        let start = encoded.len();
+        let head = start + if options.secret.is_some() { NONCE_BYTES } else { 0 };
+        encoded.resize(head, 0);
+        let mut flags = self.compress(options.compression, raw, head, encoded);
+        if let Some((secret, salt)) = &options.secret {
             if flags == FLAG_STORED {
-                packed.extend_from_slice(raw);
+                encoded.extend_from_slice(raw);
             }
             flags |= FLAG_SEALED;
-            let mut sealed = packed.split_off(start);
-            secret.seal(*salt, number, about(recipe.rank, raw_len, flags), &mut sealed);
-            packed.append(&mut sealed);
+            let mut sealed = encoded.split_off(start);
+            secret.seal(*salt, number, about(options.rank, raw_len, flags), &mut sealed);
+            encoded.append(&mut sealed);
         }
-        let body = start..packed.len();
-        let stored = if flags == FLAG_STORED { raw } else { &packed[body.clone()] };
-        let crc = sums.chunk(raw_len, flags, stored);
-        Made { digest, place: None, flags, body, crc }
+        let body = start..encoded.len();
+        let stored = if flags == FLAG_STORED { raw } else { &encoded[body.clone()] };
+        let crc = checksums.chunk(raw_len, flags, stored);
+        EncodedChunk { digest, place: None, flags, body, crc }
     }
 
-    /// Appends it to `packed`, which has `head` bytes, if it becomes so much smaller that it pays: what is
+    /// Appends it to `encoded`, which has `head` bytes, if it becomes so much smaller that it pays: what is
     /// stored as it is costs nothing to read.
-    fn shrink(&mut self, how: Compression, raw: &[u8], head: usize, packed: &mut Vec<u8>) -> u32 {
+    fn compress(
+        &mut self,
+        how: Compression,
+        raw: &[u8],
+        head: usize,
+        encoded: &mut Vec<u8>,
+    ) -> u32 {
         let (room, flags) = match how {
             Compression::Stored => return FLAG_STORED,
-            Compression::Lz4 if is_noise(raw) => return FLAG_STORED,
+            Compression::Lz4 if looks_incompressible(raw) => return FLAG_STORED,
             Compression::Lz4 => (lz4_flex::block::get_maximum_output_size(raw.len()), FLAG_LZ4),
             Compression::Zstd(_) => (zstd::zstd_safe::compress_bound(raw.len()), FLAG_ZSTD),
         };
-        packed.resize(head + room, 0);
+        encoded.resize(head + room, 0);
         // An error (which that size excludes) would only mean that the chunk is stored.
         let len = match how {
             Compression::Zstd(level) => self
                 .zstd(level)
-                .and_then(|zstd| zstd.compress_to_buffer(raw, &mut packed[head..]).ok()),
-            _ => lz4_flex::block::compress_into(raw, &mut packed[head..]).ok(),
+                .and_then(|zstd| zstd.compress_to_buffer(raw, &mut encoded[head..]).ok()),
+            _ => lz4_flex::block::compress_into(raw, &mut encoded[head..]).ok(),
         };
-        match len.filter(|len| pays(*len, raw.len())) {
+        match len.filter(|len| is_worthwhile(*len, raw.len())) {
             Some(len) => {
-                packed.truncate(head + len);
+                encoded.truncate(head + len);
                 flags
             }
             None => {
-                packed.truncate(head);
+                encoded.truncate(head);
                 FLAG_STORED
             }
         }
@@ -149,13 +155,13 @@ impl Packer {
 }
 
 /// Whether something is worth being stored in another form.
-fn pays(len: usize, raw_len: usize) -> bool {
+fn is_worthwhile(len: usize, raw_len: usize) -> bool {
     len < raw_len - raw_len / 16
 }
 
 /// Whether samples of a chunk say that LZ4 cannot make it smaller: looking at all of it would take as
 /// long as compressing what can be compressed.
-fn is_noise(raw: &[u8]) -> bool {
+fn looks_incompressible(raw: &[u8]) -> bool {
     const SAMPLE: usize = 4096;
     const SAMPLES: usize = 3;
     if raw.len() < 8 * SAMPLE {
@@ -165,20 +171,20 @@ fn is_noise(raw: &[u8]) -> bool {
     (0..SAMPLES).all(|number| {
         let at = number * (raw.len() - SAMPLE) / (SAMPLES - 1);
         let made = lz4_flex::block::compress_into(&raw[at..at + SAMPLE], &mut room);
-        !made.is_ok_and(|len| pays(len, SAMPLE))
+        !made.is_ok_and(|len| is_worthwhile(len, SAMPLE))
     })
 }
 
 /// Why a chunk cannot be had back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unpacked {
+pub(super) enum ChunkDecodeError {
     Decompress,
     Sealed,
     NotSealed,
     Opened,
 }
 
-impl Unpacked {
+impl ChunkDecodeError {
     /// Of the chunk with this number.
     pub fn of(self, chunk: u64) -> ContainerError {
         match self {
@@ -192,12 +198,12 @@ impl Unpacked {
 
 /// Gets chunks back, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Unpacker {
+pub(super) struct ChunkDecoder {
     secret: Option<Secret>,
     body: Vec<u8>,
 }
 
-impl Unpacker {
+impl ChunkDecoder {
     pub fn new(secret: Option<Secret>) -> Self {
         Self { secret, body: Vec::new() }
     }
@@ -207,32 +213,32 @@ impl Unpacker {
     }
 
     /// Appends the raw bytes of a chunk whose checksum is right to `out`.
-    pub fn unpack(
+    pub fn decode(
         &mut self,
         rank: Rank,
         raw_len: u32,
         flags: u32,
         stored: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), Unpacked> {
+    ) -> Result<(), ChunkDecodeError> {
         let body = match (&self.secret, flags & FLAG_SEALED != 0) {
             (None, false) => stored,
-            (None, true) => return Err(Unpacked::Sealed),
-            (Some(_), false) => return Err(Unpacked::NotSealed),
+            (None, true) => return Err(ChunkDecodeError::Sealed),
+            (Some(_), false) => return Err(ChunkDecodeError::NotSealed),
             (Some(secret), true) => {
                 let about = about(rank, raw_len, flags);
-                secret.open(about, stored, &mut self.body).ok_or(Unpacked::Opened)?;
+                secret.open(about, stored, &mut self.body).ok_or(ChunkDecodeError::Opened)?;
                 &self.body
             }
         };
         let start = out.len();
-        let packed = flags & !FLAG_SEALED;
-        if packed == FLAG_STORED {
+        let encoded = flags & !FLAG_SEALED;
+        if encoded == FLAG_STORED {
             out.extend_from_slice(body);
             return Ok(());
         }
         out.resize(start + raw_len as usize, 0);
-        let len = match packed {
+        let len = match encoded {
             FLAG_ZSTD => zstd::bulk::decompress_to_buffer(body, &mut out[start..]).ok(),
             _ => lz4_flex::block::decompress_into(body, &mut out[start..]).ok(),
         };
@@ -240,7 +246,7 @@ impl Unpacker {
             return Ok(());
         }
         out.truncate(start);
-        Err(Unpacked::Decompress)
+        Err(ChunkDecodeError::Decompress)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Container in, raw bytes (or only the verdict) out.
 
-use super::compression::{Unpacker, is_possible};
-use super::encryption::{SEAL_BYTES, Secret, WholeSeal, tag_of};
+use super::compression::{ChunkDecoder, is_possible};
+use super::encryption::{ImageSeal, SEAL_BYTES, Secret, tag_of};
 use super::{
-    CHUNK_BYTES_MAX, ContainerError, FLAG_ELSEWHERE, FLAG_NOTE, FLAG_SEAL, FLAG_SEALED,
-    FLAG_TRAILER, FLAG_ZSTD, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PLACE_BYTES, PREFIX_BYTES,
-    Place, Summary, Sums, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
+    CHUNK_BYTES_MAX, CHUNK_PLACE_BYTES, Checksums, ChunkPlace, ContainerError, FLAG_ELSEWHERE,
+    FLAG_NOTE, FLAG_SEAL, FLAG_SEALED, FLAG_TRAILER, FLAG_ZSTD, HEADER_BYTES, ImageId,
+    NOTE_BYTES_MAX, PREFIX_BYTES, Summary, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
 };
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -33,7 +33,7 @@ pub(super) struct Reader {
     state: State,
     piece: Vec<u8>,
     pub(super) id: Option<ImageId>,
-    sums: Sums,
+    checksums: Checksums,
     pub(super) note: Vec<u8>,
     pub(super) seal: Option<[u8; SEAL_BYTES]>,
     bytes: u64,
@@ -46,7 +46,7 @@ impl Reader {
             state: State::Header,
             piece: Vec::new(),
             id: None,
-            sums: Sums::new(0),
+            checksums: Checksums::new(0),
             note: Vec::new(),
             seal: None,
             bytes: 0,
@@ -105,12 +105,12 @@ impl Reader {
         piece: &[u8],
         chunk: &mut impl FnMut(ImageId, Chunk<'_>) -> Result<(), ContainerError>,
     ) -> Result<(), ContainerError> {
-        let index = self.sums.chunks;
+        let index = self.checksums.chunks;
         match self.state {
             State::Header => {
                 let (id, seed) = read_header(piece)?;
                 self.id = Some(id);
-                self.sums = Sums::new(seed);
+                self.checksums = Checksums::new(seed);
                 self.state = State::Prefix;
             }
             State::Prefix => {
@@ -119,7 +119,7 @@ impl Reader {
                 let possible = match flags {
                     FLAG_ELSEWHERE => {
                         (1..=CHUNK_BYTES_MAX).contains(&(raw_len as usize))
-                            && stored_len == PLACE_BYTES
+                            && stored_len == CHUNK_PLACE_BYTES
                     }
                     FLAG_SEAL => raw_len == 0 && stored_len == SEAL_BYTES && self.seal.is_none(),
                     FLAG_NOTE => {
@@ -139,11 +139,11 @@ impl Reader {
                 self.state = State::Body { raw_len, stored_len, flags, crc };
             }
             State::Body { raw_len, flags, crc, .. } => {
-                if self.sums.chunk(raw_len, flags, piece) != crc {
+                if self.checksums.chunk(raw_len, flags, piece) != crc {
                     return Err(ContainerError::ChunkChecksum { chunk: index });
                 }
                 if flags == FLAG_TRAILER {
-                    if piece != self.sums.trailer_body() {
+                    if piece != self.checksums.trailer_body() {
                         return Err(ContainerError::Trailer { chunks: index });
                     }
                     self.state = State::Done;
@@ -151,16 +151,16 @@ impl Reader {
                     let mut seal = [0; SEAL_BYTES];
                     seal.copy_from_slice(piece);
                     self.seal = Some(seal);
-                    self.sums.seal(crc);
+                    self.checksums.seal(crc);
                     self.state = State::Prefix;
                 } else if flags == FLAG_NOTE {
                     self.note = piece.to_vec();
-                    self.sums.note(piece.len(), crc);
+                    self.checksums.note(piece.len(), crc);
                     self.state = State::Prefix;
                 } else {
                     let id = self.id.ok_or(ContainerError::NotAnImage)?;
                     chunk(id, Chunk { index, raw_len, flags, crc, stored: piece })?;
-                    self.sums.count(raw_len, crc);
+                    self.checksums.count(raw_len, crc);
                     self.state = State::Prefix;
                 }
             }
@@ -171,7 +171,7 @@ impl Reader {
 
     /// The seal of the whole is not that of its chunks.
     fn fail_with_seal(&mut self) -> ContainerError {
-        let error = ContainerError::Seal { chunks: self.sums.chunks };
+        let error = ContainerError::Seal { chunks: self.checksums.chunks };
         self.failed = Some(error);
         error
     }
@@ -188,8 +188,8 @@ impl Reader {
         match (self.state, self.id) {
             (State::Done, Some(id)) => Ok(Summary {
                 id,
-                chunks: self.sums.chunks,
-                raw_bytes: self.sums.raw_bytes,
+                chunks: self.checksums.chunks,
+                raw_bytes: self.checksums.raw_bytes,
                 stored_bytes: self.bytes,
             }),
             _ => Err(ContainerError::Truncated { bytes: self.bytes }),
@@ -202,8 +202,8 @@ impl Reader {
 #[derive(Debug)]
 pub struct Decoder {
     reader: Reader,
-    unpacker: Unpacker,
-    seal: Option<WholeSeal>,
+    chunk_decoder: ChunkDecoder,
+    seal: Option<ImageSeal>,
     held: Vec<u8>,
 }
 
@@ -223,8 +223,8 @@ impl Decoder {
     /// At the beginning of a container that is encrypted, if there is a secret, and only then.
     #[must_use]
     pub fn with_secret(secret: Option<Secret>) -> Self {
-        let unpacker = Unpacker::new(secret);
-        Self { reader: Reader::new(), unpacker, seal: None, held: Vec::new() }
+        let chunk_decoder = ChunkDecoder::new(secret);
+        Self { reader: Reader::new(), chunk_decoder, seal: None, held: Vec::new() }
     }
 
     /// Takes bytes of the container; appends the raw bytes of the chunks that became whole.
@@ -232,20 +232,22 @@ impl Decoder {
     /// # Errors
     /// The container is damaged; no later call succeeds.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
-        let Self { reader, unpacker, seal, held } = self;
+        let Self { reader, chunk_decoder, seal, held } = self;
         reader.push(bytes, &mut |id, Chunk { index: chunk, raw_len, flags, stored, .. }| {
             if flags == FLAG_ELSEWHERE {
                 return Err(ContainerError::Elsewhere { chunk });
             }
             let mut target = &mut *out;
-            if let Some(secret) = unpacker.secret() {
+            if let Some(secret) = chunk_decoder.secret() {
                 seal.get_or_insert_with(|| secret.begin(id)).chunk(tag_of(stored));
                 target.append(held);
                 target = held;
             }
-            unpacker.unpack(id.rank, raw_len, flags, stored, target).map_err(|why| why.of(chunk))
+            chunk_decoder
+                .decode(id.rank, raw_len, flags, stored, target)
+                .map_err(|why| why.of(chunk))
         })?;
-        match (unpacker.secret(), reader.id) {
+        match (chunk_decoder.secret(), reader.id) {
             (Some(secret), Some(id)) if reader.is_complete() => {
                 let wanted = seal.take().unwrap_or_else(|| secret.begin(id)).finish(&reader.note);
                 if reader.seal.is_none_or(|found| wanted != found) {
@@ -319,11 +321,11 @@ impl Verifier {
     pub fn push_with(
         &mut self,
         bytes: &[u8],
-        place: &mut impl FnMut(Place),
+        place: &mut impl FnMut(ChunkPlace),
     ) -> Result<(), ContainerError> {
         self.reader.push(bytes, &mut |_, Chunk { index: chunk, raw_len, flags, stored, .. }| {
             if flags == FLAG_ELSEWHERE {
-                place(Place::read(raw_len, stored).ok_or(ContainerError::BadChunk { chunk })?);
+                place(ChunkPlace::read(raw_len, stored).ok_or(ContainerError::BadChunk { chunk })?);
             }
             Ok(())
         })
@@ -361,7 +363,7 @@ impl Verifier {
 /// # Errors
 /// It cannot be read.
 pub fn is_sealed(mut file: impl Read + Seek) -> io::Result<bool> {
-    let mut begin = [0; HEADER_BYTES + PREFIX_BYTES + PLACE_BYTES];
+    let mut begin = [0; HEADER_BYTES + PREFIX_BYTES + CHUNK_PLACE_BYTES];
     file.rewind()?;
     file.read_exact(&mut begin)?;
     let flags = u32_at(&begin, HEADER_BYTES + 8);
@@ -388,9 +390,10 @@ pub fn note_of(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::End(-(end_bytes as i64)))?;
     file.read_exact(&mut end)?;
     let body = &end[PREFIX_BYTES..];
-    let mut sums = Sums::new(seed);
-    sums.chunks = u64_at(body, 0);
-    if u32_at(&end, 8) != FLAG_TRAILER || sums.chunk(0, FLAG_TRAILER, body) != u32_at(&end, 12) {
+    let mut checksums = Checksums::new(seed);
+    checksums.chunks = u64_at(body, 0);
+    if u32_at(&end, 8) != FLAG_TRAILER || checksums.chunk(0, FLAG_TRAILER, body) != u32_at(&end, 12)
+    {
         return Err(bad("its end is damaged or missing"));
     }
     let len = u32_at(body, 20) as usize;
@@ -404,7 +407,8 @@ pub fn note_of(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
     let mut note = vec![0; PREFIX_BYTES + len];
     file.read_exact(&mut note)?;
     let stored = note.split_off(PREFIX_BYTES);
-    if u32_at(&note, 8) != FLAG_NOTE || sums.chunk(0, FLAG_NOTE, &stored) != u32_at(&note, 12) {
+    if u32_at(&note, 8) != FLAG_NOTE || checksums.chunk(0, FLAG_NOTE, &stored) != u32_at(&note, 12)
+    {
         return Err(bad("its note is damaged"));
     }
     Ok(stored)

@@ -2,12 +2,13 @@
 
 use super::assemble::{emit_note, emit_seal, emit_trailer};
 use super::chunk_index::Digest;
-use super::compression::{Compression, Made, Packer, Recipe};
-use super::encryption::{SALT_BYTES, Secret, TAG_BYTES, WholeSeal, tag_of};
-use super::workers::{Share, Task, Workers};
+use super::compression::{ChunkEncoder, ChunkOptions, Compression, EncodedChunk};
+use super::encryption::{ImageSeal, SALT_BYTES, Secret, TAG_BYTES, tag_of};
+use super::workers::{Batch, WorkerTask, Workers};
 use super::{
-    CHUNK_BYTES_MAX, FLAG_ELSEWHERE, FLAG_STORED, HEADER_BYTES, ImageId, Known, NOTE_BYTES_MAX,
-    PLACE_BYTES, PREFIX_BYTES, Place, Summary, Sums, header_bytes, prefix, u32_at,
+    CHUNK_BYTES_MAX, CHUNK_PLACE_BYTES, Checksums, ChunkIndex, ChunkPlace, FLAG_ELSEWHERE,
+    FLAG_STORED, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PREFIX_BYTES, Summary, header_bytes,
+    prefix, u32_at,
 };
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -18,9 +19,9 @@ const BATCH_BYTES: usize = 1 << 20;
 
 /// What an incremental encoder has of the images before, and what it learns of this one.
 #[derive(Debug)]
-struct Row {
-    before: Arc<Known>,
-    chunks: HashMap<Digest, Place>,
+struct Incremental {
+    before: Arc<ChunkIndex>,
+    chunks: HashMap<Digest, ChunkPlace>,
 }
 
 /// Makes a container of a raw stream: `push` as the bytes come, `cut` where the stream has a natural
@@ -28,11 +29,11 @@ struct Row {
 #[derive(Debug)]
 pub struct Encoder {
     id: ImageId,
-    recipe: Recipe,
-    packer: Packer,
+    options: ChunkOptions,
+    chunk_encoder: ChunkEncoder,
     /// Number of the next chunk.
     number: u64,
-    seal: Option<WholeSeal>,
+    seal: Option<ImageSeal>,
     /// So many threads make chunks; 0: this one does.
     threads: usize,
     /// They, once there is something for them.
@@ -43,14 +44,14 @@ pub struct Encoder {
     /// Buffers of chunks that are done, to be used again.
     spare: Vec<Vec<u8>>,
     header_due: bool,
-    sums: Sums,
+    checksums: Checksums,
     pending: Vec<u8>,
     /// What becomes of a chunk here.
-    packed: Vec<u8>,
+    encoded: Vec<u8>,
     emitted: u64,
     /// Where the next chunk begins.
     offset: u64,
-    row: Option<Row>,
+    incremental: Option<Incremental>,
 }
 
 impl Encoder {
@@ -60,8 +61,8 @@ impl Encoder {
         let seed = u32_at(&header_bytes(id), 36);
         Self {
             id,
-            recipe: Recipe { rank: id.rank, compression, secret: None },
-            packer: Packer::default(),
+            options: ChunkOptions { rank: id.rank, compression, secret: None },
+            chunk_encoder: ChunkEncoder::default(),
             number: 0,
             seal: None,
             threads: 0,
@@ -70,29 +71,32 @@ impl Encoder {
             waiting_bytes: 0,
             spare: Vec::new(),
             header_due: true,
-            sums: Sums::new(seed),
+            checksums: Checksums::new(seed),
             pending: Vec::with_capacity(CHUNK_BYTES_MAX),
-            packed: Vec::new(),
+            encoded: Vec::new(),
             emitted: 0,
             offset: HEADER_BYTES as u64,
-            row: None,
+            incremental: None,
         }
     }
 
     /// A container for this image; of chunks that are `known` it has only the place.
     #[must_use]
-    pub fn incremental(id: ImageId, compression: Compression, known: Known) -> Self {
-        let before = known.usable();
+    pub fn incremental(id: ImageId, compression: Compression, known: ChunkIndex) -> Self {
+        let before = known.for_next_image();
         // Those of the same program at the next moment are about as many.
         let chunks = HashMap::with_capacity(before.chunks.len());
-        Self { row: Some(Row { before: Arc::new(before), chunks }), ..Self::new(id, compression) }
+        Self {
+            incremental: Some(Incremental { before: Arc::new(before), chunks }),
+            ..Self::new(id, compression)
+        }
     }
 
     /// Encrypted. `salt`: random bytes of this container alone. Before the first byte.
     #[must_use]
     pub fn sealed(mut self, secret: Secret, salt: [u8; SALT_BYTES]) -> Self {
         self.seal = Some(secret.begin(self.id));
-        self.recipe.secret = Some((secret, salt));
+        self.options.secret = Some((secret, salt));
         self
     }
 
@@ -105,7 +109,7 @@ impl Encoder {
     }
 
     /// A chunk ends here, and everything that was pushed is emitted.
-    pub fn settle(&mut self, out: &mut Vec<u8>) {
+    pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.cut(out);
         let before = out.len();
         self.emit_waiting(out);
@@ -122,9 +126,9 @@ impl Encoder {
         }
     }
 
-    /// The containers, other than this one, that chunks were found in until [`Self::settle`] was called last.
+    /// The containers, other than this one, that chunks were found in until [`Self::flush`] was called last.
     pub fn bases(&self) -> Vec<ImageId> {
-        let places = self.row.iter().flat_map(|row| row.chunks.values());
+        let places = self.incremental.iter().flat_map(|incremental| incremental.chunks.values());
         let mut bases: Vec<_> = places.map(|place| place.container(self.id.rank)).collect();
         bases.retain(|base| *base != self.id);
         bases.sort_unstable_by_key(|base| (base.image, base.incarnation));
@@ -189,7 +193,7 @@ impl Encoder {
     /// # Panics
     /// With a note of more than [`NOTE_BYTES_MAX`] bytes.
     #[must_use]
-    pub fn finish_with(mut self, note: &[u8], out: &mut Vec<u8>) -> (Summary, Known) {
+    pub fn finish_with(mut self, note: &[u8], out: &mut Vec<u8>) -> (Summary, ChunkIndex) {
         assert!(note.len() <= NOTE_BYTES_MAX, "a note has at most {NOTE_BYTES_MAX} bytes");
         let before = out.len();
         self.emit_header(out);
@@ -198,20 +202,22 @@ impl Encoder {
         }
         self.emit_waiting(out);
         if let Some(seal) = self.seal.take() {
-            emit_seal(seal.finish(note).as_bytes(), &mut self.sums, out);
+            emit_seal(seal.finish(note).as_bytes(), &mut self.checksums, out);
         }
         if !note.is_empty() {
-            emit_note(note, &mut self.sums, out);
+            emit_note(note, &mut self.checksums, out);
         }
-        emit_trailer(&self.sums, out);
+        emit_trailer(&self.checksums, out);
         self.emitted += (out.len() - before) as u64;
         let summary = Summary {
             id: self.id,
-            chunks: self.sums.chunks,
-            raw_bytes: self.sums.raw_bytes,
+            chunks: self.checksums.chunks,
+            raw_bytes: self.checksums.raw_bytes,
             stored_bytes: self.emitted,
         };
-        let known = self.row.map(|row| row.before.followed_by(row.chunks, self.emitted));
+        let known = self
+            .incremental
+            .map(|incremental| incremental.before.after_image(incremental.chunks, self.emitted));
         (summary, known.unwrap_or_default())
     }
 
@@ -225,7 +231,7 @@ impl Encoder {
         let mut pending = std::mem::take(&mut self.pending);
         if self.threads > 0 {
             self.pending = self.spare.pop().unwrap_or_default();
-            self.wait(pending, out);
+            self.queue_for_workers(pending, out);
             return;
         }
         self.emit_chunk(&pending, out);
@@ -237,50 +243,58 @@ impl Encoder {
         if self.threads > 0 {
             let mut chunk = self.spare.pop().unwrap_or_default();
             chunk.extend_from_slice(raw);
-            self.wait(chunk, out);
+            self.queue_for_workers(chunk, out);
             return;
         }
         let number = self.number;
         self.number += 1;
-        let mut packed = std::mem::take(&mut self.packed);
-        packed.clear();
-        let before = self.row.as_ref().map(|row| &*row.before);
-        let made = self.packer.make(&self.recipe, before, self.sums, number, raw, &mut packed);
-        self.emit_made(&made, raw, &packed, out);
-        self.packed = packed;
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        let before = self.incremental.as_ref().map(|incremental| &*incremental.before);
+        let made = self.chunk_encoder.encode(
+            &self.options,
+            before,
+            self.checksums,
+            number,
+            raw,
+            &mut encoded,
+        );
+        self.emit_encoded(&made, raw, &encoded, out);
+        self.encoded = encoded;
     }
 
     /// Puts a chunk to those that are made together.
-    fn wait(&mut self, chunk: Vec<u8>, out: &mut Vec<u8>) {
+    fn queue_for_workers(&mut self, chunk: Vec<u8>, out: &mut Vec<u8>) {
         self.waiting_bytes += chunk.len();
         self.waiting.push((self.number, chunk));
         self.number += 1;
         if self.waiting_bytes >= self.threads * BATCH_BYTES {
-            self.hand_over(out);
+            self.exchange_with_workers(out);
         }
     }
 
     /// Gives what waits to the threads, and emits what they made meanwhile.
-    fn hand_over(&mut self, out: &mut Vec<u8>) {
+    fn exchange_with_workers(&mut self, out: &mut Vec<u8>) {
         self.waiting_bytes = 0;
         let mut workers = self.workers.take().unwrap_or_else(|| {
-            let before = self.row.as_ref().map(|row| row.before.clone());
-            let task = Task { recipe: self.recipe.clone(), before, sums: self.sums };
+            let before = self.incremental.as_ref().map(|incremental| incremental.before.clone());
+            let task =
+                WorkerTask { options: self.options.clone(), before, checksums: self.checksums };
             Workers::new(self.threads, &task)
         });
-        let done = workers.take();
-        workers.give(&mut self.waiting);
-        out.reserve(done.iter().flat_map(|share| &share.made).map(|made| made.body.len()).sum());
-        for mut share in done {
-            let Share { chunks, made, packed } = &mut share;
+        let done = workers.collect();
+        workers.submit(&mut self.waiting);
+        out.reserve(done.iter().flat_map(|batch| &batch.made).map(|made| made.body.len()).sum());
+        for mut batch in done {
+            let Batch { chunks, made, encoded } = &mut batch;
             for ((_, raw), made) in chunks.iter().zip(&*made) {
-                self.emit_made(made, raw, packed, out);
+                self.emit_encoded(made, raw, encoded, out);
             }
             self.spare.extend(chunks.drain(..).map(|(_, mut chunk)| {
                 chunk.clear();
                 chunk
             }));
-            workers.give_back(share);
+            workers.recycle(batch);
         }
         self.workers = Some(workers);
     }
@@ -289,46 +303,55 @@ impl Encoder {
     fn emit_waiting(&mut self, out: &mut Vec<u8>) {
         if self.threads > 0 {
             // What is on its way, and what waits.
-            self.hand_over(out);
-            self.hand_over(out);
+            self.exchange_with_workers(out);
+            self.exchange_with_workers(out);
         }
     }
 
-    fn emit_made(&mut self, made: &Made, raw: &[u8], packed: &[u8], out: &mut Vec<u8>) {
-        let Made { digest, place, flags, ref body, crc } = *made;
+    fn emit_encoded(&mut self, made: &EncodedChunk, raw: &[u8], encoded: &[u8], out: &mut Vec<u8>) {
+        let EncodedChunk { digest, place, flags, ref body, crc } = *made;
         let raw_len = raw.len() as u32;
         if let Some(place) = place {
-            if let (Some(row), Some(digest)) = (&mut self.row, digest) {
-                row.chunks.insert(digest, place);
+            if let (Some(incremental), Some(digest)) = (&mut self.incremental, digest) {
+                incremental.chunks.insert(digest, place);
             }
             if let Some(seal) = &mut self.seal {
                 seal.chunk(place.tag);
             }
             let body = place.write();
-            out.extend_from_slice(&prefix(raw_len, PLACE_BYTES as u32, FLAG_ELSEWHERE, crc));
+            out.extend_from_slice(&prefix(raw_len, CHUNK_PLACE_BYTES as u32, FLAG_ELSEWHERE, crc));
             out.extend_from_slice(&body);
-            self.sums.count(raw_len, crc);
-            self.offset += (PREFIX_BYTES + PLACE_BYTES) as u64;
+            self.checksums.count(raw_len, crc);
+            self.offset += (PREFIX_BYTES + CHUNK_PLACE_BYTES) as u64;
             return;
         }
-        let stored = if flags == FLAG_STORED { raw } else { &packed[body.clone()] };
+        let stored = if flags == FLAG_STORED { raw } else { &encoded[body.clone()] };
         let mut tag = [0; TAG_BYTES];
         if let Some(seal) = &mut self.seal {
             tag = tag_of(stored);
             seal.chunk(tag);
         }
         let stored_len = stored.len() as u32;
-        if let (Some(row), Some(digest)) = (&mut self.row, digest) {
+        if let (Some(incremental), Some(digest)) = (&mut self.incremental, digest) {
             let ImageId { incarnation, image, .. } = self.id;
-            let (index, offset) = (self.sums.chunks, self.offset);
-            let place =
-                Place { incarnation, image, index, offset, raw_len, stored_len, flags, crc, tag };
-            row.chunks.insert(digest, place);
+            let (index, offset) = (self.checksums.chunks, self.offset);
+            let place = ChunkPlace {
+                incarnation,
+                image,
+                index,
+                offset,
+                raw_len,
+                stored_len,
+                flags,
+                crc,
+                tag,
+            };
+            incremental.chunks.insert(digest, place);
         }
         out.reserve(PREFIX_BYTES + stored.len());
         out.extend_from_slice(&prefix(raw_len, stored_len, flags, crc));
         out.extend_from_slice(stored);
         self.offset += (PREFIX_BYTES + stored.len()) as u64;
-        self.sums.count(raw_len, crc);
+        self.checksums.count(raw_len, crc);
     }
 }

@@ -71,12 +71,12 @@ impl Secret {
     }
 
     /// Begins the seal of a whole image.
-    pub(super) fn begin(&self, id: ImageId) -> WholeSeal {
+    pub(super) fn begin(&self, id: ImageId) -> ImageSeal {
         let mut hasher = blake3::Hasher::new_keyed(&self.whole);
         hasher.update(&id.rank.0.to_le_bytes());
         hasher.update(&id.incarnation.0.to_le_bytes());
         hasher.update(&id.image.0.to_le_bytes());
-        WholeSeal { hasher, chunks: 0 }
+        ImageSeal { hasher, chunks: 0 }
     }
 }
 
@@ -88,12 +88,12 @@ impl fmt::Debug for Secret {
 
 /// The seal of a whole image as it grows.
 #[derive(Debug)]
-pub(super) struct WholeSeal {
+pub(super) struct ImageSeal {
     hasher: blake3::Hasher,
     chunks: u64,
 }
 
-impl WholeSeal {
+impl ImageSeal {
     /// The next chunk.
     pub fn chunk(&mut self, tag: ChunkTag) {
         self.hasher.update(&tag);

@@ -29,19 +29,19 @@ fn memory(pieces: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-fn encode(mut encoder: Encoder, raw: &[u8]) -> (Vec<u8>, Known) {
+fn encode(mut encoder: Encoder, raw: &[u8]) -> (Vec<u8>, ChunkIndex) {
     let mut out = Vec::new();
     for piece in raw.chunks(PIECE) {
         encoder.push(piece, &mut out);
         encoder.cut(&mut out);
     }
-    encoder.settle(&mut out);
+    encoder.flush(&mut out);
     let (summary, known) = encoder.finish_with(b"note", &mut out);
     assert_eq!(summary.stored_bytes, out.len() as u64);
     (out, known)
 }
 
-fn sealed(image: u64, raw: &[u8], known: Known) -> (Vec<u8>, Known) {
+fn sealed(image: u64, raw: &[u8], known: ChunkIndex) -> (Vec<u8>, ChunkIndex) {
     let salt = [image as u8; SALT_BYTES];
     let encoder = Encoder::incremental(id(image), Compression::Lz4, known);
     encode(encoder.sealed(secret(7), salt), raw)
@@ -82,7 +82,7 @@ fn every_level_and_any_number_of_workers_give_the_same_back() {
 #[test]
 fn only_the_key_opens_it_and_everybody_can_check_it() {
     let raw = memory(5, 5);
-    let (bytes, _) = sealed(1, &raw, Known::default());
+    let (bytes, _) = sealed(1, &raw, ChunkIndex::default());
     assert!(contains(&raw, b"plain textplain text"));
     assert!(!contains(&bytes, b"plain textplain text"));
     assert!(decode(&bytes, Some(secret(7))).0 == raw);
@@ -94,7 +94,7 @@ fn only_the_key_opens_it_and_everybody_can_check_it() {
     verifier.push(&bytes).unwrap();
     verifier.finish().unwrap();
     // The same memory again looks different.
-    let (again, _) = sealed(2, &raw, Known::default());
+    let (again, _) = sealed(2, &raw, ChunkIndex::default());
     assert!(
         bytes[HEADER_BYTES + PREFIX_BYTES..][..500] != again[HEADER_BYTES + PREFIX_BYTES..][..500]
     );
@@ -103,11 +103,11 @@ fn only_the_key_opens_it_and_everybody_can_check_it() {
 #[test]
 fn incremental_ones_are_made_whole_without_the_key() {
     let mut raw = memory(6, 5);
-    let (first, known) = sealed(1, &raw, Known::default());
+    let (first, known) = sealed(1, &raw, ChunkIndex::default());
     raw[2 * PIECE + 9] ^= 1;
     let (second, _) = sealed(2, &raw, known);
     assert!(second.len() < first.len() / 3);
-    let mut whole = Whole::new(Cursor::new(&second), |_| Ok(Cursor::new(&first)));
+    let mut whole = Assembler::new(Cursor::new(&second), |_| Ok(Cursor::new(&first)));
     let mut out = Vec::new();
     while whole.read(&mut out).unwrap() {}
     let (back, summary) = decode(&out, Some(secret(7)));
@@ -119,25 +119,25 @@ fn incremental_ones_are_made_whole_without_the_key() {
 /// Chunks as they stand in a container, put together anew with right checksums.
 fn forge(of: ImageId, chunks: &[(u32, u32, Vec<u8>)], seal: &[u8], note: &[u8]) -> Vec<u8> {
     let mut out = header_bytes(of).to_vec();
-    let mut sums = Sums::new(u32_at(&out, 36));
+    let mut checksums = Checksums::new(u32_at(&out, 36));
     for (raw_len, flags, stored) in chunks {
-        let crc = sums.chunk(*raw_len, *flags, stored);
+        let crc = checksums.chunk(*raw_len, *flags, stored);
         out.extend_from_slice(&prefix(*raw_len, stored.len() as u32, *flags, crc));
         out.extend_from_slice(stored);
-        sums.count(*raw_len, crc);
+        checksums.count(*raw_len, crc);
     }
     if let Ok(seal) = seal.try_into() {
-        assemble::emit_seal(seal, &mut sums, &mut out);
+        assemble::emit_seal(seal, &mut checksums, &mut out);
     }
-    assemble::emit_note(note, &mut sums, &mut out);
-    assemble::emit_trailer(&sums, &mut out);
+    assemble::emit_note(note, &mut checksums, &mut out);
+    assemble::emit_trailer(&checksums, &mut out);
     out
 }
 
 #[test]
 fn whoever_has_no_key_cannot_put_one_together() {
     let raw = memory(4, 5);
-    let (good, _) = sealed(1, &raw, Known::default());
+    let (good, _) = sealed(1, &raw, ChunkIndex::default());
     let (mut chunks, mut at) = (Vec::new(), HEADER_BYTES);
     while u32_at(&good, at + 8) & FLAG_SEALED != 0 && u32_at(&good, at) > 0 {
         let (raw_len, len, flags) =

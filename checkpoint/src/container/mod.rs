@@ -19,9 +19,9 @@
 //! bytes; the header's checksum begins every chunk's, so chunks of two images cannot be mixed.
 //!
 //! *Incremental images.* Instead of a chunk there may be its place in an earlier container of the same
-//! rank ([`Place`]): an image then holds what is new and names what is not. Positions agree, so
-//! [`Whole`] makes an ordinary container of it by putting each chunk where its place was named; that is
-//! all that a reader ever sees. [`Known`] is what a writer remembers of chunks that are stored.
+//! rank ([`ChunkPlace`]): an image then holds what is new and names what is not. Positions agree, so
+//! [`Assembler`] makes an ordinary container of it by putting each chunk where its place was named; that is
+//! all that a reader ever sees. [`ChunkIndex`] is what a writer remembers of chunks that are stored.
 //!
 //! *Encrypted images* ([`Secret`]): each chunk is sealed after it was made small, so its stored bytes, checksum
 //! and place are those of the sealed one, and whoever has no key can store, check and make whole all the same.
@@ -38,9 +38,9 @@ mod encode;
 mod encryption;
 mod workers;
 
-pub use assemble::{Whole, WholeError};
-pub use chunk_index::Known;
-pub use chunk_place::{PLACE_BYTES, Place};
+pub use assemble::{AssembleError, Assembler};
+pub use chunk_index::ChunkIndex;
+pub use chunk_place::{CHUNK_PLACE_BYTES, ChunkPlace};
 pub use compression::{Compression, ZSTD_LEVEL_MAX};
 pub use decode::{Decoder, Verifier, is_sealed, note_of};
 pub use encode::Encoder;
@@ -189,7 +189,7 @@ pub enum ContainerError {
 
 /// The running checksums, which both directions compute alike.
 #[derive(Debug, Clone, Copy)]
-struct Sums {
+struct Checksums {
     seed: u32,
     chunks: u64,
     raw_bytes: u64,
@@ -197,7 +197,7 @@ struct Sums {
     note_bytes: u32,
 }
 
-impl Sums {
+impl Checksums {
     fn new(seed: u32) -> Self {
         Self { seed, chunks: 0, raw_bytes: 0, all: seed, note_bytes: 0 }
     }

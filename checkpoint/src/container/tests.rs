@@ -181,14 +181,14 @@ proptest! {
 
 /// Containers of a row of images, as a store has them.
 #[derive(Default)]
-struct Row {
+struct Incremental {
     files: std::collections::HashMap<ImageId, Vec<u8>>,
-    known: Known,
+    known: ChunkIndex,
 }
 
 const PIECE: usize = 4096;
 
-impl Row {
+impl Incremental {
     fn put(&mut self, image: u64, raw: &[u8]) -> (ImageId, Vec<ImageId>) {
         let id = ImageId { image: ImageNo(image), ..id() };
         let known = std::mem::take(&mut self.known);
@@ -201,7 +201,7 @@ impl Row {
             encoder.push(piece, &mut out);
         }
         // The last piece, too: what it rests on is in the note.
-        encoder.settle(&mut out);
+        encoder.flush(&mut out);
         let bases = encoder.bases();
         let (summary, known) = encoder.finish_with(b"note", &mut out);
         assert_eq!(summary.stored_bytes, out.len() as u64);
@@ -211,12 +211,12 @@ impl Row {
         (id, bases)
     }
 
-    fn whole(&self, id: ImageId) -> Result<Vec<u8>, WholeError> {
+    fn whole(&self, id: ImageId) -> Result<Vec<u8>, AssembleError> {
         let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
         let file = |id| Ok(std::io::Cursor::new(self.files.get(&id).ok_or_else(missing)?));
-        let mut whole = Whole::new(file(id).unwrap(), file);
+        let mut whole = Assembler::new(file(id).unwrap(), file);
         let mut poured = Ok(Vec::new());
-        let mut reader = Whole::new(file(id).unwrap(), file);
+        let mut reader = Assembler::new(file(id).unwrap(), file);
         while let Ok(raw) = &mut poured {
             match reader.read_raw(raw) {
                 Ok(true) => assert!(reader.id().is_none_or(|found| found == id)),
@@ -241,73 +241,73 @@ impl Row {
 /// The end of a stream is not cut off like its pieces, and is the same in many images.
 #[test]
 fn what_only_the_end_rests_on_is_told() {
-    let mut row = Row::default();
+    let mut incremental = Incremental::default();
     let end = raw(100, 1);
     let before = raw(8 * PIECE, 2);
-    let (first, _) = row.put(1, &[&before[..], &end].concat());
+    let (first, _) = incremental.put(1, &[&before[..], &end].concat());
     let changed: Vec<u8> = before.iter().map(|byte| !byte).collect();
     let memory = [&changed[..], &end].concat();
-    let (second, bases) = row.put(2, &memory);
+    let (second, bases) = incremental.put(2, &memory);
     assert_eq!(bases, [first]);
-    assert!(decode(&row.whole(second).unwrap(), 1 << 20).unwrap().0 == memory);
+    assert!(decode(&incremental.whole(second).unwrap(), 1 << 20).unwrap().0 == memory);
 }
 
 #[test]
 fn what_did_not_change_is_named_and_found() {
-    let mut row = Row::default();
+    let mut incremental = Incremental::default();
     let mut memory = raw(40 * PIECE, 3);
-    let (first, bases) = row.put(1, &memory);
+    let (first, bases) = incremental.put(1, &memory);
     assert!(bases.is_empty());
     memory[5 * PIECE + 7] ^= 1;
     memory[30 * PIECE..32 * PIECE].fill(9);
-    let (second, bases) = row.put(2, &memory);
+    let (second, bases) = incremental.put(2, &memory);
     assert_eq!(bases, [first]);
-    assert!(row.files[&second].len() < row.files[&first].len() / 3);
+    assert!(incremental.files[&second].len() < incremental.files[&first].len() / 3);
     // By itself it is no image.
     assert_eq!(
-        decode(&row.files[&second], 999).unwrap_err(),
+        decode(&incremental.files[&second], 999).unwrap_err(),
         ContainerError::Elsewhere { chunk: 0 }
     );
-    let whole = row.whole(second).unwrap();
+    let whole = incremental.whole(second).unwrap();
     let (raw_again, summary) = decode(&whole, 999).unwrap();
     assert!(raw_again == memory && summary.id == second);
     assert_eq!(note_of(std::io::Cursor::new(&whole)).unwrap(), b"note");
     // What was new in the second is found there by the third.
-    let (third, bases) = row.put(3, &memory);
+    let (third, bases) = incremental.put(3, &memory);
     assert_eq!(bases, [first, second]);
-    assert!(decode(&row.whole(third).unwrap(), 1 << 20).unwrap().0 == memory);
+    assert!(decode(&incremental.whole(third).unwrap(), 1 << 20).unwrap().0 == memory);
     // One that is whole is given as it is.
-    assert!(row.whole(first).unwrap() == row.files[&first]);
+    assert!(incremental.whole(first).unwrap() == incremental.files[&first]);
 }
 
 #[test]
 fn damage_anywhere_below_is_found() {
-    let mut row = Row::default();
+    let mut incremental = Incremental::default();
     let memory = raw(6 * PIECE, 3);
-    let (first, _) = row.put(1, &memory);
-    let (second, _) = row.put(2, &memory);
-    let good = row.files.clone();
+    let (first, _) = incremental.put(1, &memory);
+    let (second, _) = incremental.put(2, &memory);
+    let good = incremental.files.clone();
     for id in [first, second] {
         for at in 0..good[&id].len() {
-            row.files.get_mut(&id).unwrap()[at] ^= 0x10;
+            incremental.files.get_mut(&id).unwrap()[at] ^= 0x10;
             // The header, the note and the end of a container below are its own affair.
-            match row.whole(second) {
+            match incremental.whole(second) {
                 Ok(whole) => assert!(id == first && decode(&whole, 1 << 20).unwrap().0 == memory),
                 Err(error) => assert!(!error.to_string().is_empty()),
             }
-            row.files = good.clone();
+            incremental.files = good.clone();
         }
-        row.files.get_mut(&id).unwrap().truncate(good[&id].len() / 2);
-        row.whole(second).unwrap_err();
-        row.files = good.clone();
+        incremental.files.get_mut(&id).unwrap().truncate(good[&id].len() / 2);
+        incremental.whole(second).unwrap_err();
+        incremental.files = good.clone();
     }
-    row.files.remove(&first);
-    assert!(row.whole(second).unwrap_err().to_string().contains("image 1"));
+    incremental.files.remove(&first);
+    assert!(incremental.whole(second).unwrap_err().to_string().contains("image 1"));
 }
 
 #[test]
 fn a_row_ends_when_too_much_of_it_is_waste() {
-    let mut row = Row::default();
+    let mut incremental = Incremental::default();
     let mut whole = 0;
     for image in 1..=40_u64 {
         // A fifth of the memory changes every time.
@@ -316,10 +316,10 @@ fn a_row_ends_when_too_much_of_it_is_waste() {
             piece.fill(image as u8);
             piece[..8].copy_from_slice(&(image ^ 0x5555).to_le_bytes());
         }
-        let (id, bases) = row.put(image, &memory);
+        let (id, bases) = incremental.put(image, &memory);
         whole += u32::from(bases.is_empty());
         assert!(bases.len() <= 16);
-        assert!(decode(&row.whole(id).unwrap(), 1 << 20).unwrap().0 == memory);
+        assert!(decode(&incremental.whole(id).unwrap(), 1 << 20).unwrap().0 == memory);
     }
     // About every third is whole again.
     assert!((10..=16).contains(&whole), "{whole}");
@@ -328,15 +328,15 @@ fn a_row_ends_when_too_much_of_it_is_waste() {
 proptest! {
     #[test]
     fn any_changes_come_back(seeds in prop::collection::vec((0usize..30, any::<u8>(), 1usize..40), 1..12)) {
-        let mut row = Row::default();
+        let mut incremental = Incremental::default();
         let mut memory = raw(20 * PIECE, 11);
         for (image, (at, byte, pieces)) in seeds.into_iter().enumerate() {
             memory.resize(pieces * PIECE, byte);
             if let Some(slot) = memory.get_mut(at * 1000) {
                 *slot = byte;
             }
-            let (id, _) = row.put(image as u64 + 1, &memory);
-            prop_assert!(decode(&row.whole(id).unwrap(), 7777).unwrap().0 == memory);
+            let (id, _) = incremental.put(image as u64 + 1, &memory);
+            prop_assert!(decode(&incremental.whole(id).unwrap(), 7777).unwrap().0 == memory);
         }
     }
 }

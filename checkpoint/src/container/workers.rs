@@ -3,29 +3,29 @@
 //! Guarantees: what is given comes back, in the order in which it was given; at most two batches are on
 //! their way; no thread is left when they are dropped.
 
-use super::compression::{Made, Packer, Recipe};
-use super::{Known, Sums};
+use super::compression::{ChunkEncoder, ChunkOptions, EncodedChunk};
+use super::{Checksums, ChunkIndex};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
 /// Some chunks that one thread makes, and what came of them.
 #[derive(Debug, Default)]
-pub(super) struct Share {
+pub(super) struct Batch {
     /// Numbers and raw bytes.
     pub chunks: Vec<(u64, Vec<u8>)>,
     /// For each of them.
-    pub made: Vec<Made>,
+    pub made: Vec<EncodedChunk>,
     /// Their bytes, where they are not the raw ones.
-    pub packed: Vec<u8>,
+    pub encoded: Vec<u8>,
 }
 
 /// What all chunks of a container are made with.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
-    pub recipe: Recipe,
-    pub before: Option<Arc<Known>>,
-    pub sums: Sums,
+pub(super) struct WorkerTask {
+    pub options: ChunkOptions,
+    pub before: Option<Arc<ChunkIndex>>,
+    pub checksums: Checksums,
 }
 
 /// See the module's description.
@@ -35,19 +35,19 @@ pub(super) struct Workers {
     /// So many of them, from the first on, have a share.
     busy: usize,
     /// Shares to be used again.
-    idle: Vec<Share>,
+    idle: Vec<Batch>,
 }
 
 #[derive(Debug)]
 struct Worker {
-    give: Option<SyncSender<Share>>,
-    take: Receiver<Share>,
+    submit: Option<SyncSender<Batch>>,
+    take: Receiver<Batch>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Workers {
     /// So many threads, at least one.
-    pub fn new(count: usize, task: &Task) -> Self {
+    pub fn new(count: usize, task: &WorkerTask) -> Self {
         let threads = (0..count.max(1)).map(|_| Worker::new(task.clone())).collect();
         Self { threads, busy: 0, idle: Vec::new() }
     }
@@ -57,57 +57,64 @@ impl Workers {
     }
 
     /// Divides chunks among the threads, which are idle.
-    pub fn give(&mut self, chunks: &mut Vec<(u64, Vec<u8>)>) {
+    pub fn submit(&mut self, chunks: &mut Vec<(u64, Vec<u8>)>) {
         let each = chunks.len().div_ceil(self.count()).max(1);
         while !chunks.is_empty() {
-            let mut share = self.idle.pop().unwrap_or_default();
-            share.chunks.extend(chunks.drain(..each.min(chunks.len())));
-            self.threads[self.busy].give(share);
+            let mut batch = self.idle.pop().unwrap_or_default();
+            batch.chunks.extend(chunks.drain(..each.min(chunks.len())));
+            self.threads[self.busy].submit(batch);
             self.busy += 1;
         }
     }
 
     /// What became of the chunks that were given last, in their order.
-    pub fn take(&mut self) -> Vec<Share> {
+    pub fn collect(&mut self) -> Vec<Batch> {
         let busy = std::mem::take(&mut self.busy);
-        self.threads[..busy].iter_mut().map(Worker::take).collect()
+        self.threads[..busy].iter_mut().map(Worker::collect).collect()
     }
 
     /// A share whose chunks are not needed any more.
-    pub fn give_back(&mut self, share: Share) {
-        self.idle.push(share);
+    pub fn recycle(&mut self, batch: Batch) {
+        self.idle.push(batch);
     }
 }
 
 impl Worker {
-    fn new(task: Task) -> Self {
-        let (give, todo) = mpsc::sync_channel::<Share>(1);
+    fn new(task: WorkerTask) -> Self {
+        let (submit, todo) = mpsc::sync_channel::<Batch>(1);
         let (tell, take) = mpsc::sync_channel(1);
         let work = move || {
-            let mut packer = Packer::default();
-            let Task { recipe, before, sums } = task;
-            for mut share in todo {
-                let Share { chunks, made, packed } = &mut share;
-                packed.clear();
+            let mut chunk_encoder = ChunkEncoder::default();
+            let WorkerTask { options, before, checksums } = task;
+            for mut batch in todo {
+                let Batch { chunks, made, encoded } = &mut batch;
+                encoded.clear();
                 made.clear();
                 made.extend(chunks.iter().map(|(number, raw)| {
-                    packer.make(&recipe, before.as_deref(), sums, *number, raw, packed)
+                    chunk_encoder.encode(
+                        &options,
+                        before.as_deref(),
+                        checksums,
+                        *number,
+                        raw,
+                        encoded,
+                    )
                 }));
-                if tell.send(share).is_err() {
+                if tell.send(batch).is_err() {
                     return;
                 }
             }
         };
-        Self { give: Some(give), take, thread: Some(std::thread::spawn(work)) }
+        Self { submit: Some(submit), take, thread: Some(std::thread::spawn(work)) }
     }
 
-    fn give(&mut self, share: Share) {
-        if self.give.as_ref().is_none_or(|give| give.send(share).is_err()) {
+    fn submit(&mut self, batch: Batch) {
+        if self.submit.as_ref().is_none_or(|submit| submit.send(batch).is_err()) {
             self.fail();
         }
     }
 
-    fn take(&mut self) -> Share {
+    fn collect(&mut self) -> Batch {
         self.take.recv().unwrap_or_else(|_| self.fail())
     }
 
@@ -122,7 +129,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.give = None;
+        self.submit = None;
         if let Some(thread) = self.thread.take() {
             // (A panic of it was told where its share was missing.)
             let _ = thread.join();

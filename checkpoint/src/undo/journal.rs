@@ -1,8 +1,8 @@
 //! The journal of one file.
 
 use super::record::{
-    self, Author, BEGIN_AT, BOOT_AT, Deed, END_AT, FORMAT, HEAD, PROMISED_AT, RECORD, Record,
-    UNDONE,
+    self, Author, BEGIN_AT, BOOT_AT, END_AT, FORMAT, FileChange, HEAD, RECORD, RESERVED_LEN_AT,
+    Record, UNDONE,
 };
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -44,7 +44,7 @@ pub struct Journal {
     end: u64,
     /// The length that the file will have when what was written down is done: writes of others may be
     /// under way, or not be seen here yet.
-    promised: u64,
+    reserved_len: u64,
     /// The boot of the system that has written; 0: not known.
     boot: u64,
     /// How the names of deleted files begin.
@@ -52,7 +52,7 @@ pub struct Journal {
 }
 
 /// The second name of a file that is being copied to its `hidden` one: what is there is whole.
-pub(super) fn part_of(hidden: &str) -> String {
+pub(super) fn partial_copy_name(hidden: &str) -> String {
     format!("{hidden}.part")
 }
 
@@ -68,7 +68,7 @@ fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
     loop {
         let file = match options.open(path) {
             Ok(file) => file,
-            Err(e) if !create && is_nobodys(&e) => return Ok(None),
+            Err(e) if !create && is_not_ours(&e) => return Ok(None),
             Err(e) => return Err(e),
         };
         while let Err(e) = file.lock() {
@@ -97,7 +97,7 @@ fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
 
 /// Whether what cannot be opened cannot have been written by us either. Any other error says nothing about what is
 /// there: to take it for nothing would leave a file in its future.
-fn is_nobodys(e: &io::Error) -> bool {
+fn is_not_ours(e: &io::Error) -> bool {
     let not_ours = [
         libc::ENOENT,
         libc::ENOTDIR,
@@ -119,16 +119,21 @@ impl Journal {
     /// # Errors
     /// It cannot be made, or is damaged.
     pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
-        Self::open_or_mend(data, job, create, false)
+        Self::open_or_recover(data, job, create, false)
     }
 
     /// As [`Journal::open`], of one of which a loss of power may have taken a part: before any life after that
     /// writes to it.
-    fn open_after_all(data: &Path, job: u64) -> io::Result<Option<Self>> {
-        Self::open_or_mend(data, job, false, true)
+    fn open_for_rollback(data: &Path, job: u64) -> io::Result<Option<Self>> {
+        Self::open_or_recover(data, job, false, true)
     }
 
-    fn open_or_mend(data: &Path, job: u64, create: bool, mend: bool) -> io::Result<Option<Self>> {
+    fn open_or_recover(
+        data: &Path,
+        job: u64,
+        create: bool,
+        recover: bool,
+    ) -> io::Result<Option<Self>> {
         let path = journal_of(data)?;
         let hidden = format!(".{}.ftmpi-gone-", name_of(data)?);
         let Some(file) = open_locked(&path, create)? else { return Ok(None) };
@@ -148,13 +153,13 @@ impl Journal {
             return if create { Err(taken()) } else { Ok(None) };
         }
         let (begin, end) = if begun { (long(BEGIN_AT), long(END_AT)) } else { (HEAD, HEAD) };
-        let promised = if begun { long(PROMISED_AT) } else { 0 };
+        let reserved_len = if begun { long(RESERVED_LEN_AT) } else { 0 };
         let wrote = if begun { long(BOOT_AT) } else { 0 };
         let data = data.to_owned();
-        let mut journal = Self { file, data, begin, end, promised, boot: wrote, hidden };
+        let mut journal = Self { file, data, begin, end, reserved_len, boot: wrote, hidden };
         let sound = HEAD <= begin && begin <= end && (!begun || end <= length);
         if begun && long(8) == job {
-            if mend && HEAD <= begin && journal.other_boot() {
+            if recover && HEAD <= begin && journal.other_boot() {
                 journal.find_end(length)?;
                 return Ok(Some(journal));
             }
@@ -169,7 +174,7 @@ impl Journal {
         }
         // (What would be behind the end must not look like a record of ours.)
         journal.file.set_len(0)?;
-        (journal.begin, journal.end, journal.promised, journal.boot) = (HEAD, HEAD, 0, boot());
+        (journal.begin, journal.end, journal.reserved_len, journal.boot) = (HEAD, HEAD, 0, boot());
         head = [0; HEAD as usize];
         head[..8].copy_from_slice(&FORMAT);
         head[8..16].copy_from_slice(&job.to_le_bytes());
@@ -216,7 +221,7 @@ impl Journal {
         // What was behind the end must not look like a record of ours some day. Then the head, all at once.
         self.file.set_len(at.max(HEAD))?;
         (self.end, self.boot) = (at, boot());
-        let words = [self.begin, self.end, self.promised, self.boot];
+        let words = [self.begin, self.end, self.reserved_len, self.boot];
         self.file.write_all_at(&words.map(u64::to_le_bytes).concat(), BEGIN_AT)
     }
 
@@ -248,12 +253,12 @@ impl Journal {
     ///
     /// # Errors
     /// Of the file system.
-    pub fn append(&mut self, author: Author, deed: &Deed) -> io::Result<()> {
+    pub fn append(&mut self, author: Author, change: &FileChange) -> io::Result<()> {
         if self.boot != SEVERAL && self.boot != boot() {
             self.boot = if self.boot == 0 { boot() } else { SEVERAL };
             self.file.write_all_at(&self.boot.to_le_bytes(), BOOT_AT)?;
         }
-        let record = record::encode(author, deed);
+        let record = record::encode(author, change);
         self.file.write_all_at(&record, self.end)?;
         self.set(END_AT, self.end + record.len() as u64)
     }
@@ -269,27 +274,27 @@ impl Journal {
         *match what {
             BEGIN_AT => &mut self.begin,
             END_AT => &mut self.end,
-            _ => &mut self.promised,
+            _ => &mut self.reserved_len,
         } = value;
         Ok(())
     }
 
     /// The length that the file will have when what was written down is done.
-    pub(super) fn promised(&self) -> u64 {
-        self.promised
+    pub(super) fn reserved_len(&self) -> u64 {
+        self.reserved_len
     }
 
-    pub(super) fn promises(&mut self, length: u64) -> io::Result<()> {
-        self.set(PROMISED_AT, length)
+    pub(super) fn set_reserved_len(&mut self, length: u64) -> io::Result<()> {
+        self.set(RESERVED_LEN_AT, length)
     }
 
     /// The file, which has `size` bytes now, is about to reach to `to`.
     pub(super) fn extends(&mut self, author: Author, size: u64, to: u64) -> io::Result<()> {
-        let from = self.promised.max(size);
+        let from = self.reserved_len.max(size);
         if to > from {
             // In this order: whoever dies in between has promised nothing that no record takes back.
-            self.append(author, &Deed::Extended { from, to })?;
-            self.promises(to)?;
+            self.append(author, &FileChange::Extended { from, to })?;
+            self.set_reserved_len(to)?;
         }
         Ok(())
     }
@@ -315,7 +320,7 @@ impl Journal {
             if !record.undone && record.author.wave >= oldest {
                 break;
             }
-            self.drop_hidden(&record)?;
+            self.remove_hidden(&record)?;
             self.set(BEGIN_AT, next)?;
         }
         if self.begin > begin && self.begin < self.end {
@@ -333,10 +338,10 @@ impl Journal {
         Ok(self.begin == self.end)
     }
 
-    fn drop_hidden(&self, record: &Record) -> io::Result<()> {
-        match &record.deed {
-            Deed::Deleted { hidden } if !record.undone => {
-                self.drop_part(hidden)?;
+    fn remove_hidden(&self, record: &Record) -> io::Result<()> {
+        match &record.change {
+            FileChange::Deleted { hidden } if !record.undone => {
+                self.remove_partial_copy(hidden)?;
                 absent_is_fine(fs::remove_file(self.data.with_file_name(hidden)))
             }
             _ => Ok(()),
@@ -344,8 +349,8 @@ impl Journal {
     }
 
     /// A copy that was not finished is none.
-    fn drop_part(&self, hidden: &str) -> io::Result<()> {
-        absent_is_fine(fs::remove_file(self.data.with_file_name(part_of(hidden))))
+    fn remove_partial_copy(&self, hidden: &str) -> io::Result<()> {
+        absent_is_fine(fs::remove_file(self.data.with_file_name(partial_copy_name(hidden))))
     }
 
     fn forget_all(&mut self) -> io::Result<()> {
@@ -361,7 +366,7 @@ impl Journal {
     }
 
     /// Undoes what lives that are over did after a wave.
-    fn take_back(&mut self, wave: u64, is_over: &dyn Fn(u32, u32) -> bool) -> io::Result<u64> {
+    fn roll_back(&mut self, wave: u64, is_over: &dyn Fn(u32, u32) -> bool) -> io::Result<u64> {
         let mut places = Vec::new();
         let mut at = self.begin;
         while at < self.end {
@@ -372,49 +377,55 @@ impl Journal {
             at = next;
         }
         // Deeds that stand want the file as it is now to be there (`Some`), and to reach to there.
-        let (mut undone, mut stands) = (0, None);
+        let (mut undone, mut kept_len) = (0, None);
         for at in places.into_iter().rev() {
             let (record, _) = self.read(at)?;
             let Author { rank, incarnation, wave: when } = record.author;
             if when < wave || !is_over(rank, incarnation) {
-                stands = match record.deed {
-                    Deed::Extended { to, .. } => stands.max(Some(to)),
-                    Deed::Overwritten { at, old } => stands.max(Some(at + old.len() as u64)),
-                    Deed::Shrunk { .. } | Deed::Created => stands.max(Some(0)),
+                kept_len = match record.change {
+                    FileChange::Extended { to, .. } => kept_len.max(Some(to)),
+                    FileChange::Overwritten { at, old } => {
+                        kept_len.max(Some(at + old.len() as u64))
+                    }
+                    FileChange::Shrunk { .. } | FileChange::Created => kept_len.max(Some(0)),
                     // What was before is another file.
-                    Deed::Deleted { .. } => None,
+                    FileChange::Deleted { .. } => None,
                 };
                 continue;
             }
-            self.undo(&record.deed, stands)?;
-            if matches!(record.deed, Deed::Created | Deed::Deleted { .. }) {
-                stands = None;
+            self.undo(&record.change, kept_len)?;
+            if matches!(record.change, FileChange::Created | FileChange::Deleted { .. }) {
+                kept_len = None;
             }
             self.file.write_all_at(&[UNDONE], at)?;
             undone += 1;
         }
         if undone > 0 {
-            self.promises(0)?;
+            self.set_reserved_len(0)?;
         }
         Ok(undone)
     }
 
-    fn undo(&self, deed: &Deed, stands: Option<u64>) -> io::Result<()> {
+    fn undo(&self, change: &FileChange, kept_len: Option<u64>) -> io::Result<()> {
         let data =
             || OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(&self.data);
-        let reached = stands.unwrap_or(0);
-        absent_is_fine(match deed {
-            Deed::Overwritten { at, old } => data().and_then(|file| file.write_all_at(old, *at)),
-            Deed::Extended { from, .. } => data().and_then(|file| {
+        let reached = kept_len.unwrap_or(0);
+        absent_is_fine(match change {
+            FileChange::Overwritten { at, old } => {
+                data().and_then(|file| file.write_all_at(old, *at))
+            }
+            FileChange::Extended { from, .. } => data().and_then(|file| {
                 let length = (*from).max(reached);
                 if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
             }),
-            Deed::Shrunk { from } => data().and_then(|file| file.set_len((*from).max(reached))),
+            FileChange::Shrunk { from } => {
+                data().and_then(|file| file.set_len((*from).max(reached)))
+            }
             // Another rank has found it, and will not make it again.
-            Deed::Created if stands.is_some() => Ok(()),
-            Deed::Created => fs::remove_file(&self.data),
-            Deed::Deleted { hidden } => {
-                self.drop_part(hidden)?;
+            FileChange::Created if kept_len.is_some() => Ok(()),
+            FileChange::Created => fs::remove_file(&self.data),
+            FileChange::Deleted { hidden } => {
+                self.remove_partial_copy(hidden)?;
                 fs::rename(self.data.with_file_name(hidden), &self.data)
             }
         })
@@ -433,14 +444,14 @@ fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
 ///
 /// # Errors
 /// Of the file system, or its journal is damaged; then the file is somewhere between then and now.
-pub fn take_back(
+pub fn roll_back(
     data: &Path,
     job: u64,
     wave: u64,
     is_over: &dyn Fn(u32, u32) -> bool,
 ) -> io::Result<u64> {
-    match Journal::open_after_all(data, job)? {
-        Some(mut journal) => journal.take_back(wave, is_over),
+    match Journal::open_for_rollback(data, job)? {
+        Some(mut journal) => journal.roll_back(wave, is_over),
         None => Ok(0),
     }
 }
@@ -450,7 +461,7 @@ pub fn take_back(
 /// # Errors
 /// Of the file system, or the journal is damaged.
 pub fn forget(data: &Path, job: u64) -> io::Result<()> {
-    let Some(mut journal) = Journal::open_after_all(data, job)? else { return Ok(()) };
+    let Some(mut journal) = Journal::open_for_rollback(data, job)? else { return Ok(()) };
     journal.forget_all()?;
     journal.remove()
 }

@@ -1,7 +1,7 @@
 //! What one process keeps in mind of the journals that it writes.
 
-use super::journal::{Journal, part_of};
-use super::record::{Author, BYTES_MAX, Deed};
+use super::journal::{Journal, partial_copy_name};
+use super::record::{Author, BYTES_MAX, FileChange};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Pieces of a file, sorted and apart.
 #[derive(Debug, Default, Clone)]
-struct Pieces(Vec<(u64, u64)>);
+struct Ranges(Vec<(u64, u64)>);
 
-impl Pieces {
+impl Ranges {
     /// The parts of a piece that are not there yet.
     fn missing(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let (mut at, mut missing) = (from, Vec::new());
@@ -51,10 +51,10 @@ impl Pieces {
 
 /// What a process has written down of one file since its last image.
 #[derive(Debug, Default, Clone)]
-struct Noted {
+struct SavedRanges {
     author: Option<Author>,
     /// What is safe already, at its begin.
-    pieces: Pieces,
+    ranges: Ranges,
 }
 
 /// Why a file was not deleted.
@@ -72,7 +72,7 @@ pub struct Journals {
     job: u64,
     author: Author,
     oldest: u64,
-    files: HashMap<PathBuf, Noted>,
+    files: HashMap<PathBuf, SavedRanges>,
 }
 
 impl Journals {
@@ -83,7 +83,7 @@ impl Journals {
     }
 
     /// The process goes on in another life.
-    pub fn begin_life(&mut self, author: Author) {
+    pub fn begin_incarnation(&mut self, author: Author) {
         self.author = author;
     }
 
@@ -122,16 +122,16 @@ impl Journals {
 
     /// Whether there is something about a file in mind.
     #[must_use]
-    pub fn know(&self, path: &Path) -> bool {
+    pub fn has_file(&self, path: &Path) -> bool {
         self.files.contains_key(path)
     }
 
-    fn noted(&mut self, path: &Path) -> &mut Noted {
-        let noted = self.files.entry(path.to_owned()).or_default();
-        if noted.author != Some(self.author) {
-            *noted = Noted { author: Some(self.author), pieces: Pieces::default() };
+    fn saved(&mut self, path: &Path) -> &mut SavedRanges {
+        let saved = self.files.entry(path.to_owned()).or_default();
+        if saved.author != Some(self.author) {
+            *saved = SavedRanges { author: Some(self.author), ranges: Ranges::default() };
         }
-        noted
+        saved
     }
 
     /// `len` bytes are about to be written at `at` (to the end of the file and beyond, perhaps).
@@ -140,9 +140,9 @@ impl Journals {
     /// Of the file system.
     pub fn writes(&mut self, path: &Path, file: &File, at: u64, len: u64) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
-        let noted = self.noted(path);
+        let saved = self.saved(path);
         let until = at.saturating_add(len);
-        let missing = noted.pieces.missing(at, until);
+        let missing = saved.ranges.missing(at, until);
         if missing.is_empty() {
             return Ok(());
         }
@@ -151,16 +151,16 @@ impl Journals {
         for (from, to) in missing {
             save(&mut journal, author, path, from, to.min(size))?;
             // Between the end of the file and what others are about to reach nothing was.
-            let (mut at, end) = (from.max(size), to.min(journal.promised()));
+            let (mut at, end) = (from.max(size), to.min(journal.reserved_len()));
             while at < end {
                 let old = vec![0; (end - at).min(BYTES_MAX as u64) as usize];
                 let next = at + old.len() as u64;
-                journal.append(author, &Deed::Overwritten { at, old })?;
+                journal.append(author, &FileChange::Overwritten { at, old })?;
                 at = next;
             }
         }
         journal.extends(author, size, until)?;
-        noted.pieces.add(at, until);
+        saved.ranges.add(at, until);
         Ok(())
     }
 
@@ -171,10 +171,10 @@ impl Journals {
     /// Of the file system.
     pub fn opened(&mut self, path: &Path) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
-        self.noted(path).pieces = Pieces::default();
+        self.saved(path).ranges = Ranges::default();
         match Journal::open(path, job, false)? {
             Some(mut journal) => {
-                journal.append(author, &Deed::Overwritten { at: 0, old: Vec::new() })
+                journal.append(author, &FileChange::Overwritten { at: 0, old: Vec::new() })
             }
             None => Ok(()),
         }
@@ -186,17 +186,17 @@ impl Journals {
     /// Of the file system.
     pub fn resizes(&mut self, path: &Path, file: &File, length: u64) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
-        let noted = self.noted(path);
+        let saved = self.saved(path);
         let Some(mut journal) = Journal::open(path, job, true)? else { return Ok(()) };
         let Some(size) = size_of(path, file)? else { return Ok(()) };
         if length > size {
             journal.extends(author, size, length)?;
         } else if length < size {
             save(&mut journal, author, path, length, size)?;
-            journal.append(author, &Deed::Shrunk { from: size })?;
-            journal.promises(length)?;
+            journal.append(author, &FileChange::Shrunk { from: size })?;
+            journal.set_reserved_len(length)?;
             // It may grow again.
-            noted.pieces = Pieces::default();
+            saved.ranges = Ranges::default();
         }
         Ok(())
     }
@@ -207,10 +207,10 @@ impl Journals {
     /// Of the file system.
     pub fn creates(&mut self, path: &Path) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
-        self.noted(path);
+        self.saved(path);
         if let Some(mut journal) = Journal::open(path, job, true)? {
-            journal.append(author, &Deed::Created)?;
-            journal.promises(0)?;
+            journal.append(author, &FileChange::Created)?;
+            journal.set_reserved_len(0)?;
         }
         Ok(())
     }
@@ -222,17 +222,17 @@ impl Journals {
     /// It is still there.
     pub fn delete(&mut self, path: &Path, open: bool) -> Result<(), Deletion> {
         let (job, author) = (self.job, self.author);
-        let noted = self.noted(path);
-        noted.pieces = Pieces::default();
+        let saved = self.saved(path);
+        saved.ranges = Ranges::default();
         let journal = Journal::open(path, job, true).map_err(Deletion::NoJournal)?;
         let Some(mut journal) = journal else { return Ok(()) };
         let hidden = journal.name_for_deleted(author);
-        let deed = Deed::Deleted { hidden: hidden.clone() };
-        journal.append(author, &deed).map_err(Deletion::NoJournal)?;
-        journal.promises(0).map_err(Deletion::NoJournal)?;
+        let change = FileChange::Deleted { hidden: hidden.clone() };
+        journal.append(author, &change).map_err(Deletion::NoJournal)?;
+        journal.set_reserved_len(0).map_err(Deletion::NoJournal)?;
         if open {
             // Only a whole copy has the name from which a return takes it.
-            let part = path.with_file_name(part_of(&hidden));
+            let part = path.with_file_name(partial_copy_name(&hidden));
             let hidden = path.with_file_name(hidden);
             if let Err(e) = fs::copy(path, &part).and_then(|_| fs::rename(&part, hidden)) {
                 let _ = fs::remove_file(&part);
@@ -279,7 +279,7 @@ fn save(journal: &mut Journal, author: Author, path: &Path, from: u64, to: u64) 
             break;
         }
         old.truncate(read);
-        journal.append(author, &Deed::Overwritten { at, old })?;
+        journal.append(author, &FileChange::Overwritten { at, old })?;
         at += read as u64;
     }
     Ok(())

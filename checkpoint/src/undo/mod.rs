@@ -22,6 +22,6 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub use journal::{Journal, forget, journal_of, take_back};
+pub use journal::{Journal, forget, journal_of, roll_back};
 pub use journals::{Deletion, Journals};
-pub use record::{Author, BYTES_MAX, Deed};
+pub use record::{Author, BYTES_MAX, FileChange};

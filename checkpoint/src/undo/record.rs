@@ -12,13 +12,13 @@ pub(super) const FORMAT: [u8; 8] = *b"FTMPIUN1";
 /// Places in it.
 pub(super) const BEGIN_AT: u64 = 16;
 pub(super) const END_AT: u64 = 24;
-pub(super) const PROMISED_AT: u64 = 32;
+pub(super) const RESERVED_LEN_AT: u64 = 32;
 pub(super) const BOOT_AT: u64 = 40;
 
 /// Length of the head of a record.
 pub(super) const RECORD: usize = 48;
 /// First byte of a record: the deed stands, or has been undone.
-pub(super) const STANDS: u8 = 0;
+pub(super) const DONE: u8 = 0;
 pub(super) const UNDONE: u8 = 1;
 
 /// Who did it: in which life, and after which image of its own.
@@ -32,7 +32,7 @@ pub struct Author {
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum FileChange {
     /// These bytes were there before something else was written.
     Overwritten {
         /// Where.
@@ -61,15 +61,15 @@ pub enum Deed {
     },
 }
 
-impl Deed {
+impl FileChange {
     /// Kind, two numbers, bytes.
     fn parts(&self) -> (u8, u64, u64, &[u8]) {
         match self {
-            Deed::Overwritten { at, old } => (1, *at, 0, old),
-            Deed::Extended { from, to } => (2, *from, *to, &[]),
-            Deed::Shrunk { from } => (3, *from, 0, &[]),
-            Deed::Created => (4, 0, 0, &[]),
-            Deed::Deleted { hidden } => (5, 0, 0, hidden.as_bytes()),
+            FileChange::Overwritten { at, old } => (1, *at, 0, old),
+            FileChange::Extended { from, to } => (2, *from, *to, &[]),
+            FileChange::Shrunk { from } => (3, *from, 0, &[]),
+            FileChange::Created => (4, 0, 0, &[]),
+            FileChange::Deleted { hidden } => (5, 0, 0, hidden.as_bytes()),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Deed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub author: Author,
-    pub deed: Deed,
+    pub change: FileChange,
     pub undone: bool,
 }
 
@@ -89,10 +89,10 @@ fn damaged(what: &str) -> io::Error {
     )
 }
 
-pub(super) fn encode(author: Author, deed: &Deed) -> Vec<u8> {
-    let (kind, a, b, bytes) = deed.parts();
+pub(super) fn encode(author: Author, change: &FileChange) -> Vec<u8> {
+    let (kind, a, b, bytes) = change.parts();
     let mut record = Vec::with_capacity(RECORD + bytes.len());
-    record.extend_from_slice(&[STANDS, kind, 0, 0]);
+    record.extend_from_slice(&[DONE, kind, 0, 0]);
     record.extend_from_slice(&author.rank.to_le_bytes());
     record.extend_from_slice(&author.incarnation.to_le_bytes());
     record.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
@@ -128,22 +128,22 @@ pub(super) fn decode(head: &[u8; RECORD], bytes: Vec<u8>, hidden: &str) -> io::R
     }
     let (a, b) = (long(head, 24), long(head, 32));
     let in_file = |place: u64| i64::try_from(place).is_ok();
-    let deed = match head[1] {
+    let change = match head[1] {
         1 if in_file(a.saturating_add(bytes.len() as u64)) => {
-            Deed::Overwritten { at: a, old: bytes }
+            FileChange::Overwritten { at: a, old: bytes }
         }
-        2 if in_file(a) && in_file(b) => Deed::Extended { from: a, to: b },
-        3 if in_file(a) => Deed::Shrunk { from: a },
-        4 => Deed::Created,
+        2 if in_file(a) && in_file(b) => FileChange::Extended { from: a, to: b },
+        3 if in_file(a) => FileChange::Shrunk { from: a },
+        4 => FileChange::Created,
         5 => {
             let name = String::from_utf8(bytes).map_err(|_| damaged("a name is no text"))?;
             if !name.starts_with(hidden) || name.contains('/') || name.contains('\0') {
                 return Err(damaged("a name is none of ours"));
             }
-            Deed::Deleted { hidden: name }
+            FileChange::Deleted { hidden: name }
         }
         _ => return Err(damaged("a record of no known kind")),
     };
     let author = Author { rank: word(head, 4), incarnation: word(head, 8), wave: long(head, 16) };
-    Ok(Record { author, deed, undone: head[0] == UNDONE })
+    Ok(Record { author, change, undone: head[0] == UNDONE })
 }

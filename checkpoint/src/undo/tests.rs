@@ -153,7 +153,7 @@ proptest! {
                     // Every agent does so; the first finds something.
                     for _ in 0..2 {
                         for file in 0..2 {
-                            take_back(&path(file), JOB, to, &|_, life| life < incarnation).unwrap();
+                            roll_back(&path(file), JOB, to, &|_, of| of < incarnation).unwrap();
                         }
                     }
                     prop_assert_eq!(&folder.files(), &seen[&to]);
@@ -181,7 +181,7 @@ fn what_was_written_before_the_cut_stays_when_a_later_deed_of_an_earlier_image_i
     write(&mut early, &path, 4, b"xxxx");
     write(&mut late, &path, 10, b"kept");
     late.committed(1).unwrap();
-    take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+    roll_back(&path, JOB, 1, &|_, incarnation| incarnation == 0).unwrap();
     let bytes = fs::read(&path).unwrap();
     assert_eq!((&bytes[..4], &bytes[10..]), (&b"0123"[..], &b"kept"[..]));
 }
@@ -201,7 +201,7 @@ fn a_write_that_is_under_way_elsewhere_keeps_its_length() {
     open.write_all_at(b"past", 12).unwrap();
     open.write_all_at(b"rest", 8).unwrap();
     late.committed(1).unwrap();
-    take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+    roll_back(&path, JOB, 1, &|_, incarnation| incarnation == 0).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"0123halfrest");
 }
 
@@ -216,7 +216,7 @@ fn what_was_written_before_the_cut_stays_in_what_a_later_deed_has_made() {
         let mut late = Journals::new(JOB, author(1, 0));
         deeds(&mut early, &mut late, &path);
         late.committed(1).unwrap();
-        take_back(&path, JOB, 1, &|_, life| life == 0).unwrap();
+        roll_back(&path, JOB, 1, &|_, incarnation| incarnation == 0).unwrap();
         fs::read(&path).ok()
     };
     let resize = |journals: &mut Journals, path: &Path, length: u64| {
@@ -278,12 +278,12 @@ fn a_name_that_is_not_ours_is_left_alone() {
     let open = OpenOptions::new().write(true).open(&path).unwrap();
     fs::write(journal_of(&path).unwrap(), b"a diary").unwrap();
     assert!(journals.writes(&path, &open, 0, 1).is_err());
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
     assert_eq!(fs::read(journal_of(&path).unwrap()).unwrap(), b"a diary");
     fs::remove_file(journal_of(&path).unwrap()).unwrap();
     std::os::unix::fs::symlink(&path, journal_of(&path).unwrap()).unwrap();
     assert!(journals.writes(&path, &open, 0, 1).is_err());
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 0);
     assert_eq!(fs::read(&path).unwrap(), b"0123");
 }
 
@@ -294,11 +294,11 @@ fn deeds_of_lives_that_go_on_stay() {
     fs::write(&path, b"0123").unwrap();
     let mut old = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
     write(&mut old, &path, 0, b"a");
-    let is_over = |_: u32, life: u32| life == 0;
-    assert_eq!(take_back(&path, JOB, 0, &is_over).unwrap(), 1);
+    let is_over = |_: u32, incarnation: u32| incarnation == 0;
+    assert_eq!(roll_back(&path, JOB, 0, &is_over).unwrap(), 1);
     let mut new = Journals::new(JOB, Author { rank: 0, incarnation: 1, wave: 0 });
     write(&mut new, &path, 1, b"b");
-    assert_eq!(take_back(&path, JOB, 0, &is_over).unwrap(), 0);
+    assert_eq!(roll_back(&path, JOB, 0, &is_over).unwrap(), 0);
     assert_eq!(fs::read(&path).unwrap(), b"0b23");
 }
 
@@ -310,10 +310,10 @@ fn the_journal_of_another_job_is_not_ours() {
     let author = Author { rank: 0, incarnation: 0, wave: 0 };
     let mut theirs = Journals::new(JOB, author);
     write(&mut theirs, &path, 0, b"a");
-    assert_eq!(take_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 0);
+    assert_eq!(roll_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 0);
     let mut ours = Journals::new(JOB + 1, author);
     write(&mut ours, &path, 1, b"b");
-    assert_eq!(take_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(roll_back(&path, JOB + 1, 0, &|_, _| true).unwrap(), 1);
     assert_eq!(fs::read(&path).unwrap(), b"a123");
 }
 
@@ -328,7 +328,7 @@ fn a_record_that_was_half_written_is_none_and_a_damaged_one_is_an_error() {
     let whole = fs::read(&journal).unwrap();
     let half = [whole.clone(), vec![7; 20]].concat();
     fs::write(&journal, &half).unwrap();
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
     assert_eq!(fs::read(&path).unwrap(), b"0123");
     for place in 8..whole.len() {
         let mut damaged = whole.clone();
@@ -336,7 +336,7 @@ fn a_record_that_was_half_written_is_none_and_a_damaged_one_is_an_error() {
         fs::write(&journal, &damaged).unwrap();
         fs::write(&path, b"a123").unwrap();
         // Nothing else than the truth, or an error (or, in the number of the job, somebody else's).
-        let outcome = take_back(&path, JOB, 0, &|_, _| true);
+        let outcome = roll_back(&path, JOB, 0, &|_, _| true);
         let now = fs::read(&path).unwrap();
         assert!(now == b"0123" || now == b"a123", "{place}: {outcome:?} {now:?}");
     }
@@ -351,10 +351,10 @@ fn a_copy_that_was_not_finished_is_none() {
     // What a process leaves that dies in the middle of deleting a file that it has open.
     let mut journal = Journal::open(&path, JOB, true).unwrap().unwrap();
     let hidden = journal.name_for_deleted(author);
-    journal.append(author, &Deed::Deleted { hidden: hidden.clone() }).unwrap();
+    journal.append(author, &FileChange::Deleted { hidden: hidden.clone() }).unwrap();
     drop(journal);
     fs::write(path.with_file_name(format!("{hidden}.part")), b"01").unwrap();
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
     assert_eq!(fs::read(&path).unwrap(), b"0123");
     forget(&path, JOB).unwrap();
     assert_eq!(folder.hidden(), 0);
@@ -362,7 +362,7 @@ fn a_copy_that_was_not_finished_is_none() {
     let mut journals = Journals::new(JOB, author);
     assert!(journals.delete(&path, true).is_ok());
     assert!(!path.exists());
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
     assert_eq!(fs::read(&path).unwrap(), b"0123");
 }
 
@@ -374,7 +374,7 @@ fn a_journal_with_a_second_name_is_read_all_the_same() {
     let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
     write(&mut journals, &path, 0, b"a");
     fs::hard_link(journal_of(&path).unwrap(), folder.0.join("copy")).unwrap();
-    assert_eq!(take_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
+    assert_eq!(roll_back(&path, JOB, 0, &|_, _| true).unwrap(), 1);
     assert_eq!(fs::read(&path).unwrap(), b"0123");
 }
 
@@ -388,9 +388,9 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     fs::write(&path, &before).unwrap();
     let mut journals = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 0 });
     let open = OpenOptions::new().write(true).open(&path).unwrap();
-    for deed in 0..DEEDS as u64 {
-        journals.writes(&path, &open, 2 * deed, 2).unwrap();
-        open.write_all_at(b"!!", 2 * deed).unwrap();
+    for change in 0..DEEDS as u64 {
+        journals.writes(&path, &open, 2 * change, 2).unwrap();
+        open.write_all_at(b"!!", 2 * change).unwrap();
     }
     let after = fs::read(&path).unwrap();
     let journal = journal_of(&path).unwrap();
@@ -403,7 +403,7 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     let undone = |bytes: &[u8]| {
         fs::write(&journal, bytes).unwrap();
         fs::write(&path, &after).unwrap();
-        let count = take_back(&path, JOB, 0, &|_, _| true)?;
+        let count = roll_back(&path, JOB, 0, &|_, _| true)?;
         let now = fs::read(&path).unwrap();
         assert_eq!(now[..2 * count as usize], before[..2 * count as usize]);
         assert_eq!(now[2 * count as usize..], after[2 * count as usize..]);
@@ -440,9 +440,9 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     fs::write(&journal, &other).unwrap();
     let mut journals = Journals::new(JOB, Author { rank: 1, incarnation: 0, wave: 0 });
     journals.writes(&path, &open, 0, 1).unwrap();
-    let noted = fs::read(&journal).unwrap();
-    assert_eq!(noted[record::BOOT_AT as usize..][..8], [255; 8]);
-    assert!(noted.len() > other.len());
+    let saved = fs::read(&journal).unwrap();
+    assert_eq!(saved[record::BOOT_AT as usize..][..8], [255; 8]);
+    assert!(saved.len() > other.len());
     // What is wrong in the middle, and no zero, is damage all the same.
     let mut damaged = elsewhere;
     damaged[head + 5 * record + 20] ^= 4;

@@ -5,17 +5,17 @@
 //! had been written when it was taken is durable: whatever it depends on, own events or those of
 //! others, was written before (see `servers::event_store`); its counts of output are part of it;
 //! compression runs beside the agent's loop, with bounded memory; a server that is being restarted is waited
-//! for. The file of a server on this machine is written here ([`Writing`]).
+//! for. The file of a server on this machine is written here ([`SameHostWriter`]).
 
 use super::local::Copy;
 use super::{Agent, AgentEvent, Directory};
 use crate::agent_protocol::{Image, Report};
 use bytes::Bytes;
-use ftmpi_checkpoint::container::{Compression, Encoder, ImageId, Known, SALT_BYTES, Secret};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId, SALT_BYTES, Secret};
 use ftmpi_checkpoint::stream::Watcher;
 use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
 use ftmpi_servers::image_note;
-use ftmpi_servers::image_store::{Writing, Written};
+use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
 use ftmpi_wire::image_store::{Counts, Note};
@@ -77,7 +77,7 @@ pub struct Done {
 struct Packed {
     counts: Counts,
     /// For the next one of its row.
-    known: Known,
+    known: ChunkIndex,
     /// The copy on this host.
     copy: Option<Copy>,
 }
@@ -198,7 +198,7 @@ struct About {
     host: String,
     program: String,
     /// What is stored already of what will be in it; nothing if images are whole.
-    known: Option<Known>,
+    known: Option<ChunkIndex>,
     /// The copy on this host.
     copy: Option<Copy>,
     packing: Packing,
@@ -236,7 +236,7 @@ async fn store(
         server.keep(id.rank, id.incarnation, images).await.map_err(text)?;
     }
     let (mut put, near) =
-        server.begin_near(id.rank, id.incarnation, id.image).await.map_err(text)?;
+        server.begin_same_host(id.rank, id.incarnation, id.image).await.map_err(text)?;
     let mut written = None;
     if let Some(writing) = near {
         let (tell, mut told) = mpsc::channel(PIECES);
@@ -293,10 +293,10 @@ async fn store(
 
 /// Writes what comes to the file of a server on this machine, and tells how far it is.
 fn write(
-    mut writing: Writing,
+    mut writing: SameHostWriter,
     mut pieces: mpsc::Receiver<Bytes>,
-    tell: &mpsc::Sender<Written>,
-) -> Result<Writing, String> {
+    tell: &mpsc::Sender<WriteProgress>,
+) -> Result<SameHostWriter, String> {
     while let Some(piece) = pieces.blocking_recv() {
         if let Some(news) = writing.push(&piece)? {
             tell.blocking_send(news).map_err(|_| "its transfer was given up".to_owned())?;
@@ -363,7 +363,7 @@ fn pack(
     // its rank in this very moment.
     let begun =
         told.blocking_recv().map_err(|_| "its rank died before it told of it".to_owned())?;
-    encoder.settle(&mut out);
+    encoder.flush(&mut out);
     let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let note = Note {
         counts: begun.counts,

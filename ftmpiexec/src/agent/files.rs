@@ -45,7 +45,7 @@ impl Files {
                 lives.get(rank as usize).is_some_and(|life| incarnation < life.0)
             };
             for path in paths {
-                undo::take_back(Path::new(&path), job, wave.0, &is_over).map_err(|e| {
+                undo::roll_back(Path::new(&path), job, wave.0, &is_over).map_err(|e| {
                     format!(
                         "the file '{path}' cannot be taken back to what it was at wave {wave}: {e}"
                     )

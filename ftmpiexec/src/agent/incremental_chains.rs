@@ -5,7 +5,7 @@
 //! restart, the newest two or the newest wave and the image under way, are never in the same: they have
 //! no chunk in common, and damage costs one of them at the most.
 
-use ftmpi_checkpoint::container::Known;
+use ftmpi_checkpoint::container::ChunkIndex;
 use ftmpi_wire::ImageNo;
 
 /// See the module's description.
@@ -17,7 +17,7 @@ pub struct IncrementalChains {
 
 #[derive(Debug, Default)]
 struct Chain {
-    known: Known,
+    known: ChunkIndex,
     newest: Option<ImageNo>,
 }
 
@@ -30,7 +30,7 @@ impl IncrementalChains {
     /// The row of the next image and what is known in it; `keep`: the images of complete waves that
     /// are kept beside it, where waves decide that. Until [`Self::stored`] nothing is known in the row.
     /// `None`: it is to be whole, and so is the next.
-    pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Option<Known>) {
+    pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Option<ChunkIndex>) {
         let spared = match keep {
             Some([a, b]) => Some(a.max(b)),
             None => self.chains.iter().filter_map(|chain| chain.newest).max(),
@@ -46,7 +46,7 @@ impl IncrementalChains {
     }
 
     /// The image of this row is stored.
-    pub fn stored(&mut self, chain: usize, image: ImageNo, known: Known) {
+    pub fn stored(&mut self, chain: usize, image: ImageNo, known: ChunkIndex) {
         self.chains[chain] = Chain { known, newest: Some(image) };
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     ) -> usize {
         let (chain, _) = chains.next(keep.map(|keep| keep.map(ImageNo)));
         if stored {
-            chains.stored(chain, ImageNo(image), Known::default());
+            chains.stored(chain, ImageNo(image), ChunkIndex::default());
         }
         chain
     }

@@ -10,7 +10,7 @@
 use ftmpi_checkpoint::container::ImageId;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName};
 use ftmpi_servers::files::Files;
-use ftmpi_servers::image_store::{Checked, Disk, Upload};
+use ftmpi_servers::image_store::{Disk, ImageReader, Upload};
 use ftmpi_servers::server_process::PrivateDir;
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl Local {
     }
 
     /// The copy of this image, read and found good. It takes as long as reading it.
-    pub fn find(&self, rank: Rank, image: ImageNo) -> Option<Checked> {
+    pub fn find(&self, rank: Rank, image: ImageNo) -> Option<ImageReader> {
         let name = *self.lock().get(&rank)?.get(&image)?;
         let checked = self.disk.check(name).ok();
         if checked.is_none() {
@@ -139,7 +139,7 @@ impl Copy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, Known};
+    use ftmpi_checkpoint::container::{ChunkIndex, Compression, Decoder, Encoder};
     use ftmpi_servers::image_note;
     use ftmpi_wire::Incarnation;
     use ftmpi_wire::image_store::Note;
@@ -150,7 +150,7 @@ mod tests {
         ImageId { rank: R, incarnation: Incarnation(1), image: ImageNo(image) }
     }
 
-    fn container(image: u64, known: &mut Known) -> Vec<u8> {
+    fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
         let mut out = Vec::new();
         let mut encoder =
             Encoder::incremental(id(image), Compression::Stored, std::mem::take(known));
@@ -166,7 +166,7 @@ mod tests {
         out
     }
 
-    fn copy(local: &Arc<Local>, image: u64, known: &mut Known, keep: Option<[ImageNo; 2]>) {
+    fn copy(local: &Arc<Local>, image: u64, known: &mut ChunkIndex, keep: Option<[ImageNo; 2]>) {
         let mut copy = local.begin(id(image));
         for piece in container(image, known).chunks(700) {
             copy.write(piece);
@@ -188,7 +188,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("job/host-0");
         let local = Arc::new(Local::open(&path).unwrap());
-        let mut known = Known::default();
+        let mut known = ChunkIndex::default();
         for image in 1..=4 {
             copy(&local, image, &mut known, None);
         }
@@ -208,7 +208,7 @@ mod tests {
             }
         }
         assert!(!has(&local, 3));
-        let mut elsewhere = Known::default();
+        let mut elsewhere = ChunkIndex::default();
         let _ = container(20, &mut elsewhere);
         copy(&local, 21, &mut elsewhere, None);
         assert!(!has(&local, 21));

@@ -11,8 +11,8 @@ use super::local::Local;
 use super::{AgentEvent, Directory};
 use crate::agent_protocol::{Image, Start};
 use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
-use ftmpi_servers::client::{ClientError, Got, ImageStore};
-use ftmpi_servers::image_store::Checked;
+use ftmpi_servers::client::{ClientError, Fetched, ImageStore};
+use ftmpi_servers::image_store::ImageReader;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{ImageNo, ProtocolTraits, Rank};
@@ -295,7 +295,7 @@ async fn stream(
         Some(first) = queue.recv() => Some(first),
         // Before the first byte: where it lies, or why there is none.
         answer = &mut fetching => match answer {
-            Ok(Ok(Some(Got::Near(mut file)))) => {
+            Ok(Ok(Some(Fetched::SameHost(mut file)))) => {
                 tokio::task::spawn_blocking(move || {
                     let write = File::from(write);
                     if secret.is_none() {
@@ -308,7 +308,7 @@ async fn stream(
                 return found.map_err(|_| Problem::Near);
             }
             Ok(Ok(None)) => return Ok(Found::Nothing),
-            Ok(Ok(Some(Got::Sent(_)))) => queue.recv().await,
+            Ok(Ok(Some(Fetched::Sent(_)))) => queue.recv().await,
             Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(e.to_string())),
             Ok(Err(e)) => return Err(Problem::Passing(e.to_string())),
             Err(e) => return Err(Problem::Passing(e.to_string())),
@@ -385,7 +385,7 @@ fn unpack(
 }
 
 /// As [`unpack`], of a file that can be read here: one thread reads and checks, one writes.
-fn pour(file: &mut Checked, mut pipe: File, named: oneshot::Sender<Result<ImageId, String>>) {
+fn pour(file: &mut ImageReader, mut pipe: File, named: oneshot::Sender<Result<ImageId, String>>) {
     let mut named = Some(named);
     let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
     let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();

@@ -49,7 +49,7 @@ impl FileUndo {
             let (open, told) = (HashMap::new(), HashSet::new());
             Box::new(FileUndo { journals, job: job.files, wave: 0, open, told, first: None })
         });
-        file_undo.journals.begin_life(author);
+        file_undo.journals.begin_incarnation(author);
         file_undo.wave = author.wave;
         Some(file_undo)
     }
@@ -107,7 +107,10 @@ impl World {
     /// Before the first deed the launcher is told of the file.
     fn tell_of(&mut self, path: &Path) {
         let Some(path) = path.to_str() else { return };
-        if self.file_undo.as_ref().is_some_and(|file_undo| !file_undo.journals.know(path.as_ref()))
+        if self
+            .file_undo
+            .as_ref()
+            .is_some_and(|file_undo| !file_undo.journals.has_file(path.as_ref()))
         {
             self.notify_agent(FromRank::Guards { path: path.to_owned(), problem: None });
         }
@@ -132,7 +135,7 @@ impl World {
         let is_over = |rank: u32, life: u32| {
             self.incarnation_of(rank as usize).is_some_and(|now| life < now.0)
         };
-        undo::take_back(path, file_undo.job, file_undo.wave, &is_over).map(|_| ()).map_err(|e| {
+        undo::roll_back(path, file_undo.job, file_undo.wave, &is_over).map(|_| ()).map_err(|e| {
             ErrorClass::Io.because(format!(
                 "'{}' cannot be taken back to what it was at wave {}: {e}",
                 path.display(),

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     match run(ChannelMemoryArgs::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            ftmpi_servers::server_process::say("ftmpi-channel-memory", format!("{error:#}"));
+            ftmpi_servers::server_process::log_line("ftmpi-channel-memory", format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

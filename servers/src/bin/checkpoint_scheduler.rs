@@ -8,7 +8,10 @@ fn main() -> ExitCode {
     match run(CheckpointSchedulerArgs::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            ftmpi_servers::server_process::say("ftmpi-checkpoint-scheduler", format!("{error:#}"));
+            ftmpi_servers::server_process::log_line(
+                "ftmpi-checkpoint-scheduler",
+                format!("{error:#}"),
+            );
             ExitCode::FAILURE
         }
     }

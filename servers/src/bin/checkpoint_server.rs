@@ -8,7 +8,10 @@ fn main() -> ExitCode {
     match run(CheckpointServerArgs::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            ftmpi_servers::server_process::say("ftmpi-checkpoint-server", format!("{error:#}"));
+            ftmpi_servers::server_process::log_line(
+                "ftmpi-checkpoint-server",
+                format!("{error:#}"),
+            );
             ExitCode::FAILURE
         }
     }

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     match run(EventLoggerArgs::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            ftmpi_servers::server_process::say("ftmpi-event-logger", format!("{error:#}"));
+            ftmpi_servers::server_process::log_line("ftmpi-event-logger", format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -1,8 +1,8 @@
 //! Machine, files and connections: carries out what the machine decides.
 
 use super::NAME;
-use crate::message_store::{MemoryStore, Unsynced};
-use crate::server_process::say;
+use crate::message_store::{MessageStore, Unsynced};
+use crate::server_process::log_line;
 use ftmpi_protocols::channel_memory::{Fate, Memory, Record, Say};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::hello::Welcome;
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 /// See the module's description.
 pub(super) struct Core {
     machine: Memory,
-    store: MemoryStore,
+    store: MessageStore,
     woken: HashMap<ConnId, Rc<Notify>>,
     /// Why nothing can be written, if it cannot.
     stuck: Option<String>,
@@ -30,8 +30,8 @@ pub(super) enum Out {
 impl Core {
     pub fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<Self> {
         let mut machine = Memory::default();
-        let mut store = MemoryStore::open(path, limit, boot, &mut machine)?;
-        store.take_lines().iter().for_each(|line| say(NAME, line));
+        let mut store = MessageStore::open(path, limit, boot, &mut machine)?;
+        store.take_lines().iter().for_each(|line| log_line(NAME, line));
         Ok(Self { machine, store, woken: HashMap::new(), stuck: None })
     }
 
@@ -75,7 +75,10 @@ impl Core {
                 }
             }
             Fate::Senseless => {
-                say(NAME, format!("a rank sent a frame that no memory can use: {:?}", header.kind));
+                log_line(
+                    NAME,
+                    format!("a rank sent a frame that no memory can use: {:?}", header.kind),
+                );
                 return false;
             }
         }
@@ -88,7 +91,7 @@ impl Core {
         if self.stuck.is_none()
             && let Err(error) = self.store.cut(to, place, &self.machine.summary(to))
         {
-            say(NAME, format!("old messages of rank {to} remain: {error}"));
+            log_line(NAME, format!("old messages of rank {to} remain: {error}"));
         }
     }
 
@@ -112,10 +115,10 @@ impl Core {
                 }
             }
         }
-        self.store.take_lines().iter().for_each(|line| say(NAME, line));
+        self.store.take_lines().iter().for_each(|line| log_line(NAME, line));
         match (&before, &self.stuck) {
-            (None, Some(why)) => say(NAME, format!("messages cannot be stored: {why}")),
-            (Some(_), None) => say(NAME, "messages can be stored again"),
+            (None, Some(why)) => log_line(NAME, format!("messages cannot be stored: {why}")),
+            (Some(_), None) => log_line(NAME, "messages can be stored again"),
             _ => return,
         }
         self.woken.values().for_each(|woken| woken.notify_one());
@@ -137,7 +140,7 @@ impl Core {
             Some(Say::Record(place)) => match self.store.take(to, place) {
                 Ok((record, payload)) => Ok(Some(Out::Record(record, payload))),
                 Err(error) => {
-                    say(NAME, format!("message {place} to rank {to} cannot be read: {error}"));
+                    log_line(NAME, format!("message {place} to rank {to} cannot be read: {error}"));
                     Err(())
                 }
             },

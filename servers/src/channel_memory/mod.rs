@@ -60,7 +60,7 @@ pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
 }
 
 async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
-    let ending = server_process::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let dir = &args.dir;
     // First the messages: their lock says that nobody else is here.
     let limit = args.memory_limit.saturating_mul(1 << 20);

@@ -4,7 +4,7 @@ use super::NAME;
 use super::connection::Link;
 use super::rings::Rings;
 use crate::event_store::{EventStore, Opened, Round};
-use crate::server_process::say;
+use crate::server_process::log_line;
 use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output, Promise};
 use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::hello::Welcome;
@@ -86,7 +86,7 @@ impl Core {
             syncs: 0,
             failed_writes: 0,
         };
-        core.retire_found().into_iter().for_each(|line| say(NAME, line));
+        core.retire_found().into_iter().for_each(|line| log_line(NAME, line));
         Ok(core)
     }
 
@@ -145,23 +145,23 @@ impl Core {
     }
 
     /// Another logger or an agent wants to know what is written; when to ask what is new.
-    pub fn fellow_listens(&mut self, conn: ConnId) -> watch::Receiver<u64> {
+    pub fn peer_subscribed(&mut self, conn: ConnId) -> watch::Receiver<u64> {
         self.machine.fellow_listens(conn);
         self.clocks.subscribe()
     }
 
-    pub fn fellow_left(&mut self, conn: ConnId) {
+    pub fn peer_left(&mut self, conn: ConnId) {
         self.machine.fellow_left(conn);
     }
 
-    pub fn news_for_fellow(&mut self, conn: ConnId, out: &mut Vec<u8>) {
+    pub fn clocks_for_peer(&mut self, conn: ConnId, out: &mut Vec<u8>) {
         let mut frames = Vec::new();
         self.machine.news_for_fellow(conn, &mut frames);
         frames.iter().for_each(|frame| frame.encode(out));
         self.clock_bytes += out.len() as u64;
     }
 
-    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
+    pub fn clocks_from_peer(&mut self, clocks: &[(Rank, EventNo)]) {
         self.clocks_heard += clocks.len() as u64;
         self.machine.fellow_told(clocks);
     }
@@ -233,7 +233,7 @@ impl Core {
             Output::Prune { rank, below } => {
                 self.flush_if_needed(rank, inputs);
                 if let Err(error) = self.store.prune(rank, below) {
-                    say(NAME, format!("old events of rank {rank} remain: {error}"));
+                    log_line(NAME, format!("old events of rank {rank} remain: {error}"));
                 }
             }
             Output::Restart { rank, first } => {
@@ -247,11 +247,11 @@ impl Core {
             Output::Refuse { conn } => self.with_link(conn, Link::refuse),
             Output::Close { conn, why } => {
                 if !why.is_empty() {
-                    say(NAME, why);
+                    log_line(NAME, why);
                 }
                 self.with_link(conn, Link::close);
             }
-            Output::Say { text } => say(NAME, text),
+            Output::Say { text } => log_line(NAME, text),
         }
         None
     }

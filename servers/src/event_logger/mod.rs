@@ -22,7 +22,7 @@ use core::Core;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
-use peer_loggers::Fellows;
+use peer_loggers::PeerLoggers;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -103,7 +103,7 @@ pub(crate) struct Service {
     delay: Duration,
     /// Connections from this computer get an event ring.
     rings: bool,
-    fellows: Rc<RefCell<Fellows>>,
+    peer_loggers: Rc<RefCell<PeerLoggers>>,
 }
 
 impl Service {
@@ -119,7 +119,7 @@ impl Service {
     ) -> anyhow::Result<Self> {
         let mut opened = EventStore::open(dir)?;
         for line in opened.lines.drain(..) {
-            server_process::say(NAME, line);
+            server_process::log_line(NAME, line);
         }
         let core = Rc::new(RefCell::new(Core::new(opened, promise)?));
         tokio::task::spawn_local(sync_regularly(core.clone(), sync));
@@ -129,7 +129,7 @@ impl Service {
             started: Instant::now(),
             delay,
             rings: false,
-            fellows: Rc::default(),
+            peer_loggers: Rc::default(),
         })
     }
 
@@ -176,7 +176,7 @@ impl Service {
 }
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
-    let ending = server_process::asked_to_end(args.server.exit_with_parent);
+    let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let (promise, sync) = match args.acknowledge {
         Acknowledge::Written => (Promise::Written, args.sync_interval),
         Acknowledge::Durable => (Promise::Durable, Duration::ZERO),
@@ -218,7 +218,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
                 Purpose::Clocks => service.tell_clocks(caller),
                 Purpose::Fellows { ref addresses } => {
                     let addresses = addresses.clone();
-                    service.fellows.borrow_mut().are(addresses, &service.core, &key);
+                    service.peer_loggers.borrow_mut().are(addresses, &service.core, &key);
                     tokio::task::spawn_local(refuse(caller, Welcome::Yes));
                 }
                 Purpose::Status => {
@@ -351,7 +351,7 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
         if let Err(error) = &outcome
             && !failed_before
         {
-            server_process::say(NAME, format!("events cannot be made durable: {error}"));
+            server_process::log_line(NAME, format!("events cannot be made durable: {error}"));
         }
         failed_before = outcome.is_err();
         let pause = if failed_before { every.max(RETRY) } else { every };

@@ -26,18 +26,18 @@ const GATHER: Duration = Duration::from_micros(200);
 
 /// The loggers that this one listens to.
 #[derive(Debug, Default)]
-pub(super) struct Fellows {
+pub(super) struct PeerLoggers {
     addresses: Vec<SocketAddr>,
     listening: Vec<JoinHandle<()>>,
 }
 
-impl Drop for Fellows {
+impl Drop for PeerLoggers {
     fn drop(&mut self) {
         self.listening.iter().for_each(JoinHandle::abort);
     }
 }
 
-impl Fellows {
+impl PeerLoggers {
     /// These and no others; on the local set of tasks.
     pub fn are(&mut self, addresses: Vec<SocketAddr>, core: &Rc<RefCell<Core>>, key: &JobKey) {
         if self.addresses == addresses {
@@ -46,7 +46,7 @@ impl Fellows {
         let listen = |address: &SocketAddr| {
             let (address, core, key) = (*address, core.clone(), key.clone());
             tokio::task::spawn_local(async move {
-                let heard = |clocks: &[(Rank, EventNo)]| core.borrow_mut().fellow_told(clocks);
+                let heard = |clocks: &[(Rank, EventNo)]| core.borrow_mut().clocks_from_peer(clocks);
                 listen(address, &key, heard).await;
             })
         };
@@ -92,12 +92,12 @@ pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenti
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }
-    let mut changes = core.borrow_mut().fellow_listens(conn);
+    let mut changes = core.borrow_mut().peer_subscribed(conn);
     let mut bytes = Vec::new();
     let mut rest = [0];
     loop {
         bytes.clear();
-        core.borrow_mut().news_for_fellow(conn, &mut bytes);
+        core.borrow_mut().clocks_for_peer(conn, &mut bytes);
         if stream.write_all(&bytes).await.is_err() {
             break;
         }
@@ -108,5 +108,5 @@ pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenti
         }
         tokio::time::sleep(GATHER).await;
     }
-    core.borrow_mut().fellow_left(conn);
+    core.borrow_mut().peer_left(conn);
 }

@@ -128,19 +128,24 @@ impl Rings {
 impl Core {
     /// A ring for this connection, and how the rank is told of it. None if there is no room for one:
     /// the connection does as well.
-    pub fn begin_ring(&mut self, conn: ConnId, rank: Rank, life: Incarnation) -> Option<Frame> {
+    pub fn begin_ring(
+        &mut self,
+        conn: ConnId,
+        rank: Rank,
+        incarnation: Incarnation,
+    ) -> Option<Frame> {
         let rings = &mut self.rings;
         rings.made += 1;
         let path = rings.dir.join(format!("{}.{ENDING}", rings.made));
         let cookie = RandomState::new().hash_one((rings.made, rank));
         let file = create_private(&path).ok()?;
-        let Ok(reader) = Reader::make(file, cookie, rank, life, &rings.boot) else {
+        let Ok(reader) = Reader::make(file, cookie, rank, incarnation, &rings.boot) else {
             let _ = std::fs::remove_file(&path);
             return None;
         };
         let (process, descriptor) = (std::process::id(), reader.descriptor() as u32);
         let (last, retired, broken) = (EventNo(0), false, None);
-        let ring = Ring { conn, incarnation: life, reader, path, last, retired, broken };
+        let ring = Ring { conn, incarnation, reader, path, last, retired, broken };
         rings.rings.entry(rank).or_default().push(ring);
         Some(Frame::Near { process, descriptor, cookie })
     }

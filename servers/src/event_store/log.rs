@@ -41,7 +41,7 @@ pub(super) fn parse_damaged_name(name: &str) -> Option<Rank> {
 
 /// Where logs lie and how that is changed.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct LogDir {
     pub dir: PathBuf,
     pub files: Files,
 }
@@ -57,15 +57,15 @@ struct Segment {
 }
 
 impl Segment {
-    fn create(place: &Place, rank: Rank, first: EventNo) -> io::Result<Self> {
-        let path = place.dir.join(name(rank, first));
+    fn create(log_dir: &LogDir, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let path = log_dir.dir.join(name(rank, first));
         // Left over from a write that failed right at the beginning.
         if path.exists() {
-            place.files.remove(&path)?;
+            log_dir.files.remove(&path)?;
         }
-        let file = place.files.create(&path)?;
+        let file = log_dir.files.create(&path)?;
         if let Err(error) = file.write_all_at(&segment::header(rank, first), 0) {
-            let _ = place.files.remove(&path);
+            let _ = log_dir.files.remove(&path);
             return Err(error);
         }
         let bytes = HEADER_BYTES as u64;
@@ -104,8 +104,8 @@ pub(super) struct RankLog {
 }
 
 impl RankLog {
-    pub fn create(place: &Place, rank: Rank, first: EventNo) -> io::Result<Self> {
-        let segment = Segment::create(place, rank, first)?;
+    pub fn create(log_dir: &LogDir, rank: Rank, first: EventNo) -> io::Result<Self> {
+        let segment = Segment::create(log_dir, rank, first)?;
         Ok(Self {
             rank,
             incarnation: Incarnation(0),
@@ -124,14 +124,14 @@ impl RankLog {
     /// stable storage once, and all before it. `limit`: after a loss of power, the last event that counts.
     /// `same_boot`: what a logger before this one could not make durable, the system may have lost since.
     pub fn recover(
-        place: &Place,
+        log_dir: &LogDir,
         rank: Rank,
         firsts: BTreeSet<EventNo>,
         (was_damaged, durable): (bool, Option<&EventNo>),
         (limit, same_boot): (Option<EventNo>, bool),
         lines: &mut Vec<String>,
     ) -> anyhow::Result<(Self, Found, u64)> {
-        let dir = place.dir.as_path();
+        let dir = log_dir.dir.as_path();
         let mut incarnation = Incarnation(0);
         let mut segments: Vec<Segment> = Vec::new();
         let base = firsts.first().copied().unwrap_or(EventNo(1));
@@ -144,14 +144,14 @@ impl RankLog {
             let path = dir.join(name(rank, first));
             let about = || format!("event log {}", path.display());
             if broken {
-                set_aside(&path, place, rank);
+                set_aside(&path, log_dir, rank);
                 continue;
             }
-            let file = place.files.open(&path).with_context(about)?;
+            let file = log_dir.files.open(&path).with_context(about)?;
             let bytes = std::fs::read(&path).with_context(about)?;
             if bytes.len() < HEADER_BYTES && Some(first) == last && first == next {
                 // Its first write never completed.
-                place.files.remove(&path).with_context(about)?;
+                log_dir.files.remove(&path).with_context(about)?;
                 continue;
             }
             let problem = match segment::check_header(&bytes, rank, first) {
@@ -162,7 +162,7 @@ impl RankLog {
             if let Some(why) = problem {
                 damage = Some(format!("{}: {why}", path.display()));
                 broken = true;
-                set_aside(&path, place, rank);
+                set_aside(&path, log_dir, rank);
                 continue;
             }
             let mut part = Segment {
@@ -228,7 +228,7 @@ impl RankLog {
             ));
         }
         if segments.is_empty() {
-            segments.push(Segment::create(place, rank, next)?);
+            segments.push(Segment::create(log_dir, rank, next)?);
         }
         let markers = std::fs::read_dir(dir)?
             .filter_map(|entry| entry.ok())
@@ -251,7 +251,7 @@ impl RankLog {
         };
         let before = log.next;
         if let Some(limit) = limit {
-            log.cut_back(place, limit).context("cutting the event log after a loss of power")?;
+            log.cut_back(log_dir, limit).context("cutting the event log after a loss of power")?;
             // What was behind the limit was damaged or not, it does not count.
             damage = damage.filter(|_| log.next <= limit && log.next == before);
         }
@@ -261,7 +261,7 @@ impl RankLog {
     }
 
     /// Removes the events behind `limit` (never such as were pruned); whoever lives stays fenced.
-    fn cut_back(&mut self, place: &Place, limit: EventNo) -> io::Result<()> {
+    fn cut_back(&mut self, log_dir: &LogDir, limit: EventNo) -> io::Result<()> {
         let first = self.segments[0].first;
         let next = limit.next().max(first);
         if next >= self.next {
@@ -270,7 +270,7 @@ impl RankLog {
         while self.segments.len() > 1 && self.active().first >= next {
             let gone = self.segments.pop().expect("more than one");
             self.unsynced.retain(|file| !Arc::ptr_eq(file, &gone.file));
-            place.files.remove(&gone.path)?;
+            log_dir.files.remove(&gone.path)?;
         }
         let bytes = std::fs::read(&self.active().path)?;
         let mut end = (HEADER_BYTES as u64, self.active().first);
@@ -285,7 +285,7 @@ impl RankLog {
         active.bytes = end.0;
         active.index.retain(|(_, at)| *at < end.0);
         self.next = end.1;
-        self.fence(place, self.incarnation)
+        self.fence(log_dir, self.incarnation)
     }
 
     pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
@@ -305,7 +305,7 @@ impl RankLog {
         }
     }
 
-    pub fn flush(&mut self, place: &Place) -> io::Result<()> {
+    pub fn flush(&mut self, log_dir: &LogDir) -> io::Result<()> {
         if let Some(first) = self.anew {
             return Err(io::Error::other(format!("it could not be begun anew at event {first}")));
         }
@@ -320,7 +320,7 @@ impl RankLog {
             out.extend_from_slice(part);
             first = batch.next();
         }
-        self.write(place, &out, &starts)?;
+        self.write(log_dir, &out, &starts)?;
         self.next = first;
         // Its memory is used again.
         self.buffer = payload;
@@ -329,8 +329,8 @@ impl RankLog {
         Ok(())
     }
 
-    pub fn fence(&mut self, place: &Place, incarnation: Incarnation) -> io::Result<()> {
-        self.begin_anew(place)?;
+    pub fn fence(&mut self, log_dir: &LogDir, incarnation: Incarnation) -> io::Result<()> {
+        self.begin_anew(log_dir)?;
         if self.failed {
             // A word may find room where a batch does not. Not every file system can tell.
             use rustix::fs::{FallocateFlags, fallocate};
@@ -342,15 +342,20 @@ impl RankLog {
             }
         }
         let batch = Batch::describe(self.next, incarnation, &[]);
-        self.write(place, &batch.encode(), &[])?;
+        self.write(log_dir, &batch.encode(), &[])?;
         self.incarnation = incarnation;
         Ok(())
     }
 
     /// Appends all of it or nothing.
-    fn write(&mut self, place: &Place, bytes: &[u8], starts: &[(EventNo, u64)]) -> io::Result<()> {
+    fn write(
+        &mut self,
+        log_dir: &LogDir,
+        bytes: &[u8],
+        starts: &[(EventNo, u64)],
+    ) -> io::Result<()> {
         if self.active().bytes >= SEGMENT_BYTES && self.active().first < self.next {
-            self.roll(place)?;
+            self.roll(log_dir)?;
         }
         let active = self.segments.last_mut().expect("there is always one");
         if let Err(error) = active.file.write_all_at(bytes, active.bytes) {
@@ -369,7 +374,7 @@ impl RankLog {
             self.unsynced.push(file);
         }
         if !starts.is_empty() {
-            self.remove_markers(place);
+            self.remove_markers(log_dir);
         }
         Ok(())
     }
@@ -379,12 +384,12 @@ impl RankLog {
     }
 
     /// Begins a segment at this event.
-    fn begin_segment(&self, place: &Place, first: EventNo) -> io::Result<Segment> {
-        let mut segment = Segment::create(place, self.rank, first)?;
+    fn begin_segment(&self, log_dir: &LogDir, first: EventNo) -> io::Result<Segment> {
+        let mut segment = Segment::create(log_dir, self.rank, first)?;
         // Every segment tells the living incarnation, for older ones may be removed.
         let fence = Batch::describe(first, self.incarnation, &[]).encode();
         if let Err(error) = segment.file.write_all_at(&fence, segment.bytes) {
-            let _ = place.files.remove(&segment.path);
+            let _ = log_dir.files.remove(&segment.path);
             return Err(error);
         }
         segment.bytes += fence.len() as u64;
@@ -397,64 +402,64 @@ impl RankLog {
         self.new_names = true;
     }
 
-    fn roll(&mut self, place: &Place) -> io::Result<()> {
-        let segment = self.begin_segment(place, self.next)?;
+    fn roll(&mut self, log_dir: &LogDir) -> io::Result<()> {
+        let segment = self.begin_segment(log_dir, self.next)?;
         self.take_into_use(segment);
         Ok(())
     }
 
-    pub fn prune(&mut self, place: &Place, below: EventNo) -> io::Result<()> {
-        self.begin_anew(place)?;
+    pub fn prune(&mut self, log_dir: &LogDir, below: EventNo) -> io::Result<()> {
+        self.begin_anew(log_dir)?;
         let mut outcome = Ok(());
         if below >= self.next && self.active().bytes >= PRUNE_BYTES {
-            outcome = self.roll(place);
+            outcome = self.roll(log_dir);
         }
         while self.segments.get(1).is_some_and(|second| second.first <= below) {
-            self.remove_oldest(place);
+            self.remove_oldest(log_dir);
         }
         outcome
     }
 
-    pub fn restart(&mut self, place: &Place, first: EventNo) -> io::Result<()> {
+    pub fn restart(&mut self, log_dir: &LogDir, first: EventNo) -> io::Result<()> {
         self.buffer.clear();
         self.anew = Some(first);
-        self.begin_anew(place)
+        self.begin_anew(log_dir)
     }
 
     /// What a [`RankLog::restart`] has left to be done, if it has.
-    fn begin_anew(&mut self, place: &Place) -> io::Result<()> {
+    fn begin_anew(&mut self, log_dir: &LogDir) -> io::Result<()> {
         let Some(first) = self.anew else { return Ok(()) };
-        let segment = self.begin_segment(place, first).inspect_err(|_| self.failed = true)?;
+        let segment = self.begin_segment(log_dir, first).inspect_err(|_| self.failed = true)?;
         (self.anew, self.next) = (None, first);
         for old in std::mem::take(&mut self.segments) {
             // The new one may have the name of an old one, whose file is gone already then.
             if old.path != segment.path {
-                let _ = place.files.remove(&old.path);
+                let _ = log_dir.files.remove(&old.path);
             }
         }
         self.unsynced.clear();
         self.take_into_use(segment);
-        self.remove_markers(place);
+        self.remove_markers(log_dir);
         Ok(())
     }
 
-    fn remove_oldest(&mut self, place: &Place) {
+    fn remove_oldest(&mut self, log_dir: &LogDir) {
         let old = self.segments.remove(0);
         self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
         // If it cannot be removed it lies there without harm: a later start sees the same events.
-        let _ = place.files.remove(&old.path);
+        let _ = log_dir.files.remove(&old.path);
     }
 
-    fn remove_markers(&mut self, place: &Place) {
+    fn remove_markers(&mut self, log_dir: &LogDir) {
         for marker in self.markers.drain(..) {
-            let _ = place.files.remove(&marker);
+            let _ = log_dir.files.remove(&marker);
         }
     }
 
     pub fn read(&self, from: EventNo, most: usize) -> io::Result<Vec<Determinant>> {
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let place = self.segments.partition_point(|s| s.first <= from);
-        let segment = place.checked_sub(1).and_then(|n| self.segments.get(n));
+        let index = self.segments.partition_point(|s| s.first <= from);
+        let segment = index.checked_sub(1).and_then(|n| self.segments.get(n));
         let segment = segment.ok_or_else(|| damaged("the log begins later"))?;
         let start = segment.index.partition_point(|(first, _)| *first <= from);
         let start = start.checked_sub(1).and_then(|n| segment.index.get(n));
@@ -511,8 +516,8 @@ impl RankLog {
     }
 }
 
-fn set_aside(path: &Path, place: &Place, rank: Rank) {
+fn set_aside(path: &Path, log_dir: &LogDir, rank: Rank) {
     let of = path.file_stem().and_then(|s| s.to_str()).unwrap_or("segment");
     let of = of.rsplit('-').next().unwrap_or(of);
-    let _ = place.files.rename(path, &place.dir.join(damaged_name(rank, of)));
+    let _ = log_dir.files.rename(path, &log_dir.dir.join(damaged_name(rank, of)));
 }

@@ -15,7 +15,7 @@ use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
-use log::{Place, RankLog};
+use log::{LogDir, RankLog};
 pub(crate) use marker::boot_id;
 use marker::{Making, Marker};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ impl Part {
 pub struct Round {
     dirty: Vec<Dirty>,
     mark: Making,
-    place: Place,
+    log_dir: LogDir,
 }
 
 impl Round {
@@ -75,7 +75,7 @@ impl Round {
             dirty.parts.iter().try_for_each(|part| part.sync(dirty.rank))?;
         }
         if self.dirty.iter().any(|dirty| dirty.names) {
-            self.place.files.sync_dir(&self.place.dir)?;
+            self.log_dir.files.sync_dir(&self.log_dir.dir)?;
         }
         self.mark.make()
     }
@@ -111,7 +111,7 @@ pub struct Opened {
 #[derive(Debug)]
 pub struct EventStore {
     _dir: PrivateDir,
-    place: Place,
+    log_dir: LogDir,
     marker: Marker,
     logs: BTreeMap<Rank, RankLog>,
     dirty: BTreeSet<Rank>,
@@ -144,8 +144,8 @@ impl EventStore {
                 segments.entry(rank).or_default();
             }
         }
-        let place = Place { dir: path.to_owned(), files };
-        let (marker, mark) = Marker::open(path, &place.files, boot)?;
+        let log_dir = LogDir { dir: path.to_owned(), files };
+        let (marker, mark) = Marker::open(path, &log_dir.files, boot)?;
         // What was durable once is there, or was taken away: images of others may depend on it.
         let durable = mark.as_ref().map(|mark| mark.last.clone()).unwrap_or_default();
         for (rank, _) in durable.iter().filter(|(_, last)| **last > EventNo(0)) {
@@ -161,7 +161,7 @@ impl EventStore {
             let was_damaged = damaged.contains(&rank);
             let limit = mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default());
             let (log, what, lost) = RankLog::recover(
-                &place,
+                &log_dir,
                 rank,
                 firsts,
                 (was_damaged, durable.get(&rank)),
@@ -179,7 +179,7 @@ impl EventStore {
                  live send them again, a job that is continued goes on from before them"
             ));
         }
-        let mut store = Self { _dir: dir, place, marker, logs, dirty };
+        let mut store = Self { _dir: dir, log_dir, marker, logs, dirty };
         if marked {
             // Only this process died. Ranks may have stored events beside it that others depend on, and these are
             // not in the logs yet: a mark now would be of no instant that ever was. The next round comes after
@@ -221,7 +221,7 @@ impl EventStore {
             return Err(io::Error::other("there is no such log"));
         };
         self.dirty.insert(rank);
-        log.flush(&self.place)
+        log.flush(&self.log_dir)
     }
 
     /// Writes that this incarnation lives, making the log if there is none.
@@ -231,12 +231,12 @@ impl EventStore {
     pub fn fence(&mut self, rank: Rank, incarnation: Incarnation) -> io::Result<()> {
         let log = match self.logs.entry(rank) {
             std::collections::btree_map::Entry::Occupied(log) => log.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(RankLog::create(&self.place, rank, EventNo(1))?)
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(RankLog::create(&self.log_dir, rank, EventNo(1))?)
             }
         };
         self.dirty.insert(rank);
-        log.fence(&self.place, incarnation)
+        log.fence(&self.log_dir, incarnation)
     }
 
     /// Stored records from `from` on; at most `most`, at least one.
@@ -256,7 +256,7 @@ impl EventStore {
     /// A new segment could not be begun; nothing is lost.
     pub fn prune(&mut self, rank: Rank, below: EventNo) -> io::Result<()> {
         match self.logs.get_mut(&rank) {
-            Some(log) => log.prune(&self.place, below),
+            Some(log) => log.prune(&self.log_dir, below),
             None => Ok(()),
         }
     }
@@ -268,9 +268,9 @@ impl EventStore {
     pub fn restart(&mut self, rank: Rank, first: EventNo) -> io::Result<()> {
         self.dirty.insert(rank);
         match self.logs.get_mut(&rank) {
-            Some(log) => log.restart(&self.place, first),
+            Some(log) => log.restart(&self.log_dir, first),
             None => {
-                self.logs.insert(rank, RankLog::create(&self.place, rank, first)?);
+                self.logs.insert(rank, RankLog::create(&self.log_dir, rank, first)?);
                 Ok(())
             }
         }
@@ -287,7 +287,7 @@ impl EventStore {
             })
             .collect();
         let mark = self.marker.next(self.logs.iter().map(|(rank, log)| (*rank, log.last())));
-        Round { dirty, mark, place: self.place.clone() }
+        Round { dirty, mark, log_dir: self.log_dir.clone() }
     }
 
     /// The last round of all: after it nothing is written.
@@ -321,7 +321,7 @@ impl EventStore {
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.place.dir
+        &self.log_dir.dir
     }
 }
 

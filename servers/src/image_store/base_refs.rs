@@ -19,13 +19,13 @@ pub(super) enum Holder {
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct BaseRefs {
     rests: BTreeMap<Holder, BTreeSet<ImageName>>,
     /// Not offered any more, and their bytes.
     retired: BTreeMap<ImageName, u64>,
 }
 
-impl Ground {
+impl BaseRefs {
     /// `holder` rests on `base`.
     pub fn hold(&mut self, holder: Holder, base: ImageName) {
         self.rests.entry(holder).or_default().insert(base);
@@ -82,17 +82,17 @@ mod tests {
 
     #[test]
     fn a_base_stays_until_the_last_that_rests_on_it_goes() {
-        let mut ground = Ground::default();
+        let mut base_refs = BaseRefs::default();
         let upload = Holder::Upload(ConnId(1));
-        ground.hold(upload, name(1));
-        assert!(ground.is_held(name(1)) && !ground.is_held(name(2)));
-        ground.settle(ConnId(1), name(2));
-        assert!(ground.release(upload).is_empty());
-        ground.hold(Holder::Image(name(3)), name(1));
-        ground.retire(name(1), 70);
-        assert_eq!(ground.retired_bytes(), 70);
-        assert!(ground.release(Holder::Image(name(2))).is_empty());
-        assert_eq!(ground.release(Holder::Image(name(3))), [name(1)]);
-        assert_eq!(ground.retired_bytes(), 0);
+        base_refs.hold(upload, name(1));
+        assert!(base_refs.is_held(name(1)) && !base_refs.is_held(name(2)));
+        base_refs.settle(ConnId(1), name(2));
+        assert!(base_refs.release(upload).is_empty());
+        base_refs.hold(Holder::Image(name(3)), name(1));
+        base_refs.retire(name(1), 70);
+        assert_eq!(base_refs.retired_bytes(), 70);
+        assert!(base_refs.release(Holder::Image(name(2))).is_empty());
+        assert_eq!(base_refs.release(Holder::Image(name(3))), [name(1)]);
+        assert_eq!(base_refs.retired_bytes(), 0);
     }
 }

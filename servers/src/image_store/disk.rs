@@ -3,9 +3,9 @@
 //! Guarantees: a file has an image's name only if it was verified, synced, and all that it rests on was
 //! there, before it got it; names and records are durable when the call returns; what a dead server
 //! left half-done is removed at the next start. An image that is not offered any more but that others
-//! rest on is kept under another name (`.ground`).
+//! rest on is kept under another name (`.base_refs`).
 
-use super::base_refs::{Ground, Holder};
+use super::base_refs::{BaseRefs, Holder};
 use super::same_host_io::{id_of, identity};
 use super::upload::Upload;
 use crate::client::PIECE_BYTES;
@@ -13,7 +13,7 @@ use crate::files::{Files, Source};
 use crate::image_note;
 use crate::server_process::PrivateDir;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
+use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
 use ftmpi_wire::image_store::{Near, Note, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -27,14 +27,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct Disk {
     dir: PrivateDir,
     files: Files,
-    ground: Arc<Mutex<Ground>>,
+    base_refs: Arc<Mutex<BaseRefs>>,
     /// Containers that are not here any more, neither offered nor kept for others.
-    gone: Mutex<Vec<ImageName>>,
+    removed: Mutex<Vec<ImageName>>,
 }
 
 /// A stored image that was found good, to be sent; or looked at, to be read by somebody who checks it.
 #[derive(Debug)]
-pub struct Checked {
+pub struct ImageReader {
     pub(super) whole: Box<Reader>,
     /// Bytes of the whole container.
     pub bytes: u64,
@@ -44,9 +44,9 @@ pub struct Checked {
 }
 
 pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<Source> + Send>;
-type Reader = Whole<Source, Opener>;
+type Reader = Assembler<Source, Opener>;
 
-impl Checked {
+impl ImageReader {
     /// Appends the next bytes of the whole container; false: that was all.
     ///
     /// # Errors
@@ -79,20 +79,20 @@ impl Checked {
 
 fn whole(file: File, dir: PathBuf) -> Box<Reader> {
     let open = move |base| open_container(&dir, base).map(Source::Cached);
-    Box::new(Whole::new(Source::Cached(file), Box::new(open)))
+    Box::new(Assembler::new(Source::Cached(file), Box::new(open)))
 }
 
 /// Names under which a container may lie.
-const NAMES: [&str; 3] = ["image", "ground", "damaged"];
+const SUFFIXES: [&str; 3] = ["image", "ground", "damaged"];
 
 /// Opens a container of a directory of images, be it offered or only kept for others.
 ///
 /// # Errors
 /// It is not there, or cannot be read.
 pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
-    let name = dir.join(image_name(named(id)));
+    let name = dir.join(image_name(name_of(id)));
     let mut result = Err(io::ErrorKind::NotFound.into());
-    for suffix in NAMES {
+    for suffix in SUFFIXES {
         result = File::open(name.with_extension(suffix));
         if !matches!(&result, Err(e) if e.kind() == io::ErrorKind::NotFound) {
             break;
@@ -101,11 +101,11 @@ pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
     result
 }
 
-pub(super) fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
-    ground.lock().expect("no panic while it is locked")
+pub(super) fn lock(base_refs: &Mutex<BaseRefs>) -> MutexGuard<'_, BaseRefs> {
+    base_refs.lock().expect("no panic while it is locked")
 }
 
-pub(super) fn named(id: ImageId) -> ImageName {
+pub(super) fn name_of(id: ImageId) -> ImageName {
     ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn image_name(name: ImageName) -> String {
 }
 
 /// Whose image a file of this name is; `suffix` is `.image`, `.damaged` for those set aside, or
-/// `.ground` for those that others rest on.
+/// `.base_refs` for those that others rest on.
 #[must_use]
 pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
     let mut parts = text.strip_suffix(suffix)?.split('-');
@@ -154,7 +154,7 @@ fn checked_line(text: &str) -> Option<&str> {
 }
 
 /// The container that a file of this name holds, offered or kept for others.
-pub(super) fn on_disk(file: &str) -> Option<ImageName> {
+pub(super) fn container_named(file: &str) -> Option<ImageName> {
     parse_image_name(file, ".image").or_else(|| parse_image_name(file, ".ground"))
 }
 
@@ -242,13 +242,13 @@ impl Disk {
             });
             catalogue.restore_record(rank, record);
         }
-        let disk = Self { dir, files, ground: Arc::default(), gone: Mutex::default() };
+        let disk = Self { dir, files, base_refs: Arc::default(), removed: Mutex::default() };
         for (image, bytes, set_aside) in images {
             let counts = match disk.note(image) {
                 _ if set_aside => None,
                 Ok(note) => {
                     for base in bases_of(image.rank, &note) {
-                        lock(&disk.ground).hold(Holder::Image(image), base);
+                        lock(&disk.base_refs).hold(Holder::Image(image), base);
                     }
                     Some(note.counts)
                 }
@@ -262,11 +262,11 @@ impl Disk {
             catalogue.restore_image(image, bytes, counts);
         }
         for (image, bytes) in retired {
-            let mut ground = lock(&disk.ground);
-            if ground.is_held(image) {
-                ground.retire(image, bytes);
+            let mut base_refs = lock(&disk.base_refs);
+            if base_refs.is_held(image) {
+                base_refs.retire(image, bytes);
             } else {
-                let _ = disk.files.remove(&disk.ground(image));
+                let _ = disk.files.remove(&disk.base_path(image));
             }
         }
         Ok(disk)
@@ -287,14 +287,14 @@ impl Disk {
         self.path().join(image_name(name))
     }
 
-    fn ground(&self, name: ImageName) -> PathBuf {
+    fn base_path(&self, name: ImageName) -> PathBuf {
         self.image(name).with_extension("ground")
     }
 
     /// Bytes of what is not offered any more and kept for others.
     #[must_use]
     pub fn retired_bytes(&self) -> u64 {
-        lock(&self.ground).retired_bytes()
+        lock(&self.base_refs).retired_bytes()
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -314,7 +314,7 @@ impl Disk {
             })
         };
         publish().map_err(|error: io::Error| error.to_string())?;
-        lock(&self.ground).settle(conn, name);
+        lock(&self.base_refs).settle(conn, name);
         Ok(())
     }
 
@@ -336,11 +336,11 @@ impl Disk {
         }
         let _ = self.sync_names();
         {
-            let mut ground = lock(&self.ground);
-            if ground.is_held(name) {
-                ground.retire(name, 0);
+            let mut base_refs = lock(&self.base_refs);
+            if base_refs.is_held(name) {
+                base_refs.retire(name, 0);
             } else {
-                self.is_gone(name);
+                self.note_removed(name);
             }
         }
         self.release(Holder::Image(name));
@@ -350,16 +350,16 @@ impl Disk {
     pub fn remove(&self, name: ImageName) {
         let path = self.image(name);
         {
-            let mut ground = lock(&self.ground);
-            if ground.is_held(name) {
+            let mut base_refs = lock(&self.base_refs);
+            if base_refs.is_held(name) {
                 let bytes = std::fs::metadata(&path).map_or(0, |about| about.len());
                 // If it cannot be renamed it is found again at the next start, as one more image.
-                let _ = self.files.rename(&path, &self.ground(name));
-                ground.retire(name, bytes);
+                let _ = self.files.rename(&path, &self.base_path(name));
+                base_refs.retire(name, bytes);
             } else {
                 let _ = self.files.remove(&path);
-                drop(ground);
-                self.is_gone(name);
+                drop(base_refs);
+                self.note_removed(name);
             }
         }
         self.release(Holder::Image(name));
@@ -382,24 +382,24 @@ impl Disk {
     }
 
     fn release(&self, holder: Holder) {
-        for base in release(&self.ground, &self.files, self.path(), holder) {
-            self.is_gone(base);
+        for base in release(&self.base_refs, &self.files, self.path(), holder) {
+            self.note_removed(base);
         }
     }
 
-    fn is_gone(&self, name: ImageName) {
-        self.gone.lock().expect("no panic while it is locked").push(name);
+    fn note_removed(&self, name: ImageName) {
+        self.removed.lock().expect("no panic while it is locked").push(name);
     }
 
     /// Containers that went since this was asked last.
-    pub fn take_gone(&self) -> Vec<ImageName> {
-        std::mem::take(&mut *self.gone.lock().expect("no panic while it is locked"))
+    pub fn take_removed(&self) -> Vec<ImageName> {
+        std::mem::take(&mut *self.removed.lock().expect("no panic while it is locked"))
     }
 
     /// An image and what it rests on.
     #[must_use]
     pub fn chain(&self, name: ImageName) -> Vec<ImageName> {
-        lock(&self.ground).bases(Holder::Image(name)).chain([name]).collect()
+        lock(&self.base_refs).bases(Holder::Image(name)).chain([name]).collect()
     }
 
     /// Opens a container, offered or kept for others.
@@ -434,16 +434,16 @@ impl Disk {
     /// It does not.
     pub fn replace(&self, part: &Path, name: ImageName, offered: bool) -> io::Result<()> {
         // Whoever moves a container that is not offered any more holds this.
-        let _ground = lock(&self.ground);
+        let _base_refs = lock(&self.base_refs);
         let image = self.image(name);
-        let target = if offered || image.exists() { image } else { self.ground(name) };
+        let target = if offered || image.exists() { image } else { self.base_path(name) };
         self.files.rename(part, &target)?;
         self.sync_names()
     }
 
     /// An image that is damaged here, or what it rests on, and whole in the depot goes, so that it is taken from there
     /// at the next begin.
-    pub fn give_way(&self, name: ImageName) {
+    pub fn remove_for_recovery(&self, name: ImageName) {
         let _ = self.files.remove(&self.image(name));
     }
 
@@ -456,13 +456,13 @@ impl Disk {
     /// Whether a container is of use: it is there, or an image rests on it.
     #[must_use]
     pub fn needs(&self, name: ImageName) -> bool {
-        self.has(name) || lock(&self.ground).is_held(name)
+        self.has(name) || lock(&self.base_refs).is_held(name)
     }
 
     /// Whether a container is there, offered or kept for others.
     #[must_use]
     pub fn has(&self, name: ImageName) -> bool {
-        self.image(name).exists() || self.ground(name).exists()
+        self.image(name).exists() || self.base_path(name).exists()
     }
 
     /// Begins to receive an image of this rank.
@@ -472,8 +472,8 @@ impl Disk {
     pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, String> {
         let path = self.temporary(conn);
         let file = self.files.create(&path).map_err(|e| e.to_string())?;
-        let (ground, dir) = (self.ground.clone(), self.path().to_owned());
-        Ok(Upload::new(file, self.files.clone(), (conn, rank), ground, dir))
+        let (base_refs, dir) = (self.base_refs.clone(), self.path().to_owned());
+        Ok(Upload::new(file, self.files.clone(), (conn, rank), base_refs, dir))
     }
 
     /// What its note says; the rest is verified when it is asked for.
@@ -484,7 +484,7 @@ impl Disk {
 
     /// Looks at the two ends of a stored image that its reader will check; `None`: it could not find the file.
     #[must_use]
-    pub fn glance(&self, name: ImageName) -> Option<Checked> {
+    pub fn check_ends(&self, name: ImageName) -> Option<ImageReader> {
         let file = File::open(self.image(name)).ok()?;
         let about = file.metadata().ok()?;
         note_of(&file).ok()?;
@@ -492,7 +492,7 @@ impl Disk {
         let dir = self.path().to_owned();
         dir.to_str()?;
         let identity = Some(identity(&about));
-        Some(Checked { whole: whole(file, dir.clone()), bytes: about.len(), dir, identity })
+        Some(ImageReader { whole: whole(file, dir.clone()), bytes: about.len(), dir, identity })
     }
 
     /// Reads and verifies a stored image and all that it rests on; what was opened is then sent,
@@ -500,7 +500,7 @@ impl Disk {
     ///
     /// # Errors
     /// It is damaged, or gone.
-    pub fn check(&self, name: ImageName) -> Result<Checked, CheckError> {
+    pub fn check(&self, name: ImageName) -> Result<ImageReader, CheckError> {
         let damaged = |why: &dyn std::fmt::Display| {
             // It may have been removed meanwhile, and what it rested on with it.
             match self.image(name).exists() {
@@ -514,7 +514,7 @@ impl Disk {
         let mut whole = whole(file, dir.clone());
         let found = whole.check().map_err(|e| damaged(&e))?;
         expect_identity(found.id, name).map_err(|e| damaged(&e))?;
-        Ok(Checked { whole, bytes: found.stored_bytes, dir, identity })
+        Ok(ImageReader { whole, bytes: found.stored_bytes, dir, identity })
     }
 }
 
@@ -525,13 +525,13 @@ pub(super) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageNam
 
 /// A holder is gone: what is not needed any more goes, too.
 pub(super) fn release(
-    ground: &Mutex<Ground>,
+    base_refs: &Mutex<BaseRefs>,
     files: &Files,
     dir: &Path,
     holder: Holder,
 ) -> Vec<ImageName> {
-    let mut ground = lock(ground);
-    let free = ground.release(holder);
+    let mut base_refs = lock(base_refs);
+    let free = base_refs.release(holder);
     for base in &free {
         let _ = files.remove(&dir.join(image_name(*base)).with_extension("ground"));
     }

@@ -4,7 +4,7 @@
 //! beside the others. The catalogue is asked, and names are given to files, one at a time: what it
 //! decides and what lies on the disk never part.
 //!
-//! With `--object-store` committed images go on to a third level, the *depot*: [`depot`] is the store,
+//! With `--object-store` committed images go on to a third level, the *depot*: [`object_tier`] is the store,
 //! `flush` the way there, `recover` the way back when this server's disk has lost them.
 
 mod base_refs;
@@ -19,7 +19,7 @@ use crate::files::Files;
 use crate::server_process::{self, PrivateDir, ServerArgs};
 use crate::{checksummed_file, metrics};
 use clap::Parser;
-pub use disk::{Checked, Disk, open_container, parse_image_name};
+pub use disk::{Disk, ImageReader, open_container, parse_image_name};
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
@@ -27,8 +27,8 @@ use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 pub use object_tier::address;
 use object_tier::flush::Flusher;
-use object_tier::{Depot, Listing};
-pub use same_host_io::{Writing, Written, open_near};
+use object_tier::{Listing, ObjectTier};
+pub use same_host_io::{SameHostWriter, WriteProgress, open_same_host};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -134,7 +134,7 @@ impl Server {
                     Output::GiveUp(names) => {
                         events.push(Event::GaveUp(self.disk.give_up(&names)));
                     }
-                    Output::Say(text) => server_process::say(NAME, text),
+                    Output::Say(text) => server_process::log_line(NAME, text),
                     other => match &self.flusher {
                         // In the order in which it was decided: the catalogue is still locked.
                         Some(flusher) => rest.extend(flusher.take(other)),
@@ -144,15 +144,15 @@ impl Server {
             }
         }
         drop(catalogue);
-        self.forget_gone();
+        self.forget_removed();
         rest
     }
 
     /// What went from the disk goes from the depot.
-    fn forget_gone(&self) {
-        let gone = self.disk.take_gone();
+    fn forget_removed(&self) {
+        let removed = self.disk.take_removed();
         if let Some(flusher) = &self.flusher {
-            flusher.forget(gone);
+            flusher.remove(removed);
         }
     }
 
@@ -167,7 +167,7 @@ impl Server {
         let number = |of: &AtomicU64| of.load(Ordering::Relaxed);
         let object_store = self.flusher.as_ref().map(|flusher| {
             serde_json::json!({
-                "address": flusher.depot.address(),
+                "address": flusher.object_tier.address(),
                 "flushed": number(&flusher.flushed),
                 "bytes": number(&flusher.bytes),
                 "failures": number(&flusher.failures),
@@ -207,18 +207,19 @@ pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
 }
 
 async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
-    let ending = server_process::asked_to_end(args.server.exit_with_parent);
-    let depot = args.object_store.as_deref().map(Depot::open).transpose()?;
-    if let (Some(depot), true) = (&depot, args.forget) {
-        let forgotten = tokio::time::timeout(FORGET_LIMIT, depot.remove_all()).await;
+    let ending = server_process::shutdown_requested(args.server.exit_with_parent);
+    let object_tier = args.object_store.as_deref().map(ObjectTier::open).transpose()?;
+    if let (Some(object_tier), true) = (&object_tier, args.forget) {
+        let forgotten = tokio::time::timeout(FORGET_LIMIT, object_tier.remove_all()).await;
         return match forgotten {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(why)) => Err(anyhow::anyhow!("not all is removed: {why}")),
-            Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", depot.address())),
+            Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", object_tier.address())),
         };
     }
     let server =
-        begin(depot, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default()).await?;
+        begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default())
+            .await?;
     let mut listener = Listener::bind(args.server.listen, args.server.key()?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -258,7 +259,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
 
 /// Finds what is there, on the disk and in the depot, and begins to flush.
 async fn begin(
-    depot: Option<Depot>,
+    object_tier: Option<ObjectTier>,
     dir: &Path,
     max_bytes: Option<u64>,
     waves_cut_logs: bool,
@@ -266,24 +267,25 @@ async fn begin(
 ) -> anyhow::Result<Arc<Server>> {
     let mut catalogue = ImageCatalogue::new(max_bytes.unwrap_or(u64::MAX));
     let dir = PrivateDir::take(dir)?;
-    let found = match &depot {
-        Some(depot) => look(depot, &dir, &files).await?,
+    let found = match &object_tier {
+        Some(object_tier) => look(object_tier, &dir, &files).await?,
         None => None,
     };
-    if depot.is_some() {
+    if object_tier.is_some() {
         catalogue = catalogue.with_depot();
     }
     if waves_cut_logs {
         catalogue = catalogue.with_waves_that_cut_logs();
     }
-    let disk =
-        Disk::open(dir, files.clone(), &mut catalogue, |line| server_process::say(NAME, line))?;
-    let _ = disk.take_gone();
+    let disk = Disk::open(dir, files.clone(), &mut catalogue, |line| {
+        server_process::log_line(NAME, line)
+    })?;
+    let _ = disk.take_removed();
     let known = found.is_some();
     let listing = found.unwrap_or_default();
-    let (flusher, queues) = match depot {
-        Some(depot) => {
-            let (flusher, queues) = Flusher::new(depot, &listing);
+    let (flusher, queues) = match object_tier {
+        Some(object_tier) => {
+            let (flusher, queues) = Flusher::new(object_tier, &listing);
             (Some(flusher), Some(queues))
         }
         None => (None, None),
@@ -299,7 +301,7 @@ async fn begin(
         rejected: AtomicU64::new(0),
     });
     if let Some(queues) = queues {
-        join_depot(&server, known.then_some(&listing), &files).await?;
+        join_object_tier(&server, known.then_some(&listing), &files).await?;
         Flusher::run(&server, queues);
     }
     Ok(server)
@@ -307,36 +309,40 @@ async fn begin(
 
 /// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
 /// this directory needs nothing of it.
-async fn look(depot: &Depot, dir: &PrivateDir, files: &Files) -> anyhow::Result<Option<Listing>> {
+async fn look(
+    object_tier: &ObjectTier,
+    dir: &PrivateDir,
+    files: &Files,
+) -> anyhow::Result<Option<Listing>> {
     let marker = dir.path().join(MARKER);
     let reached = match checksummed_file::read(&marker, MARKER_KIND, 1) {
         Ok(address) => {
-            address == depot.address().as_bytes() && disk::records_are_sound(dir.path())?
+            address == object_tier.address().as_bytes() && disk::records_are_sound(dir.path())?
         }
         Err(_) => false,
     };
     let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
-    let listing = match object_tier::reach(depot, patience).await {
+    let listing = match object_tier::reach(object_tier, patience).await {
         Ok(listing) => listing,
         Err(error) if reached => {
-            server_process::say(NAME, format!("{error:#}; going on with what is here"));
+            server_process::log_line(NAME, format!("{error:#}; going on with what is here"));
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    let taken = object_tier::recover::recover(depot, &listing, dir.path(), files, |line| {
-        server_process::say(NAME, line)
+    let taken = object_tier::recover::recover(object_tier, &listing, dir.path(), files, |line| {
+        server_process::log_line(NAME, line)
     })
     .await
     .map_err(anyhow::Error::msg)?;
     if taken.containers > 0 {
-        server_process::say(
+        server_process::log_line(
             NAME,
             format!(
                 "{} images ({:.1} MB) were not here and came from {}",
                 taken.containers,
                 taken.bytes as f64 / 1e6,
-                depot.address()
+                object_tier.address()
             ),
         );
     }
@@ -344,7 +350,7 @@ async fn look(depot: &Depot, dir: &PrivateDir, files: &Files) -> anyhow::Result<
 }
 
 /// Tells the catalogue what the depot has, and the depot what the catalogue relies on from now on.
-async fn join_depot(
+async fn join_object_tier(
     server: &Arc<Server>,
     listing: Option<&Listing>,
     files: &Files,
@@ -373,13 +379,13 @@ async fn join_depot(
     if let Some(listing) = listing {
         for (rank, record) in records {
             if listing.record(rank) != Some(record) && record != Record::default() {
-                let stored = flusher.depot.put_record(rank, record).await;
+                let stored = flusher.object_tier.put_record(rank, record).await;
                 stored.map_err(anyhow::Error::msg)?;
             }
         }
-        flusher.forget_strangers(server);
+        flusher.remove_unneeded(server);
         let marker = server.disk.path().join(MARKER);
-        let address = flusher.depot.address().as_bytes();
+        let address = flusher.object_tier.address().as_bytes();
         checksummed_file::write(files, &marker, MARKER_KIND, 1, address)?;
     }
     for output in out {

@@ -5,10 +5,10 @@
 //! only while the image is offered. If the depot does not answer, older images serve, and what is there stays there:
 //! the server takes it when it begins again.
 
-use super::disk::Checked;
+use super::disk::ImageReader;
 use super::object_tier::recover::{Way, Why};
 use super::{NAME, Server};
-use crate::server_process::say;
+use crate::server_process::log_line;
 use ftmpi_protocols::image_catalogue::{CheckError, ImageName};
 use tokio::task::block_in_place;
 
@@ -16,17 +16,17 @@ use tokio::task::block_in_place;
 ///
 /// # Errors
 /// It cannot: then `found`.
-pub(super) async fn heal(
+pub(super) async fn repair_image(
     server: &Server,
     name: ImageName,
     found: CheckError,
-) -> Result<Checked, CheckError> {
+) -> Result<ImageReader, CheckError> {
     let Some(flusher) = &server.flusher else { return Err(found) };
     let chain = server.disk.chain(name);
     if !flusher.has_all(&chain) {
         return Err(found);
     }
-    let _turn = flusher.turn(name.rank).await;
+    let _turn = flusher.lock_rank(name.rank).await;
     if !server.is_offered(name) {
         return Err(found);
     }
@@ -35,12 +35,12 @@ pub(super) async fn heal(
         if block_in_place(|| server.disk.is_sound(container)) {
             continue;
         }
-        let outcome = match flusher.was_silent() {
+        let outcome = match flusher.is_unreachable() {
             true => Err(Why::Here("it did not answer just now".into())),
             false => take(server, name, container).await,
         };
         if let Err(Why::Trouble(_)) = outcome {
-            flusher.is_silent();
+            flusher.set_unreachable();
         }
         let why = match outcome {
             Ok(true) => {
@@ -50,19 +50,19 @@ pub(super) async fn heal(
             Ok(false) => return Err(found),
             Err(Why::Image(why)) => why,
             Err(Why::Trouble(why) | Why::Here(why)) => {
-                flusher.spare(&chain);
-                block_in_place(|| server.disk.give_way(name));
+                flusher.keep_unreachable(&chain);
+                block_in_place(|| server.disk.remove_for_recovery(name));
                 why
             }
         };
-        say(NAME, format!("{}, and the object store cannot help: {why}", about(name, &found)));
+        log_line(NAME, format!("{}, and the object store cannot help: {why}", about(name, &found)));
         return Err(found);
     }
     // Nothing was taken: somebody else was healing the same.
     let checked = block_in_place(|| server.disk.check(name))?;
     if taken > 0 {
-        let depot = flusher.depot.address();
-        say(NAME, format!("{}: it came anew from {depot}", about(name, &found)));
+        let object_tier = flusher.object_tier.address();
+        log_line(NAME, format!("{}: it came anew from {object_tier}", about(name, &found)));
     }
     Ok(checked)
 }
@@ -78,7 +78,11 @@ fn about(name: ImageName, found: &CheckError) -> String {
 /// Takes one container on which `image` rests, or its own; false: `image` is not offered any more.
 async fn take(server: &Server, image: ImageName, container: ImageName) -> Result<bool, Why> {
     let Some(flusher) = &server.flusher else { return Ok(false) };
-    let way = Way { depot: &flusher.depot, dir: server.disk.path(), files: server.disk.files() };
+    let way = Way {
+        object_tier: &flusher.object_tier,
+        dir: server.disk.path(),
+        files: server.disk.files(),
+    };
     let (part, ..) = way.download(container).await?;
     let publish = || {
         // While nobody can take it from the shelf.

@@ -1,10 +1,10 @@
 //! What the disk has lost or spoilt while the server runs.
 
-use super::object_tier::Depot;
+use super::object_tier::ObjectTier;
 use super::object_tier::fault_tests::{Faulty, Truth, connect, container, directory};
 use super::{Server, begin};
 use crate::files::Files;
-use ftmpi_checkpoint::container::Known;
+use ftmpi_checkpoint::container::ChunkIndex;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,10 +35,10 @@ fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
 /// So many images, or, if it is not told, until one rests on another that is not offered any more; all of them
 /// went to the depot. The number of the last.
 async fn stored(store: &Faulty, dir: &Path, last: Option<u64>) -> (Arc<Server>, Truth, ImageNo) {
-    let depot = Depot::over(Arc::new(store.clone()));
-    let server = begin(Some(depot), dir, None, false, Files::default()).await.unwrap();
+    let object_tier = ObjectTier::over(Arc::new(store.clone()));
+    let server = begin(Some(object_tier), dir, None, false, Files::default()).await.unwrap();
     let (mut images, mut truth) = (connect(&server, 1).await, Truth::new(false));
-    let mut known = Known::default();
+    let mut known = ChunkIndex::default();
     let mut image = 0;
     while last.map_or(files(dir, ".ground").is_empty(), |last| image < last) {
         image += 1;
@@ -108,8 +108,9 @@ fn what_the_disk_loses_comes_from_the_depot() {
                 drop(server);
                 fs::remove_dir_all(dir.path()).unwrap();
                 fs::create_dir(dir.path()).unwrap();
-                let depot = Depot::over(Arc::new(store.clone()));
-                let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+                let object_tier = ObjectTier::over(Arc::new(store.clone()));
+                let server =
+                    begin(Some(object_tier), dir.path(), None, false, Files::default()).await;
                 let found = offered(&server.unwrap(), &truth, &about).await;
                 assert_eq!(found, both, "{about}");
             });
@@ -140,8 +141,8 @@ fn older_images_serve_if_the_depot_does_not_answer() {
         // What is there was not given up.
         store.answers(true);
         run(async {
-            let depot = Depot::over(Arc::new(store.clone()));
-            let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+            let object_tier = ObjectTier::over(Arc::new(store.clone()));
+            let server = begin(Some(object_tier), dir.path(), None, false, Files::default()).await;
             let found = offered(&server.unwrap(), &truth, &about).await;
             assert_eq!(found, [last, ImageNo(last.0 - 1)], "{about}");
         });
@@ -163,8 +164,9 @@ fn a_server_that_begins_takes_what_is_spoilt_from_the_depot() {
         let about = format!("way {how}, files *{suffix}");
         for turn in 0..2 {
             run(async {
-                let depot = Depot::over(Arc::new(store.clone()));
-                let server = begin(Some(depot), dir.path(), None, false, Files::default()).await;
+                let object_tier = ObjectTier::over(Arc::new(store.clone()));
+                let server =
+                    begin(Some(object_tier), dir.path(), None, false, Files::default()).await;
                 let found = offered(&server.unwrap(), &truth, &about).await;
                 assert_eq!(found, [last, ImageNo(last.0 - 1)], "{about}");
             });

@@ -6,12 +6,12 @@
 //! by the verifier that the server has for what it receives, and durable before the server hears that it is
 //! whole.
 
-use super::disk::{Checked, Opener, expect_identity, image_name, open_container};
+use super::disk::{ImageReader, Opener, expect_identity, image_name, open_container};
 use super::upload::told;
 use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
 use crate::image_note;
-use ftmpi_checkpoint::container::{ImageId, Verifier, Whole, note_of};
+use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_wire::Rank;
 use ftmpi_wire::image_store::{Near, Room, Stored};
@@ -27,22 +27,22 @@ const TELL_PLACES: usize = 256 << 10;
 
 /// What is written of a container without the server.
 #[derive(Debug)]
-pub struct Writing {
+pub struct SameHostWriter {
     file: Appender,
     verifier: Verifier,
-    next: Written,
+    next: WriteProgress,
 }
 
 /// What the server is to hear of it.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WriteProgress {
     /// Bytes.
     pub bytes: u64,
     /// See `Request::Written`.
     pub places: Vec<u8>,
 }
 
-impl Writing {
+impl SameHostWriter {
     /// Opens the file that a server named; `None` if it cannot be written from here, or is another one.
     #[must_use]
     pub fn open(room: &Room) -> Option<Self> {
@@ -54,7 +54,7 @@ impl Writing {
         (found == room.identity).then(|| Self {
             file: Appender::new(file),
             verifier: Verifier::new(),
-            next: Written::default(),
+            next: WriteProgress::default(),
         })
     }
 
@@ -62,13 +62,13 @@ impl Writing {
     ///
     /// # Errors
     /// They are no part of a container, or cannot be written.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Written>, String> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<WriteProgress>, String> {
         let places = &mut self.next.places;
-        let verified = self.verifier.push_with(bytes, &mut |place| place.tell(places));
+        let verified = self.verifier.push_with(bytes, &mut |place| place.append_to(places));
         verified.map_err(|e| e.to_string())?;
         self.file.push(bytes).map_err(|e| told(&e))?;
         self.next.bytes += bytes.len() as u64;
-        let Written { bytes, places } = &self.next;
+        let WriteProgress { bytes, places } = &self.next;
         let due = *bytes >= TELL_BYTES as u64 || places.len() >= TELL_PLACES;
         Ok(due.then(|| std::mem::take(&mut self.next)))
     }
@@ -77,7 +77,7 @@ impl Writing {
     ///
     /// # Errors
     /// It is not, or the container is not whole.
-    pub fn finish(mut self) -> Result<Written, String> {
+    pub fn finish(mut self) -> Result<WriteProgress, String> {
         self.verifier.finish().map_err(|e| e.to_string())?;
         self.file.finish().map_err(|e| told(&e))?;
         Ok(self.next)
@@ -98,7 +98,7 @@ pub(super) fn identity(about: &std::fs::Metadata) -> [u64; 5] {
 /// Opens the image that a server of this rank named, with what it rests on; `None` if it cannot be read from here,
 /// or is another file by now. What comes of it is checked as it is read.
 #[must_use]
-pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
+pub fn open_same_host(rank: Rank, near: &Near) -> Option<ImageReader> {
     let dir = PathBuf::from(&near.directory);
     let Stored { image, incarnation, bytes, .. } = near.stored;
     let file = File::open(dir.join(image_name(ImageName { rank, image, incarnation }))).ok()?;
@@ -116,8 +116,8 @@ pub fn open_near(rank: Rank, near: &Near) -> Option<Checked> {
     }
     (&file).rewind().ok()?;
     let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
-    let whole = Box::new(Whole::new(Source::sequential(file), Box::new(open) as Opener));
-    Some(Checked { whole, bytes, dir, identity: Some(found) })
+    let whole = Box::new(Assembler::new(Source::sequential(file), Box::new(open) as Opener));
+    Some(ImageReader { whole, bytes, dir, identity: Some(found) })
 }
 
 /// Whose container a file says that it is.

@@ -1,11 +1,11 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
-use super::disk::Checked;
-use super::repair::heal;
+use super::disk::ImageReader;
+use super::repair::repair_image;
 use super::upload::Upload;
 use super::{NAME, Server};
 use crate::client::PIECE_BYTES;
-use crate::server_process::say;
+use crate::server_process::log_line;
 use bytes::Bytes;
 use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
@@ -30,7 +30,7 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
             },
             Ok(None) | Err(FrameError::Io(_)) => break,
             Err(error) => {
-                say(NAME, format!("a connection ends: {error}"));
+                log_line(NAME, format!("a connection ends: {error}"));
                 break;
             }
         }
@@ -38,7 +38,7 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
     block_in_place(|| {
         server.decide(conn, Event::Lost);
         drop(session.upload);
-        server.forget_gone();
+        server.forget_removed();
     });
 }
 
@@ -49,7 +49,7 @@ struct Session<'a> {
     /// The image that comes.
     upload: Option<Upload>,
     /// The image that was verified and is to be sent.
-    checked: Option<Checked>,
+    checked: Option<ImageReader>,
     /// Its file will do.
     near: bool,
     /// Of the depot.
@@ -109,7 +109,7 @@ impl Session<'_> {
                         Err(why) => events.push_back(Event::SendFailed(why)),
                     },
                     Output::AwaitDepot => {
-                        if !self.depot_news().await? {
+                        if !self.wait_for_flush().await? {
                             return Ok(false);
                         }
                         events.push_back(Event::DepotNews);
@@ -125,7 +125,7 @@ impl Session<'_> {
                     }
                     Output::Close(why) => {
                         if !why.is_empty() {
-                            say(NAME, format!("a connection ends: {why}"));
+                            log_line(NAME, format!("a connection ends: {why}"));
                         }
                         return Ok(false);
                     }
@@ -146,7 +146,7 @@ impl Session<'_> {
 
     /// Returns when a flush has ended since the catalogue was asked last; false: the caller is gone, or speaks
     /// out of turn.
-    async fn depot_news(&mut self) -> Result<bool, FrameError> {
+    async fn wait_for_flush(&mut self) -> Result<bool, FrameError> {
         let Some(news) = &mut self.news else { return Ok(false) };
         tokio::select! {
             biased;
@@ -155,17 +155,17 @@ impl Session<'_> {
         }
     }
 
-    async fn check(&mut self, name: ImageName) -> Result<Checked, CheckError> {
+    async fn check(&mut self, name: ImageName) -> Result<ImageReader, CheckError> {
         self.checked = None;
         let disk = &self.server.disk;
         // Whoever reads the file itself checks what it reads; twice would take twice as long.
         if self.near
-            && let Some(glance) = block_in_place(|| disk.glance(name))
+            && let Some(check_ends) = block_in_place(|| disk.check_ends(name))
         {
-            return Ok(glance);
+            return Ok(check_ends);
         }
         match block_in_place(|| disk.check(name)) {
-            Err(why) => heal(self.server, name, why).await,
+            Err(why) => repair_image(self.server, name, why).await,
             whole => whole,
         }
     }
@@ -194,7 +194,7 @@ impl Session<'_> {
             Output::Discard => self.upload = None,
             Output::Remove(name) => {
                 self.server.disk.remove(name);
-                self.server.forget_gone();
+                self.server.forget_removed();
             }
             // Carried out before, under the catalogue's lock, or by the caller.
             Output::Check(_)

@@ -5,12 +5,12 @@
 //! Guarantees: what it rests on is held from the moment when it is named; nothing is said to be good that an early
 //! write to the disk has failed for; what was not finished is removed.
 
-use super::base_refs::{Ground, Holder};
-use super::disk::{bases_of, expect_identity, lock, named, open_container, release};
+use super::base_refs::{BaseRefs, Holder};
+use super::disk::{bases_of, expect_identity, lock, name_of, open_container, release};
 use super::same_host_io;
 use crate::files::{Appender, Files, StoreFile};
 use crate::image_note;
-use ftmpi_checkpoint::container::{ImageId, Place, Verifier, note_of};
+use ftmpi_checkpoint::container::{ChunkPlace, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
 use ftmpi_wire::Rank;
 use ftmpi_wire::image_store::{Counts, Note, Room};
@@ -45,7 +45,7 @@ enum Body {
 /// What an image on its way rests on.
 #[derive(Debug)]
 struct Bases {
-    ground: Arc<Mutex<Ground>>,
+    base_refs: Arc<Mutex<BaseRefs>>,
     dir: PathBuf,
     conn: ConnId,
     rank: Rank,
@@ -54,25 +54,25 @@ struct Bases {
 
 impl Bases {
     /// Checks that the chunk is there, and that it stays.
-    fn admit(&mut self, place: &Place) -> Result<(), String> {
+    fn admit(&mut self, place: &ChunkPlace) -> Result<(), String> {
         let id = place.container(self.rank);
         let missing = |why: io::Error| {
             format!("it rests on image {} of life {}: {why}", id.image, id.incarnation)
         };
         if !self.open.contains_key(&id) {
             // Held before it is opened, so it cannot go in between.
-            lock(&self.ground).hold(Holder::Upload(self.conn), named(id));
+            lock(&self.base_refs).hold(Holder::Upload(self.conn), name_of(id));
             let file = open_container(&self.dir, id).map_err(missing)?;
             self.open.insert(id, file);
         }
-        place.is_there(&self.open[&id]).map_err(missing)
+        place.check_prefix(&self.open[&id]).map_err(missing)
     }
 
     /// Whether these are what its note names.
     fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), String> {
-        let mut named: Vec<_> = bases_of(id.rank, note).collect();
-        named.sort_unstable();
-        match lock(&self.ground).bases(Holder::Upload(self.conn)).eq(named) {
+        let mut name_of: Vec<_> = bases_of(id.rank, note).collect();
+        name_of.sort_unstable();
+        match lock(&self.base_refs).bases(Holder::Upload(self.conn)).eq(name_of) {
             true => Ok(()),
             false => Err("its note does not name the images that it rests on".into()),
         }
@@ -84,14 +84,14 @@ impl Upload {
         file: StoreFile,
         files: Files,
         (conn, rank): (ConnId, Rank),
-        ground: Arc<Mutex<Ground>>,
+        base_refs: Arc<Mutex<BaseRefs>>,
         dir: PathBuf,
     ) -> Self {
         Self {
             path: file.path().to_owned(),
             body: Body::Empty(file),
             files,
-            bases: Bases { ground, dir, conn, rank, open: HashMap::new() },
+            bases: Bases { base_refs, dir, conn, rank, open: HashMap::new() },
         }
     }
 
@@ -140,7 +140,7 @@ impl Upload {
             Body::There(file, bytes) => (file, bytes),
             Body::Here(..) | Body::Lost => return Err(OTHERWISE.into()),
         };
-        for place in Place::all(places) {
+        for place in ChunkPlace::parse_all(places) {
             self.bases.admit(&place.ok_or("it rests on a place that there cannot be")?)?;
         }
         self.body = Body::There(file, bytes.saturating_add(more));
@@ -202,7 +202,7 @@ impl Drop for Upload {
             let _ = self.files.remove(&self.path);
         }
         // What was held only by it stays in a depot until the job ends: it was never offered again.
-        let Bases { ground, dir, conn, .. } = &self.bases;
-        let _ = release(ground, &self.files, dir, Holder::Upload(*conn));
+        let Bases { base_refs, dir, conn, .. } = &self.bases;
+        let _ = release(base_refs, &self.files, dir, Holder::Upload(*conn));
     }
 }

@@ -13,7 +13,7 @@ use crate::server_process::PrivateDir;
 use anyhow::{Context, bail};
 use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
 use ftmpi_wire::Rank;
-use rank_messages::{Home, Written};
+use rank_messages::{RankMessages, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -34,16 +34,16 @@ pub struct Counts {
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct MemoryStore {
+pub struct MessageStore {
     dir: PrivateDir,
     files: Files,
-    homes: BTreeMap<Rank, Home>,
+    ranks_messages: BTreeMap<Rank, RankMessages>,
     /// Bytes of payload in main memory, and how many there may be.
     held: u64,
     limit: u64,
     counts: Counts,
     /// The last file that was to be begun could not be.
-    crowded: bool,
+    rollover_failed: bool,
     /// What must be told to whoever watches.
     lines: Vec<String>,
 }
@@ -68,7 +68,7 @@ impl Unsynced {
     }
 }
 
-impl MemoryStore {
+impl MessageStore {
     /// Opens the directory and tells the machine what is there.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl MemoryStore {
         Self::open_with(path, Files::default(), limit, boot, machine)
     }
 
-    /// As [`MemoryStore::open`], through these files.
+    /// As [`MessageStore::open`], through these files.
     fn open_with(
         path: &Path,
         files: Files,
@@ -106,14 +106,16 @@ impl MemoryStore {
         }
         std::fs::write(&mark, boot).with_context(|| mark.display().to_string())?;
         let mut lines = Vec::new();
-        let mut homes = BTreeMap::new();
+        let mut ranks_messages = BTreeMap::new();
         for (rank, lasts) in firsts {
-            if let Some(home) = Home::recover(path, &files, rank, lasts, machine, &mut lines)? {
-                homes.insert(rank, home);
+            if let Some(messages) =
+                RankMessages::recover(path, &files, rank, lasts, machine, &mut lines)?
+            {
+                ranks_messages.insert(rank, messages);
             }
         }
-        let (counts, crowded) = (Counts::default(), false);
-        Ok(Self { dir, files, homes, held: 0, limit, counts, crowded, lines })
+        let (counts, rollover_failed) = (Counts::default(), false);
+        Ok(Self { dir, files, ranks_messages, held: 0, limit, counts, rollover_failed, lines })
     }
 
     /// What has happened since the last time that whoever watches must be told.
@@ -121,17 +123,23 @@ impl MemoryStore {
         std::mem::take(&mut self.lines)
     }
 
-    /// Takes a record; it is in no file before [`MemoryStore::flush`].
+    /// Takes a record; it is in no file before [`MessageStore::flush`].
     pub fn append(&mut self, to: Rank, record: Record, payload: Rc<[u8]>) {
         self.counts.records += 1;
         self.counts.bytes += payload.len() as u64;
         self.held += payload.len() as u64;
-        self.homes.entry(to).or_insert_with(|| Home::new(to)).append(record, payload);
+        self.ranks_messages
+            .entry(to)
+            .or_insert_with(|| RankMessages::new(to))
+            .append(record, payload);
     }
 
     /// Ranks with records that are in no file.
     pub fn unwritten(&self) -> impl Iterator<Item = Rank> + '_ {
-        self.homes.iter().filter(|(_, home)| home.has_unwritten()).map(|(rank, _)| *rank)
+        self.ranks_messages
+            .iter()
+            .filter(|(_, messages)| messages.has_unwritten())
+            .map(|(rank, _)| *rank)
     }
 
     /// Writes all of a rank; the last place that is written then.
@@ -139,27 +147,27 @@ impl MemoryStore {
     /// # Errors
     /// The disk is full, or worse; the rest is still there to be written later.
     pub fn flush(&mut self, to: Rank, summary: impl Fn() -> Summary) -> io::Result<u64> {
-        let Some(home) = self.homes.get_mut(&to) else { return Ok(0) };
-        let written = home.flush(self.dir.path(), &self.files);
+        let Some(messages) = self.ranks_messages.get_mut(&to) else { return Ok(0) };
+        let written = messages.flush(self.dir.path(), &self.files);
         while self.held > self.limit
-            && let Some(bytes) = home.spill()
+            && let Some(bytes) = messages.spill()
         {
             self.held -= bytes;
             self.counts.spilled += bytes;
         }
         let written = written?;
         // Everything is written, whether the next file can be begun now or only after the next flush.
-        if home.is_full() {
-            let begun = home.begin_part(self.dir.path(), &self.files, &summary());
+        if messages.is_full() {
+            let begun = messages.begin_part(self.dir.path(), &self.files, &summary());
             if let Err(error) = &begun
-                && !self.crowded
+                && !self.rollover_failed
             {
                 self.lines.push(format!(
                     "no further file can be begun in {}, the last ones grow: {error}",
                     self.dir.path().display()
                 ));
             }
-            self.crowded = begun.is_err();
+            self.rollover_failed = begun.is_err();
         }
         Ok(written)
     }
@@ -170,37 +178,40 @@ impl MemoryStore {
     /// It is damaged, or not there.
     pub fn take(&mut self, to: Rank, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
         let gone = || io::Error::new(io::ErrorKind::NotFound, "there is no such record");
-        let home = self.homes.get_mut(&to).ok_or_else(gone)?;
-        self.held -= home.forget_before(place);
-        if let Some((record, payload)) = home.take_held(place) {
+        let messages = self.ranks_messages.get_mut(&to).ok_or_else(gone)?;
+        self.held -= messages.forget_before(place);
+        if let Some((record, payload)) = messages.take_held(place) {
             self.held -= payload.len() as u64;
             return Ok((record, payload));
         }
-        let (record, payload) = home.read(place)?;
+        let (record, payload) = messages.read(place)?;
         self.counts.reread += payload.len() as u64;
         Ok((record, payload))
     }
 
     /// Places up to here are needed no more.
     pub fn cut(&mut self, to: Rank, place: u64, summary: &Summary) -> io::Result<()> {
-        match self.homes.get_mut(&to) {
-            Some(home) => home.cut(self.dir.path(), &self.files, place, summary),
+        match self.ranks_messages.get_mut(&to) {
+            Some(messages) => messages.cut(self.dir.path(), &self.files, place, summary),
             None => Ok(()),
         }
     }
 
     /// What is not durable; whoever takes it makes it so.
     pub fn take_unsynced(&mut self) -> Unsynced {
-        let files =
-            self.homes.iter_mut().map(|(rank, home)| (*rank, home.take_unsynced())).collect();
+        let files = self
+            .ranks_messages
+            .iter_mut()
+            .map(|(rank, messages)| (*rank, messages.take_unsynced()))
+            .collect();
         Unsynced { files, all: self.files.clone(), dir: self.dir.path().to_owned() }
     }
 
     /// A [`Unsynced::sync`] that failed: what was taken is not durable.
     pub fn put_back_unsynced(&mut self, unsynced: &Unsynced) {
         for (rank, files) in &unsynced.files {
-            if let Some(home) = self.homes.get_mut(rank) {
-                home.put_back_unsynced(files);
+            if let Some(messages) = self.ranks_messages.get_mut(rank) {
+                messages.put_back_unsynced(files);
             }
         }
     }
@@ -214,7 +225,7 @@ impl MemoryStore {
     /// Bytes in files, and of payload in main memory.
     #[must_use]
     pub fn sizes(&self) -> (u64, u64) {
-        (self.homes.values().map(Home::bytes).sum(), self.held)
+        (self.ranks_messages.values().map(RankMessages::bytes).sum(), self.held)
     }
 
     /// Where it lies.
@@ -237,14 +248,14 @@ mod tests {
     const TO: Rank = Rank(3);
     const CONN: ConnId = ConnId(1);
 
-    fn put(machine: &mut Memory, store: &mut MemoryStore, ssn: u64, bytes: usize) {
+    fn put(machine: &mut Memory, store: &mut MessageStore, ssn: u64, bytes: usize) {
         let len = bytes as u64;
         let header = Header { kind: Kind::Eager, flags: 0, context: 0, tag: 1, len, ssn: Ssn(ssn) };
         let Fate::Keep(to, record) = machine.arrived(CONN, &header) else { panic!() };
         store.append(to, record, Rc::from(vec![ssn as u8; bytes]));
     }
 
-    fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<(Memory, MemoryStore)> {
+    fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<(Memory, MessageStore)> {
         open_with(path, Files::default(), limit, boot)
     }
 
@@ -253,9 +264,9 @@ mod tests {
         files: Files,
         limit: u64,
         boot: &str,
-    ) -> anyhow::Result<(Memory, MemoryStore)> {
+    ) -> anyhow::Result<(Memory, MessageStore)> {
         let mut machine = Memory::default();
-        let store = MemoryStore::open_with(path, files, limit, boot, &mut machine)?;
+        let store = MessageStore::open_with(path, files, limit, boot, &mut machine)?;
         machine.hello(CONN, Rank(0), Incarnation(0), TO);
         Ok((machine, store))
     }

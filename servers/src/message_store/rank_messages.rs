@@ -52,7 +52,7 @@ struct Held {
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct RankMessages {
     rank: Rank,
     /// Oldest first; the last is written to.
     parts: Vec<Part>,
@@ -67,7 +67,7 @@ pub(super) struct Home {
     unsynced: Vec<Arc<StoreFile>>,
 }
 
-impl Home {
+impl RankMessages {
     pub fn new(rank: Rank) -> Self {
         Self {
             rank,
@@ -89,17 +89,17 @@ impl Home {
         machine: &mut Memory,
         lines: &mut Vec<String>,
     ) -> anyhow::Result<Option<Self>> {
-        let mut home = Self::new(rank);
+        let mut messages = Self::new(rank);
         let newest = lasts.last().copied();
         let mut sound = true;
         for last in lasts {
             let path = dir.join(name(rank, last));
             let about = || format!("messages in {}", path.display());
             let bytes = std::fs::read(&path).with_context(about)?;
-            let first = home.parts.is_empty();
+            let first = messages.parts.is_empty();
             let header = segment::read_header(&bytes, rank, last);
             let Some((summary, begin)) =
-                header.filter(|_| sound && (first || last == home.written))
+                header.filter(|_| sound && (first || last == messages.written))
             else {
                 if Some(last) == newest && bytes.len() < segment::HEADER_BYTES {
                     // Its first write never completed.
@@ -114,10 +114,10 @@ impl Home {
             if first {
                 machine.restore(rank, &summary);
             }
-            home.written = last;
+            messages.written = last;
             let end = segment::scan(&bytes, begin, last + 1, |record| {
                 machine.found(rank, record);
-                home.written = record.place;
+                messages.written = record.place;
             });
             let file = files.open(&path).with_context(about)?;
             if end < bytes.len() {
@@ -125,16 +125,16 @@ impl Home {
                 lines.push(format!(
                     "what was sent to rank {rank} ends in an unfinished or damaged write behind \
                      message {}, which was cut off",
-                    home.written
+                    messages.written
                 ));
                 file.set_len(end as u64).with_context(about)?;
             }
             let file = Arc::new(file);
-            home.unsynced.push(file.clone());
+            messages.unsynced.push(file.clone());
             let (begin, bytes) = (begin as u64, end as u64);
-            home.parts.push(Part { file, path, last, begin, bytes });
+            messages.parts.push(Part { file, path, last, begin, bytes });
         }
-        Ok((!home.parts.is_empty()).then_some(home))
+        Ok((!messages.parts.is_empty()).then_some(messages))
     }
 
     pub fn append(&mut self, record: Record, payload: Rc<[u8]>) {

@@ -1,7 +1,9 @@
 //! What lies in a job's directory.
 
 use anyhow::{Context, bail};
-use ftmpi_checkpoint::container::{Decoder, Secret, Summary, Verifier, Whole, is_sealed, note_of};
+use ftmpi_checkpoint::container::{
+    Assembler, Decoder, Secret, Summary, Verifier, is_sealed, note_of,
+};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{open_container, parse_image_name};
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub struct Image {
     pub rank: Rank,
     pub image: ImageNo,
-    pub life: u32,
+    pub incarnation: u32,
     pub bytes: u64,
     pub path: PathBuf,
     /// Set aside by the server.
@@ -72,9 +74,9 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                     .and_then(note_of)
                     .map_err(|e| e.to_string())
                     .and_then(|bytes| image_note::decode(&bytes));
-                let (rank, image, life) = (id.rank, id.image, id.incarnation.0);
+                let (rank, image, incarnation) = (id.rank, id.image, id.incarnation.0);
                 let sealed = File::open(&path).and_then(is_sealed).unwrap_or(false);
-                let image = Image { rank, image, life, bytes, path, damaged, sealed, note };
+                let image = Image { rank, image, incarnation, bytes, path, damaged, sealed, note };
                 job.images.entry(id.rank).or_default().push(image);
             } else if let Some(id) = parse_image_name(&name, ".ground") {
                 job.grounds.push((id, path, bytes));
@@ -90,7 +92,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
         }
     }
     for images in job.images.values_mut() {
-        images.sort_by_key(|image| (image.image, image.life));
+        images.sort_by_key(|image| (image.image, image.incarnation));
     }
     if !known {
         bail!("{} is not the directory of a job", directory.display());
@@ -134,7 +136,7 @@ pub fn check(image: &Image, bar: &ProgressBar) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
-    let mut whole = Whole::new(file, |base| open_container(&dir, base));
+    let mut whole = Assembler::new(file, |base| open_container(&dir, base));
     let (mut verifier, mut piece) = (Verifier::new(), Vec::new());
     while whole.read(&mut piece).with_context(about)? {
         bar.inc(piece.len() as u64);
@@ -154,7 +156,7 @@ pub fn read(
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
-    let mut whole = Whole::new(file, |base| open_container(&dir, base));
+    let mut whole = Assembler::new(file, |base| open_container(&dir, base));
     let mut decoder = Decoder::with_secret(secret.clone());
     let (mut piece, mut out) = (Vec::new(), Vec::new());
     while whole.read(&mut piece).with_context(about)? {

@@ -13,7 +13,7 @@ pub fn list(directory: &Path, json: bool) -> anyhow::Result<bool> {
                 serde_json::json!({
                     "rank": image.rank,
                     "image": image.image,
-                    "life": image.life,
+                    "life": image.incarnation,
                     "bytes": image.bytes,
                     "damaged": image.damaged || image.note.is_err(),
                     "file": image.path,
@@ -47,7 +47,7 @@ pub fn list(directory: &Path, json: bool) -> anyhow::Result<bool> {
             "{:>6} {:>6} {:>5} {:>10} {:>8} {:>10}  {state}",
             image.rank.0,
             image.image.0,
-            image.life,
+            image.incarnation,
             size(image.bytes),
             about.map_or(String::new(), |note| age(note.taken_ms)),
             pause

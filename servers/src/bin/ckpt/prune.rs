@@ -41,7 +41,7 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
         let needed: BTreeSet<_> = kept.iter().flat_map(|image| bases(image)).collect();
         for image in old {
             let about = (image.path.clone(), image.bytes);
-            let name = (image.rank, Incarnation(image.life), image.image);
+            let name = (image.rank, Incarnation(image.incarnation), image.image);
             if needed.contains(&name) { retired.push(about) } else { removed.push(about) }
         }
         let unneeded = job.grounds.iter().filter(|(id, ..)| {
@@ -81,5 +81,5 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
 /// What an image rests on.
 fn bases(image: &Image) -> impl Iterator<Item = (Rank, Incarnation, ImageNo)> {
     let bases = image.note.iter().flat_map(|note| &note.bases);
-    bases.map(|&(life, number)| (image.rank, life, number))
+    bases.map(|&(incarnation, number)| (image.rank, incarnation, number))
 }

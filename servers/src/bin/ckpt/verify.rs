@@ -26,7 +26,7 @@ pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Resul
             }
             let same = summary.id.rank == image.rank
                 && summary.id.image == image.image
-                && summary.id.incarnation.0 == image.life;
+                && summary.id.incarnation.0 == image.incarnation;
             anyhow::ensure!(same, "the file has another name than its contents");
             Ok(())
         });

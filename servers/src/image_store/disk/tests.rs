@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage_faults::{Fault, Plan};
-use ftmpi_checkpoint::container::{Compression, Encoder, Known};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn id(image: u64) -> ImageName {
 }
 
 /// An image of a process whose memory changes only in a few places; it rests on what is `known`.
-fn container(image: u64, known: &mut Known) -> Vec<u8> {
+fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
     let ImageName { rank, image, incarnation } = id(image);
     let mut out = Vec::new();
     let about = ImageId { rank, incarnation, image };
@@ -63,7 +63,7 @@ fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
     };
     let record = |start_offered| Record { start_offered, ..Record::default() };
     let _ = disk.persist(R, record(true));
-    let mut rows = [Known::default(), Known::default()];
+    let mut rows = [ChunkIndex::default(), ChunkIndex::default()];
     for image in 1..=5 {
         let row = &mut rows[image as usize % 2];
         let bytes = container(image, row);
@@ -75,7 +75,7 @@ fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
             disk.publish(ConnId(image), id(image))
         };
         if put().is_err() {
-            *row = Known::default();
+            *row = ChunkIndex::default();
             continue;
         }
         published.push(image);
@@ -124,8 +124,8 @@ fn what_others_rest_on_stays_as_long_as_they() {
         let mut names: Vec<_> = entries
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().unwrap();
-                let ground = parse_image_name(&name, ".ground").map(|name| name.image.0);
-                ground.or_else(|| Some(parse_image_name(&name, ".image")?.image.0 * 10))
+                let base_refs = parse_image_name(&name, ".ground").map(|name| name.image.0);
+                base_refs.or_else(|| Some(parse_image_name(&name, ".image")?.image.0 * 10))
             })
             .collect();
         names.sort_unstable();
@@ -139,7 +139,7 @@ fn what_others_rest_on_stays_as_long_as_they() {
     assert!(disk.retired_bytes() > 0);
     assert_eq!(names(), [1, 2, 3, 40, 50]);
     // One that rests on what is not there is refused.
-    let mut known = Known::default();
+    let mut known = ChunkIndex::default();
     let _ = container(7, &mut known);
     let orphan = container(8, &mut known);
     let mut upload = disk.receive(ConnId(8), R).unwrap();
@@ -147,7 +147,7 @@ fn what_others_rest_on_stays_as_long_as_they() {
     assert!(why.contains("rests on image 7"), "{why}");
     drop(upload);
     // One on its way holds what it rests on, too.
-    let mut known = Known::default();
+    let mut known = ChunkIndex::default();
     let bytes = container(6, &mut known);
     let mut upload = disk.receive(ConnId(6), R).unwrap();
     upload.write(&bytes).unwrap();

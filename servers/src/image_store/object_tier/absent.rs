@@ -1,4 +1,4 @@
-//! In the place of `depot` where this was built without object stores (feature `objects`): there is none.
+//! In the place of `object_tier` where this was built without object stores (feature `objects`): there is none.
 
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// An object store; there is none of this type.
 #[derive(Debug, Clone)]
-pub enum Depot {}
+pub enum ObjectTier {}
 
 /// What is in it.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Listing {
     pub records: BTreeMap<Rank, Option<Record>>,
 }
 
-impl Depot {
+impl ObjectTier {
     pub fn open(address: &str) -> anyhow::Result<Self> {
         anyhow::bail!("--object-store {address}: this program was built without object stores")
     }
@@ -67,6 +67,6 @@ impl Listing {
     }
 }
 
-pub async fn reach(depot: &Depot, _: Duration) -> anyhow::Result<Listing> {
-    match *depot {}
+pub async fn reach(object_tier: &ObjectTier, _: Duration) -> anyhow::Result<Listing> {
+    match *object_tier {}
 }

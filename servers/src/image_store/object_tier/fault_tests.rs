@@ -6,14 +6,14 @@
 //! What must hold whatever happens: an image that is offered has the bytes that were put under its number, and is
 //! none before the place that logs were cut at; the program's start is never offered once they were.
 
-use super::Depot;
+use super::ObjectTier;
 use crate::client::{ClientError, ImageStore};
 use crate::files::Files;
 use crate::image_note;
 use crate::image_store::{Server, begin, session};
 use async_trait::async_trait;
 use bytes::Bytes;
-use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId, Known};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Decoder, Encoder, ImageId};
 use ftmpi_protocols::image_catalogue::ConnId;
 use ftmpi_wire::image_store::Note;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -304,7 +304,11 @@ fn memory(image: u64, large: bool) -> Vec<u8> {
     (0..4).flat_map(one).collect()
 }
 
-pub(in crate::image_store) fn container(image: u64, large: bool, known: &mut Known) -> Vec<u8> {
+pub(in crate::image_store) fn container(
+    image: u64,
+    large: bool,
+    known: &mut ChunkIndex,
+) -> Vec<u8> {
     let id = ImageId { rank: R, incarnation: Incarnation(0), image: ImageNo(image) };
     let mut out = Vec::new();
     let mut encoder = Encoder::incremental(id, Compression::Stored, std::mem::take(known));
@@ -421,7 +425,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
             let server = begin_at_last(&store, dir.path(), waves).await;
             let mut images = connect(&server, 1).await;
             served &= truth.judge(&mut images, &format!("seed {seed}")).await;
-            let mut rows = [Known::default(), Known::default()];
+            let mut rows = [ChunkIndex::default(), ChunkIndex::default()];
             for _ in 0..if number + 1 == SERVERS { 0 } else { 1 + dice.below(4) } {
                 let large = dice.below(12) == 0;
                 let bytes = container(next, large, &mut rows[next as usize % 2]);
@@ -434,7 +438,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
                     Ok(committed) => truth.committed(next, committed.oldest.0),
                     // A wave that does not count; the row begins anew.
                     Err(ClientError::Refused { .. }) if waves => {
-                        rows[next as usize % 2] = Known::default();
+                        rows[next as usize % 2] = ChunkIndex::default();
                     }
                     Err(error) => panic!("seed {seed}: {error}"),
                 }
@@ -455,14 +459,14 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
 
 /// A launcher starts a server that does not begin again and again; sooner or later the store answers.
 async fn begin_at_last(store: &Faulty, dir: &Path, waves: bool) -> Arc<Server> {
-    let depot = || Some(Depot::over(Arc::new(store.clone())));
+    let object_tier = || Some(ObjectTier::over(Arc::new(store.clone())));
     for _ in 0..4 {
-        if let Ok(server) = begin(depot(), dir, None, waves, Files::default()).await {
+        if let Ok(server) = begin(object_tier(), dir, None, waves, Files::default()).await {
             return server;
         }
     }
     store.rate.store(0, Ordering::Relaxed);
-    begin(depot(), dir, None, waves, Files::default()).await.unwrap()
+    begin(object_tier(), dir, None, waves, Files::default()).await.unwrap()
 }
 
 fn histories(wrong: bool, waves: bool) {
@@ -510,7 +514,7 @@ fn nothing_is_on_its_way_when_a_server_has_ended() {
         let server = begin_at_last(&store, dir.path(), false).await;
         let mut images = connect(&server, 1).await;
         store.slow.store(50, Ordering::SeqCst);
-        let (mut known, mut met) = (Known::default(), 0);
+        let (mut known, mut met) = (ChunkIndex::default(), 0);
         for image in 1..4 {
             let bytes = container(image, false, &mut known);
             images.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();

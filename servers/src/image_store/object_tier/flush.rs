@@ -6,9 +6,9 @@
 //! fails, it stays until the job ends. A server that is asked to end ends between two pieces of work, if they are
 //! short: what is still on its way when its sender dies may arrive after all, behind the removal of everything.
 
-use super::{Depot, Listing};
+use super::{Listing, ObjectTier};
 use crate::image_store::{NAME, Server};
-use crate::server_process::say;
+use crate::server_process::log_line;
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};
 use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use tokio::task::block_in_place;
 /// Ranks whose images are on their way at the same time.
 const WORKERS: usize = 4;
 /// So long after the depot did not answer nobody asks it for an image.
-const SILENCE: Duration = Duration::from_secs(20);
+const UNREACHABLE_PAUSE: Duration = Duration::from_secs(20);
 const BACKOFF_FIRST: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 500 });
 const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 30_000 });
 
@@ -29,15 +29,15 @@ const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 
 #[derive(Debug)]
 pub(in crate::image_store) enum Work {
     Flush(ImageName, Record),
-    Mirror(Rank, Record),
-    Forget(ImageName),
+    StoreRecord(Rank, Record),
+    Remove(ImageName),
 }
 
 impl Work {
     fn rank(&self) -> Rank {
         match self {
-            Self::Flush(name, _) | Self::Forget(name) => name.rank,
-            Self::Mirror(rank, _) => *rank,
+            Self::Flush(name, _) | Self::Remove(name) => name.rank,
+            Self::StoreRecord(rank, _) => *rank,
         }
     }
 }
@@ -45,7 +45,7 @@ impl Work {
 /// The way to the depot.
 #[derive(Debug)]
 pub(in crate::image_store) struct Flusher {
-    pub depot: Depot,
+    pub object_tier: ObjectTier,
     queues: Vec<mpsc::UnboundedSender<Work>>,
     /// Containers that are there.
     there: Mutex<BTreeSet<ImageName>>,
@@ -55,9 +55,9 @@ pub(in crate::image_store) struct Flusher {
     /// A flush has ended.
     pub news: watch::Sender<()>,
     /// Held by whoever takes an image of a rank from there.
-    healing: [tokio::sync::Mutex<()>; 8],
+    repair_locks: [tokio::sync::Mutex<()>; 8],
     /// What could not be taken from there when it was needed, and stays; and when that was.
-    spared: Mutex<(BTreeSet<ImageName>, Option<Instant>)>,
+    unreachable_images: Mutex<(BTreeSet<ImageName>, Option<Instant>)>,
     /// Held while something is on its way; true: nothing more is begun.
     at_work: RwLock<bool>,
 }
@@ -66,18 +66,18 @@ pub(in crate::image_store) struct Flusher {
 pub(in crate::image_store) type Queues = Vec<mpsc::UnboundedReceiver<Work>>;
 
 impl Flusher {
-    pub fn new(depot: Depot, listing: &Listing) -> (Self, Queues) {
+    pub fn new(object_tier: ObjectTier, listing: &Listing) -> (Self, Queues) {
         let (queues, ends) = (0..WORKERS).map(|_| mpsc::unbounded_channel()).unzip();
         let flusher = Self {
-            depot,
+            object_tier,
             queues,
             there: Mutex::new(listing.containers.clone()),
             flushed: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             news: watch::Sender::new(()),
-            healing: Default::default(),
-            spared: Mutex::default(),
+            repair_locks: Default::default(),
+            unreachable_images: Mutex::default(),
             at_work: RwLock::new(false),
         };
         (flusher, ends)
@@ -87,7 +87,7 @@ impl Flusher {
     pub fn take(&self, output: Output) -> Option<Output> {
         let work = match output {
             Output::Flush(name, record) => Work::Flush(name, record),
-            Output::Mirror(rank, record) => Work::Mirror(rank, record),
+            Output::Mirror(rank, record) => Work::StoreRecord(rank, record),
             other => return Some(other),
         };
         self.queue(work);
@@ -95,9 +95,9 @@ impl Flusher {
     }
 
     /// These have gone from the disk.
-    pub fn forget(&self, gone: Vec<ImageName>) {
-        for name in gone {
-            self.queue(Work::Forget(name));
+    pub fn remove(&self, removed: Vec<ImageName>) {
+        for name in removed {
+            self.queue(Work::Remove(name));
         }
     }
 
@@ -106,7 +106,7 @@ impl Flusher {
         let _ = self.queues[work.rank().index() % WORKERS].send(work);
     }
 
-    fn there(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageName>> {
+    fn stored(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageName>> {
         self.there.lock().expect("no panic while it is locked")
     }
 
@@ -117,44 +117,46 @@ impl Flusher {
     }
 
     /// Waits until nobody else takes images of this rank from there.
-    pub async fn turn(&self, rank: Rank) -> tokio::sync::MutexGuard<'_, ()> {
-        self.healing[rank.index() % self.healing.len()].lock().await
+    pub async fn lock_rank(&self, rank: Rank) -> tokio::sync::MutexGuard<'_, ()> {
+        self.repair_locks[rank.index() % self.repair_locks.len()].lock().await
     }
 
-    fn spared(&self) -> std::sync::MutexGuard<'_, (BTreeSet<ImageName>, Option<Instant>)> {
-        self.spared.lock().expect("no panic while it is locked")
+    fn unreachable_images(
+        &self,
+    ) -> std::sync::MutexGuard<'_, (BTreeSet<ImageName>, Option<Instant>)> {
+        self.unreachable_images.lock().expect("no panic while it is locked")
     }
 
-    fn is_spared(&self, name: ImageName) -> bool {
-        self.spared().0.remove(&name)
+    fn take_kept(&self, name: ImageName) -> bool {
+        self.unreachable_images().0.remove(&name)
     }
 
     /// These could not be taken from there, for a reason that passes: when they are set aside for that, they stay.
-    pub fn spare(&self, names: &[ImageName]) {
-        self.spared().0.extend(names);
+    pub fn keep_unreachable(&self, names: &[ImageName]) {
+        self.unreachable_images().0.extend(names);
     }
 
     /// The depot does not answer.
-    pub fn is_silent(&self) {
-        self.spared().1 = Some(Instant::now());
+    pub fn set_unreachable(&self) {
+        self.unreachable_images().1 = Some(Instant::now());
     }
 
     /// It did not answer just now: nobody else needs to wait for it.
-    pub fn was_silent(&self) -> bool {
-        self.spared().1.is_some_and(|at| at.elapsed() < SILENCE)
+    pub fn is_unreachable(&self) -> bool {
+        self.unreachable_images().1.is_some_and(|at| at.elapsed() < UNREACHABLE_PAUSE)
     }
 
     /// Whether all of these containers are there.
     pub fn has_all(&self, names: &[ImageName]) -> bool {
-        let there = self.there();
+        let there = self.stored();
         names.iter().all(|name| there.contains(name))
     }
 
     /// What is there and not on the disk is of no use to anybody.
-    pub fn forget_strangers(&self, server: &Server) {
+    pub fn remove_unneeded(&self, server: &Server) {
         let strangers: Vec<ImageName> =
-            self.there().iter().copied().filter(|name| !server.disk.needs(*name)).collect();
-        self.forget(strangers);
+            self.stored().iter().copied().filter(|name| !server.disk.needs(*name)).collect();
+        self.remove(strangers);
     }
 
     /// Nothing more is begun; returns when nothing is on its way, or after this time.
@@ -173,16 +175,16 @@ impl Flusher {
 
     async fn flush(&self, server: &Server, name: ImageName, record: Record) -> Result<(), String> {
         for container in server.disk.chain(name) {
-            if self.there().contains(&container) {
+            if self.stored().contains(&container) {
                 continue;
             }
             let file = block_in_place(|| server.disk.container(container));
             let bytes =
-                self.depot.put_container(container, file.map_err(|e| e.to_string())?).await?;
+                self.object_tier.put_container(container, file.map_err(|e| e.to_string())?).await?;
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
-            self.there().insert(container);
+            self.stored().insert(container);
         }
-        self.depot.put_record(name.rank, record).await
+        self.object_tier.put_record(name.rank, record).await
     }
 }
 
@@ -216,29 +218,29 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
                             server.disk.remove(old);
                         }
                     }
-                    server.forget_gone();
+                    server.forget_removed();
                 });
                 flusher.news.send_replace(());
             }
-            Work::Mirror(rank, record) => {
-                if let Err(why) = flusher.depot.put_record(rank, record).await {
+            Work::StoreRecord(rank, record) => {
+                if let Err(why) = flusher.object_tier.put_record(rank, record).await {
                     flusher.failures.fetch_add(1, Ordering::Relaxed);
-                    say(
+                    log_line(
                         NAME,
                         format!("the record of rank {rank} is not in the object store: {why}"),
                     );
                 }
             }
-            Work::Forget(name) => {
+            Work::Remove(name) => {
                 if server.disk.needs(name)
-                    || !flusher.there().contains(&name)
-                    || flusher.is_spared(name)
+                    || !flusher.stored().contains(&name)
+                    || flusher.take_kept(name)
                 {
                     continue;
                 }
-                match flusher.depot.remove_container(name).await {
+                match flusher.object_tier.remove_container(name).await {
                     Ok(()) => {
-                        flusher.there().remove(&name);
+                        flusher.stored().remove(&name);
                     }
                     Err(_) => {
                         flusher.failures.fetch_add(1, Ordering::Relaxed);

@@ -21,4 +21,4 @@ pub(super) mod fault_tests;
 #[cfg(all(test, feature = "objects"))]
 mod sweep_tests;
 
-pub(super) use store::{Depot, Listing, reach};
+pub(super) use store::{Listing, ObjectTier, reach};

@@ -5,11 +5,12 @@
 //! rests on; what is on the disk already is not touched. An image that was set aside here is not taken
 //! again.
 
-use super::{Depot, Listing};
+use super::{Listing, ObjectTier};
 use crate::files::Files;
 use crate::image_note;
 use crate::image_store::disk::{
-    bases_of, expect_identity, image_name, on_disk, parse_image_name, persist_record, read_record,
+    bases_of, container_named, expect_identity, image_name, parse_image_name, persist_record,
+    read_record,
 };
 use ftmpi_checkpoint::container::{Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
@@ -34,20 +35,20 @@ pub struct Recovered {
 /// # Errors
 /// The depot or the disk does not serve.
 pub async fn recover(
-    depot: &Depot,
+    object_tier: &ObjectTier,
     listing: &Listing,
     dir: &Path,
     files: &Files,
     mut say: impl FnMut(String),
 ) -> Result<Recovered, String> {
-    let way = Way { depot, dir, files };
+    let way = Way { object_tier, dir, files };
     let mut recovered = Recovered::default();
     let text = |e: io::Error| format!("{}: {e}", dir.display());
     let (mut here, mut aside) = (BTreeSet::new(), BTreeSet::new());
     for entry in std::fs::read_dir(dir).map_err(text)? {
         let name = entry.map_err(text)?.file_name();
         let Some(name) = name.to_str() else { continue };
-        here.extend(on_disk(name).filter(|_| note_in(&dir.join(name)).is_ok()));
+        here.extend(container_named(name).filter(|_| note_in(&dir.join(name)).is_ok()));
         aside.extend(parse_image_name(name, ".damaged"));
     }
     for rank in listing.ranks() {
@@ -102,7 +103,7 @@ pub(in crate::image_store) enum Why {
 /// From where to where.
 #[derive(Clone, Copy)]
 pub(in crate::image_store) struct Way<'a> {
-    pub depot: &'a Depot,
+    pub object_tier: &'a ObjectTier,
     pub dir: &'a Path,
     pub files: &'a Files,
 }
@@ -117,7 +118,7 @@ impl Way<'_> {
         let mut verifier = Verifier::new();
         let (mut offset, mut damaged) = (0, None);
         let got = self
-            .depot
+            .object_tier
             .get_container(name, |bytes| {
                 if let Err(e) = verifier.push_with(bytes, &mut |_| ()) {
                     damaged = Some(e.to_string());
@@ -152,11 +153,11 @@ impl Way<'_> {
 
     /// It has its name, durably.
     pub fn publish(self, part: &Path, target: &Path) -> Result<(), Why> {
-        let named = || {
+        let name_of = || {
             self.files.rename(part, target)?;
             self.files.sync_dir(self.dir)
         };
-        named().map_err(|e: io::Error| Why::Here(format!("{}: {e}", self.dir.display())))
+        name_of().map_err(|e: io::Error| Why::Here(format!("{}: {e}", self.dir.display())))
     }
 }
 

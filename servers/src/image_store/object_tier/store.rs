@@ -46,7 +46,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 
 /// See the module's description.
 #[derive(Debug, Clone)]
-pub struct Depot {
+pub struct ObjectTier {
     store: Arc<dyn ObjectStore>,
     prefix: Key,
     address: String,
@@ -61,7 +61,7 @@ pub struct Listing {
     pub records: BTreeMap<Rank, Option<Record>>,
 }
 
-impl Depot {
+impl ObjectTier {
     /// At `s3://BUCKET/PREFIX` or `file:///DIRECTORY`. Nothing is asked of it yet.
     ///
     /// # Errors
@@ -319,13 +319,13 @@ impl Listing {
 ///
 /// # Errors
 /// It did not answer within `patience`.
-pub async fn reach(depot: &Depot, patience: Duration) -> anyhow::Result<Listing> {
+pub async fn reach(object_tier: &ObjectTier, patience: Duration) -> anyhow::Result<Listing> {
     let since = std::time::Instant::now();
     loop {
-        let why = match tokio::time::timeout(patience, depot.list()).await {
+        let why = match tokio::time::timeout(patience, object_tier.list()).await {
             Ok(Ok(listing)) => return Ok(listing),
             Ok(Err(why)) => why,
-            Err(_) => format!("{}: no answer", depot.address),
+            Err(_) => format!("{}: no answer", object_tier.address),
         };
         if since.elapsed() >= patience {
             bail!("the object store cannot be reached: {why}");

@@ -4,13 +4,13 @@
 //! What must hold whatever happens is told in [`super::fault_tests`]. In between one disk is lost, so the way back
 //! from the depot is among what fails.
 
-use super::Depot;
+use super::ObjectTier;
 use super::fault_tests::{Fate, Faulty, Truth, connect, container, directory};
 use crate::client::ClientError;
 use crate::files::Files;
 use crate::image_store::{Server, begin};
 use crate::storage_faults::{Fault, Plan};
-use ftmpi_checkpoint::container::Known;
+use ftmpi_checkpoint::container::ChunkIndex;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,11 +40,11 @@ async fn flushed(server: &Server, image: u64) {
 
 /// A launcher starts a server that does not begin again.
 async fn begin_at_last(store: &Faulty, dir: &Path, files: &Files, waves: bool) -> Arc<Server> {
-    let depot = || Some(Depot::over(Arc::new(store.clone())));
-    match begin(depot(), dir, None, waves, files.clone()).await {
+    let object_tier = || Some(ObjectTier::over(Arc::new(store.clone())));
+    match begin(object_tier(), dir, None, waves, files.clone()).await {
         Ok(server) => server,
         // What was chosen has happened. Of a dead process nothing is left to be watched.
-        Err(_) => begin(depot(), dir, None, waves, Files::default()).await.unwrap(),
+        Err(_) => begin(object_tier(), dir, None, waves, Files::default()).await.unwrap(),
     }
 }
 
@@ -74,7 +74,7 @@ fn history(store: &Faulty, plan: &Arc<Plan>, waves: bool, power: Option<u64>, ab
             let server = begin_at_last(store, dir.path(), &files, waves).await;
             let mut conn = connect(&server, 1).await;
             assert!(truth.judge(&mut conn, about).await, "{about}: nothing was offered");
-            let mut rows = [Known::default(), Known::default()];
+            let mut rows = [ChunkIndex::default(), ChunkIndex::default()];
             for call in 0..images {
                 let row = &mut rows[next as usize % 2];
                 let bytes = container(next, false, row);
@@ -89,9 +89,9 @@ fn history(store: &Faulty, plan: &Arc<Plan>, waves: bool, power: Option<u64>, ab
                 let comes = put.is_ok() && !(watched && plan.is_dead());
                 match put {
                     Ok(committed) => truth.committed(next, committed.oldest.0),
-                    Err(ClientError::Refused { .. }) => *row = Known::default(),
+                    Err(ClientError::Refused { .. }) => *row = ChunkIndex::default(),
                     Err(_) => {
-                        *row = Known::default();
+                        *row = ChunkIndex::default();
                         conn = connect(&server, 2 + call).await;
                     }
                 }
