@@ -1,14 +1,16 @@
-//! Build script of the front crates: gives each shared library its name and generates what follows from
-//! `include/mpi.table`.
+//! Build script of the front crates: names each shared library and writes its generated functions.
 //!
-//! `libftmpi/abi`: `OUT_DIR/stubs.rs`, an exported function for every MPI name that has no body yet (the
-//! crate includes the file and defines `unsupported(&'static str) -> c_int`).
+//! The generators are in `tools/codegen`. What they read is in `include/`, what they write in
+//! `OUT_DIR`:
 //!
-//! `libftmpi/standard`: `OUT_DIR/translations.rs` and `OUT_DIR/functions.rs`, the second binary interface.
+//! | crate | files | what |
+//! | --- | --- | --- |
+//! | `libftmpi/abi` | `stubs.rs` | C functions that have no body yet |
+//! | `libftmpi/fortran` | `declarations.rs`, `subroutines.rs`, `descriptors.rs` | Fortran bindings |
+//! | `libftmpi/standard` | `translations.rs`, `functions.rs` | the standard ABI |
 //!
-//! `libftmpi/fortran`: `OUT_DIR/declarations.rs`, `OUT_DIR/subroutines.rs` and `OUT_DIR/descriptors.rs`, the
-//! Fortran functions that are not written by hand. It links to an empty library of the name `libmpi.so.12`: what counts is that the
-//! name is noted as needed; the symbols are found when a program starts.
+//! The last two link to an empty library named `libmpi.so.12`. The linker notes the name as needed;
+//! the symbols are found when a program starts.
 
 use std::env;
 use std::error::Error;
@@ -16,28 +18,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "include/fortran.rs"]
-mod fortran;
-#[path = "include/standard.rs"]
-mod standard;
-#[path = "include/table.rs"]
-mod table;
+use ftmpi_codegen::table::{self, Function};
+use ftmpi_codegen::{c_stubs, fortran, sources, standard};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let crate_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let top = crate_dir.join("../..");
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for input in [
-        "build.rs",
-        "include/table.rs",
-        "include/fortran.rs",
-        "include/standard.rs",
-        "include/mpi.table",
-        "include/standard.table",
-        "include/mpi_preamble.h",
-    ] {
+    for input in
+        ["build.rs", "include/mpi.table", "include/standard.table", "include/mpi_preamble.h"]
+    {
         println!("cargo:rerun-if-changed={}", top.join(input).display());
     }
+    println!("cargo:rerun-if-changed={}", crate_dir.join("src").display());
     let functions = table::read(&top.join("include/mpi.table"))?;
     match env::var("CARGO_PKG_NAME")?.as_str() {
         "ftmpi-abi" => abi(&crate_dir, &out, &functions)?,
@@ -53,33 +46,24 @@ fn soname(name: &str) {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{name}");
 }
 
-fn abi(dir: &Path, out: &Path, functions: &[table::Function]) -> Result<(), Box<dyn Error>> {
+fn abi(dir: &Path, out: &Path, functions: &[Function]) -> Result<(), Box<dyn Error>> {
     soname("libmpi.so.12");
-    let sources = dir.join("src");
-    println!("cargo:rerun-if-changed={}", sources.display());
-    let implemented = table::implemented(&sources)?;
+    let implemented = sources::implemented(&dir.join("src"))?;
     for name in &implemented {
         if !functions.iter().any(|f| &f.name == name) {
             println!("cargo:warning={name} has a body but is not in include/mpi.table");
         }
     }
-    fs::write(out.join("stubs.rs"), table::stubs(functions, &implemented))?;
+    fs::write(out.join("stubs.rs"), c_stubs::stubs(functions, &implemented))?;
     Ok(())
 }
 
-fn fortran_library(
-    dir: &Path,
-    out: &Path,
-    functions: &[table::Function],
-) -> Result<(), Box<dyn Error>> {
+fn fortran_library(dir: &Path, out: &Path, functions: &[Function]) -> Result<(), Box<dyn Error>> {
     soname("libmpifort.so.12");
-    let sources = dir.join("src");
-    println!("cargo:rerun-if-changed={}", sources.display());
-    let by_hand = table::mentioned(&sources)?;
+    let by_hand = sources::mentioned(&dir.join("src"))?;
     fs::write(out.join("declarations.rs"), fortran::declarations(functions))?;
     fs::write(out.join("subroutines.rs"), fortran::subroutines(functions, &by_hand)?)?;
     fs::write(out.join("descriptors.rs"), fortran::descriptors(functions)?)?;
-
     needs_libmpi(out)
 }
 
@@ -87,16 +71,13 @@ fn standard_library(
     top: &Path,
     dir: &Path,
     out: &Path,
-    functions: &[table::Function],
+    functions: &[Function],
 ) -> Result<(), Box<dyn Error>> {
     soname("libmpi_abi.so.1");
-    let sources = dir.join("src");
-    println!("cargo:rerun-if-changed={}", sources.display());
-    let table = fs::read_to_string(top.join("include/standard.table"))?;
-    let sections = standard::parse(&table).map_err(|e| format!("include/standard.table:{e}"))?;
+    let sections = standard::read(&top.join("include/standard.table"))?;
     let first = standard::values(&fs::read_to_string(top.join("include/mpi_preamble.h"))?);
     fs::write(out.join("translations.rs"), standard::translations(&sections, &first)?)?;
-    let by_hand = table::mentioned(&sources)?;
+    let by_hand = sources::mentioned(&dir.join("src"))?;
     fs::write(out.join("functions.rs"), standard::functions(functions, &by_hand)?)?;
     needs_libmpi(out)
 }

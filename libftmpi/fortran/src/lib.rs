@@ -1,12 +1,30 @@
 //! The Fortran face: libmpifort.so.12, subroutines over the C functions of libmpi.so.12.
 //!
-//! Guarantees that a Fortran program, compiled with our modules or `mpif.h` or with those of another MPI of
-//! the MPICH family, finds every subroutine it names, under the symbols that gfortran makes. Handles are
-//! the same integers in both languages, statuses the same five integers; what differs (special addresses,
-//! truth values, indices, texts, callbacks, attributes) is translated here and nowhere else.
+//! # Where a subroutine comes from
 //!
-//! Most functions are generated from `include/mpi.table` by `include/fortran.rs`. There is no state but the
-//! callbacks' own and no second core: an image of the process contains all of it.
+//! Most subroutines are generated. Their parameters are in `include/mpi.table`, one line for each
+//! function; the generator is `tools/codegen/src/fortran`, which `build.rs` at the top calls. The
+//! binding of `MPI_Waitall` is such a function: `subroutine.rs` there says how each kind of parameter
+//! is passed. The modules below hold what is written by hand, and what generated functions call.
+//! A function that is mentioned in these sources is not generated.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `subroutines` | generated: `mpif.h` and `use mpi` (MPI-4.1, 19.1.3 and 19.1.4) |
+//! | `descriptors` | generated: `use mpi_f08` with choice buffers (MPI-4.1, 19.1.2) |
+//! | `marshal`, `special`, `text` | truth values and indices; special addresses; texts |
+//! | `descriptor` | array descriptors: sections with gaps |
+//! | `attributes`, `callbacks` | attributes; functions of the program |
+//! | `environment`, `spawn`, `legacy`, `f08` | functions that no rule covers |
+//!
+//! # Guarantees
+//!
+//! A Fortran program finds every subroutine that it names, under the symbols that gfortran makes. It
+//! may be compiled with our modules, with `mpif.h`, or with those of another MPI of the MPICH
+//! family. Handles are the same integers in both languages, statuses the same five integers. What
+//! differs (special addresses, truth values, indices, texts, callbacks, attributes) is translated
+//! here and nowhere else. There is no state but the callbacks' own: an image of the process contains
+//! all of it.
 
 mod attributes;
 mod callbacks;

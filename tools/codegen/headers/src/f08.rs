@@ -8,7 +8,8 @@
 use std::fmt::Write as _;
 
 use crate::fortran::{declarations_f08, folded, is_legacy, keyword};
-use crate::table::{Direction, Function, Kind, Param, Standing};
+use ftmpi_codegen::fortran::{self, f08_name};
+use ftmpi_codegen::table::{Direction, Function, Kind, Param, Standing};
 
 const HANDLES: [&str; 11] = [
     "Comm",
@@ -57,15 +58,12 @@ pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
     out
 }
 
-/// What was deprecated before there was this module has no form in it.
+/// Has the function a form in this module? What was deprecated before there was it has none.
 fn exists(f: &Function) -> bool {
-    let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
-    !(f.standing == Standing::Removed
+    let old = f.standing == Standing::Removed
         || f.standing == Standing::Deprecated && f.since.starts_with("1.")
-        || f.name.starts_with("MPI_T_")
-        || f.name.starts_with("MPI_Abi_")
-        || conversion.iter().any(|s| f.name.ends_with(s))
-        || is_legacy(&f.name))
+        || is_legacy(&f.name);
+    fortran::exists(f) && !old
 }
 
 /// The generic name under which the function is called.
@@ -81,13 +79,6 @@ fn generic(f: &Function) -> &str {
 fn kinds(f: &Function) -> Vec<bool> {
     let wide = |p: &Param| matches!(p.kind, Kind::Large | Kind::Aint | Kind::Offset);
     f.params.iter().map(wide).chain(f.params.iter().map(|p| p.length.is_some())).collect()
-}
-
-fn specific(prefix: &str, f: &Function) -> String {
-    let large = if f.name.ends_with("_c") { "_large" } else { "" };
-    let plain = f.name.strip_suffix("_c").unwrap_or(&f.name);
-    let described = if f.params.iter().any(|p| p.kind == Kind::Buffer) { "ts" } else { "" };
-    format!("{prefix}{}_f08{described}{large}", &plain[4..])
 }
 
 fn types(out: &mut String) {
@@ -171,7 +162,7 @@ fn procedure(prefix: &str, f: &Function, out: &mut String) {
         .filter(|p| f.name != "MPI_Info_create_env" || p.direction == Direction::Out)
         .collect();
     let mut names: Vec<&str> = params.iter().map(|p| keyword(p)).collect();
-    let name = specific(prefix, f);
+    let name = format!("{prefix}{}", f08_name(f));
     if f.returns.is_some() {
         // Functions: Wtime and its kin.
         let kind = match f.returns {
@@ -279,4 +270,4 @@ end interface MPI_F_sync_reg
 ";
 
 /// Shapes of the procedures that a program passes, and the ones that MPI provides.
-const CALLBACKS: &str = include_str!("../../../include/mpi_f08_callbacks.f90");
+const CALLBACKS: &str = include_str!("../../../../include/mpi_f08_callbacks.f90");

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::constants;
-use crate::table::{Direction, Function, Kind, Param};
+use ftmpi_codegen::table::{Direction, Function, Kind, Param};
 
 /// The files and their names.
 pub fn files(
@@ -204,11 +204,7 @@ end subroutine MPI_Sizeof_f08ts
 
 /// Has the function a form in `mpif.h` and the module `mpi`?
 fn exists(f: &Function) -> bool {
-    let conversion = ["_c2f", "_f2c", "_toint", "_fromint", "_c2f08", "_f082c", "_f2f08", "_f082f"];
-    !(f.name.starts_with("MPI_T_")
-        || f.name.starts_with("MPI_Abi_")
-        || f.name.ends_with("_c")
-        || conversion.iter().any(|s| f.name.ends_with(s)))
+    ftmpi_codegen::fortran::exists(f) && !f.name.ends_with("_c")
 }
 
 /// The keyword of a parameter: C's table avoids the name of a function of the C library.

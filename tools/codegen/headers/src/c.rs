@@ -1,13 +1,14 @@
-//! `mpi.h` of both binary interfaces: the hand-written preambles, the constants of the standard's, and prototypes by cbindgen from declarations made of the table.
+//! `mpi.h` of both binary interfaces: preambles written by hand, the constants of the standard's, and
+//! prototypes that cbindgen makes of declarations, which are made of the table.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-
-use crate::standard;
-use crate::table::{Function, Kind, c_element, rust_type};
+use ftmpi_codegen::rust_types::{c_element, rust_type};
+use ftmpi_codegen::standard;
+use ftmpi_codegen::table::{Function, Kind};
 
 /// The whole text of `mpi.h`.
 pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
@@ -21,9 +22,7 @@ pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> 
 /// The whole text of the standard interface's `mpi.h`.
 pub fn standard_header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
     let mut text = fs::read_to_string(include.join("standard_preamble.h"))?;
-    let table = fs::read_to_string(include.join("standard.table"))?;
-    let sections =
-        standard::parse(&table).map_err(|e| anyhow::anyhow!("include/standard.table:{e}"))?;
+    let sections = standard::read(&include.join("standard.table"))?;
     text.push_str(&standard::constants(&sections));
     text.push_str("/* ---- Functions ---- */\n\n");
     text.push_str(prototypes(&standard::declared(functions))?.trim());

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::table::{self, Function, Standing};
+use ftmpi_codegen::table::{Function, Standing};
+use ftmpi_codegen::{rust_types, sources};
 
 /// The line that marks a file whose functions all refuse.
 const MARK: &str = "// Support matrix: clear error.";
@@ -22,12 +23,12 @@ enum Support {
 
 /// The text of the file.
 pub fn text(top: &Path, functions: &[Function]) -> anyhow::Result<String> {
-    let sources = top.join("libftmpi/abi/src");
-    let mut complete = table::implemented(&sources)?;
-    for entry in fs::read_dir(&sources)? {
+    let folder = top.join("libftmpi/abi/src");
+    let mut complete = sources::implemented(&folder)?;
+    for entry in fs::read_dir(&folder)? {
         let text = fs::read_to_string(entry?.path())?;
         if text.lines().any(|line| line == MARK) {
-            for name in table::names_in(&text, "fn ") {
+            for name in sources::names_in(&text, "fn ") {
                 complete.remove(&name);
             }
         }
@@ -36,7 +37,7 @@ pub fn text(top: &Path, functions: &[Function]) -> anyhow::Result<String> {
 }
 
 fn support(f: &Function, complete: &BTreeSet<String>) -> Support {
-    if complete.contains(&f.name) || table::is_identity(f) {
+    if complete.contains(&f.name) || rust_types::is_identity(f) {
         Support::Complete
     } else {
         Support::ClearError
@@ -98,6 +99,7 @@ fn matrix(functions: &[Function], complete: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftmpi_codegen::table;
 
     #[test]
     fn what_has_no_body_or_refuses_is_not_complete() {

@@ -1,26 +1,21 @@
 //! Generates the headers that a program is compiled with, and the page about MPI support, from
 //! `include/mpi.table` and the preambles.
 //!
-//! `ftmpi-headers OUT` writes them to the folder OUT; `ftmpi-headers --check OUT` changes nothing and fails
-//! if a file there differs. The results are tracked under `include/generated`, so that building needs no
-//! cbindgen; `make verify` checks that they are up to date.
+//! `ftmpi-headers OUT` writes them to the folder OUT. `ftmpi-headers --check OUT` changes nothing and
+//! fails if a file there differs. The results are tracked under `include/generated`, so that building
+//! needs no cbindgen; `make verify` checks that they are up to date.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use ftmpi_codegen::table;
 
 mod c;
 mod constants;
 mod f08;
 mod fortran;
 mod matrix;
-#[path = "../../../include/standard.rs"]
-#[allow(missing_docs)]
-mod standard;
-#[path = "../../../include/table.rs"]
-#[allow(missing_docs)]
-mod table;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,8 +24,8 @@ fn main() -> anyhow::Result<()> {
         [out] if !out.starts_with('-') => (false, out.to_owned()),
         _ => bail!("usage: ftmpi-headers [--check] OUT"),
     };
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
-    let functions = table::read(&include.join("mpi.table")).map_err(anyhow::Error::msg)?;
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../include");
+    let functions = table::read(&include.join("mpi.table"))?;
     let mut files = vec![
         ("mpi.h", c::header(&include, &functions)?),
         ("standard/mpi.h", c::standard_header(&include, &functions)?),
@@ -64,10 +59,11 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
 
-    use super::table::{self, Direction, Kind, Standing};
+    use ftmpi_codegen::table::{self, Direction, Kind, Standing};
+    use ftmpi_codegen::{c_stubs, rust_types};
 
     fn functions() -> Vec<table::Function> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/mpi.table");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../include/mpi.table");
         table::read(&path).expect("the table can be read")
     }
 
@@ -76,7 +72,7 @@ mod tests {
         let functions = functions();
         assert_eq!(functions.len(), 700);
         let send = functions.iter().find(|f| f.name == "MPI_Send").expect("MPI_Send");
-        let types: Vec<_> = send.params.iter().map(table::rust_type).collect();
+        let types: Vec<_> = send.params.iter().map(rust_types::rust_type).collect();
         let expected = ["*const c_void", "c_int", "MPI_Datatype", "c_int", "c_int", "MPI_Comm"];
         assert_eq!(types, expected);
         let old = functions.iter().find(|f| f.name == "MPI_Type_struct").expect("MPI_Type_struct");
@@ -98,7 +94,8 @@ mod tests {
             ("X 1.0 ()", "not an MPI name"),
             ("MPI_Y 1.0 ()", "twice"),
         ] {
-            let error = table::parse(&format!("MPI_Y 1.0 ()\n{line}\n")).expect_err(line);
+            let error =
+                table::parse(&format!("MPI_Y 1.0 ()\n{line}\n")).expect_err(line).to_string();
             assert!(error.starts_with("2: ") && error.contains(why), "{line}: {error}");
         }
     }
@@ -107,7 +104,7 @@ mod tests {
     fn stubs_are_made_for_what_has_no_body() {
         let functions = functions();
         let implemented = BTreeSet::from(["MPI_Send".to_owned()]);
-        let text = table::stubs(&functions, &implemented);
+        let text = c_stubs::stubs(&functions, &implemented);
         assert!(!text.contains("fn MPI_Send("));
         assert!(text.contains("fn MPI_Recv(") && text.contains("fn PMPI_Recv("));
         assert!(text.contains("unsupported(\"MPI_Win_create\")"));
@@ -164,7 +161,7 @@ mod tests {
     #[test]
     fn bodies_have_the_arguments_of_the_table() {
         let functions = functions();
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../libftmpi/abi/src");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../libftmpi/abi/src");
         let mut files = Vec::new();
         for entry in std::fs::read_dir(sources).expect("the sources of libmpi") {
             let text = std::fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
@@ -186,7 +183,7 @@ mod tests {
                     .params
                     .iter()
                     .filter(|p| p.kind != Kind::Varargs)
-                    .map(|p| class_in_table(&table::rust_type(p)))
+                    .map(|p| class_in_table(&rust_types::rust_type(p)))
                     .collect();
                 let source: Vec<_> = item
                     .sig
