@@ -5,7 +5,7 @@
 //! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
 //! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`], [`hierarchical`] | the protocols; `channel_memory` has its server beside it |
 //! | [`registry`] | their names |
-//! | [`received`], [`sender_log`] (in [`blocks`]), [`recorder`], [`replay`], [`shipper`] | what logging protocols share |
+//! | [`received`], [`sender_log`] (in [`blocks`]), [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
 //! | `event_log`, `image_catalogue` | the servers |
 //! | `dispatcher`, `scheduler`, `waves` | the launcher's decisions |
 //!
@@ -16,6 +16,7 @@ pub mod blocks;
 pub mod causal;
 pub mod channel_memory;
 pub mod coordinated;
+pub mod determinant_sender;
 pub mod dispatcher;
 pub mod event_log;
 pub mod hierarchical;
@@ -31,5 +32,4 @@ pub mod registry;
 pub mod replay;
 pub mod scheduler;
 pub mod sender_log;
-pub mod shipper;
 pub mod waves;

@@ -7,11 +7,11 @@
 //! Determinants are gathered and shipped in batches: at the latest when something wants to leave or
 //! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
 
+use crate::determinant_sender::Shipper;
 use crate::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
 use crate::recorder::Recorder;
-use crate::shipper::Shipper;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn, event_log::RECORDS_MAX};
 use std::collections::VecDeque;
 

@@ -16,9 +16,9 @@
 //! What a rank has received since its last image is what the others' logs hold for it, so `payload`
 //! needs no more than that one counter of each rank.
 //!
-//! The machine runs in `ftmpi-checkpoint-scheduler`; [`beside`] is both ends of that connection.
+//! The machine runs in `ftmpi-checkpoint-scheduler`; [`scheduler_process`] is both ends of that connection.
 
-pub mod beside;
+pub mod scheduler_process;
 
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};

@@ -2,13 +2,13 @@
 //! decides.
 //!
 //! It stores nothing. Each connection begins with the whole state of the machine, which the launcher
-//! keeps a copy of (`ftmpi_protocols::scheduler::beside`): a scheduler that died has lost nothing, and
+//! keeps a copy of (`ftmpi_protocols::scheduler::scheduler_process`): a scheduler that died has lost nothing, and
 //! two connections at once do not meet.
 
 use crate::metrics;
 use crate::server_process::{self, ServerArgs};
 use clap::Parser;
-use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Office, Order, Word};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::hello::{Purpose, Welcome};

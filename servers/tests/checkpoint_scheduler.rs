@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Server, WITHIN, block_on, garbage};
-use ftmpi_protocols::scheduler::beside::{Desk, Note, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Desk, Note, Order, Word};
 use ftmpi_protocols::scheduler::{Policy, Scheduler, Settings};
 use ftmpi_servers::client;
 use ftmpi_servers::scheduler::FRAME_BYTES_MAX;

@@ -1,9 +1,9 @@
 //! From seeds to simulations, and what a right one is.
 
-use crate::choice::{Choice, Spread};
 use crate::invariants::same_results;
 use crate::mutants::Mutant;
 use crate::programs::Program;
+use crate::protocol_config::{Choice, Spread};
 use crate::world::{Outcome, Setup, World};
 use ftmpi_protocols::event_log::Promise;
 

@@ -28,7 +28,6 @@
 
 pub mod arena;
 pub mod campaign;
-pub mod choice;
 pub mod fiber;
 pub mod invariants;
 pub mod link;
@@ -36,10 +35,11 @@ pub mod logger;
 pub mod loggers;
 pub mod memory;
 pub mod mutants;
+pub mod observed;
 pub mod picture;
 pub mod programs;
+pub mod protocol_config;
 pub mod scale;
-pub mod watched;
 pub mod world;
 
 #[global_allocator]

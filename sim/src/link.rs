@@ -2,7 +2,7 @@
 //! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
 
 use crate::fiber::{Pause, Stop};
-use crate::invariants::lent_payloads::Shown;
+use crate::invariants::single_copy::Shown;
 use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;

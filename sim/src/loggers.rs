@@ -2,9 +2,9 @@
 //! (`--stable-vector`): loggers tell each other, or every host; what is under way between them is late,
 //! and lost when one of its ends dies.
 
-use crate::choice::Spread;
 use crate::logger::{Answer, Logger};
 use crate::mutants::Mutant;
+use crate::protocol_config::Spread;
 use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::{EventNo, Incarnation, Rank};

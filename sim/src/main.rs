@@ -3,10 +3,10 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
-use ftmpi_sim::choice::{Choice, replace_pessimistic};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::programs::Program;
+use ftmpi_sim::protocol_config::{Choice, replace_pessimistic};
 use ftmpi_sim::scale::{self, model::Model, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};

@@ -10,8 +10,8 @@ mod mutated;
 
 pub use mutated::protocol;
 
-use crate::choice::Choice;
 use crate::programs::Program;
+use crate::protocol_config::Choice;
 
 /// A bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -1,9 +1,9 @@
 //! Two thousand simulations of each protocol, and the proof that they would see a bug. Many more: the binary.
 
 use ftmpi_sim::campaign::{catch, check, setup};
-use ftmpi_sim::choice::Choice;
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::programs::Program;
+use ftmpi_sim::protocol_config::Choice;
 use ftmpi_sim::world::quiet_panics;
 
 /// Seeds among which each deliberate bug must be caught.

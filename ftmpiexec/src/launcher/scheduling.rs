@@ -6,7 +6,7 @@
 
 use super::{Launcher, LauncherEvent};
 use ftmpi_protocols::dispatcher::Input;
-use ftmpi_protocols::scheduler::beside::{Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::scheduler::FRAME_BYTES_MAX;
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_transport::framed::Framed;

@@ -6,8 +6,8 @@
 //! own.
 
 use ftmpi_plugin::guest::{Export, Memory, table};
+use ftmpi_plugin::messages::Settings;
 use ftmpi_plugin::table::{Recovery, Table};
-use ftmpi_plugin::words::Settings;
 use ftmpi_protocols::coordinated::{Coordinated, blocking::Blocking};
 use ftmpi_protocols::protocol::Protocol;
 use std::ffi::CStr;

@@ -6,13 +6,13 @@
 //! recorder and the shipper; a protocol may as well keep its own books and use nothing but the trait.
 
 use ftmpi_plugin::guest::{Export, Memory, table};
+use ftmpi_plugin::messages::Settings;
 use ftmpi_plugin::table::{Recovery, Table};
-use ftmpi_plugin::words::Settings;
+use ftmpi_protocols::determinant_sender::Shipper;
 use ftmpi_protocols::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
 use ftmpi_protocols::recorder::Recorder;
-use ftmpi_protocols::shipper::Shipper;
 use ftmpi_wire::control::Events;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
 use std::collections::VecDeque;

@@ -10,8 +10,8 @@
 //! extern "C" fn ftmpi_protocol() -> *const Table { &TABLE }
 //! ```
 
+use crate::messages::{Input, Output, Reply, Settings, Standing};
 use crate::table::{Bytes, Host, MAGIC, Recovery, Table, VERSION};
-use crate::words::{Input, Output, Reply, Settings, Standing};
 use ftmpi_protocols::protocol::Protocol;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{CStr, c_void};

@@ -1,7 +1,7 @@
 //! ftmpi's side: a library is loaded, checked, and becomes a [`Protocol`].
 
+use crate::messages::{Input, Output, Reply, Settings, Standing};
 use crate::table::{Bytes, Host, MAGIC, Recovery, SYMBOL, Table, VERSION};
-use crate::words::{Input, Output, Reply, Settings, Standing};
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, Pin, Protocol, Readiness,
     SendVerdict, Service,

@@ -3,7 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`table`] | the only thing that both sides must agree on byte by byte: a table of C |
-//! | [`words`] | what goes through it, as `postcard` encodes it |
+//! | [`messages`] | what goes through it, as `postcard` encodes it |
 //! | [`guest`] | the library's side: any [`Protocol`](ftmpi_protocols::protocol::Protocol) becomes a table |
 //! | [`host`] | ftmpi's side: a table becomes a `Protocol` (feature `host`) |
 //!
@@ -21,8 +21,8 @@
 pub mod guest;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod messages;
 pub mod table;
-pub mod words;
 
 #[cfg(all(test, feature = "host"))]
 mod tests;

@@ -2,8 +2,8 @@
 
 use crate::guest::{Export, table};
 use crate::host::{Library, PluginError};
+use crate::messages::Settings;
 use crate::table::{Bytes, Recovery, Table, VERSION};
-use crate::words::Settings;
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::{Answer, Command, Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};

@@ -26,11 +26,11 @@ pub mod store;
 pub mod technique;
 pub mod vcausal;
 
+use crate::determinant_sender::{Cursor, Shipper, VOID};
 use crate::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
 use crate::recorder::Recorder;
-use crate::shipper::{Cursor, Shipper, VOID};
 use encoding::Reader;
 use ftmpi_wire::{
     DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,

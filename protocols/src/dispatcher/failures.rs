@@ -6,7 +6,7 @@
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
 use super::rank_state::Stage;
-use crate::scheduler::beside::Note;
+use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{Incarnation, Rank};
 
 impl Dispatcher {

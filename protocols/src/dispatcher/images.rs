@@ -5,7 +5,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
-use crate::scheduler::beside::Note;
+use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {

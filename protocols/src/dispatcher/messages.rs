@@ -1,6 +1,6 @@
 //! What goes into the dispatcher and what comes out of it.
 
-use crate::scheduler::beside::{Order, Word};
+use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt;
 use std::time::Duration;

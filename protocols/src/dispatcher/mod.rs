@@ -27,7 +27,7 @@ mod tests;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
 pub use suspend::SUSPENDED;
 
-use crate::scheduler::beside::{Desk, Note};
+use crate::scheduler::scheduler_process::{Desk, Note};
 use crate::scheduler::{self, Scheduler};
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
 use hosts::Hosts;

@@ -10,7 +10,7 @@
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts, Past};
 use super::rank_state::Stage;
-use crate::scheduler::beside::Note;
+use crate::scheduler::scheduler_process::Note;
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;

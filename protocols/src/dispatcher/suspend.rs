@@ -6,7 +6,7 @@
 
 use super::rank_state::Stage;
 use super::{Command, Dispatcher};
-use crate::scheduler::beside::Note;
+use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 

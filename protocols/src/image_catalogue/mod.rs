@@ -18,20 +18,20 @@
 //! - Each put gets exactly one answer: an early refusal (then data up to the commit or abandonment
 //!   is swallowed without another), or the one to its commit or abandonment.
 
-mod depot;
+mod object_tier;
+mod rank_images;
 mod requests;
-mod shelf;
 
 #[cfg(test)]
-mod depot_tests;
+mod object_tier_tests;
 #[cfg(test)]
-mod depot_waves_tests;
+mod object_tier_waves_tests;
 #[cfg(test)]
 mod tests;
 
 use ftmpi_wire::image_store::{Answer, Counts, Request, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
-use shelf::Shelf;
+use rank_images::Shelf;
 use std::collections::BTreeMap;
 
 pub use crate::event_log::ConnId;

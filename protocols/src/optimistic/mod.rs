@@ -27,11 +27,11 @@ mod recovery;
 pub mod vector;
 
 use crate::causal::encoding::{Reader, put};
+use crate::determinant_sender::Shipper;
 use crate::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
 use crate::recorder::Recorder;
-use crate::shipper::Shipper;
 use ftmpi_wire::{
     DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,
 };

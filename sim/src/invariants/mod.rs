@@ -1,6 +1,6 @@
 //! What must be true in every run: one file for each, with where it comes from.
 //!
-//! They look from outside. What the ranks' protocols say comes through [`crate::watched`], what they
+//! They look from outside. What the ranks' protocols say comes through [`crate::observed`], what they
 //! send, receive and take images of through the [`world`](crate::world), what is stored through the
 //! loggers' files; nothing is told back, so a run is the same with and without them. A broken one ends
 //! the run at the very step that broke it, with its name.
@@ -9,9 +9,9 @@
 //! | --- | --- | --- |
 //! | [`same_results`] | all | a run with failures ends with the results of one without |
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
-//! | [`old_lives`] | all | what an earlier life sent is not taken after the news of a later one |
+//! | [`old_incarnations`] | all | what an earlier life sent is not taken after the news of a later one |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
-//! | [`lent_payloads`] | all | what a peer may be reading stays as it is |
+//! | [`single_copy`] | all | what a peer may be reading stays as it is |
 //! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
@@ -27,18 +27,17 @@
 //! | [`one_process`] | all | a rank has one process, and each is of a later life |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
-//! | [`one_life`] | waves | no new life begins beside an old one of its cluster |
+//! | [`one_incarnation`] | waves | no new life begins beside an old one of its cluster |
 
 pub mod consistent_cut;
 pub mod dependencies;
 pub mod failed_clusters;
 pub mod greatest_state;
 pub mod last_images;
-pub mod lent_payloads;
 pub mod log_cuts;
 pub mod no_orphan_left;
-pub mod old_lives;
-pub mod one_life;
+pub mod old_incarnations;
+pub mod one_incarnation;
 pub mod one_process;
 pub mod only_orphans;
 pub mod recovery_ends;
@@ -46,6 +45,7 @@ pub mod refused;
 pub mod replay_repeats;
 pub mod same_results;
 pub mod sends_wait;
+pub mod single_copy;
 pub mod stable_images;
 pub mod suspension_ends;
 pub mod whole_frames;

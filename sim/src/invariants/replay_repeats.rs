@@ -2,7 +2,7 @@
 //! (mpich-v-2006 §2: the same sequence of receptions).
 
 use super::broken;
-use ftmpi_protocols::shipper::Cursor;
+use ftmpi_protocols::determinant_sender::Cursor;
 use ftmpi_wire::{Determinant, Rank, Ssn};
 use std::collections::BTreeMap;
 

@@ -5,12 +5,12 @@ use crate::invariants::dependencies::Frame;
 use ftmpi_core::engine::INTENT;
 use ftmpi_protocols::causal::encoding::{Reader, put, put_event, take_runs};
 use ftmpi_protocols::causal::store::Event;
+use ftmpi_protocols::determinant_sender::{Cursor, VOID};
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
     Readiness, SendVerdict, Service,
 };
 use ftmpi_protocols::received::is_reply;
-use ftmpi_protocols::shipper::{Cursor, VOID};
 use ftmpi_wire::{DecodeError, Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 

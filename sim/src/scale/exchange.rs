@@ -6,8 +6,8 @@
 use super::measured::Measured;
 use super::model::Model;
 use super::nodes::{Leaving, Node, Op};
-use crate::choice::Choice;
 use crate::logger::{Answer, Logger};
+use crate::protocol_config::Choice;
 use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_protocols::none::None as NoProtocol;
 use ftmpi_protocols::protocol::{Command, Protocol, Readiness, SendVerdict};

@@ -22,7 +22,7 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::choice::Choice;
+use crate::protocol_config::Choice;
 use measured::Measured;
 use model::Model;
 

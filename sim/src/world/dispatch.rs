@@ -8,7 +8,7 @@ use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::{
     Command, Dispatcher, ImageFacts, Input, Past, SUSPENDED, Settings,
 };
-use ftmpi_protocols::scheduler::beside::{Office, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Office, Order, Word};
 use ftmpi_protocols::scheduler::{self, Policy};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::{BTreeMap, BTreeSet};

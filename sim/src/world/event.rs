@@ -5,7 +5,7 @@ use crate::invariants::dependencies::Truth;
 use crate::loggers::Told;
 use ftmpi_protocols::dispatcher::{Command, Input};
 use ftmpi_protocols::event_log::ConnId;
-use ftmpi_protocols::scheduler::beside::{Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::{EventNo, Header, ImageNo, Incarnation, Rank, event_log};
 use std::rc::Rc;
 

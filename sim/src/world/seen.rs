@@ -5,8 +5,8 @@ use super::World;
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
-    failed_clusters::FailedClusters, last_images::LastImages, old_lives::OldLives,
-    one_life::OneLife, one_process::OneProcess, refused::Refused, sends_wait::SendsWait,
+    failed_clusters::FailedClusters, last_images::LastImages, old_incarnations::OldLives,
+    one_incarnation::OneLife, one_process::OneProcess, refused::Refused, sends_wait::SendsWait,
     suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;

@@ -1,8 +1,8 @@
 //! What is to be simulated, and how it ended.
 
-use crate::choice::Choice;
 use crate::mutants::Mutant;
 use crate::programs::Program;
+use crate::protocol_config::Choice;
 use ftmpi_protocols::event_log::Promise;
 
 /// What is to be simulated.

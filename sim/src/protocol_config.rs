@@ -1,8 +1,8 @@
 //! Which protocol is under test, with which settings.
 
-use crate::watched::Watched;
+use crate::observed::Watched;
 use ftmpi_plugin::host::{Library, PLUGIN, Plugin, PluginError};
-use ftmpi_plugin::words;
+use ftmpi_plugin::messages;
 use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
 use ftmpi_protocols::channel_memory;
 use ftmpi_protocols::coordinated::Coordinated;
@@ -33,7 +33,7 @@ fn of_library(library: &Library, all: bool, me: Rank, lives: &[Incarnation]) -> 
     let events = if all { Events::All } else { Events::Nondeterministic };
     let settings = Vec::new();
     let config = ProtocolConfig { name: PLUGIN.into(), events, log_wtime: true, settings };
-    let settings = words::Settings { config, me, lives: lives.to_vec() };
+    let settings = messages::Settings { config, me, lives: lives.to_vec() };
     library.make(&settings).expect("a protocol that can be made once can be made again")
 }
 

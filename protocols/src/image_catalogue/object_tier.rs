@@ -19,7 +19,7 @@
 //!   ([`Record::oldest`]), and only then told. It cannot be had from the images that are there: the one at the
 //!   floor may have been found damaged, and its copy in the depot may still be sound.
 
-use super::shelf::{KEPT, Shelf};
+use super::rank_images::{KEPT, Shelf};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
 use ftmpi_wire::image_store::{Answer, Stored};
 use ftmpi_wire::{ImageNo, Rank};

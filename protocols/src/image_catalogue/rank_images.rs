@@ -1,6 +1,6 @@
 //! The images of one rank.
 
-use super::depot::Level;
+use super::object_tier::Level;
 use super::{ImageName, RankState, Record};
 use ftmpi_wire::image_store::{self, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
