@@ -210,7 +210,7 @@ pub struct Start {
     pub inject: Vec<InjectPoint>,
     /// How its process was really executed, if not as the command line says.
     pub actual_command: Option<ActualCommand>,
-    /// What [`JobView::crowded`] is to say.
+    /// What [`JobView::oversubscribed`] is to say.
     pub oversubscribed: bool,
     /// Files that are to return with it.
     pub files: Vec<String>,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
 use ftmpi_wire::hello::Purpose;
-use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, Request, Shelf, Stored};
+use ftmpi_wire::image_store::{Answer, FRAME_BYTES_MAX, RankImages, Request, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
 use std::io;
@@ -211,7 +211,7 @@ impl ImageStore {
         incarnation: Incarnation,
         image: ImageNo,
     ) -> Result<Put<'_>, ClientError> {
-        let request = Request::Put { rank, incarnation, image, near: false };
+        let request = Request::Put { rank, incarnation, image, same_host: false };
         self.frames.send(&request).await.map_err(|e| self.broken(e))?;
         Ok(Put { store: self })
     }
@@ -227,7 +227,7 @@ impl ImageStore {
         incarnation: Incarnation,
         image: ImageNo,
     ) -> Result<(Put<'_>, Option<SameHostWriter>), ClientError> {
-        let request = Request::Put { rank, incarnation, image, near: true };
+        let request = Request::Put { rank, incarnation, image, same_host: true };
         match self.ask(&request).await {
             Ok(Answer::Room(room)) => Ok((Put { store: self }, SameHostWriter::open(&room))),
             Ok(Answer::Done) => Ok((Put { store: self }, None)),
@@ -249,9 +249,9 @@ impl ImageStore {
     ///
     /// # Errors
     /// The connection broke.
-    pub async fn list(&mut self, rank: Rank) -> Result<Shelf, ClientError> {
+    pub async fn list(&mut self, rank: Rank) -> Result<RankImages, ClientError> {
         match self.ask(&Request::List { rank }).await? {
-            Answer::Shelf(shelf) => Ok(shelf),
+            Answer::RankImages(shelf) => Ok(shelf),
             other => Err(self.unexpected(other)),
         }
     }
@@ -268,7 +268,7 @@ impl ImageStore {
         at_most: ImageNo,
         mut writer: impl AsyncWrite + Unpin,
     ) -> Result<Option<Stored>, ClientError> {
-        let stored = match self.ask(&Request::Get { rank, at_most, near: false }).await? {
+        let stored = match self.ask(&Request::Get { rank, at_most, same_host: false }).await? {
             Answer::Image(stored) => stored,
             Answer::NoImage => return Ok(None),
             other => return Err(self.unexpected(other)),
@@ -295,10 +295,10 @@ impl ImageStore {
         pieces: tokio::sync::mpsc::Sender<Bytes>,
     ) -> Result<Option<Fetched>, ClientError> {
         let stored = loop {
-            match self.ask(&Request::Get { rank, at_most, near }).await? {
+            match self.ask(&Request::Get { rank, at_most, same_host: near }).await? {
                 Answer::Image(stored) => break stored,
                 Answer::NoImage => return Ok(None),
-                Answer::Near(file) if near => {
+                Answer::SameHost(file) if near => {
                     if let Some(file) = image_store::open_same_host(rank, &file) {
                         return Ok(Some(Fetched::SameHost(Box::new(file))));
                     }

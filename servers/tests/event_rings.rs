@@ -34,7 +34,7 @@ struct Near {
 impl Near {
     async fn open(server: &Server, rank: u32, life: u32, next: u64) -> Self {
         let mut connection = RankConnection::open(server, rank, life).await.unwrap();
-        let Some(Frame::Near { process, descriptor, cookie }) = connection.next().await else {
+        let Some(Frame::EventRing { process, descriptor, cookie }) = connection.next().await else {
             panic!("no ring is offered");
         };
         let file = file_of(process, descriptor).unwrap();
@@ -58,7 +58,7 @@ impl Near {
 async fn everything_of(server: &Server, rank: u32, life: u32) -> usize {
     let mut next = RankConnection::open(server, rank, life).await.unwrap();
     let near = next.next().await;
-    assert!(matches!(near, Some(Frame::Near { .. })), "{near:?}");
+    assert!(matches!(near, Some(Frame::EventRing { .. })), "{near:?}");
     let told = next.fetch(1).await.unwrap();
     assert_eq!(told, events(1..=told.len() as u64));
     told.len()
@@ -124,7 +124,7 @@ fn an_image_may_count_on_what_was_stored_before_it() {
         // The room is given back, and the socket goes on where the ring ends.
         while near.next < 40_000 {
             if near.store() == Put::Refused {
-                near.connection.send(&Frame::Look).await.unwrap();
+                near.connection.send(&Frame::LookIntoRing).await.unwrap();
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }

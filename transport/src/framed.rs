@@ -258,7 +258,7 @@ mod tests {
             let sent = [
                 Request::List { rank: Rank(3) },
                 Request::Data(vec![7; 1000]),
-                Request::Get { rank: Rank(3), at_most: ImageNo(u64::MAX), near: false },
+                Request::Get { rank: Rank(3), at_most: ImageNo(u64::MAX), same_host: false },
             ];
             let sender = async {
                 for request in &sent {

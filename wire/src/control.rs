@@ -168,14 +168,14 @@ pub enum FromRank {
     },
     /// I am about to change this file of the program: when ranks return to a wave it must return too.
     /// Or why it cannot.
-    Guards {
+    WillChangeFile {
         /// Its whole path.
         path: String,
         /// One line.
         problem: Option<String>,
     },
     /// A line for the user (a warning of the library).
-    Say {
+    Warning {
         /// The line.
         text: String,
     },
@@ -341,7 +341,7 @@ pub struct JobView {
     /// Some host had more ranks than processors when the job first started; the same for all ranks in
     /// all lives, wherever they run then: collectives choose their algorithms by it, and a replay must
     /// repeat the same messages.
-    pub crowded: bool,
+    pub oversubscribed: bool,
 }
 
 /// An image that is offered.

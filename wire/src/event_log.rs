@@ -64,7 +64,7 @@ pub enum Frame {
     Watch,
     /// Logger, to a rank of its own computer: you may put what you append into the event ring that my
     /// process `process` has open as `descriptor`; it is stored then, without an acknowledgement.
-    Near {
+    EventRing {
         /// Process of the logger.
         process: u32,
         /// Its descriptor of the ring's file.
@@ -73,7 +73,7 @@ pub enum Frame {
         cookie: u64,
     },
     /// Rank: look into the ring, it fills up.
-    Look,
+    LookIntoRing,
     /// Logger: own event numbers up to which the events of these ranks are stored; only what has
     /// changed.
     Stable {
@@ -104,10 +104,10 @@ impl Frame {
             Self::Refused => (7, 0, 0, none),
             Self::Watch => (8, 0, 0, none),
             Self::Stable { .. } => (9, 0, 0, none),
-            Self::Near { process, descriptor, cookie } => {
+            Self::EventRing { process, descriptor, cookie } => {
                 (10, u64::from(*process) << 32 | u64::from(*descriptor), *cookie, none)
             }
-            Self::Look => (11, 0, 0, none),
+            Self::LookIntoRing => (11, 0, 0, none),
         };
         assert!(records.len() <= RECORDS_MAX, "a frame holds at most {RECORDS_MAX} determinants");
         let start = out.len();
@@ -169,8 +169,8 @@ impl Frame {
             7 => Self::Refused,
             8 => Self::Watch,
             9 => Self::Stable { clocks: clocks(&body[BODY_BYTES_MIN..])? },
-            10 => Self::Near { process: (a >> 32) as u32, descriptor: a as u32, cookie: b },
-            11 => Self::Look,
+            10 => Self::EventRing { process: (a >> 32) as u32, descriptor: a as u32, cookie: b },
+            11 => Self::LookIntoRing,
             _ => return Err(DecodeError::new(WHAT, "unknown kind")),
         };
         Ok(Some((frame, PREFIX_BYTES + len)))
@@ -218,8 +218,8 @@ mod tests {
             Frame::Ack { written: EventNo(8), durable: EventNo(6) },
             Frame::Refused,
             Frame::Watch,
-            Frame::Near { process: 7, descriptor: 9, cookie: 1 << 63 | 5 },
-            Frame::Look,
+            Frame::EventRing { process: 7, descriptor: 9, cookie: 1 << 63 | 5 },
+            Frame::LookIntoRing,
             Frame::Stable { clocks: vec![(Rank(4), EventNo(1 << 40)), (Rank(0), EventNo(1))] },
         ];
         let mut bytes = Vec::new();

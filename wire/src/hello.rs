@@ -48,7 +48,7 @@ pub enum Purpose {
     /// and then what changes.
     Clocks,
     /// From the launcher to an event logger: listen to these others.
-    Fellows {
+    PeerLoggers {
         /// Where they are.
         addresses: Vec<std::net::SocketAddr>,
     },

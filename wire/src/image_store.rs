@@ -42,7 +42,7 @@ pub enum Request {
         image: ImageNo,
         /// It is answered: by [`Answer::Room`] if the file could be written by whoever is on this machine, which
         /// [`Request::Written`] frames may then tell of instead of the data; else by [`Answer::Done`].
-        near: bool,
+        same_host: bool,
     },
     /// Bytes of the container, in order.
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
@@ -70,8 +70,8 @@ pub enum Request {
         rank: Rank,
         /// No image after this one (`u64::MAX` for the newest).
         at_most: ImageNo,
-        /// The answer may be [`Answer::Near`].
-        near: bool,
+        /// The answer may be [`Answer::SameHost`].
+        same_host: bool,
     },
     /// This image was found damaged at its restore: never offer it again.
     Condemn {
@@ -153,7 +153,7 @@ pub enum Answer {
     /// It cannot be done; the text says why and what to do.
     Refused(String),
     /// What is there of that rank.
-    Shelf(Shelf),
+    RankImages(RankImages),
     /// This image follows in [`Answer::Data`] frames, ended by [`Answer::End`].
     Image(Stored),
     /// Bytes of the container, in order.
@@ -162,7 +162,7 @@ pub enum Answer {
     End,
     /// Instead of [`Answer::Image`] and what follows it: the image verifies, and lies in this file. The
     /// server keeps no hold of it.
-    Near(Near),
+    SameHost(SameHostFile),
     /// There is no image of that rank.
     NoImage,
     /// The image that was announced may be written to this file, which is empty.
@@ -184,7 +184,7 @@ pub struct Stored {
 
 /// A file that whoever is on the same machine can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Near {
+pub struct SameHostFile {
     /// Which image it is.
     pub stored: Stored,
     /// The directory of the server's images.
@@ -199,7 +199,7 @@ pub struct Near {
 pub struct Room {
     /// Where it is.
     pub path: String,
-    /// What tells it from a file of the same name elsewhere, as in [`Near`].
+    /// What tells it from a file of the same name elsewhere, as in [`SameHostFile`].
     pub identity: [u64; 5],
     /// Which machine, and since which start of it.
     pub boot: String,
@@ -237,7 +237,7 @@ pub struct Note {
 
 /// All about the images of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shelf {
+pub struct RankImages {
     /// The living incarnation.
     pub incarnation: Incarnation,
     /// The start of the program is still offered: logs were never cut.

@@ -23,14 +23,14 @@ pub mod word {
     pub const STDIN_BUSY: usize = 4;
     /// Agent: bytes written to the rank's standard input.
     pub const STDIN_FED: usize = 5;
-    /// Agent: bytes of `BOOT_SAID` that it has read.
-    pub const BOOT_READ: usize = 6;
+    /// Agent: bytes of `BOOT_STDERR` that it has read.
+    pub const BOOT_STDERR_READ: usize = 6;
     /// Agent: how many of this host's processors others than its ranks used in the last second, in thousandths
     /// of one; 0 where ranks do not outnumber processors.
-    pub const OTHERS: usize = 7;
+    pub const EXTERNAL_LOAD: usize = 7;
     /// Agent: messages that lie, or have lain, on the rank's control socket: a rank that waits sees that one has
     /// come without a system call. On a line of its own.
-    pub const TOLD: usize = 8;
+    pub const CONTROL_DATAGRAMS: usize = 8;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: messages sent by the program.
@@ -90,10 +90,10 @@ pub mod word {
     /// Rank: messages that it refused because their senders were orphans.
     pub const ORPHAN_MESSAGES: usize = 92;
     /// Events stored in the ring of a logger on the same computer.
-    pub const STORED_NEAR: usize = 93;
+    pub const STORED_SAME_HOST: usize = 93;
     /// Boot layer: bytes of its own words on standard error in this life, which come before the
     /// program's and are not part of them. Counted before they are written.
-    pub const BOOT_SAID: usize = 94;
+    pub const BOOT_STDERR: usize = 94;
 }
 
 /// What a rank is doing.

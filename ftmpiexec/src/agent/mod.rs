@@ -514,7 +514,7 @@ impl Agent {
             false => 0,
         };
         for process in running() {
-            process.page.set(word::OTHERS, others);
+            process.page.set(word::EXTERNAL_LOAD, others);
         }
     }
 

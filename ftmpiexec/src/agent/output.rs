@@ -91,9 +91,9 @@ impl OutputPipe {
         if self.stream == 0 {
             return 0;
         }
-        let read = self.page.get(word::BOOT_READ);
-        let words = self.page.get(word::BOOT_SAID).saturating_sub(read).min(count as u64);
-        self.page.set(word::BOOT_READ, read + words);
+        let read = self.page.get(word::BOOT_STDERR_READ);
+        let words = self.page.get(word::BOOT_STDERR).saturating_sub(read).min(count as u64);
+        self.page.set(word::BOOT_STDERR_READ, read + words);
         words as usize
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let words = b"ftmpi: rank 3: the image is damaged\n";
         let (page, _fd) = Page::create().unwrap();
         page.set(word::STDERR_READ, 100);
-        page.set(word::BOOT_SAID, words.len() as u64);
+        page.set(word::BOOT_STDERR, words.len() as u64);
         let page = Arc::new(page);
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         rustix::io::write(&writer, words).unwrap();

@@ -84,7 +84,7 @@ impl Page {
             piggyback_build_ns: self.get(word::PIGGYBACK_BUILD_NS),
             piggyback_merge_ns: self.get(word::PIGGYBACK_MERGE_NS),
             held_events: self.get(word::HELD_EVENTS),
-            stored_near: self.get(word::STORED_NEAR),
+            stored_near: self.get(word::STORED_SAME_HOST),
             logger_round_trips: self.get(word::LOGGER_ROUND_TRIPS),
             logger_round_trip_ns: self.get(word::LOGGER_ROUND_TRIP_NS),
             recovered_from_logger: self.get(word::RECOVERED_FROM_LOGGER),

@@ -88,10 +88,10 @@ impl Agent {
             FromRank::Abort { code, text } => {
                 self.report(rank, incarnation, Report::Abort { code, text });
             }
-            FromRank::Guards { path, problem } => {
+            FromRank::WillChangeFile { path, problem } => {
                 self.report(rank, incarnation, Report::Guards { path, problem });
             }
-            FromRank::Say { text } => self.notice(format!("rank {rank}: {text}")),
+            FromRank::Warning { text } => self.notice(format!("rank {rank}: {text}")),
             FromRank::Segment { name, bytes, takers } => {
                 self.share(rank, incarnation, name, bytes, takers);
             }
@@ -134,7 +134,7 @@ impl Agent {
                 view.node_of.clone_from(&view.host_of);
             }
             view.inject.clone_from(&process.start.inject);
-            view.crowded = process.start.oversubscribed;
+            view.oversubscribed = process.start.oversubscribed;
             view.retained = process
                 .start
                 .images

@@ -671,7 +671,7 @@ async fn write_rank(
             return;
         }
         drop(outgoing.descriptors);
-        page.set(word::TOLD, page.get(word::TOLD).wrapping_add(1));
+        page.set(word::CONTROL_DATAGRAMS, page.get(word::CONTROL_DATAGRAMS).wrapping_add(1));
         if outgoing.wake
             && let Some(wake) = wake.get()
         {
@@ -727,7 +727,7 @@ mod tests {
         let (page, _fd) = Page::create().unwrap();
         let page = Arc::new(page);
         write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), key, events).await;
-        assert_eq!(page.get(word::TOLD), 0);
+        assert_eq!(page.get(word::CONTROL_DATAGRAMS), 0);
         let Some(AgentEvent::ControlClosed { pid: 77, why: Some(why), .. }) = inbox.recv().await
         else {
             panic!("nobody heard of it")
@@ -763,7 +763,7 @@ mod tests {
         let page = Arc::new(page);
         let key = (Rank(2), Incarnation(1), 77);
         write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), key, events).await;
-        assert_eq!(page.get(word::TOLD), 2);
+        assert_eq!(page.get(word::CONTROL_DATAGRAMS), 2);
         let mut bytes = [0; 8];
         for byte in 1..=2 {
             assert_eq!(rustix::io::read(&rank, &mut bytes).unwrap(), 1);

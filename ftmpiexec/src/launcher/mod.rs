@@ -109,7 +109,7 @@ struct Launcher {
     image_key: Option<JobKey>,
     /// What a later launcher must know.
     saved: Saved,
-    /// What [`ftmpi_wire::control::JobView::crowded`] says, once it is decided.
+    /// What [`ftmpi_wire::control::JobView::oversubscribed`] says, once it is decided.
     oversubscribed: Option<bool>,
     saved_changed: bool,
     /// Files in [`Saved::files`], and whether there are new ones: a program may make very many.

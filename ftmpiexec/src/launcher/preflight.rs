@@ -155,7 +155,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
             traits: plan.traits,
             processors: 0,
             local_ranks: 0,
-            crowded: false,
+            oversubscribed: false,
             retained: Vec::new(),
             inject: Vec::new(),
             force_tcp: plan.force_tcp,

@@ -10,7 +10,7 @@ use crate::job_dir::progress::RankProgress;
 use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
 use ftmpi_servers::client::{self, ImageStore};
 use ftmpi_transport::auth::JobKey;
-use ftmpi_wire::image_store::{Shelf, Stored};
+use ftmpi_wire::image_store::{RankImages, Stored};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -101,7 +101,7 @@ enum Trouble {
 /// What servers know of one rank.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    shelf: Shelf,
+    shelf: RankImages,
     /// The latest life that the event logger knows of.
     logged: Incarnation,
 }
@@ -196,8 +196,12 @@ mod tests {
             counts: Counts { written: [*written, 0], consumed: 0 },
         };
         let images = written.iter().enumerate().map(image).collect();
-        let shelf =
-            Shelf { incarnation: Incarnation(1), start_offered, images, ..Shelf::default() };
+        let shelf = RankImages {
+            incarnation: Incarnation(1),
+            start_offered,
+            images,
+            ..RankImages::default()
+        };
         Found { shelf, logged: Incarnation(3) }
     }
 

@@ -562,7 +562,7 @@ impl Launcher {
             let key = self.key.clone();
             // One that is just dying is told when it is there again.
             tokio::spawn(async move {
-                let purpose = Purpose::Fellows { addresses };
+                let purpose = Purpose::PeerLoggers { addresses };
                 let _ = auth::connect(logger, &key, &purpose, STATE_LIMIT).await;
             });
         }

@@ -100,7 +100,7 @@ impl World {
             let problem = Some(format!("its journal cannot be kept: {e}"));
             // (What is no text is told in quotation marks, escaped: no file that is guarded is called so.)
             let path = path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
-            self.notify_agent(FromRank::Guards { path, problem });
+            self.notify_agent(FromRank::WillChangeFile { path, problem });
         }
     }
 
@@ -112,7 +112,7 @@ impl World {
             .as_ref()
             .is_some_and(|file_undo| !file_undo.journals.has_file(path.as_ref()))
         {
-            self.notify_agent(FromRank::Guards { path: path.to_owned(), problem: None });
+            self.notify_agent(FromRank::WillChangeFile { path: path.to_owned(), problem: None });
         }
     }
 

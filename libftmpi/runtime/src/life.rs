@@ -227,7 +227,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     let (me, again) = (world.me, world.incarnation > Incarnation(0));
     let status = world.status;
     let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
-    let oversubscribed = world.job.as_ref().is_some_and(|job| job.crowded);
+    let oversubscribed = world.job.as_ref().is_some_and(|job| job.oversubscribed);
     let limit = log_limit(&world);
     let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
     let world_lean = world.job.as_ref().is_some_and(|job| job.lean_images);

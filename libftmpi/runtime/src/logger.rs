@@ -135,7 +135,7 @@ impl Logger {
             ring.look();
             let full = ring.fills_up();
             if full && !self.told {
-                Frame::Look.encode(&mut self.out);
+                Frame::LookIntoRing.encode(&mut self.out);
                 self.flush();
             }
             self.told = full;
@@ -243,7 +243,7 @@ mod tests {
     /// every sleep at once.
     #[test]
     fn what_comes_unasked_is_read() {
-        let frame = Frame::Near { process: 1, descriptor: 2, cookie: 3 };
+        let frame = Frame::EventRing { process: 1, descriptor: 2, cookie: 3 };
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
         for slept in [true, false] {

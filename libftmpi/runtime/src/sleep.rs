@@ -69,7 +69,7 @@ struct Patience {
 const GIVEN_LONG: u64 = 30_000_000;
 /// And that where strangers use the processors: one turn.
 const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
-/// Strangers use the processors, in thousandths of one ([`word::OTHERS`]). The job's own servers use less.
+/// Strangers use the processors, in thousandths of one ([`word::EXTERNAL_LOAD`]). The job's own servers use less.
 const EXTERNAL_LOAD: u64 = 300;
 const HASTE_MIN: u32 = 16;
 const HASTE_MAX: u32 = 4096;
@@ -231,7 +231,7 @@ impl Sleeper {
     fn give_way_from(&mut self, now: u64) {
         give_way();
         let status = self.status;
-        self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::OTHERS));
+        self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::EXTERNAL_LOAD));
     }
 
     /// After the flags were raised: everybody sees them from now on.

@@ -63,9 +63,9 @@ impl StatusPage {
             let counted = page[count].load(Ordering::Acquire);
             // The boot layer's own words, if they still lie in front of the program's.
             let others = match count {
-                word::STDERR_READ => page[word::BOOT_SAID]
+                word::STDERR_READ => page[word::BOOT_STDERR]
                     .load(Ordering::Acquire)
-                    .saturating_sub(page[word::BOOT_READ].load(Ordering::Acquire)),
+                    .saturating_sub(page[word::BOOT_STDERR_READ].load(Ordering::Acquire)),
                 _ => 0,
             };
             let mut unread: i32 = 0;

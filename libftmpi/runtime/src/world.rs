@@ -55,7 +55,7 @@ pub struct World {
     ring_at: Option<*mut u8>,
     news: VecDeque<(ToRank, Vec<i32>)>,
     until_control: u32,
-    /// What [`word::TOLD`] was at the last look at the control socket.
+    /// What [`word::CONTROL_DATAGRAMS`] was at the last look at the control socket.
     seen_told: u64,
     /// Peers to which a channel was asked for that has not come.
     asked: Vec<Rank>,
@@ -278,13 +278,13 @@ impl World {
     /// Whether the agent has sent something since the last look.
     #[inline]
     fn has_agent_news(&self) -> bool {
-        self.status.get(word::TOLD) != self.seen_told
+        self.status.get(word::CONTROL_DATAGRAMS) != self.seen_told
     }
 
     /// Takes what the agent sent.
     fn read_control(&mut self) {
         // Before the look: what comes after this is seen the next time.
-        self.seen_told = self.status.get(word::TOLD);
+        self.seen_told = self.status.get(word::CONTROL_DATAGRAMS);
         URGENT.store(false, Ordering::Relaxed);
         self.until_control = CONTROL_EVERY;
         let Some(control) = &mut self.control else { return };
@@ -338,7 +338,7 @@ impl World {
                     self.file_undo.as_mut().map(|file_undo| file_undo.committed(image, oldest))
                 {
                     let text = format!("journals of files keep more than they need: {e}");
-                    self.notify_agent(FromRank::Say { text });
+                    self.notify_agent(FromRank::Warning { text });
                 }
                 sink.image_committed(image, oldest);
             }

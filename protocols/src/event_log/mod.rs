@@ -280,7 +280,7 @@ impl EventLog {
             }
             Frame::Watch => self.clocks.watch(conn),
             // The shell has looked before it gave us this.
-            Frame::Look => {}
+            Frame::LookIntoRing => {}
             Frame::Prune { below } => {
                 if let Some(log) = self.logs.get_mut(&rank) {
                     log.prune(rank, below, out);
@@ -304,7 +304,7 @@ impl EventLog {
             | Frame::Events { .. }
             | Frame::End { .. }
             | Frame::Refused
-            | Frame::Near { .. }
+            | Frame::EventRing { .. }
             | Frame::Stable { .. } => {
                 let why = format!("rank {rank} sends a frame that only a logger may send");
                 self.close(conn, why, out);

@@ -59,8 +59,8 @@ impl Shelf {
     }
 
     /// For whoever continues the job.
-    pub fn describe(&self) -> image_store::Shelf {
-        image_store::Shelf {
+    pub fn describe(&self) -> image_store::RankImages {
+        image_store::RankImages {
             incarnation: self.incarnation,
             start_offered: self.start_offered,
             highest: self.highest,

@@ -21,7 +21,7 @@ impl ImageCatalogue {
             }
             (None, Ask::List { rank }) => {
                 let shelf = self.shelf(rank).describe();
-                out.push(Output::Answer(Answer::Shelf(shelf)));
+                out.push(Output::Answer(Answer::RankImages(shelf)));
             }
             (None, Ask::Get { rank, at_most }) => self.get(conn, rank, at_most, out),
             // Sending is over when the next request comes.

@@ -362,7 +362,7 @@ fn what_comes_after_the_image_that_was_returned_to_goes_for_good() {
     assert_eq!(shell.ask(1, back(1)), [Output::Answer(Answer::Done)]);
     assert_eq!(images(&shell), [1]);
     let list = shell.ask(1, Ask::List { rank: R });
-    let [Output::Answer(Answer::Shelf(shelf))] = list.as_slice() else { panic!("{list:?}") };
+    let [Output::Answer(Answer::RankImages(shelf))] = list.as_slice() else { panic!("{list:?}") };
     assert_eq!((shelf.highest, shelf.images.len()), (ImageNo(1), 1));
     // A life that is over must not say what is kept.
     let keep = Ask::Keep { rank: R, incarnation: Incarnation(0), images: [ImageNo(0); 2] };

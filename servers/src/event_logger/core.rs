@@ -445,7 +445,9 @@ mod tests {
 
     fn ring(core: &mut Core) -> Writer {
         let near = core.begin_ring(CONN, RANK, Incarnation(0));
-        let Some(Frame::Near { process, descriptor, cookie }) = near else { panic!("{near:?}") };
+        let Some(Frame::EventRing { process, descriptor, cookie }) = near else {
+            panic!("{near:?}")
+        };
         Writer::map_anywhere(&file_of(process, descriptor).unwrap(), cookie).unwrap()
     }
 

@@ -216,7 +216,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
             match caller.purpose {
                 Purpose::Events { .. } => service.serve(caller),
                 Purpose::Clocks => service.tell_clocks(caller),
-                Purpose::Fellows { ref addresses } => {
+                Purpose::PeerLoggers { ref addresses } => {
                     let addresses = addresses.clone();
                     service.peer_loggers.borrow_mut().are(addresses, &service.core, &key);
                     tokio::task::spawn_local(refuse(caller, Welcome::Yes));

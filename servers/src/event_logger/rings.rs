@@ -147,7 +147,7 @@ impl Core {
         let (last, retired, broken) = (EventNo(0), false, None);
         let ring = Ring { conn, incarnation, reader, path, last, retired, broken };
         rings.rings.entry(rank).or_default().push(ring);
-        Some(Frame::Near { process, descriptor, cookie })
+        Some(Frame::EventRing { process, descriptor, cookie })
     }
 
     /// Takes what is in the rings of a rank; [`Core::flush`] writes it.

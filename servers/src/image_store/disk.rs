@@ -15,7 +15,7 @@ use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
-use ftmpi_wire::image_store::{Near, Note, Stored};
+use ftmpi_wire::image_store::{Note, SameHostFile, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fs::File;
 use std::io::{self, Read};
@@ -71,9 +71,9 @@ impl ImageReader {
 
     /// Where whoever is on this machine finds it, if it can be told.
     #[must_use]
-    pub fn near(&self, stored: Stored) -> Option<Near> {
+    pub fn near(&self, stored: Stored) -> Option<SameHostFile> {
         let directory = self.dir.to_str()?.to_owned();
-        Some(Near { stored, directory, identity: self.identity? })
+        Some(SameHostFile { stored, directory, identity: self.identity? })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::image_note;
 use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_wire::Rank;
-use ftmpi_wire::image_store::{Near, Room, Stored};
+use ftmpi_wire::image_store::{Room, SameHostFile, Stored};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -98,7 +98,7 @@ pub(super) fn identity(about: &std::fs::Metadata) -> [u64; 5] {
 /// Opens the image that a server of this rank named, with what it rests on; `None` if it cannot be read from here,
 /// or is another file by now. What comes of it is checked as it is read.
 #[must_use]
-pub fn open_same_host(rank: Rank, near: &Near) -> Option<ImageReader> {
+pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     let dir = PathBuf::from(&near.directory);
     let Stored { image, incarnation, bytes, .. } = near.stored;
     let file = File::open(dir.join(image_name(ImageName { rank, image, incarnation }))).ok()?;

@@ -83,7 +83,7 @@ impl Session<'_> {
             Received::Message(request) => {
                 self.near = matches!(
                     request,
-                    Request::Get { near: true, .. } | Request::Put { near: true, .. }
+                    Request::Get { same_host: true, .. } | Request::Put { same_host: true, .. }
                 );
                 let ask = Ask::from(&request);
                 match request {
@@ -228,7 +228,7 @@ impl Session<'_> {
         // As it travels: with what it rests on.
         let stored = Stored { bytes: checked.bytes, ..stored };
         if let (true, Some(near)) = (self.near, checked.near(stored)) {
-            self.frames.send(&Answer::Near(near)).await?;
+            self.frames.send(&Answer::SameHost(near)).await?;
             return Ok(Ok(()));
         }
         self.frames.writer.feed(&Answer::Image(stored)).await?;

@@ -161,11 +161,11 @@ pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
 }
 
 /// Writes words of this layer to the rank's standard error, which is `fd` just now. They are counted
-/// beforehand (`word::BOOT_SAID`), so that the agent does not take them for the program's text: that
+/// beforehand (`word::BOOT_STDERR`), so that the agent does not take them for the program's text: that
 /// goes on where it was when the image was taken.
 pub fn write_counted(fd: i32, bytes: &[u8]) {
     let mut said = 0u64;
-    let at = word::BOOT_SAID * size_of::<u64>();
+    let at = word::BOOT_STDERR * size_of::<u64>();
     let len = size_of::<u64>();
     // SAFETY: reads one number into `said`; whatever it is, the agent mistrusts it.
     let _ = unsafe { call!(libc::SYS_pread64, fds::STATUS, &raw mut said, len, at) };

@@ -28,7 +28,7 @@ impl<L: Link> Engine<L> {
                 let megabytes = self.state.memory.held() >> 20;
                 // From here on it may grow to twice as much before we wait again.
                 self.state.log_limit = self.state.log_limit.saturating_mul(2);
-                self.link.notify_agent(FromRank::Say {
+                self.link.notify_agent(FromRank::Warning {
                     text: if self.state.hooks.memory {
                         format!(
                             "{megabytes} MiB that it sent have been waiting for channel memories for \

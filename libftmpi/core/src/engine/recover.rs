@@ -694,8 +694,8 @@ impl State {
             event_log::Frame::Append { .. }
             | event_log::Frame::Prune { .. }
             | event_log::Frame::Fetch { .. }
-            | event_log::Frame::Near { .. }
-            | event_log::Frame::Look
+            | event_log::Frame::EventRing { .. }
+            | event_log::Frame::LookIntoRing
             | event_log::Frame::Watch => {}
         }
     }

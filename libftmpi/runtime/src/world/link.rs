@@ -110,7 +110,7 @@ impl Link for World {
             let result = logger.poll(|frame| {
                 acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
                 match frame {
-                    event_log::Frame::Near { .. } => near = Some(frame),
+                    event_log::Frame::EventRing { .. } => near = Some(frame),
                     frame => sink.log_frame(frame),
                 }
             });
@@ -125,7 +125,7 @@ impl Link for World {
                     came = true;
                 }
             }
-            if let Some(event_log::Frame::Near { process, descriptor, cookie }) = near {
+            if let Some(event_log::Frame::EventRing { process, descriptor, cookie }) = near {
                 self.join_event_ring(process, descriptor, cookie);
             }
             if acknowledged {
@@ -337,7 +337,7 @@ impl Link for World {
         page.set(word::PUTS_MEASURED, c.puts_measured);
         page.set(word::PUT_NS, c.put_ns);
         page.set(word::ORPHAN_MESSAGES, c.orphan_messages);
-        page.set(word::STORED_NEAR, c.stored_near);
+        page.set(word::STORED_SAME_HOST, c.stored_near);
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {

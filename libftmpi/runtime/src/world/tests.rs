@@ -46,7 +46,7 @@ fn job(size: u32) -> Box<JobView> {
         traits: ProtocolTraits::NONE,
         processors: 2,
         local_ranks: 1,
-        crowded: false,
+        oversubscribed: false,
         retained: Vec::new(),
         inject: Vec::new(),
         force_tcp: true,
