@@ -7,6 +7,7 @@
 use crate::binding::Binding;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView};
+use ftmpi_wire::status::Counters;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -411,7 +412,12 @@ pub enum Report {
     /// It serves it again.
     LoggerBack,
     /// The counters of its status page (every second, and once after its end).
-    Counters(Box<Counters>),
+    Counters {
+        /// What the rank does (`ftmpi_wire::status::Phase`).
+        phase: u64,
+        /// What it has counted.
+        counters: Box<Counters>,
+    },
     /// Standard input took so many bytes.
     InputTaken(u32),
     /// The process is gone; the last word about this life.
@@ -442,68 +448,4 @@ impl From<How> for Ending {
             How::ControlLost => Self::ControlLost,
         }
     }
-}
-
-/// What a rank counts (`ftmpi_wire::status::word`), in this life.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
-    /// `PHASE`
-    pub phase: u64,
-    /// `MESSAGES_SENT`
-    pub messages_sent: u64,
-    /// `BYTES_SENT`
-    pub bytes_sent: u64,
-    /// `MESSAGES_RECEIVED`
-    pub messages_received: u64,
-    /// `BYTES_RECEIVED`
-    pub bytes_received: u64,
-    /// `DETERMINANTS`
-    pub determinants: u64,
-    /// `LOG_BYTES`
-    pub log_bytes: u64,
-    /// `LOG_BYTES_PEAK`
-    pub log_bytes_peak: u64,
-    /// `GATE_WAIT_NS`
-    pub gate_wait_ns: u64,
-    /// `GATE_WAITS`
-    pub gate_waits: u64,
-    /// `DUPLICATES`
-    pub duplicates: u64,
-    /// `RESENT`
-    pub resent: u64,
-    /// `REPLAYED`
-    pub replayed: u64,
-    /// `PIGGYBACK_BYTES`
-    pub piggyback_bytes: u64,
-    /// `PIGGYBACK_EVENTS`
-    pub piggyback_events: u64,
-    /// `PIGGYBACK_BUILD_NS`
-    pub piggyback_build_ns: u64,
-    /// `PIGGYBACK_MERGE_NS`
-    pub piggyback_merge_ns: u64,
-    /// `HELD_EVENTS`
-    pub held_events: u64,
-    /// `LOGGER_ROUND_TRIPS`
-    pub stored_near: u64,
-    pub logger_round_trips: u64,
-    /// `LOGGER_ROUND_TRIP_NS`
-    pub logger_round_trip_ns: u64,
-    /// `RECOVERED_FROM_LOGGER`
-    pub recovered_from_logger: u64,
-    /// `RECOVERED_FROM_PEERS`
-    pub recovered_from_peers: u64,
-    /// `RECOVERY_NS`
-    pub recovery_ns: u64,
-    /// `CHANNEL_STATE_BYTES`
-    pub channel_state_bytes: u64,
-    /// `WAVE_WAIT_NS`
-    pub wave_wait_ns: u64,
-    /// `HELD_FRAMES`
-    pub held_frames: u64,
-    /// `PUTS_MEASURED`
-    pub puts_measured: u64,
-    /// `PUT_NS`
-    pub put_ns: u64,
-    /// `ORPHAN_MESSAGES`
-    pub orphan_messages: u64,
 }

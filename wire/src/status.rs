@@ -1,19 +1,24 @@
-//! The page that a rank and its agent share (a `memfd`): counters without messages, readable even
-//! after the rank died. Offsets count 8-byte words; each word has one writer.
+//! The status page: a `memfd` that a rank and its agent share. It carries counters without messages
+//! and stays readable after the rank has died. Offsets count 8-byte words; each word has one writer.
 //!
-//! Standard output and error are pipes that the agent reads. To know how much the program had
-//! written when an image was taken, the rank adds what the agent has read to what still lies in
-//! the pipe (`FIONREAD`); `*_BUSY` is odd while the agent is between reading and counting.
+//! Standard output and error are pipes that the agent reads. An image must contain how much the
+//! program had written by then. The rank adds what the agent has read to what still lies in the pipe
+//! (`FIONREAD`). The words `*_BUSY` are odd while the agent is between reading and counting.
+//!
+//! A new counter is one line of [`Counters`] and the place that counts. The rank writes all counters
+//! with [`Counters::store`], the agent reads them with [`Counters::load`].
+
+use serde::{Deserialize, Serialize};
 
 /// Bytes of the page.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Indices of the words.
+/// Indices of the words that are not [`Counters`].
 pub mod word {
     /// Agent: sequence, odd while a read of standard output is being counted.
     pub const STDOUT_BUSY: usize = 0;
     /// Agent: bytes of standard output read, in the numbering of the program (a restored rank
-    /// starts at its image's count).
+    /// starts at the count of its image).
     pub const STDOUT_READ: usize = 1;
     /// Agent: like `STDOUT_BUSY`, for standard error.
     pub const STDERR_BUSY: usize = 2;
@@ -25,75 +30,101 @@ pub mod word {
     pub const STDIN_FED: usize = 5;
     /// Agent: bytes of `BOOT_STDERR` that it has read.
     pub const BOOT_STDERR_READ: usize = 6;
-    /// Agent: how many of this host's processors others than its ranks used in the last second, in thousandths
-    /// of one; 0 where ranks do not outnumber processors.
+    /// Agent: how many of this host's CPUs processes outside the job used in the last second, in
+    /// thousandths of one CPU. 0 where ranks do not outnumber CPUs.
     pub const EXTERNAL_LOAD: usize = 7;
-    /// Agent: messages that lie, or have lain, on the rank's control socket: a rank that waits sees that one has
-    /// come without a system call. On a line of its own.
+    /// Agent: datagrams that lie, or have lain, on the rank's control socket. A waiting rank learns
+    /// of a new one without a system call. On a cache line of its own.
     pub const CONTROL_DATAGRAMS: usize = 8;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
-    /// Rank: messages sent by the program.
-    pub const MESSAGES_SENT: usize = 65;
-    /// Rank: their payload.
-    pub const BYTES_SENT: usize = 66;
-    /// Rank: messages delivered to the program.
-    pub const MESSAGES_RECEIVED: usize = 67;
-    /// Rank: determinants made.
-    pub const DETERMINANTS: usize = 68;
-    /// Rank: bytes of payload in the sender log.
-    pub const LOG_BYTES: usize = 69;
-    /// Rank: the most that it ever was.
-    pub const LOG_BYTES_PEAK: usize = 70;
-    /// Rank: nanoseconds that sends waited for determinants.
-    pub const GATE_WAIT_NS: usize = 71;
-    /// Rank: sends that waited.
-    pub const GATE_WAITS: usize = 72;
-    /// Rank: duplicates dropped.
-    pub const DUPLICATES: usize = 73;
-    /// Rank: messages sent again from the log.
-    pub const RESENT: usize = 74;
-    /// Rank: determinants and messages replayed in this life.
-    pub const REPLAYED: usize = 75;
-    /// Rank: payload bytes delivered to the program.
-    pub const BYTES_RECEIVED: usize = 76;
-    /// Rank: bytes that the protocol put before messages, headers included.
-    pub const PIGGYBACK_BYTES: usize = 77;
-    /// Rank: events among them.
-    pub const PIGGYBACK_EVENTS: usize = 78;
-    /// Rank: nanoseconds that choosing and encoding them took.
-    pub const PIGGYBACK_BUILD_NS: usize = 79;
-    /// Rank: nanoseconds that taking over those of peers took.
-    pub const PIGGYBACK_MERGE_NS: usize = 80;
-    /// Rank: events of other ranks and its own that it holds because they are not known stable.
-    pub const HELD_EVENTS: usize = 81;
-    /// Rank: batches of determinants whose way to the logger and back was measured.
-    pub const LOGGER_ROUND_TRIPS: usize = 82;
-    /// Rank: nanoseconds that these took.
-    pub const LOGGER_ROUND_TRIP_NS: usize = 83;
-    /// Rank: events that this life had from the logger.
-    pub const RECOVERED_FROM_LOGGER: usize = 84;
-    /// Rank: events that this life had from its peers.
-    pub const RECOVERED_FROM_PEERS: usize = 85;
-    /// Rank: nanoseconds until this life had them all.
-    pub const RECOVERY_NS: usize = 86;
-    /// Rank: payload bytes that images have as state of outgoing channels.
-    pub const CHANNEL_STATE_BYTES: usize = 87;
-    /// Rank: nanoseconds from the order of an image to its begin, while others were waited for.
-    pub const WAVE_WAIT_NS: usize = 88;
-    /// Rank: frames that came behind a marker and waited for the image.
-    pub const HELD_FRAMES: usize = 89;
-    /// Rank: messages whose way into a channel memory was measured.
-    pub const PUTS_MEASURED: usize = 90;
-    /// Rank: nanoseconds from each of these sends to the word that it is stored.
-    pub const PUT_NS: usize = 91;
-    /// Rank: messages that it refused because their senders were orphans.
-    pub const ORPHAN_MESSAGES: usize = 92;
-    /// Events stored in the ring of a logger on the same computer.
-    pub const STORED_SAME_HOST: usize = 93;
-    /// Boot layer: bytes of its own words on standard error in this life, which come before the
-    /// program's and are not part of them. Counted before they are written.
+    /// Boot layer: bytes of its own messages on standard error in this incarnation. They come before
+    /// the program's and are not part of them. Counted before they are written.
     pub const BOOT_STDERR: usize = 94;
+}
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident = $index:literal,)*) => {
+        /// What a rank counts in its present incarnation. A restored rank begins with the counters
+        /// of its image.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Counters {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// Writes every counter to its word.
+            pub fn store(&self, mut write: impl FnMut(usize, u64)) {
+                $(write($index, self.$name);)*
+            }
+
+            /// Reads every counter from its word.
+            pub fn load(mut read: impl FnMut(usize) -> u64) -> Self {
+                Self { $($name: read($index),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Messages sent by the program.
+    messages_sent = 65,
+    /// Payload bytes of the messages sent.
+    bytes_sent = 66,
+    /// Messages delivered to the program.
+    messages_received = 67,
+    /// Determinants made.
+    determinants = 68,
+    /// Bytes of payload in the sender log.
+    log_bytes = 69,
+    /// The most that `log_bytes` ever was.
+    log_bytes_peak = 70,
+    /// Nanoseconds that sends waited for determinants.
+    gate_wait_ns = 71,
+    /// Sends that waited for determinants.
+    gate_waits = 72,
+    /// Duplicates dropped.
+    duplicates = 73,
+    /// Messages sent again from the log.
+    resent = 74,
+    /// Determinants and messages replayed.
+    replayed = 75,
+    /// Payload bytes delivered to the program.
+    bytes_received = 76,
+    /// Bytes that the protocol put before messages, headers included.
+    piggyback_bytes = 77,
+    /// Events that the protocol put before messages.
+    piggyback_events = 78,
+    /// Nanoseconds in which piggybacks were chosen and encoded.
+    piggyback_build_ns = 79,
+    /// Nanoseconds in which the piggybacks of peers were taken over.
+    piggyback_merge_ns = 80,
+    /// Events of all ranks that this rank holds because they are not known to be stable.
+    held_events = 81,
+    /// Batches of determinants whose way to the logger and back was measured.
+    logger_round_trips = 82,
+    /// Nanoseconds of those ways.
+    logger_round_trip_ns = 83,
+    /// Events that this incarnation had from the logger.
+    recovered_from_logger = 84,
+    /// Events that this incarnation had from its peers.
+    recovered_from_peers = 85,
+    /// Nanoseconds until this incarnation had all events that it repeats.
+    recovery_ns = 86,
+    /// Payload bytes that images contain as state of outgoing channels.
+    channel_state_bytes = 87,
+    /// Nanoseconds from the order of an image to its begin, while other ranks were waited for.
+    wave_wait_ns = 88,
+    /// Frames that came behind a marker and waited for the image.
+    held_frames = 89,
+    /// Messages whose way into a channel memory was measured.
+    puts_measured = 90,
+    /// Nanoseconds from each of these sends to the acknowledgement of the memory.
+    put_ns = 91,
+    /// Messages that were refused because their senders were orphans.
+    orphan_messages = 92,
+    /// Events stored in the ring of an event logger on the same host.
+    stored_same_host = 93,
 }
 
 /// What a rank is doing.
@@ -112,4 +143,25 @@ pub enum Phase {
     Finalized = 4,
     /// In `exit`.
     Exiting = 5,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_words_of_their_own_and_come_back() {
+        let mut page = [0u64; PAGE_BYTES / 8];
+        let taken = [word::PHASE, word::BOOT_STDERR];
+        let mut used = Vec::new();
+        Counters::default().store(|index, _| used.push(index));
+        assert!(used.iter().all(|index| !taken.contains(index) && *index > word::PHASE));
+        let count = used.len();
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(used.len(), count, "two counters have one word");
+        let counters = Counters::load(|index| index as u64);
+        counters.store(|index, value| page[index] = value);
+        assert_eq!(Counters::load(|index| page[index]), counters);
+    }
 }

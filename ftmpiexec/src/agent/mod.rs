@@ -500,7 +500,7 @@ impl Agent {
         let _ = self.link.send(FromAgent::Heartbeat);
         self.report_external_load();
         for process in self.processes.values().filter(|process| !process.is_over()) {
-            let report = Report::Counters(Box::new(process.page.counters()));
+            let report = process.page.report();
             let (rank, incarnation) = (process.rank, process.incarnation);
             let _ = self.link.send(FromAgent::Rank { rank, incarnation, report });
         }

@@ -3,8 +3,8 @@
 //! Guarantees: the page cannot shrink under the mapping; every word is read and written as one
 //! atomic; it stays readable after the rank died.
 
-use crate::agent_protocol::Counters;
-use ftmpi_wire::status::{PAGE_BYTES, word};
+use crate::agent_protocol::Report;
+use ftmpi_wire::status::{Counters, PAGE_BYTES, word};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
@@ -62,41 +62,17 @@ impl Page {
         self.word(index).store(value, Ordering::SeqCst);
     }
 
+    /// For the launcher: what the rank does and has counted.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let counters = Box::new(self.counters());
+        Report::Counters { phase: self.get(word::PHASE), counters }
+    }
+
     /// What the rank counted.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        Counters {
-            phase: self.get(word::PHASE),
-            messages_sent: self.get(word::MESSAGES_SENT),
-            bytes_sent: self.get(word::BYTES_SENT),
-            messages_received: self.get(word::MESSAGES_RECEIVED),
-            bytes_received: self.get(word::BYTES_RECEIVED),
-            determinants: self.get(word::DETERMINANTS),
-            log_bytes: self.get(word::LOG_BYTES),
-            log_bytes_peak: self.get(word::LOG_BYTES_PEAK),
-            gate_wait_ns: self.get(word::GATE_WAIT_NS),
-            gate_waits: self.get(word::GATE_WAITS),
-            duplicates: self.get(word::DUPLICATES),
-            resent: self.get(word::RESENT),
-            replayed: self.get(word::REPLAYED),
-            piggyback_bytes: self.get(word::PIGGYBACK_BYTES),
-            piggyback_events: self.get(word::PIGGYBACK_EVENTS),
-            piggyback_build_ns: self.get(word::PIGGYBACK_BUILD_NS),
-            piggyback_merge_ns: self.get(word::PIGGYBACK_MERGE_NS),
-            held_events: self.get(word::HELD_EVENTS),
-            stored_near: self.get(word::STORED_SAME_HOST),
-            logger_round_trips: self.get(word::LOGGER_ROUND_TRIPS),
-            logger_round_trip_ns: self.get(word::LOGGER_ROUND_TRIP_NS),
-            recovered_from_logger: self.get(word::RECOVERED_FROM_LOGGER),
-            recovered_from_peers: self.get(word::RECOVERED_FROM_PEERS),
-            recovery_ns: self.get(word::RECOVERY_NS),
-            channel_state_bytes: self.get(word::CHANNEL_STATE_BYTES),
-            wave_wait_ns: self.get(word::WAVE_WAIT_NS),
-            held_frames: self.get(word::HELD_FRAMES),
-            puts_measured: self.get(word::PUTS_MEASURED),
-            put_ns: self.get(word::PUT_NS),
-            orphan_messages: self.get(word::ORPHAN_MESSAGES),
-        }
+        Counters::load(|index| self.get(index))
     }
 }
 
@@ -126,8 +102,11 @@ mod tests {
     #[test]
     fn both_sides_see_the_same_words_and_nobody_can_cut_them_off() {
         let (page, fd) = Page::create().unwrap();
-        rustix::io::pwrite(&fd, &7u64.to_ne_bytes(), (word::LOG_BYTES * 8) as u64).unwrap();
-        assert_eq!(page.counters().log_bytes, 7);
+        let written = Counters { log_bytes: 7, ..Counters::default() };
+        written.store(|index, value| {
+            rustix::io::pwrite(&fd, &value.to_ne_bytes(), (index * 8) as u64).unwrap();
+        });
+        assert_eq!(page.counters(), written);
         page.set(word::STDOUT_READ, 9);
         let mut bytes = [0; 8];
         rustix::io::pread(&fd, &mut bytes, (word::STDOUT_READ * 8) as u64).unwrap();

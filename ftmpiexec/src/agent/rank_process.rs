@@ -532,8 +532,8 @@ impl Agent {
         let Some(process) = self.processes.get(&rank) else { return };
         let (Some((mut ending, at)), 0) = (process.ending, process.undrained) else { return };
         let process = self.processes.remove(&rank).expect("looked up above");
-        let counters = process.page.counters();
-        self.report(rank, process.incarnation, Report::Counters(Box::new(counters)));
+        let counters = process.page.report();
+        self.report(rank, process.incarnation, counters);
         let tried = process.resumed_from.filter(|_| process.rank_pid.is_none());
         if let (How::Code(code), Some(_)) = (ending, tried)
             && unusable(code).is_some()

@@ -173,8 +173,8 @@ impl Launcher {
                 self.answer_requests(Some((rank, Err(&why))));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
-            Report::Counters(counters) => {
-                self.recorder.counters(rank, incarnation, *counters);
+            Report::Counters { phase, counters } => {
+                self.recorder.counters(rank, phase, *counters);
                 Input::Received { rank, bytes: counters.bytes_received }
             }
             Report::InputTaken(bytes) => {

@@ -4,10 +4,10 @@
 //! sums over ranks. A restarted rank counts from its image on (its counters are part of it), so
 //! sums tell what the program did, not what was repeated.
 
-use crate::agent_protocol::Counters;
 use crate::cli::Plan;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
 use ftmpi_protocols::waves::Over;
+use ftmpi_wire::status::Counters;
 use ftmpi_wire::{Incarnation, Rank};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -178,6 +178,7 @@ pub struct Recorder {
     hosts: Vec<String>,
     processes: Vec<Vec<ProcessRecord>>,
     latest: Vec<Counters>,
+    phases: Vec<u64>,
     log_peak: Vec<u64>,
     /// When a fault was injected into this life.
     kills: BTreeMap<(Rank, Incarnation), Duration>,
@@ -216,6 +217,7 @@ impl Recorder {
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
             processes: vec![Vec::new(); size],
             latest: vec![Counters::default(); size],
+            phases: vec![0; size],
             log_peak: vec![0; size],
             kills: BTreeMap::new(),
             detect: BTreeMap::new(),
@@ -295,11 +297,12 @@ impl Recorder {
 
     /// What the rank was doing when its counters came last (`ftmpi_wire::status::Phase`).
     pub fn phase(&self, rank: Rank) -> u64 {
-        self.latest[rank.index()].phase
+        self.phases[rank.index()]
     }
 
     /// The counters of a life.
-    pub fn counters(&mut self, rank: Rank, _incarnation: Incarnation, counters: Counters) {
+    pub fn counters(&mut self, rank: Rank, phase: u64, counters: Counters) {
+        self.phases[rank.index()] = phase;
         self.latest[rank.index()] = counters;
         let peak = &mut self.log_peak[rank.index()];
         *peak = (*peak).max(counters.log_bytes_peak);
@@ -478,7 +481,7 @@ impl Recorder {
                 count: self.loggers[0],
                 clock_bytes_told: self.loggers[1],
                 clocks_heard: self.loggers[2],
-                stored_near: sum(|c| c.stored_near),
+                stored_near: sum(|c| c.stored_same_host),
                 round_trips: sum(|c| c.logger_round_trips),
                 round_trip_ms_mean: milliseconds(Duration::from_nanos(
                     sum(|c| c.logger_round_trip_ns) / sum(|c| c.logger_round_trips).max(1),

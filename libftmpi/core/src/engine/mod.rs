@@ -49,6 +49,7 @@ mod waves;
 
 pub use crate::ids::{MessageId, ReqId, TaskId};
 pub use direct_receive::{Exact, Receipt};
+pub use ftmpi_wire::status::Counters;
 pub use link::{Captured, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
 pub use output_commit::{Effect, INTENT};
@@ -66,43 +67,6 @@ use matching::Matcher;
 use request::{Request, RequestKind};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
-
-/// What has been counted; see `ftmpi_wire::status::word`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Counters {
-    pub messages_sent: u64,
-    pub bytes_sent: u64,
-    pub messages_received: u64,
-    pub bytes_received: u64,
-    pub determinants: u64,
-    pub log_bytes: u64,
-    pub log_bytes_peak: u64,
-    pub gate_waits: u64,
-    pub gate_wait_ns: u64,
-    pub duplicates: u64,
-    pub resent: u64,
-    pub replayed: u64,
-    pub replaying: bool,
-    pub piggyback_bytes: u64,
-    pub piggyback_events: u64,
-    pub piggyback_build_ns: u64,
-    pub piggyback_merge_ns: u64,
-    pub held_events: u64,
-    pub logger_round_trips: u64,
-    pub logger_round_trip_ns: u64,
-    /// Events stored in the ring of a logger on the same computer.
-    pub stored_near: u64,
-    pub recovered_from_logger: u64,
-    pub recovered_from_peers: u64,
-    pub recovery_ns: u64,
-    pub channel_state_bytes: u64,
-    pub wave_wait_ns: u64,
-    pub held_frames: u64,
-    pub puts_measured: u64,
-    pub put_ns: u64,
-    pub orphan_messages: u64,
-}
 
 /// State of the way to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -451,7 +415,6 @@ impl<L: Link> Engine<L> {
             determinants: state.protocol.determinants(),
             log_bytes: state.memory.held(),
             log_bytes_peak: state.memory.peak(),
-            replaying: state.protocol.replaying(),
             ..state.counters
         }
     }
@@ -551,7 +514,7 @@ impl State {
             }
             let last = EventNo(first.0 + records.len() as u64 - 1);
             if stored {
-                self.counters.stored_near += records.len() as u64;
+                self.counters.stored_same_host += records.len() as u64;
                 self.protocol.on_stable(last, EventNo(0));
                 self.commands_to_queues();
             } else if self.batch.is_none() {

@@ -11,7 +11,6 @@ use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::shm;
 use ftmpi_transport::tcp::Outcome;
 use ftmpi_wire::control::FromRank;
-use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
 use std::sync::atomic::Ordering;
 
@@ -307,37 +306,9 @@ impl Link for World {
         URGENT.store(true, Ordering::Relaxed);
     }
 
-    fn publish(&mut self, c: &Counters) {
+    fn publish(&mut self, counters: &Counters) {
         let page = self.status;
-        page.set(word::MESSAGES_SENT, c.messages_sent);
-        page.set(word::BYTES_SENT, c.bytes_sent);
-        page.set(word::MESSAGES_RECEIVED, c.messages_received);
-        page.set(word::BYTES_RECEIVED, c.bytes_received);
-        page.set(word::DETERMINANTS, c.determinants);
-        page.set(word::LOG_BYTES, c.log_bytes);
-        page.set(word::LOG_BYTES_PEAK, c.log_bytes_peak);
-        page.set(word::GATE_WAIT_NS, c.gate_wait_ns);
-        page.set(word::GATE_WAITS, c.gate_waits);
-        page.set(word::DUPLICATES, c.duplicates);
-        page.set(word::RESENT, c.resent);
-        page.set(word::REPLAYED, c.replayed);
-        page.set(word::PIGGYBACK_BYTES, c.piggyback_bytes);
-        page.set(word::PIGGYBACK_EVENTS, c.piggyback_events);
-        page.set(word::PIGGYBACK_BUILD_NS, c.piggyback_build_ns);
-        page.set(word::PIGGYBACK_MERGE_NS, c.piggyback_merge_ns);
-        page.set(word::HELD_EVENTS, c.held_events);
-        page.set(word::LOGGER_ROUND_TRIPS, c.logger_round_trips);
-        page.set(word::LOGGER_ROUND_TRIP_NS, c.logger_round_trip_ns);
-        page.set(word::RECOVERED_FROM_LOGGER, c.recovered_from_logger);
-        page.set(word::RECOVERED_FROM_PEERS, c.recovered_from_peers);
-        page.set(word::RECOVERY_NS, c.recovery_ns);
-        page.set(word::CHANNEL_STATE_BYTES, c.channel_state_bytes);
-        page.set(word::WAVE_WAIT_NS, c.wave_wait_ns);
-        page.set(word::HELD_FRAMES, c.held_frames);
-        page.set(word::PUTS_MEASURED, c.puts_measured);
-        page.set(word::PUT_NS, c.put_ns);
-        page.set(word::ORPHAN_MESSAGES, c.orphan_messages);
-        page.set(word::STORED_SAME_HOST, c.stored_near);
+        counters.store(|index, value| page.set(index, value));
     }
 
     fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {
