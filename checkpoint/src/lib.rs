@@ -6,6 +6,7 @@
 //! | [`stream`] | the raw image, as the boot library writes and reads it | boot library, agent (is it whole?), tests |
 //! | [`boot_abi`] | the table of C functions that the boot library exports | runtime, boot library |
 //! | `undo` | journals by which files return with the ranks that wrote them | runtime, agent |
+//! | [`host`] | what must be equal on two hosts so that one restores the images of the other | boot library, launcher |
 //! | [`launch`] | how a rank must be started so that its image fits again | agent |
 //!
 //! An image goes: rank's copy-on-write child → raw stream → agent ([`container::Encoder`]) →
@@ -16,6 +17,7 @@
 pub mod boot_abi;
 #[cfg(feature = "container")]
 pub mod container;
+pub mod host;
 pub mod launch;
 pub mod stream;
 #[cfg(feature = "undo")]

@@ -12,6 +12,7 @@ mod launcher;
 mod nested;
 mod output;
 mod report;
+mod restore_facts;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain("agent: ", &error),
         };
+    }
+    if arguments.get(1).is_some_and(|first| first == restore_facts::OPTION) {
+        println!("{}", restore_facts::RestoreFacts::of_this_host().to_json());
+        return ExitCode::SUCCESS;
     }
     let line = cli::parse(arguments);
     let code = match line.cli.doctor {

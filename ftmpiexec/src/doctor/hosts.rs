@@ -1,14 +1,18 @@
-//! Other hosts: can they be reached, and is the same ftmpi there?
+//! Other hosts: can they be reached, is the same ftmpi there, and can they restore images of this host?
 
 use super::Finding;
 use crate::cli::{Cli, Part, Plan, Starter};
 use crate::launcher::shell_word;
+use crate::restore_facts::{self, RestoreFacts};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// A host answers within this time, or counts as one that cannot be reached.
 const LIMIT: Duration = Duration::from_secs(20);
+/// What a finding about a host is called.
+const HOST: &str = "host";
 
-/// Asks every other host for its version, all at the same time.
+/// Asks every other host for its facts, all at the same time.
 pub fn look(cli: &Cli, parts: &[Part]) -> Vec<Finding> {
     const WHAT: &str = "hosts";
     if cli.hosts.is_none() && cli.machinefile.is_none() {
@@ -33,22 +37,21 @@ pub fn look(cli: &Cli, parts: &[Part]) -> Vec<Finding> {
             std::thread::spawn(move || ask(&plan, &name))
         })
         .collect();
-    asking.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    asking.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
 }
 
-fn ask(plan: &Plan, name: &str) -> Finding {
-    const WHAT: &str = "host";
+fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     let Starter::Remote(words) = &plan.starter else {
-        return Finding::good(WHAT, format!("{name}: its agent is started here"));
+        return vec![Finding::good(HOST, format!("{name}: its agent is started here"))];
     };
     if !plan.is_remote(name) {
-        return Finding::good(WHAT, format!("{name}: this one"));
+        return vec![Finding::good(HOST, format!("{name}: this host"))];
     }
     let begin = Instant::now();
     let program = plan.remote_path.display().to_string();
     let child = Command::new(&words[0])
         .args(&words[1..])
-        .args([name, &shell_word(&program), "--version"])
+        .args([name, &shell_word(&program), restore_facts::OPTION])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -56,7 +59,8 @@ fn ask(plan: &Plan, name: &str) -> Finding {
     let mut child = match child {
         Ok(child) => child,
         Err(e) => {
-            return Finding::bad(WHAT, format!("{name}: {} cannot be started: {e}", words[0]));
+            let text = format!("{name}: {} cannot be started: {e}", words[0]);
+            return vec![Finding::bad(HOST, text)];
         }
     };
     while begin.elapsed() < LIMIT {
@@ -67,30 +71,65 @@ fn ask(plan: &Plan, name: &str) -> Finding {
     }
     let _ = child.kill();
     let Ok(output) = child.wait_with_output() else {
-        return Finding::bad(WHAT, format!("{name}: no answer"));
+        return vec![Finding::bad(HOST, format!("{name}: no answer"))];
     };
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let wanted = format!("ftmpiexec {}", env!("CARGO_PKG_VERSION"));
-    if said == wanted {
-        return Finding::good(
-            WHAT,
-            format!("{name}: reached in {} ms, {said}", begin.elapsed().as_millis()),
-        );
-    }
-    if said.starts_with("ftmpiexec ") {
-        return Finding::bad(
-            WHAT,
-            format!("{name}: it has {said}, here is {wanted}; install the same on both"),
-        );
+    if let Ok(there) = serde_json::from_slice::<RestoreFacts>(&output.stdout) {
+        return compare(name, &RestoreFacts::of_this_host(), &there, begin.elapsed());
     }
     let error = String::from_utf8_lossy(&output.stderr);
     let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no answer");
-    Finding::bad(
-        WHAT,
+    vec![Finding::bad(
+        HOST,
         format!(
-            "{name}: {last} (tried `{} {name} {program}`; ssh must work without a password, and \
-             ftmpi must be at the same place, or name it with -remote-path)",
+            "{name}: {last} (tried `{} {name} {program}`); ssh must work without a password, and \
+             the same ftmpi must be at the same place: install it there, or name it with --remote-path",
             words.join(" ")
         ),
-    )
+    )]
+}
+
+/// What the answer of a host means for a job that has images on this host and on that one.
+fn compare(name: &str, here: &RestoreFacts, there: &RestoreFacts, after: Duration) -> Vec<Finding> {
+    if here.version != there.version {
+        let text = format!(
+            "{name}: it has ftmpi {}, this host has ftmpi {}; install the same on both",
+            there.version, here.version
+        );
+        return vec![Finding::bad(HOST, text)];
+    }
+    let reached = format!("{name}: reached in {} ms, ftmpi {}", after.as_millis(), there.version);
+    let differences = here.differences(there);
+    if differences.is_empty() {
+        let text = format!("{reached}; images of this host can be restored there");
+        return vec![Finding::good(HOST, text)];
+    }
+    let text = format!(
+        "{name}: images of this host cannot be restored there, nor its images here; different: {}. \
+         Restart ranks only on equal hosts",
+        differences.join("; ")
+    );
+    vec![Finding::good(HOST, reached), Finding::limited("restore", text)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Grade;
+    use super::*;
+    use crate::restore_facts::made_up;
+
+    #[test]
+    fn a_host_that_differs_is_named_with_what_differs() {
+        let here = made_up(&["avx2", "avx512f"], 3, "6.1", 5);
+        let look = |there: &RestoreFacts| compare("node7", &here, there, Duration::from_millis(3));
+        let equal = look(&here);
+        assert_eq!((equal.len(), equal[0].grade), (1, Grade::Good));
+        assert!(equal[0].text.contains("can be restored there"), "{}", equal[0].text);
+        let other = look(&made_up(&["avx2"], 2, "6.8", 6));
+        assert_eq!((other.len(), other[1].grade), (2, Grade::Limited));
+        for part in ["node7", "without avx512f", "Linux 6.1 and Linux 6.8", "only on equal hosts"] {
+            assert!(other[1].text.contains(part), "{part}: {}", other[1].text);
+        }
+        let old = RestoreFacts { version: "0.0.9".into(), ..here.clone() };
+        assert_eq!(look(&old)[0].grade, Grade::Bad);
+    }
 }

@@ -3,6 +3,7 @@
 use super::Finding;
 use crate::agent::spawn::library_directory;
 use crate::cli::{Cli, Switch};
+use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::launch;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
@@ -19,6 +20,7 @@ pub fn look(cli: &Cli) -> Vec<Finding> {
     let mut findings = vec![kernel(), installation()];
     if cli.protocol != "none" {
         findings.push(layout());
+        findings.push(restore());
         findings.push(overcommit());
         findings.push(address_space());
     }
@@ -98,6 +100,17 @@ fn layout() -> Finding {
             ),
         ),
     }
+}
+
+fn restore() -> Finding {
+    let here = RestoreFacts::of_this_host().summary();
+    Finding::good(
+        "restore",
+        format!(
+            "{here}; images of this host are restored only where processor features and vDSO are \
+             the same (-f FILE compares hosts)"
+        ),
+    )
 }
 
 fn overcommit() -> Finding {

@@ -2,7 +2,6 @@
 
 use crate::base::procfs::Entry;
 use crate::base::syscalls;
-use ftmpi_checkpoint::stream::Hash;
 
 /// Where things lie that the kernel placed when it started the program.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,7 +30,7 @@ impl Layout {
         }
         // SAFETY: the kernel mapped it readable for the life of the process.
         let bytes = unsafe { core::slice::from_raw_parts(self.vdso_start as *const u8, len) };
-        Hash::new().with(bytes).value()
+        ftmpi_checkpoint::host::vdso_hash(bytes)
     }
 }
 

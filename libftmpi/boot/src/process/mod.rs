@@ -4,5 +4,4 @@ pub mod credentials;
 pub mod limits;
 pub mod process_attributes;
 pub mod process_state;
-pub mod processor;
 pub mod system_v;

@@ -10,11 +10,11 @@ use crate::base::text::Shown;
 use crate::memory::layout::Layout;
 use crate::process::limits;
 use crate::process::process_attributes;
-use crate::process::processor::processor;
 use crate::signals::pending_signals;
 use crate::threads::thread_state;
 use crate::time::posix_timers;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
+use ftmpi_checkpoint::host::processor;
 use ftmpi_checkpoint::stream::{
     ARCH_X86_64, Hash, IntervalTimer, ProcessState, STREAM_VERSION, SignalAction,
 };

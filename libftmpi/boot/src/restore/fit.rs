@@ -4,8 +4,8 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::memory::layout::{Layout, layout_is_fixed};
 use crate::process::limits::stack_limit;
-use crate::process::processor::processor;
 use crate::threads::thread_state::rseq;
+use ftmpi_checkpoint::host::processor;
 use ftmpi_checkpoint::stream::ProcessState;
 
 /// Compares what must be equal with this process; called before anything is destroyed.
