@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import npb, orphans, reports
 from .core import Outcome, Setting, run
-from .jobs import MODES, RANKS, Jobs, judge, long_enough
+from .jobs import RANKS, Jobs, judge, long_enough, modes_of
 
 THREE = ["--event-loggers", "3", "--stable-vector"]
 CLUSTERS = ["hierarchical", "--cluster", "2"]
@@ -171,7 +171,8 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
         for seed in range(setting.seed, setting.seed + runs):
             draw = random.Random(f"{seed} {name}")
             faults = faults_of(variant, ranks, draw)
-            fault, mode = faults[seed % len(faults)], MODES[draw.randrange(len(MODES))]
+            modes = modes_of(variant[0])
+            fault, mode = faults[seed % len(faults)], modes[draw.randrange(len(modes))]
             program = next(names)
             size = f" on {ranks}" if ranks != RANKS else ""
             test = f"campaign: {name}: {program}{size}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()

@@ -233,6 +233,12 @@ MODES = [
 ]
 
 
+def modes_of(protocol: str) -> list[list[str]]:
+    """The modes that this protocol accepts: one that logs nothing refuses `--events`."""
+    silent = protocol in ("coordinated", "plugin:{waves}")
+    return [mode for mode in MODES if not (silent and "--events" in mode)]
+
+
 BLOCKING = ["--protocol", "coordinated", "--wave", "blocking"]
 NONBLOCKING = ["--protocol", "coordinated", "--wave", "nonblocking"]
 TCP = ["--transport", "tcp"]

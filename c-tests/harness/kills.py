@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import npb
 from .core import Outcome, Setting, run
-from .jobs import MODES, RANKS, TCP, WAVES, Jobs, long_enough, program_pids
+from .jobs import RANKS, TCP, WAVES, Jobs, long_enough, modes_of, program_pids
 
 
 class Killer:
@@ -59,7 +59,7 @@ def kills(
     for number in range(runs):
         seed = setting.seed + number
         name = names[number % len(names)]
-        modes = WAVES if waves else MODES
+        modes = WAVES if waves else modes_of(setting.protocol.split(" ")[0])
         mode = modes[number % len(modes)] if not external else modes[number % 2]
         outside = external or number % 5 == 4
         protocol = setting.protocol_options()

@@ -74,8 +74,7 @@ const NAMES: [(&str, Level); 12] = [
     ("sockets", Level::Socket),
 ];
 
-const CHOICES: &str =
-    "hwthread, core, l3cache, numa or socket, each also with a number as in `core:2`";
+const CHOICES: &str = "hwthread, core, l3cache, numa or socket (core:2: two of them)";
 
 impl FromStr for Unit {
     type Err = String;
@@ -88,7 +87,7 @@ impl FromStr for Unit {
         let level = NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
         match (level, count) {
             (Some(level), Some(count)) => Ok(Self { level, count }),
-            _ => Err(CHOICES.to_owned()),
+            _ => Err(format!("`{text}` is unknown; write {CHOICES}")),
         }
     }
 }
@@ -101,7 +100,9 @@ impl FromStr for BindTo {
             let numbers: Result<Vec<usize>, _> = list.split(',').map(str::parse).collect();
             return match numbers {
                 Ok(numbers) => Ok(Self::These(numbers)),
-                Err(_) => Err("user: takes numbers of processors, as in `user:0,2,4`".to_owned()),
+                Err(_) => {
+                    Err(format!("`{text}` names no processors; write for example user:0,2,4"))
+                }
             };
         }
         match text {
@@ -109,7 +110,7 @@ impl FromStr for BindTo {
             _ => text
                 .parse()
                 .map(Self::Unit)
-                .map_err(|choices| format!("use none, {choices}, or `user:0,2,4`")),
+                .map_err(|_| format!("`{text}` is unknown; write none, {CHOICES}, or user:0,2,4")),
         }
     }
 }

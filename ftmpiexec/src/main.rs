@@ -1,5 +1,5 @@
-//! `ftmpiexec`: starts, watches and restarts the ranks of a job; with `--agent` (which it starts
-//! itself) the agent of one host.
+//! `ftmpiexec`: starts, watches and restarts the ranks of a job. With `--agent` it is the agent of one
+//! host, which the launcher starts.
 
 mod agent;
 mod agent_protocol;
@@ -14,17 +14,22 @@ mod output;
 mod report;
 mod restore_facts;
 
+use ftmpi_options::terminal;
 use std::process::ExitCode;
 
+/// What stands before every message.
+const NAME: &str = "ftmpiexec";
+
 fn main() -> ExitCode {
-    // A program must see its arguments as they were given, and they travel as text.
+    // Ranks get their arguments unchanged, and arguments travel as text.
     let arguments: Result<Vec<String>, _> =
         std::env::args_os().map(std::ffi::OsString::into_string).collect();
     let arguments = match arguments {
         Ok(arguments) => arguments,
         Err(strange) => {
-            eprintln!("ftmpiexec: the argument {strange:?} is not UTF-8");
-            return ExitCode::from(2);
+            let shown = strange.to_string_lossy();
+            let text = format!("the argument `{shown}` is not UTF-8; write it in UTF-8");
+            return terminal::refuse(NAME, &text);
         }
     };
     if let Err(error) = nested::leave_the_rank(&arguments) {
@@ -41,31 +46,33 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let line = cli::parse(arguments);
-    let code = match line.cli.doctor {
-        true => Ok(doctor::run(&line.cli, &line.parts)),
-        false => cli::Plan::of(&line).and_then(launcher::run),
+    if line.cli.testing.doctor {
+        std::process::exit(doctor::run(&line));
+    }
+    let plan = match cli::Plan::of(&line) {
+        Ok(plan) => plan,
+        Err(error) => return terminal::refuse(NAME, &error),
     };
-    match code {
-        // Threads that wait for standard input must not hold the process back.
-        Ok(code) => std::process::exit(told(code)),
+    match launcher::run(plan) {
+        // A thread that waits for standard input must not keep the process alive.
+        Ok(code) => std::process::exit(exit_code(code)),
         Err(error) => complain("", &error),
     }
 }
 
-/// A program may end with any number, of which the system tells the lowest byte: an error stays one.
-fn told(code: i32) -> i32 {
+/// The system passes on the lowest byte of an exit code only: an error must stay an error.
+fn exit_code(code: i32) -> i32 {
     if code != 0 && code & 0xff == 0 { 1 } else { code }
 }
 
 fn complain(who: &str, error: &anyhow::Error) -> ExitCode {
-    eprintln!("ftmpiexec: {who}{error:#}");
-    ExitCode::from(2)
+    terminal::refuse(NAME, &format!("{who}{error:#}"))
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn an_error_is_never_told_as_success() {
-        assert_eq!([0, 7, 256, -256, 259].map(super::told), [0, 7, 1, 1, 259]);
+    fn an_error_never_becomes_success() {
+        assert_eq!([0, 7, 256, -256, 259].map(super::exit_code), [0, 7, 1, 1, 259]);
     }
 }

@@ -21,13 +21,13 @@ pub struct RestoreFacts {
     /// The processor's name for people.
     pub model: String,
     /// Feature words, XCR0 and length of the XSAVE area.
-    processor: ([u32; 8], u64, u64),
+    pub processor: ([u32; 8], u64, u64),
     /// Names of the features, as `/proc/cpuinfo` has them.
-    flags: BTreeSet<String>,
+    pub flags: BTreeSet<String>,
     /// Release of the kernel.
     pub kernel: String,
     /// Hash of the vDSO; `None` if it could not be read.
-    vdso: Option<u64>,
+    pub vdso: Option<u64>,
 }
 
 impl RestoreFacts {

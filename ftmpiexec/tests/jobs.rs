@@ -215,7 +215,7 @@ fn bad_programs(directory: &Path) {
 fn bad_options(directory: &Path) {
     for (line, text) in [
         ("-n 2", "which program?"),
-        ("-n 0 true", "-n must be at least 1"),
+        ("-n 0 true", "`0` is not a whole number from 1 on"),
         ("-n 1 --protocol nonsense true", "nonsense"),
         ("-n 1 -f /no/such/file true", "/no/such/file"),
         ("-n 1 --inject kill:rank=9,at=1s true", "ranks 0 to 0"),

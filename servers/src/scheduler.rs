@@ -6,8 +6,8 @@
 //! two connections at once do not meet.
 
 use crate::metrics;
-use crate::server_process::{self, ServerArgs};
-use clap::Parser;
+use crate::server_process;
+use ftmpi_options::servers::CheckpointSchedulerArgs;
 use ftmpi_protocols::scheduler::scheduler_process::{Office, Order, Word};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_transport::framed::Framed;
@@ -23,16 +23,6 @@ const NAME: &str = "ftmpi-checkpoint-scheduler";
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 /// How often it looks whether something is due.
 const TICK: Duration = Duration::from_millis(50);
-
-/// Decides when which rank of one job takes its next image.
-/// ftmpiexec starts it by itself and tells it everything that it must know.
-#[derive(Debug, Parser)]
-#[command(name = NAME, version)]
-pub struct CheckpointSchedulerArgs {
-    /// Common options.
-    #[command(flatten)]
-    pub server: ServerArgs,
-}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -65,7 +55,7 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
-    let mut listener = Listener::bind(args.server.listen, args.server.key()?)
+    let mut listener = Listener::bind(args.server.listen, server_process::key(&args.server)?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let (counts, started) = (Arc::new(Counts::default()), Instant::now());
@@ -79,7 +69,7 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
             }
         });
     }
-    args.server.announce(listener.local_addr()?)?;
+    server_process::announce(&args.server, listener.local_addr()?)?;
     let accepting = async {
         loop {
             // Strangers are not worth a line each.

@@ -5,7 +5,7 @@
 //! each, beginning with its name. It never stops because nobody reads what it says.
 
 use anyhow::{Context, bail};
-use clap::Args;
+use ftmpi_options::servers::ServerArgs;
 use ftmpi_transport::auth::JobKey;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -15,59 +15,36 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Options of every server.
-#[derive(Debug, Args)]
-pub struct ServerArgs {
-    /// Address to listen on; port 0 takes a free one, which the first line of output tells.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
-    pub listen: SocketAddr,
-    /// File with the job's key (64 hexadecimal digits, mode 0600); without it, the variable
-    /// FTMPI_KEY.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
-    /// Tell `listening on ADDRESS` on this inherited descriptor instead of standard output.
-    #[arg(long, value_name = "N")]
-    pub announce_fd: Option<u32>,
-    /// End when the parent process ends; with its number, also if it ended before we looked.
-    #[arg(long, value_name = "PID", num_args = 0..=1, default_missing_value = "0")]
-    pub exit_with_parent: Option<i32>,
-    /// Tell the state at http://ADDRESS/metrics, in the text form of Prometheus.
-    #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<SocketAddr>,
+/// The job's key.
+///
+/// # Errors
+/// There is none, or it is not private.
+pub fn key(args: &ServerArgs) -> anyhow::Result<JobKey> {
+    Ok(match &args.key_file {
+        Some(path) => JobKey::read_file(path)?,
+        None => JobKey::from_env()?,
+    })
 }
 
-impl ServerArgs {
-    /// The job's key.
-    ///
-    /// # Errors
-    /// There is none, or it is not private.
-    pub fn key(&self) -> anyhow::Result<JobKey> {
-        Ok(match &self.key_file {
-            Some(path) => JobKey::read_file(path)?,
-            None => JobKey::from_env()?,
-        })
-    }
-
-    /// Tells where the server listens.
-    ///
-    /// # Errors
-    /// The descriptor is not open.
-    pub fn announce(&self, address: SocketAddr) -> anyhow::Result<()> {
-        let line = format!("listening on {address}\n");
-        match self.announce_fd {
-            None => {
-                // Nobody may be there to read it.
-                let mut out = io::stdout().lock();
-                let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
-            }
-            Some(fd) => OpenOptions::new()
-                .write(true)
-                .open(format!("/proc/self/fd/{fd}"))
-                .and_then(|mut out| out.write_all(line.as_bytes()))
-                .with_context(|| format!("cannot announce the address on descriptor {fd}"))?,
+/// Writes the address on which the server listens, as its first line.
+///
+/// # Errors
+/// The descriptor is not open.
+pub fn announce(args: &ServerArgs, address: SocketAddr) -> anyhow::Result<()> {
+    let line = format!("listening on {address}\n");
+    match args.announce_fd {
+        None => {
+            // Nobody may be there to read the line.
+            let mut out = io::stdout().lock();
+            let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
         }
-        Ok(())
+        Some(fd) => OpenOptions::new()
+            .write(true)
+            .open(format!("/proc/self/fd/{fd}"))
+            .and_then(|mut out| out.write_all(line.as_bytes()))
+            .with_context(|| format!("cannot announce the address on descriptor {fd}"))?,
     }
+    Ok(())
 }
 
 /// Says one line to whoever watches the server.

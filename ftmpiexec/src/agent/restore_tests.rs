@@ -2,10 +2,10 @@
 
 use super::*;
 use ftmpi_checkpoint::container::{Compression, Encoder};
+use ftmpi_options::servers::{CheckpointServerArgs, ServerArgs};
 use ftmpi_protocols::registry;
 use ftmpi_servers::image_note;
-use ftmpi_servers::image_store::{self, CheckpointServerArgs};
-use ftmpi_servers::server_process::ServerArgs;
+use ftmpi_servers::image_store;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::image_store::Note;

@@ -1,13 +1,13 @@
-//! Which variables ranks see: all of this command's own, or those that the options of Hydra's name
-//! (`-genvlist`, `-envnone`, ...), and those that `-genv` and `-env` give.
+//! Which variables ranks see: all variables of `ftmpiexec`, or those that `-genvlist`, `-envnone` and
+//! their relatives choose, and those that `-genv` and `-env` set.
 
-use super::{Cli, Part};
-use anyhow::bail;
+use super::errors::PlanError;
+use ftmpi_options::ftmpiexec::{Cli, Part};
 
-/// What a login gives: without these hardly a program runs.
+/// Variables of a login. Hardly a program runs without them.
 const OF_A_LOGIN: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"];
 
-/// Which of this command's own variables are handed on.
+/// Which variables of `ftmpiexec` the ranks get.
 enum Handed<'a> {
     All,
     Named(&'a str),
@@ -20,7 +20,7 @@ impl Handed<'_> {
             return Handed::All;
         }
         let own = part.envnone.then_some("").or(part.envlist.as_deref());
-        let global = cli.genvnone.then_some("").or(cli.genvlist.as_deref());
+        let global = cli.environment.genvnone.then_some("").or(cli.environment.genvlist.as_deref());
         own.or(global).map_or(Handed::All, Handed::Named)
     }
 
@@ -37,25 +37,25 @@ impl Handed<'_> {
 /// The environment of the ranks of a part, if this is the environment here.
 ///
 /// # Errors
-/// A name that cannot be one.
+/// A variable has a name that no variable can have.
 pub fn of_part(
     cli: &Cli,
     part: &Part,
     here: impl Iterator<Item = (String, String)>,
-) -> anyhow::Result<Vec<(String, String)>> {
+) -> Result<Vec<(String, String)>, PlanError> {
     let handed = Handed::of(cli, part);
     let mut environment: Vec<(String, String)> = here
         .filter(|(key, _)| !key.starts_with("FTMPI_RANK") && key != "FTMPI_KEY")
         .filter(|(key, _)| handed.has(key))
         .collect();
-    for pair in cli.genv.chunks_exact(2).chain(part.env.chunks_exact(2)) {
+    for pair in cli.environment.genv.chunks_exact(2).chain(part.env.chunks_exact(2)) {
         if pair[0].is_empty() || pair[0].contains('=') {
-            bail!("`{}` is no name of a variable", pair[0]);
+            return Err(PlanError::Variable(pair[0].clone()));
         }
         environment.retain(|(key, _)| *key != pair[0]);
         environment.push((pair[0].clone(), pair[1].clone()));
     }
-    // The same order in every life: the stack's contents must not move.
+    // Every incarnation has the same order: the contents of the stack must not move.
     environment.sort();
     Ok(environment)
 }
@@ -63,7 +63,7 @@ pub fn of_part(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::read;
+    use ftmpi_options::ftmpiexec::read;
 
     fn names(line: &str) -> Vec<String> {
         let line = read(line.split_whitespace().map(str::to_owned).collect()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
-/// Whether a host is the one that we run on.
+/// Whether this name means the host on which this process runs.
 pub fn is_here(host: &str) -> bool {
     if host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
         return true;
@@ -13,16 +13,16 @@ pub fn is_here(host: &str) -> bool {
     if host == own || (short(host) == short(&own) && host.parse::<IpAddr>().is_err()) {
         return true;
     }
-    // A packet to ourselves has the same address at both ends.
+    // A packet to this host has the same address at both ends.
     let target = ipv4(host).map(|address| address.ip());
     target.is_some() && target == own_address_towards(host)
 }
 
-/// Our address on the way to a host.
+/// The address of this host on the way to another one.
 pub fn own_address_towards(host: &str) -> Option<IpAddr> {
     let target = ipv4(host)?;
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    // Sends nothing: asks the routing table.
+    // No packet is sent: the routing table answers.
     socket.connect(target).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }

@@ -1,5 +1,6 @@
-//! Hosts, their slots, and the servers that they carry.
+//! Hosts, their slots, and the servers on them, as `-hosts` and machine files name them.
 
+use super::errors::MachineError;
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -7,14 +8,14 @@ use std::collections::BTreeSet;
 /// Which ranks a server serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServerDuty {
-    /// All that no other line claims.
+    /// All ranks that no other line names.
     Rest,
-    /// These.
+    /// These ranks.
     Ranks(BTreeSet<u32>),
 }
 
 impl ServerDuty {
-    /// Whether it claims this rank by name.
+    /// Whether the list of ranks has this rank.
     pub fn claims(&self, rank: Rank) -> bool {
         matches!(self, Self::Ranks(ranks) if ranks.contains(&rank.0))
     }
@@ -25,7 +26,7 @@ impl ServerDuty {
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// Ranks that it takes before the next host; 0: none at all.
+    /// Ranks on this host before the next host is used; 0: no rank.
     pub slots: Option<u32>,
     /// Event logger.
     pub event_logger: Option<ServerDuty>,
@@ -37,7 +38,7 @@ pub struct Machine {
 ///
 /// # Errors
 /// What is wrong, in one line.
-pub fn parse_list(list: &str) -> Result<Vec<Machine>, String> {
+pub fn parse_list(list: &str) -> Result<Vec<Machine>, MachineError> {
     list.split(',')
         .filter(|part| !part.trim().is_empty())
         .map(|part| parse_host(part.trim()))
@@ -48,23 +49,24 @@ pub fn parse_list(list: &str) -> Result<Vec<Machine>, String> {
 ///
 /// # Errors
 /// What is wrong and in which line.
-pub fn parse_file(text: &str) -> Result<Vec<Machine>, String> {
+pub fn parse_file(text: &str) -> Result<Vec<Machine>, MachineError> {
     let mut machines = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
         if line.is_empty() {
             continue;
         }
-        let machine = parse_line(line).map_err(|e| format!("line {}: {e}", number + 1))?;
+        let machine = parse_line(line)
+            .map_err(|what| MachineError::Line { number: number + 1, what: Box::new(what) })?;
         machines.push(machine);
     }
     if machines.is_empty() {
-        return Err("it names no host".into());
+        return Err(MachineError::Empty);
     }
     Ok(machines)
 }
 
-fn parse_line(line: &str) -> Result<Machine, String> {
+fn parse_line(line: &str) -> Result<Machine, MachineError> {
     let mut words = line.split_whitespace();
     let mut machine = parse_host(words.next().unwrap_or(""))?;
     for word in words {
@@ -78,27 +80,21 @@ fn parse_line(line: &str) -> Result<Machine, String> {
             "checkpoint-server" => machine.checkpoint_server = Some(duty()?),
             "slots" => {
                 let count = value.and_then(|v| v.parse().ok());
-                machine.slots =
-                    Some(count.ok_or_else(|| format!("`{word}` is no number of slots"))?);
+                let wrong = || MachineError::Slots(word.to_owned());
+                machine.slots = Some(count.ok_or_else(wrong)?);
             }
-            // Hydra's own attributes.
+            // Attributes that Hydra knows.
             "user" | "ifname" | "binding" | "max_slots" | "max-slots" => {}
-            _ => {
-                return Err(format!(
-                    "`{word}` is unknown; after the host come event-logger[=RANKS] and \
-                     checkpoint-server[=RANKS]"
-                ));
-            }
+            _ => return Err(MachineError::Word(word.to_owned())),
         }
     }
     Ok(machine)
 }
 
-fn parse_host(text: &str) -> Result<Machine, String> {
+fn parse_host(text: &str) -> Result<Machine, MachineError> {
     let (name, slots) = match text.rsplit_once(':') {
         Some((name, slots)) => {
-            let count =
-                slots.parse().map_err(|_| format!("`{text}`: `{slots}` is no number of slots"))?;
+            let count = slots.parse().map_err(|_| MachineError::Slots(text.to_owned()))?;
             (name, Some(count))
         }
         None => (text, None),
@@ -106,14 +102,14 @@ fn parse_host(text: &str) -> Result<Machine, String> {
     let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-@%[]:".contains(c));
     // A name that begins with a dash would be an option of ssh.
     if name.is_empty() || name.starts_with('-') || name.contains(strange) {
-        return Err(format!("`{text}` is no name of a host"));
+        return Err(MachineError::Name(text.to_owned()));
     }
     Ok(Machine { name: name.into(), slots, event_logger: None, checkpoint_server: None })
 }
 
 /// `0-3,6`
-fn parse_ranks(text: &str) -> Result<BTreeSet<u32>, String> {
-    let bad = || format!("`{text}` is no list of ranks; write for example 0-3,6");
+fn parse_ranks(text: &str) -> Result<BTreeSet<u32>, MachineError> {
+    let bad = || MachineError::Ranks(text.to_owned());
     let mut ranks = BTreeSet::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -149,8 +145,8 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_line() {
-        assert!(parse_file("a\nb event-loger").unwrap_err().contains("line 2"));
-        assert!(parse_file("# nothing").unwrap_err().contains("no host"));
+        assert!(parse_file("a\nb event-loger").unwrap_err().to_string().contains("line 2"));
+        assert!(parse_file("# nothing").unwrap_err().to_string().contains("no host"));
         assert!(parse_list("-oProxyCommand=x").is_err());
         assert!(parse_list("a:x").is_err());
         assert!(parse_file("a event-logger=5-1").is_err());

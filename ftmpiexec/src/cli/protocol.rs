@@ -1,114 +1,106 @@
 //! The protocol and its settings, checked: a setting of another protocol is an error, not ignored.
 
-use super::{BetweenChoice, Cli, EventsChoice, Machine, StableVectorChoice, Switch, WtimeChoice};
-use anyhow::{Context, bail};
-use clap::ValueEnum;
+use super::effects;
+use super::errors::PlanError;
+use super::machinefile::Machine;
+use ftmpi_options::choices::{
+    BetweenChoice, EventsChoice, StableVectorChoice, Switch, WtimeChoice, name_of,
+};
+use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_plugin::host::{Library, PLUGIN};
 use ftmpi_plugin::table::Recovery;
 use ftmpi_protocols::{hierarchical, registry};
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use std::path::Path;
 
-/// The protocol that the command line wants, for ranks on these hosts.
+/// The protocol that the command line wants, for ranks on these hosts; `given` are the fields that this
+/// command line sets.
 ///
 /// # Errors
-/// There is none of that name, or it has no such setting.
-pub fn config(cli: &Cli, placement: &[u32]) -> anyhow::Result<ProtocolConfig> {
-    let name = cli.protocol.as_str();
+/// It has no such setting, or its library cannot be used.
+pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolConfig, PlanError> {
+    let wanted = &cli.fault_tolerance;
     let mut settings = Vec::new();
-    let name = match name.strip_prefix("plugin:") {
+    let name = match wanted.protocol.strip_prefix("plugin:") {
         Some(file) => {
             settings = of_library(Path::new(file))?;
             PLUGIN
         }
-        None => name,
+        None => wanted.protocol.as_str(),
     };
-    if name != PLUGIN && !registry::NAMES.contains(&name) {
-        bail!("--protocol {name}: there is {}, plugin:FILE", registry::NAMES.join(", "));
+    let between = wanted.between.map(name_of);
+    for (setting, value) in [
+        ("piggyback", wanted.piggyback.map(name_of)),
+        (registry::EVENT_LOGGER, wanted.event_logger.map(name_of)),
+        ("channel-memories", wanted.channel_memories.map(|n| n.to_string())),
+        ("memory-limit", wanted.memory_limit.map(|mib| mib.to_string())),
+        ("tracking", wanted.tracking.map(name_of)),
+        ("wave", wanted.wave.map(name_of)),
+        (hierarchical::BETWEEN, between.clone()),
+        (hierarchical::CLUSTER, clusters(cli, placement)?),
+    ] {
+        settings.extend(value.map(|value| (setting.to_owned(), value)));
     }
-    let mut set = |option: &str, value: Option<String>, of: &str, also: bool| {
-        let Some(value) = value else { return Ok(()) };
-        if name != of && !also {
-            bail!("--{option} belongs to --protocol {of}, and this is {name}");
-        }
-        settings.push((option.to_owned(), value));
-        Ok(())
-    };
-    let clustered = name == "hierarchical";
-    let causal_between = clustered && cli.between == Some(BetweenChoice::Causal);
-    set("piggyback", cli.piggyback.map(name_of), "causal", causal_between)?;
-    set("event-logger", cli.event_logger.map(name_of::<Switch>), "causal", causal_between)?;
-    set("channel-memories", cli.channel_memories.map(|n| n.to_string()), "channel-memory", false)?;
-    set("memory-limit", cli.memory_limit.map(|mib| mib.to_string()), "channel-memory", false)?;
-    let optimistic_between = clustered && cli.between == Some(BetweenChoice::Optimistic);
-    set("tracking", cli.tracking.map(name_of), "optimistic", optimistic_between)?;
-    set("wave", cli.wave.map(name_of), "coordinated", clustered)?;
-    set(hierarchical::BETWEEN, cli.between.map(name_of), "hierarchical", false)?;
-    set(hierarchical::CLUSTER, clusters(cli, placement)?, "hierarchical", false)?;
-    Ok(ProtocolConfig {
+    let config = ProtocolConfig {
         name: name.to_owned(),
-        events: match cli.events {
+        events: match wanted.events {
             EventsChoice::All => Events::All,
             EventsChoice::Nondeterministic => Events::Nondeterministic,
         },
-        log_wtime: cli.wtime == WtimeChoice::Log,
+        log_wtime: wanted.wtime == WtimeChoice::Log,
         settings,
-    })
+    };
+    // What never takes images has them off.
+    let off = |field: &&&str| **field == "ckpt" && cli.checkpoints.ckpt == Switch::Off;
+    let given: Vec<&str> = given.iter().filter(|field| !off(field)).copied().collect();
+    effects::check(&given, &config, between.as_deref())?;
+    Ok(config)
 }
 
-/// How many event loggers are to be started here, and how what they know is spread.
+/// How many event loggers start here. Adds to the protocol when they acknowledge, and how ranks learn what
+/// they have stored.
 ///
 /// # Errors
-/// There is nothing to spread, or this protocol cannot have it so.
+/// There is nothing to spread, or this protocol does not allow it.
 pub fn event_loggers(
     cli: &Cli,
     machines: &[Machine],
     protocol: &mut ProtocolConfig,
-) -> anyhow::Result<u32> {
-    let name = protocol.name.clone();
-    let traits = registry::traits(protocol);
+) -> Result<u32, PlanError> {
+    let wanted = &cli.fault_tolerance;
     let placed = machines.iter().filter(|machine| machine.event_logger.is_some()).count();
-    if cli.event_loggers.is_some() && (placed > 0 || !traits.has_event_logger()) {
-        match placed {
-            0 => bail!("--event-loggers: --protocol {name} has none in this job"),
-            _ => bail!("--event-loggers: the machine file places them"),
-        }
+    if wanted.event_loggers.is_some() && placed > 0 {
+        return Err(PlanError::Placed("--event-loggers"));
     }
-    if let Some(when) = cli.acknowledge {
-        if !traits.has_event_logger() {
-            bail!("--acknowledge: --protocol {name} has no event logger in this job");
-        }
+    if let Some(when) = wanted.acknowledge {
         protocol.settings.push(("acknowledge".to_owned(), name_of(when)));
     }
-    let here = cli.event_loggers.unwrap_or(1);
+    let here = wanted.event_loggers.unwrap_or(1);
     let several = placed > 1 || here > 1;
-    let optimistic = name == "optimistic" || cli.between == Some(BetweenChoice::Optimistic);
-    let needs = optimistic || name == "causal" || cli.between == Some(BetweenChoice::Causal);
-    if cli.stable_vector.is_some() && !(several && needs && traits.logger) {
-        bail!(
-            "--stable-vector is for several event loggers (--event-loggers N) under --protocol causal, \
-             optimistic, or hierarchical --between causal|optimistic"
-        );
+    let logs = |name: &str, between: BetweenChoice| {
+        protocol.name == name || wanted.between == Some(between)
+    };
+    let optimistic = logs("optimistic", BetweenChoice::Optimistic);
+    let needs = optimistic || logs("causal", BetweenChoice::Causal);
+    if wanted.stable_vector.is_some() && !(several && needs && registry::traits(protocol).logger) {
+        return Err(PlanError::OneLogger);
     }
     if several && needs {
-        let way = cli.stable_vector.unwrap_or(StableVectorChoice::Loggers);
-        if optimistic && way == StableVectorChoice::Piggyback {
-            bail!(
-                "--stable-vector piggyback: under optimistic logging a rank that waits for its image \
-                 must hear what is written also while nobody sends to it: use loggers or broadcast"
-            );
+        let choice = wanted.stable_vector.unwrap_or(StableVectorChoice::Loggers);
+        if optimistic && choice == StableVectorChoice::Piggyback {
+            return Err(PlanError::PiggybackStableVector);
         }
-        protocol.settings.push(("stable-vector".to_owned(), name_of(way)));
+        protocol.settings.push(("stable-vector".to_owned(), name_of(choice)));
     }
     Ok(here)
 }
 
-/// What the table of a library says of its protocol.
-fn of_library(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
-    let about = || format!("--protocol plugin:{}", file.display());
-    let file = file.canonicalize().with_context(about)?;
-    let library = Library::load(&file).with_context(about)?;
-    let mut settings = vec![(PLUGIN.to_owned(), file.display().to_string())];
+/// The settings that follow from the table of a library.
+fn of_library(file: &Path) -> Result<Vec<(String, String)>, PlanError> {
+    let wrong = |what: String| PlanError::Plugin { file: file.to_owned(), what };
+    let real = file.canonicalize().map_err(|error| wrong(error.to_string()))?;
+    let library = Library::load(&real).map_err(|error| wrong(error.to_string()))?;
+    let mut settings = vec![(PLUGIN.to_owned(), real.display().to_string())];
     let recovery = match library.recovery {
         Recovery::None => registry::RECOVERY_NONE,
         Recovery::Restart => "restart",
@@ -123,29 +115,45 @@ fn of_library(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 /// Which ranks form a cluster, as the setting has it. Ranks that move to another host later stay in
-/// the cluster that they were in.
-fn clusters(cli: &Cli, placement: &[u32]) -> anyhow::Result<Option<String>> {
+/// their cluster.
+fn clusters(cli: &Cli, placement: &[u32]) -> Result<Option<String>, PlanError> {
     let of_hosts = || Some(hierarchical::encode(placement));
-    Ok(match &cli.cluster {
-        None if cli.protocol != "hierarchical" => None,
+    Ok(match &cli.fault_tolerance.cluster {
+        None if cli.fault_tolerance.protocol != "hierarchical" => None,
         None => of_hosts(),
         Some(host) if host == "host" => of_hosts(),
         Some(ranks) if ranks.parse::<u32>().is_ok_and(|ranks| ranks > 0) => Some(ranks.clone()),
-        Some(other) => bail!("--cluster {other}: host, or a number of consecutive ranks"),
+        Some(other) => {
+            let what = format!(
+                "`{other}` is not a kind of cluster; write host, or a number of consecutive ranks"
+            );
+            return Err(PlanError::value("--cluster", what));
+        }
     })
-}
-
-fn name_of<T: ValueEnum>(value: T) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
     use super::*;
+    use ftmpi_options::choices::PROTOCOLS;
+    use ftmpi_options::ftmpiexec::{CommandLine, read};
 
-    fn of(line: &str) -> anyhow::Result<ProtocolConfig> {
-        config(&parse(line.split_whitespace().map(str::to_owned).collect()).cli, &[0, 0, 1, 1])
+    fn line(text: &str) -> CommandLine {
+        read(text.split_whitespace().map(str::to_owned).collect()).expect("it can be read")
+    }
+
+    fn of(text: &str) -> Result<ProtocolConfig, PlanError> {
+        let line = line(text);
+        config(&line.cli, &line.given(), &[0, 0, 1, 1])
+    }
+
+    #[test]
+    fn the_table_of_options_has_the_protocols_that_there_are() {
+        let mut there: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
+        let mut known = [registry::NAMES, &["plugin:FILE"]].concat();
+        there.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(there, known);
     }
 
     #[test]
@@ -163,12 +171,11 @@ mod tests {
     #[test]
     fn several_event_loggers_and_what_they_know() {
         let of = |line: &str| {
-            let line = line.split_whitespace().map(str::to_owned).collect();
-            let cli = parse(line).cli;
-            let mut protocol = config(&cli, &[0, 0])?;
-            let count = event_loggers(&cli, &[], &mut protocol)?;
+            let line = self::line(line);
+            let mut protocol = config(&line.cli, &line.given(), &[0, 0])?;
+            let count = event_loggers(&line.cli, &[], &mut protocol)?;
             let way = protocol.setting("stable-vector").map(str::to_owned);
-            anyhow::Ok((count, way))
+            Ok::<_, PlanError>((count, way))
         };
         let way = |way: &str| Some(way.to_owned());
         assert_eq!(of("x ./p").unwrap(), (1, None));
@@ -181,10 +188,16 @@ mod tests {
         assert_eq!(of(&format!("{optimistic} broadcast ./p")).unwrap(), (3, way("broadcast")));
         for (line, says) in [
             (format!("{optimistic} piggyback ./p"), "use loggers or broadcast"),
-            ("x --protocol causal --stable-vector loggers ./p".into(), "--event-loggers N"),
+            ("x --protocol causal --stable-vector loggers ./p".into(), "add --event-loggers 2"),
             ("x --event-loggers 2 --stable-vector loggers ./p".into(), "--protocol causal"),
-            ("x --protocol none --event-loggers 2 ./p".into(), "has none"),
-            ("x --protocol coordinated --acknowledge durable ./p".into(), "no event logger"),
+            (
+                "x --protocol none --event-loggers 2 ./p".into(),
+                "--event-loggers has no effect under --protocol none",
+            ),
+            (
+                "x --protocol coordinated --acknowledge durable ./p".into(),
+                "--acknowledge has no effect",
+            ),
         ] {
             let error = of(&line).unwrap_err().to_string();
             assert!(error.contains(says), "{line}: {error}");
@@ -202,15 +215,14 @@ mod tests {
         let line = "x --protocol hierarchical --between optimistic --tracking standard ./p";
         assert_eq!(of(line).unwrap().setting("tracking"), Some("standard"));
         for (line, says) in [
-            ("x --piggyback logon ./p", "belongs to --protocol causal"),
-            ("x --tracking o2p ./p", "belongs to --protocol optimistic"),
-            ("x --protocol none --event-logger on ./p", "belongs to --protocol causal"),
-            ("x --protocol casual ./p", "there is none, channel-memory, pessimistic, causal"),
-            ("x --cluster 2 ./p", "belongs to --protocol hierarchical"),
-            ("x --protocol hierarchical --piggyback logon ./p", "belongs to --protocol causal"),
+            ("x --piggyback logon ./p", "use it under --protocol causal"),
+            ("x --tracking o2p ./p", "use it under --protocol optimistic"),
+            ("x --protocol none --event-logger on ./p", "use it under --protocol causal"),
+            ("x --cluster 2 ./p", "use it under --protocol hierarchical"),
+            ("x --protocol hierarchical --piggyback logon ./p", "use it under --protocol causal"),
             ("x --protocol hierarchical --cluster two ./p", "a number of consecutive ranks"),
             ("x --protocol hierarchical --cluster 0 ./p", "a number of consecutive ranks"),
-            ("x --protocol hierarchical --tracking o2p ./p", "belongs to --protocol optimistic"),
+            ("x --protocol hierarchical --tracking o2p ./p", "use it under --protocol optimistic"),
             ("x --protocol plugin:/no/such.so ./p", "/no/such.so"),
         ] {
             assert!(of(line).unwrap_err().to_string().contains(says), "{line}");

@@ -1,7 +1,7 @@
 //! Other hosts: can they be reached, is the same ftmpi there, and can they restore images of this host?
 
 use super::Finding;
-use crate::cli::{Cli, Part, Plan, Starter};
+use crate::cli::{CommandLine, Plan, Starter};
 use crate::launcher::shell_word;
 use crate::restore_facts::{self, RestoreFacts};
 use std::process::{Command, Stdio};
@@ -13,21 +13,21 @@ const LIMIT: Duration = Duration::from_secs(20);
 const HOST: &str = "host";
 
 /// Asks every other host for its facts, all at the same time.
-pub fn look(cli: &Cli, parts: &[Part]) -> Vec<Finding> {
-    const WHAT: &str = "hosts";
-    if cli.hosts.is_none() && cli.machinefile.is_none() {
+pub fn look(line: &CommandLine) -> Vec<Finding> {
+    let placement = &line.cli.placement;
+    if placement.hosts.is_none() && placement.machinefile.is_none() {
         return Vec::new();
     }
     // A plan needs a program; the hosts do not depend on it.
-    let mut parts = parts.to_vec();
-    for part in &mut parts {
+    let mut line = line.clone();
+    for part in &mut line.parts {
         if part.command.is_empty() {
             part.command.push("true".into());
         }
     }
-    let plan = match Plan::new(cli, &parts, Vec::new()) {
+    let plan = match Plan::new(&line) {
         Ok(plan) => plan,
-        Err(e) => return vec![Finding::bad(WHAT, format!("{e:#}"))],
+        Err(error) => return vec![Finding::bad("hosts", error.to_string())],
     };
     let asking: Vec<_> = plan
         .machines

@@ -1,24 +1,27 @@
-//! `ftmpiexec --doctor [program]`: looks for what could stand in the way of a job, and says what
-//! to do about it. Changes nothing; what it writes for a measurement is removed.
+//! `ftmpiexec --doctor [program]`: looks for what could stand in the way of a job, and says what to do.
+//!
+//! Guarantee: nothing is changed; what is written to measure the storage is removed.
 
 mod hosts;
 mod program;
 mod system;
 
-use crate::cli::{Cli, Part};
+use crate::cli::CommandLine;
+use anstyle::AnsiColor;
+use std::fmt::Write as _;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// As it should be.
+    /// A job needs nothing else.
     Good,
-    /// Works, but with a limit that the text names.
+    /// A job works, within the limit that the text names.
     Limited,
     /// A job would fail.
     Bad,
 }
 
-/// One thing that was looked at.
+/// What was found about one subject.
 #[derive(Debug, Clone)]
 pub struct Finding {
     grade: Grade,
@@ -40,29 +43,54 @@ impl Finding {
     }
 }
 
-/// Looks at everything and prints it; the exit code: 0, or 1 if a job would fail.
-pub fn run(cli: &Cli, parts: &[Part]) -> i32 {
-    let mut findings = system::look(cli);
-    findings.extend(hosts::look(cli, parts));
-    for part in parts.iter().filter(|part| !part.command.is_empty()) {
+/// Looks at everything and prints it. Returns the exit code: 0, or 1 if a job would fail.
+pub fn run(line: &CommandLine) -> i32 {
+    let mut findings = system::look(&line.cli);
+    findings.extend(hosts::look(line));
+    for part in line.parts.iter().filter(|part| !part.command.is_empty()) {
         findings.extend(program::look(part));
     }
-    for finding in &findings {
-        let mark = match finding.grade {
-            Grade::Good => "ok     ",
-            Grade::Limited => "LIMITED",
-            Grade::Bad => "BAD    ",
+    ftmpi_options::terminal::print(&text(&findings));
+    i32::from(worst(&findings) == Grade::Bad)
+}
+
+fn worst(findings: &[Finding]) -> Grade {
+    findings.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Good)
+}
+
+/// One finding on each line, and what follows from them.
+fn text(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let (mark, style) = match finding.grade {
+            Grade::Good => ("ok", AnsiColor::Green.on_default()),
+            Grade::Limited => ("LIMITED", AnsiColor::Yellow.on_default().bold()),
+            Grade::Bad => ("BAD", AnsiColor::Red.on_default().bold()),
         };
-        println!("{mark}  {:<18} {}", finding.what, finding.text);
+        let _ = writeln!(out, "{style}{mark:<7}{style:#}  {:<18} {}", finding.what, finding.text);
     }
-    let worst = findings.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Good);
-    println!(
-        "{}",
-        match worst {
-            Grade::Good => "Nothing stands in the way.",
-            Grade::Limited => "Jobs will run, with the limits named above.",
-            Grade::Bad => "Jobs will fail until what is marked BAD is mended.",
-        }
-    );
-    i32::from(worst == Grade::Bad)
+    out.push_str(match worst(findings) {
+        Grade::Good => "Nothing stands in the way.\n",
+        Grade::Limited => "Jobs will run, with the limits named above.\n",
+        Grade::Bad => "Jobs will fail until what is marked BAD is repaired.\n",
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_finding_decides() {
+        let mut findings = vec![Finding::good("kernel", "Linux")];
+        assert!(text(&findings).ends_with("Nothing stands in the way.\n"));
+        findings.push(Finding::limited("restore", "node7: different"));
+        assert!(text(&findings).contains("with the limits named above"));
+        findings.push(Finding::bad("host", "node8: no answer"));
+        assert_eq!(worst(&findings), Grade::Bad);
+        let lines: Vec<_> = text(&findings).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 4);
+        assert!(lines[2].contains("BAD") && lines[2].contains("node8: no answer"), "{}", lines[2]);
+    }
 }

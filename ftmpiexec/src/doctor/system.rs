@@ -2,9 +2,10 @@
 
 use super::Finding;
 use crate::agent::spawn::library_directory;
-use crate::cli::{Cli, Switch};
+use crate::cli::Cli;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::launch;
+use ftmpi_options::choices::Switch;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io::Write;
@@ -18,7 +19,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// Looks at this host.
 pub fn look(cli: &Cli) -> Vec<Finding> {
     let mut findings = vec![kernel(), installation()];
-    if cli.protocol != "none" {
+    if cli.fault_tolerance.protocol != "none" {
         findings.push(layout());
         findings.push(restore());
         findings.push(overcommit());
@@ -26,7 +27,7 @@ pub fn look(cli: &Cli) -> Vec<Finding> {
     }
     findings.push(descriptors());
     findings.push(processors(cli));
-    if cli.protocol != "none" {
+    if cli.fault_tolerance.protocol != "none" {
         findings.extend(storage(cli));
     }
     findings
@@ -176,7 +177,7 @@ fn processors(cli: &Cli) -> Finding {
 
 fn storage(cli: &Cli) -> Vec<Finding> {
     const WHAT: &str = "job directory";
-    let directory = cli.job_dir.clone().unwrap_or_else(|| ".".into());
+    let directory = cli.batch.job_dir.clone().unwrap_or_else(|| ".".into());
     let directory = directory.canonicalize().unwrap_or(directory);
     let name = directory.display();
     let Ok(space) = rustix::fs::statvfs(&directory) else {
@@ -202,7 +203,7 @@ fn storage(cli: &Cli) -> Vec<Finding> {
         speed.sync.as_secs_f64() * 1e3
     );
     let mut findings = Vec::new();
-    if cli.ckpt == Switch::On && free < GIB {
+    if cli.checkpoints.ckpt == Switch::On && free < GIB {
         findings.push(Finding::limited(
             WHAT,
             format!(

@@ -151,7 +151,7 @@ impl Fault {
         let fault = match action {
             "delay" => {
                 let value = take("logger").ok_or_else(|| wrong("only delay:logger=TIME exists"))?;
-                Self::DelayLogger(parse_time(value).map_err(|e| wrong(&e))?)
+                Self::DelayLogger(parse_time(value).map_err(|e| wrong(&e.to_string()))?)
             }
             "kill" => {
                 let (rank, point) = (take("rank"), take("point"));
@@ -184,7 +184,7 @@ impl Fault {
                     Self::KillAtPoint { rank, point: point.to_owned(), nth, again }
                 } else {
                     let time = |value: Option<&str>| {
-                        value.map(parse_time).transpose().map_err(|e| wrong(&e))
+                        value.map(parse_time).transpose().map_err(|e| wrong(&e.to_string()))
                     };
                     let (at, every) = (time(take("at"))?, time(take("every"))?);
                     if every.is_some_and(|every| every < Duration::from_millis(1)) {

@@ -1,11 +1,11 @@
 //! `ftmpi-checkpoint-scheduler`: see `ftmpi_servers::scheduler`.
 
-use clap::Parser;
-use ftmpi_servers::scheduler::{CheckpointSchedulerArgs, run};
+use ftmpi_options::terminal;
+use ftmpi_servers::scheduler::run;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run(CheckpointSchedulerArgs::parse()) {
+    match run(terminal::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             ftmpi_servers::server_process::log_line(

@@ -1,11 +1,11 @@
 //! `ftmpi-checkpoint-server`: see `ftmpi_servers::image_store`.
 
-use clap::Parser;
-use ftmpi_servers::image_store::{CheckpointServerArgs, run};
+use ftmpi_options::terminal;
+use ftmpi_servers::image_store::run;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run(CheckpointServerArgs::parse()) {
+    match run(terminal::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             ftmpi_servers::server_process::log_line(

@@ -8,17 +8,16 @@
 mod connection;
 mod core;
 
-use crate::event_logger::{self, Service, parse_duration};
+use crate::event_logger::{self, Service};
 use crate::event_store::boot_id;
 use crate::metrics;
-use crate::server_process::{self, ServerArgs};
-use clap::Parser;
+use crate::server_process;
 use core::Core;
+use ftmpi_options::servers::ChannelMemoryArgs;
 use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -26,28 +25,6 @@ use std::time::Duration;
 const NAME: &str = "ftmpi-channel-memory";
 /// Pause between two trials to write what could not be written.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Keeps what is sent to some ranks of one job, in order, and their non-deterministic events.
-/// ftmpiexec starts it by itself; start it by hand only to place it.
-#[derive(Debug, Parser)]
-#[command(name = NAME, version)]
-pub struct ChannelMemoryArgs {
-    /// Common options.
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// Private directory for what is stored; made if it is not there, found again after a restart.
-    #[arg(long, value_name = "DIRECTORY")]
-    pub dir: PathBuf,
-    /// Hold back every acknowledgement of events for this long (fault injection): 50ms, 1s.
-    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
-    pub delay: Duration,
-    /// Sync files of events at most this often.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
-    pub sync_interval: Duration,
-    /// MiB of messages that may wait in main memory for their readers; the rest is read from disk.
-    #[arg(long, value_name = "MIB", default_value_t = 256)]
-    pub memory_limit: u64,
-}
 
 /// Runs the server until it is asked to end.
 ///
@@ -68,7 +45,7 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let core = Rc::new(RefCell::new(core));
     let events =
         Service::begin(&dir.join("events"), args.delay, args.sync_interval, Promise::Written)?;
-    let key = args.server.key()?;
+    let key = server_process::key(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -82,7 +59,7 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
             (Some(ask), nobody_asks)
         }
     };
-    args.server.announce(listener.local_addr()?)?;
+    server_process::announce(&args.server, listener.local_addr()?)?;
 
     tokio::task::spawn_local(write_again(core.clone()));
     let accepting = async {

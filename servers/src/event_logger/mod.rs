@@ -15,74 +15,23 @@ pub use peer_loggers::listen;
 
 use crate::event_store::EventStore;
 use crate::metrics;
-use crate::server_process::{self, ServerArgs};
-use clap::Parser;
+use crate::server_process;
 use connection::Link;
 use core::Core;
+use ftmpi_options::choices::AcknowledgeChoice;
+use ftmpi_options::servers::EventLoggerArgs;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use peer_loggers::PeerLoggers;
 use std::cell::{Cell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
 /// How this server calls itself.
 const NAME: &str = "ftmpi-event-logger";
-
-/// Keeps the non-deterministic events of the ranks of one job, so that a restarted rank can
-/// repeat them. ftmpiexec starts it by itself; start it by hand only to place it.
-#[derive(Debug, Parser)]
-#[command(name = NAME, version)]
-pub struct EventLoggerArgs {
-    /// Common options.
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// Private directory for what is stored; made if it is not there, found again after a restart.
-    #[arg(long, value_name = "DIRECTORY")]
-    pub dir: PathBuf,
-    /// Take determinants only so long after they came (fault injection): they are acknowledged late, and
-    /// lost if their sender dies before: 50ms, 1s.
-    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = parse_duration)]
-    pub delay: Duration,
-    /// Sync files at most this often; events are durable at the latest then.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
-    pub sync_interval: Duration,
-    /// Let ranks of this computer store events in memory that they share with this server: these are
-    /// written at once, and nothing waits for an acknowledgement. Not with `--delay`, nor with
-    /// `--acknowledge durable`.
-    #[arg(long)]
-    pub rings: bool,
-    /// When events are acknowledged: `written` (they survive the death of every process), or `durable`
-    /// (with several loggers also a loss of power): each acknowledgement then waits for a sync, and
-    /// syncs follow each other at once.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "written")]
-    pub acknowledge: Acknowledge,
-}
-
-/// [`Promise`] on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Acknowledge {
-    /// In the file.
-    Written,
-    /// On stable storage.
-    Durable,
-}
-
-/// `50ms`, `2s`, `1.5s`
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, 1e-3),
-        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
-    };
-    number
-        .parse::<f64>()
-        .ok()
-        .and_then(|n| Duration::try_from_secs_f64(n * unit).ok())
-        .ok_or_else(|| format!("`{text}` is no time; write 50ms or 2s"))
-}
 
 /// Runs the server until it is asked to end.
 ///
@@ -178,14 +127,14 @@ impl Service {
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let (promise, sync) = match args.acknowledge {
-        Acknowledge::Written => (Promise::Written, args.sync_interval),
-        Acknowledge::Durable => (Promise::Durable, Duration::ZERO),
+        AcknowledgeChoice::Written => (Promise::Written, args.sync_interval),
+        AcknowledgeChoice::Durable => (Promise::Durable, Duration::ZERO),
     };
     let mut service = Service::begin(&args.dir, args.delay, sync, promise)?;
     if args.rings && args.delay.is_zero() && promise == Promise::Written {
         service.offer_rings();
     }
-    let key = args.server.key()?;
+    let key = server_process::key(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key.clone())
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -199,7 +148,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
             (Some(ask), nobody_asks)
         }
     };
-    args.server.announce(listener.local_addr()?)?;
+    server_process::announce(&args.server, listener.local_addr()?)?;
 
     let accepting = async {
         loop {

@@ -16,20 +16,19 @@ mod session;
 mod upload;
 
 use crate::files::Files;
-use crate::server_process::{self, PrivateDir, ServerArgs};
+use crate::server_process::{self, PrivateDir};
 use crate::{checksummed_file, metrics};
-use clap::Parser;
 pub use disk::{Disk, ImageReader, open_container, parse_image_name};
+use ftmpi_options::servers::CheckpointServerArgs;
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
 };
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
-pub use object_tier::address;
 use object_tier::flush::Flusher;
 use object_tier::{Listing, ObjectTier};
 pub use same_host_io::{SameHostWriter, WriteProgress, open_same_host};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -38,34 +37,6 @@ pub use upload::Upload;
 
 /// How this server calls itself.
 const NAME: &str = "ftmpi-checkpoint-server";
-
-/// Keeps the process images of the ranks of one job, so that a rank can be restarted from them.
-/// ftmpiexec starts it by itself; start it by hand only to place it.
-#[derive(Debug, Parser)]
-#[command(name = NAME, version)]
-pub struct CheckpointServerArgs {
-    /// Common options.
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// Private directory for what is stored; made if it is not there, found again after a restart.
-    #[arg(long, value_name = "DIRECTORY")]
-    pub dir: PathBuf,
-    /// Store at most so many bytes (K, M, G, T: powers of 1024); room for three images of each rank
-    /// is needed (six with an object store). Default: what the disk takes.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    pub max_bytes: Option<u64>,
-    /// Images go on to this object store, s3://BUCKET/PREFIX or file:///DIRECTORY, and come from there
-    /// when the directory has lost them. Credentials come from the environment (AWS_ACCESS_KEY_ID …).
-    #[arg(long, value_name = "ADDRESS")]
-    pub object_store: Option<String>,
-    /// Of jobs that cut logs when a wave of images is complete: it counts only when it is in the object
-    /// store, if there is one, and the program's start is given up when two are.
-    #[arg(long)]
-    pub waves_cut_logs: bool,
-    /// Remove what is there, and end.
-    #[arg(long, requires = "object_store", hide = true)]
-    pub forget: bool,
-}
 
 /// The file that says which object store this directory belongs to, and that it was reached once.
 const MARKER: &str = "object-store";
@@ -78,25 +49,6 @@ const LATER_PATIENCE: Duration = Duration::from_secs(5);
 const LANDING_LIMIT: Duration = Duration::from_secs(3);
 /// Removing everything at the end of a job.
 const FORGET_LIMIT: Duration = Duration::from_secs(60);
-
-/// A size as users write it: `500M`, `20G`.
-///
-/// # Errors
-/// It is none.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (number, shift) = match text.trim_end_matches("iB").char_indices().next_back() {
-        Some((at, 'K')) => (&text[..at], 10),
-        Some((at, 'M')) => (&text[..at], 20),
-        Some((at, 'G')) => (&text[..at], 30),
-        Some((at, 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    number
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(1 << shift))
-        .ok_or_else(|| format!("`{text}` is no size; write 500M or 20G"))
-}
 
 /// What all connections share.
 struct Server {
@@ -220,7 +172,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let server =
         begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default())
             .await?;
-    let mut listener = Listener::bind(args.server.listen, args.server.key()?)
+    let mut listener = Listener::bind(args.server.listen, server_process::key(&args.server)?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     if let Some(address) = args.server.metrics {
@@ -233,7 +185,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
             }
         });
     }
-    args.server.announce(listener.local_addr()?)?;
+    server_process::announce(&args.server, listener.local_addr()?)?;
     let accepting = async {
         let mut next_conn = 0;
         loop {
@@ -421,17 +373,3 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
 
 #[cfg(all(test, feature = "objects"))]
 mod repair_tests;
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn sizes_are_read_as_people_write_them() {
-        let read = super::parse_bytes;
-        assert_eq!(read("12"), Ok(12));
-        assert_eq!(read("500M"), Ok(500 << 20));
-        assert_eq!(read("2GiB"), Ok(2 << 30));
-        for bad in ["", "M", "-1", "1.5G", "99999999999T", "ü"] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-    }
-}

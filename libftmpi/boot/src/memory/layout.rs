@@ -2,7 +2,6 @@
 
 use crate::base::procfs::Entry;
 use crate::base::syscalls;
-
 /// Where things lie that the kernel placed when it started the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {

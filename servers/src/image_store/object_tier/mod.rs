@@ -2,12 +2,10 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`address`] | addresses of object stores |
 //! | `store` | containers and records in an object store (`absent`: in programs built without one) |
 //! | `flush` | the way there, in the background |
 //! | `recover` | the way back, when a server begins |
 
-pub mod address;
 pub(super) mod flush;
 pub(super) mod recover;
 #[cfg(feature = "objects")]

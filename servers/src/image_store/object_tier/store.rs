@@ -8,7 +8,6 @@
 //! Names are those of the files on the server's disk. Below the address that the user gives lies a folder of
 //! each job and in it one of each server, so jobs may share a bucket.
 
-use super::address::check_address;
 use crate::image_store::disk::{
     decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
 };
@@ -72,7 +71,7 @@ impl ObjectTier {
             let prefix = Key::parse(prefix).with_context(about)?;
             Ok(Self { store, prefix, address: address.to_owned() })
         };
-        check_address(address).map_err(anyhow::Error::msg)?;
+        ftmpi_options::values::store(address)?;
         if let Some(path) = address.strip_prefix("file://") {
             let path = Path::new(path);
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);

@@ -1,0 +1,205 @@
+//! Options without effect under the chosen protocol: each is refused, with what it works under.
+
+use super::errors::PlanError;
+use ftmpi_protocols::registry;
+use ftmpi_wire::control::ProtocolConfig;
+
+/// What an option acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Restarts and images.
+    Recovery,
+    /// A log of receptions, which a replay repeats.
+    Replay,
+    /// Payloads in the memory of their senders.
+    SenderLog,
+    /// An event logger.
+    Logger,
+    /// Servers that store events or messages.
+    Servers,
+    /// `--protocol channel-memory`.
+    ChannelMemory,
+    /// Causal logging.
+    Causal,
+    /// Optimistic logging.
+    Optimistic,
+    /// Waves of images.
+    Waves,
+    /// Clusters of ranks.
+    Clusters,
+}
+
+impl Needs {
+    /// Where it works, in words after "use it under".
+    pub fn works(self) -> &'static str {
+        match self {
+            Self::Recovery => "any protocol but none",
+            Self::Replay => "pessimistic, causal, optimistic, channel-memory or hierarchical",
+            Self::SenderLog => "pessimistic, causal, optimistic or hierarchical",
+            Self::Logger => {
+                "pessimistic, causal, optimistic or hierarchical, with --event-logger on"
+            }
+            Self::Servers => {
+                "pessimistic, causal (with --event-logger on), optimistic, channel-memory or hierarchical"
+            }
+            Self::ChannelMemory => "--protocol channel-memory",
+            Self::Causal => "--protocol causal, or hierarchical with --between causal",
+            Self::Optimistic => "--protocol optimistic, or hierarchical with --between optimistic",
+            Self::Waves => "--protocol coordinated or hierarchical",
+            Self::Clusters => "--protocol hierarchical",
+        }
+    }
+
+    fn met_by(self, protocol: &ProtocolConfig, between: Option<&str>) -> bool {
+        let traits = registry::traits(protocol);
+        // These settings belong to one protocol each: here the name is the fact.
+        let name = protocol.name.as_str();
+        let hierarchical = name == "hierarchical";
+        match self {
+            Self::Recovery => traits.is_fault_tolerant(),
+            Self::Replay => traits.replays(),
+            Self::SenderLog => traits.replays() && !traits.memory,
+            Self::Logger => traits.has_event_logger(),
+            Self::Servers => traits.logger,
+            Self::ChannelMemory => traits.memory,
+            Self::Causal => name == "causal" || (hierarchical && between == Some("causal")),
+            Self::Optimistic => {
+                name == "optimistic" || (hierarchical && between == Some("optimistic"))
+            }
+            Self::Waves => name == "coordinated" || hierarchical,
+            Self::Clusters => hierarchical,
+        }
+    }
+}
+
+/// Options by field, and what each acts on. Options that are not here act under every protocol.
+const TABLE: &[(&str, Needs)] = &[
+    ("max_restarts", Needs::Recovery),
+    ("ckpt_interval", Needs::Recovery),
+    ("ckpt", Needs::Recovery),
+    ("ckpt_policy", Needs::Recovery),
+    ("ckpt_incremental", Needs::Recovery),
+    ("compress", Needs::Recovery),
+    ("encrypt_images", Needs::Recovery),
+    ("image_key", Needs::Recovery),
+    ("images", Needs::Recovery),
+    ("local_dir", Needs::Recovery),
+    ("image_space", Needs::Recovery),
+    ("object_store", Needs::Recovery),
+    ("grace", Needs::Recovery),
+    ("events", Needs::Replay),
+    ("wtime", Needs::Replay),
+    ("log_limit", Needs::SenderLog),
+    ("log_reserve", Needs::SenderLog),
+    ("image_logs", Needs::SenderLog),
+    ("event_loggers", Needs::Logger),
+    ("acknowledge", Needs::Logger),
+    ("event_rings", Needs::Logger),
+    ("storage_patience", Needs::Servers),
+    ("channel_memories", Needs::ChannelMemory),
+    ("memory_limit", Needs::ChannelMemory),
+    ("piggyback", Needs::Causal),
+    ("event_logger", Needs::Causal),
+    ("tracking", Needs::Optimistic),
+    ("wave", Needs::Waves),
+    ("cluster", Needs::Clusters),
+    ("between", Needs::Clusters),
+];
+
+/// Refuses the first given option that changes nothing under this protocol.
+///
+/// # Errors
+/// The option, and where it works.
+pub fn check(
+    given: &[&str],
+    protocol: &ProtocolConfig,
+    between: Option<&str>,
+) -> Result<(), PlanError> {
+    for (field, needs) in TABLE {
+        if given.contains(field) && !needs.met_by(protocol, between) {
+            return Err(no_effect(field, &protocol.name, *needs));
+        }
+    }
+    Ok(())
+}
+
+fn no_effect(field: &str, protocol: &str, needs: Needs) -> PlanError {
+    PlanError::NoEffect {
+        option: format!("--{}", field.replace('_', "-")),
+        protocol: protocol.to_owned(),
+        needs,
+    }
+}
+
+/// Refuses `--output committed` where no failure can make text untrue.
+pub fn committed_under_none(protocol: &str) -> PlanError {
+    PlanError::NoEffect {
+        option: "--output committed".to_owned(),
+        protocol: protocol.to_owned(),
+        needs: Needs::Recovery,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use ftmpi_options::ftmpiexec::Cli;
+    use ftmpi_wire::control::Events;
+
+    fn config(name: &str, settings: &[(&str, &str)]) -> ProtocolConfig {
+        let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        ProtocolConfig {
+            name: name.to_owned(),
+            events: Events::Nondeterministic,
+            log_wtime: true,
+            settings: settings.iter().map(own).collect(),
+        }
+    }
+
+    /// The options of the table that this protocol does not refuse.
+    fn accepted(protocol: &ProtocolConfig, between: Option<&str>) -> Vec<&'static str> {
+        let fits = |(field, _): &&(&'static str, Needs)| check(&[field], protocol, between).is_ok();
+        TABLE.iter().filter(fits).map(|(field, _)| *field).collect()
+    }
+
+    #[test]
+    fn the_table_names_options_that_exist() {
+        let command = Cli::command();
+        for (field, _) in TABLE {
+            assert!(command.get_arguments().any(|arg| arg.get_id() == field), "{field}");
+        }
+    }
+
+    #[test]
+    fn each_protocol_refuses_what_changes_nothing_under_it() {
+        assert!(accepted(&config("none", &[]), None).is_empty());
+        let coordinated = accepted(&config("coordinated", &[]), None);
+        assert!(coordinated.contains(&"wave") && coordinated.contains(&"ckpt_interval"));
+        for refused in ["events", "wtime", "log_limit", "event_rings", "between", "tracking"] {
+            assert!(!coordinated.contains(&refused), "{refused}");
+        }
+        let memory = accepted(&config("channel-memory", &[]), None);
+        assert!(memory.contains(&"channel_memories") && memory.contains(&"storage_patience"));
+        assert!(!memory.contains(&"log_limit") && !memory.contains(&"event_loggers"));
+        let causal = config("causal", &[("event-logger", "off")]);
+        assert!(!accepted(&causal, None).contains(&"event_rings"));
+        assert!(accepted(&causal, None).contains(&"piggyback"));
+        let clusters = accepted(&config("hierarchical", &[]), Some("optimistic"));
+        assert!(clusters.contains(&"tracking") && clusters.contains(&"cluster"));
+        assert!(!clusters.contains(&"piggyback"));
+        let pessimistic = accepted(&config("pessimistic", &[]), None);
+        assert!(pessimistic.contains(&"image_logs") && !pessimistic.contains(&"wave"));
+    }
+
+    #[test]
+    fn the_answer_says_where_the_option_works() {
+        let none = config("none", &[]);
+        let error = check(&["report", "ckpt_interval"], &none, None).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--ckpt-interval has no effect under --protocol none; drop it, or use it under any \
+             protocol but none"
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! What is wrong with a job that a command line asks for: every text of it, as
+//! "what happened; what to do". Options that cannot be read are in `ftmpi_options::errors`.
+
+use super::effects::Needs;
+use std::fmt::Display;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why there is no plan.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// Nothing to run.
+    #[error("which program? write it after the options: ftmpiexec -n 4 ./prog")]
+    NoProgram,
+    /// More ranks than there can be.
+    #[error("-n: {ranks} ranks are too many; ftmpiexec starts at most {most}")]
+    TooManyRanks {
+        /// Asked for.
+        ranks: u64,
+        /// The limit.
+        most: usize,
+    },
+    /// No ranks.
+    #[error("-n: this job has no rank; write -n N with N from 1 on")]
+    NoRanks,
+    /// Hosts are named in two ways.
+    #[error("--hosts and -f cannot be used together; drop one of them")]
+    HostsTwice,
+    /// No host.
+    #[error("--hosts names no host; write for example --hosts a,b:2")]
+    NoHost,
+    /// A list of hosts or a machine file that cannot be read.
+    #[error("{place}: {what}")]
+    Machines {
+        /// `--hosts`, or the file.
+        place: String,
+        /// What is wrong with it.
+        what: MachineError,
+    },
+    /// A file cannot be read.
+    #[error("{what} {}: {error}; name a file that can be read", file.display())]
+    File {
+        /// What it is for.
+        what: &'static str,
+        /// Its name.
+        file: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// All hosts are for servers.
+    #[error("no host has a slot for a rank; give a host slots, as in --hosts a:2")]
+    NoSlot,
+    /// An option that changes nothing under this protocol.
+    #[error("{option} has no effect under --protocol {protocol}; drop it, or use it under {}", needs.works())]
+    NoEffect {
+        /// The option.
+        option: String,
+        /// The protocol.
+        protocol: String,
+        /// What it is for.
+        needs: Needs,
+    },
+    /// An option that changes nothing without another one.
+    #[error("{option} has no effect without {other}; add {other} or drop {option}")]
+    NeedsOther {
+        /// The option.
+        option: &'static str,
+        /// The other one.
+        other: &'static str,
+    },
+    /// Images are off.
+    #[error("{0} is for images, and --ckpt off takes none; drop one of them")]
+    NoImages(&'static str),
+    /// An option whose value is refused.
+    #[error("{option}: {what}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// What is wrong, and what is accepted.
+        what: String,
+    },
+    /// A policy for ranks, but waves.
+    #[error(
+        "--ckpt-policy chooses among ranks, and under --protocol {0} all ranks take their images \
+         together; use periodic or young-daly"
+    )]
+    PolicyOfWaves(String),
+    /// Text that nothing makes final.
+    #[error(
+        "--output committed needs images under --protocol {0}: only an image makes text final; drop \
+         --ckpt off"
+    )]
+    CommittedWithoutImages(String),
+    /// A number of servers that the machine file gives.
+    #[error("{0} has no effect: the machine file places the event loggers; drop {0}")]
+    Placed(&'static str),
+    /// `--stable-vector` without anything to spread.
+    #[error(
+        "--stable-vector is for several event loggers under --protocol causal, optimistic, or hierarchical \
+         --between causal|optimistic; add --event-loggers 2, or drop it"
+    )]
+    OneLogger,
+    /// `--stable-vector piggyback` under optimistic logging.
+    #[error(
+        "--stable-vector piggyback does not work with optimistic logging: a rank that waits for its image \
+         must learn what is stored also while nobody sends to it; use loggers or broadcast"
+    )]
+    PiggybackStableVector,
+    /// A library that is no protocol.
+    #[error("--protocol plugin:{}: {what}; name the shared library of a protocol", file.display())]
+    Plugin {
+        /// The library.
+        file: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A variable with a name that cannot be one.
+    #[error("`{0}` is not the name of a variable; write -env NAME VALUE or -env NAME=VALUE")]
+    Variable(String),
+    /// A path that is not text.
+    #[error("the directory {} is not UTF-8; use another one", .0.display())]
+    NotUtf8(PathBuf),
+    /// The system does not answer.
+    #[error("{what}: {error}; check the system")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Its answer.
+        error: std::io::Error,
+    },
+    /// A program after `--restart`.
+    #[error("--restart continues the job's own program; write no program after it")]
+    RestartProgram,
+    /// No such directory.
+    #[error("--restart {}: {error}; name the directory of --job-dir", directory.display())]
+    RestartDirectory {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Another number of ranks.
+    #[error("--restart: the job has {0} ranks, which cannot be changed; drop -n")]
+    RestartRanks(usize),
+    /// An option that is part of the job.
+    #[error("--restart: {0} is part of the job and of its images; drop it")]
+    RestartFixed(String),
+    /// Options of the first start that cannot be read any more.
+    #[error("--restart: the plan of the job has an option that this version does not read: {0}")]
+    RestartOptions(String),
+    /// Nothing to continue.
+    #[error("--restart: the job ran under --protocol none, which keeps nothing; start it anew")]
+    RestartNothing,
+    /// What is written in the directory of the job.
+    #[error("--restart: {0:#}")]
+    RestartPlan(anyhow::Error),
+}
+
+/// What is wrong with a list of hosts, or with a line of a machine file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// In a line of a file.
+    #[error("line {number}: {what}")]
+    Line {
+        /// From 1 on.
+        number: usize,
+        /// What is wrong.
+        what: Box<MachineError>,
+    },
+    /// Nothing in it.
+    #[error("it names no host; write one host on each line, such as node1:4")]
+    Empty,
+    /// Not a number of slots.
+    #[error("`{0}` is not a number of slots; write for example node1:4")]
+    Slots(String),
+    /// Not a name.
+    #[error("`{0}` is not the name of a host; write for example node1 or node1:4")]
+    Name(String),
+    /// Not a list of ranks.
+    #[error("`{0}` is not a list of ranks; write for example 0-3,6")]
+    Ranks(String),
+    /// Not a word for a host.
+    #[error(
+        "`{0}` is unknown; after the host come event-logger[=RANKS] and checkpoint-server[=RANKS]"
+    )]
+    Word(String),
+}
+
+impl PlanError {
+    /// A value that is refused.
+    pub fn value(option: &'static str, what: impl Display) -> Self {
+        Self::Value { option, what: what.to_string() }
+    }
+}

@@ -1,0 +1,98 @@
+//! The plan of a job that goes on: what an earlier launcher wrote down, with what this command line
+//! changes.
+
+use super::CommandLine;
+use super::effects;
+use super::errors::PlanError;
+use super::placement::{machines, together};
+use super::plan::Plan;
+use crate::job_dir::plan_file::{EarlierRun, Saved};
+use crate::job_dir::progress::Progress;
+use ftmpi_options::choices::name_of;
+use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
+use ftmpi_protocols::registry;
+use std::path::{Path, PathBuf};
+
+impl Plan {
+    /// The plan of a job that an earlier launcher began. What its images depend on stays; everything else
+    /// is as it was, or as this command line says.
+    ///
+    /// # Errors
+    /// The job cannot be continued, or not so.
+    pub(super) fn continued(line: &CommandLine, directory: PathBuf) -> Result<Self, PlanError> {
+        if line.parts.iter().any(|part| !part.command.is_empty()) {
+            return Err(PlanError::RestartProgram);
+        }
+        let directory = directory
+            .canonicalize()
+            .map_err(|error| PlanError::RestartDirectory { directory, error })?;
+        let mut saved = Saved::read(&directory).map_err(PlanError::RestartPlan)?;
+        Progress::must_not_have_ended(&directory).map_err(PlanError::RestartPlan)?;
+        let ranks = saved.program_of.len();
+        if line.cli.part.ranks.is_some_and(|given| given as usize != ranks) {
+            return Err(PlanError::RestartRanks(ranks));
+        }
+        if let Some(fixed) = FIXED_AT_RESTART.iter().find(|fixed| line.gave(fixed)) {
+            return Err(PlanError::RestartFixed(format!("--{}", fixed.replace('_', "-"))));
+        }
+        let stored = std::iter::once("ftmpiexec".to_owned()).chain(saved.options.iter().cloned());
+        let earlier = match ftmpi_options::ftmpiexec::read(stored.collect()) {
+            Ok(earlier) => earlier.cli,
+            Err(Answer::Wrong(error)) => return Err(PlanError::RestartOptions(error.to_string())),
+            Err(Answer::Help(_)) => return Err(PlanError::RestartOptions("--help".to_owned())),
+        };
+        let cli = line.over(earlier);
+        let machines = match machines(&line.cli)? {
+            Some(machines) => {
+                saved.move_servers(&machines).map_err(PlanError::RestartPlan)?;
+                machines
+            }
+            None => saved.machines.clone(),
+        };
+        let mut plan =
+            Self::build(&cli, &[], machines, saved.programs.clone(), saved.program_of.clone())?;
+        plan.job_id.clone_from(&saved.job_id);
+        if saved.shares_memory {
+            plan.placement = together(&plan.machines, &saved.node_of);
+        }
+        plan.anchor_files(line, &saved);
+        if !plan.traits.is_fault_tolerant() {
+            return Err(PlanError::RestartNothing);
+        }
+        let servers = saved.servers.iter().filter_map(|server| server.host.clone());
+        plan.note_remote(servers);
+        plan.protocol = saved.protocol.clone();
+        plan.traits = registry::traits(&plan.protocol);
+        let between = cli.fault_tolerance.between.map(name_of);
+        effects::check(&line.given(), &plan.protocol, between.as_deref())?;
+        plan.clusters = registry::clusters(&plan.protocol, ranks);
+        plan.options = saved.options.clone();
+        plan.job_dir = Some(directory.clone());
+        plan.grace_at_sigterm = true;
+        plan.continued = Some(Box::new(EarlierRun { directory, saved }));
+        Ok(plan)
+    }
+
+    /// Files of the first command line are relative to its directory, not to this one.
+    fn anchor_files(&mut self, line: &CommandLine, saved: &Saved) {
+        if !line.gave("report") {
+            self.report = self.report.take().map(|file| saved.directory.join(file));
+        }
+        for (pattern, given) in
+            self.file_patterns.iter_mut().zip(["outfile_pattern", "errfile_pattern"])
+        {
+            if !line.gave(given)
+                && let Some(pattern) = pattern
+            {
+                // The directory becomes part of a pattern, where % has a meaning.
+                let directory = saved.directory.to_string_lossy().replace('%', "%%");
+                *pattern = Path::new(&directory).join(&*pattern).to_string_lossy().into_owned();
+            }
+        }
+        if !line.gave("image_key")
+            && let Some(Some(file)) = &mut self.encrypt_images
+        {
+            *file = saved.directory.join(&*file);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Protocols and their settings.
+
+use crate::choices::{
+    AcknowledgeChoice, BetweenChoice, EventsChoice, PiggybackChoice, ProtocolName,
+    StableVectorChoice, Switch, TrackingChoice, WaveChoice, WtimeChoice,
+};
+use crate::values::{U32_MAX, number, time};
+use clap::Args;
+use std::time::Duration;
+
+/// What happens when a rank dies.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Fault tolerance")]
+pub struct FaultTolerance {
+    /// How the job survives failures
+    #[arg(long, value_name = "NAME", default_value = "pessimistic", value_parser = ProtocolName)]
+    pub protocol: String,
+    /// Restarts of ranks before the job is given up
+    ///
+    /// Counts all ranks of the job.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0, U32_MAX, 10))]
+    pub max_restarts: u32,
+    /// Which receptions are logged
+    ///
+    /// For protocols that log messages.
+    #[arg(long, value_enum, default_value = "nondeterministic", value_name = "WHICH")]
+    pub events: EventsChoice,
+    /// Whether MPI_Wtime is logged
+    ///
+    /// For protocols that log messages.
+    #[arg(long, value_enum, default_value = "log", value_name = "HOW")]
+    pub wtime: WtimeChoice,
+    /// MiB that the sender log of a rank may hold
+    ///
+    /// A larger log makes the rank take its image early, so that the log can be cut. 0 means a
+    /// quarter of the host's memory, shared among its ranks. For protocols that log messages.
+    #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = number::<u64>(0, u64::MAX, 512))]
+    pub log_limit: u64,
+    /// MiB of its sender log that a rank touches in MPI_Init
+    ///
+    /// The first messages are then as fast as later ones, because memory that a log meets for the
+    /// first time is slow. At most --log-limit. For protocols that log messages.
+    #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = number::<u64>(0, u64::MAX, 512))]
+    pub log_reserve: u64,
+    /// Number of event loggers
+    ///
+    /// The ranks are spread over them. From 1 to 32. A machine file can place event loggers
+    /// instead. Default: 1.
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 32, 2))]
+    pub event_loggers: Option<u32>,
+    /// When event loggers acknowledge events
+    ///
+    /// One event logger also survives a loss of power with `written`; several need `durable` for
+    /// that.
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub acknowledge: Option<AcknowledgeChoice>,
+    /// Store events in memory shared with the event logger
+    ///
+    /// Ranks on the host of their event logger then wait for no acknowledgement. `off` measures a
+    /// protocol as if the event logger were on another host. Not with --transport tcp or
+    /// --acknowledge durable.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "on|off",
+        default_value = "on",
+        hide_possible_values = true
+    )]
+    pub event_rings: Switch,
+    /// How long ranks wait for an event logger
+    ///
+    /// The wait begins when its disk is full or its host is gone. Then the job ends, and --restart
+    /// can continue it.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
+    pub storage_patience: Duration,
+    /// How events that travel with messages are chosen
+    ///
+    /// For --protocol causal and --between causal.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub piggyback: Option<PiggybackChoice>,
+    /// Whether there is an event logger
+    ///
+    /// Without one, ranks hold the events of each other. For --protocol causal and --between causal.
+    /// Default: on.
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    pub event_logger: Option<Switch>,
+    /// How ranks learn what several event loggers have stored
+    ///
+    /// For causal and optimistic logging with --event-loggers 2 or more.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub stable_vector: Option<StableVectorChoice>,
+    /// Which dependencies optimistic logging remembers
+    ///
+    /// For --protocol optimistic and --between optimistic.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub tracking: Option<TrackingChoice>,
+    /// Number of channel memories
+    ///
+    /// The ranks are spread over them. From 1 to 1024. For --protocol channel-memory. Default: 1.
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 1024, 2))]
+    pub channel_memories: Option<u32>,
+    /// MiB of messages that a channel memory keeps in main memory
+    ///
+    /// Messages for late receivers beyond this limit stay on its disk. For --protocol
+    /// channel-memory. Default: 256.
+    #[arg(long, value_name = "MIB", value_parser = number::<u64>(0, u64::MAX, 256))]
+    pub memory_limit: Option<u64>,
+    /// How the images of a wave are taken
+    ///
+    /// For --protocol coordinated and hierarchical.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub wave: Option<WaveChoice>,
+    /// Which ranks form a cluster
+    ///
+    /// host: the ranks of one host. N: so many consecutive ranks. For --protocol hierarchical.
+    /// Default: host.
+    #[arg(long, value_name = "host|N")]
+    pub cluster: Option<String>,
+    /// What logs between clusters
+    ///
+    /// For --protocol hierarchical.
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub between: Option<BetweenChoice>,
+}

@@ -1,0 +1,149 @@
+//! What belongs to a heading and is not an option: files, words and codes.
+
+use crate::page::Block;
+
+/// Examples for `--help` and the manual.
+pub const EXAMPLES: &str = "\
+ftmpiexec -n 4 ./prog                     # four ranks here, fault-tolerant
+ftmpiexec -n 4 --protocol none ./prog     # fastest; a failure ends the job
+ftmpiexec -hosts a,b -ppn 2 -n 4 ./prog   # two ranks on each of two hosts
+ftmpiexec -n 1 ./main : -n 3 ./worker     # two programs in one job
+ftmpiexec -n 4 --inject kill:rank=2,at=3s --report run.json ./prog
+                                          # kill rank 2 after 3 s
+ftmpiexec -n 4 --job-dir job ./prog       # can be continued ...
+ftmpiexec --restart job                   # ... after everything has died
+ftmpiexec --doctor ./prog                 # look for what stands in the way";
+
+/// The points of the library at which a fault can happen, and when each is reached.
+pub const POINTS: &[(&str, &str)] = &[
+    ("init", "MPI_Init begins"),
+    ("log-sent", "events leave for the event logger"),
+    ("log-acknowledged", "the event logger has acknowledged events"),
+    ("ring-read", "a message is taken from shared memory"),
+    ("rendezvous", "a large message is agreed on"),
+    ("wave", "a wave of images begins"),
+    ("image", "an image is taken"),
+    ("replay", "a replay begins"),
+    ("replay-step", "a recorded answer is repeated"),
+    ("acted", "a file has been changed"),
+    ("finalize-begin", "MPI_Finalize begins"),
+    ("finalize", "inside MPI_Finalize"),
+    ("finalize-end", "MPI_Finalize ends"),
+    ("exit", "the process ends"),
+];
+
+fn text(text: &str) -> Block {
+    Block::Text(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn code(lines: &[&str]) -> Block {
+    Block::Code(lines.iter().map(|&line| line.to_owned()).collect())
+}
+
+fn terms(pairs: &[(&str, &str)]) -> Block {
+    Block::Terms(pairs.iter().map(|&(name, what)| (name.to_owned(), what.to_owned())).collect())
+}
+
+/// Heading, topic, and what is said there.
+pub fn all() -> Vec<(&'static str, &'static str, Vec<Block>)> {
+    vec![
+        ("Placement", "placement", placement()),
+        ("Fault tolerance", "fault-tolerance", fault_tolerance()),
+        ("Batch jobs", "batch", batch()),
+        ("Testing", "testing", testing()),
+        ("Hydra compatibility", "hydra", hydra()),
+        ("Exit codes", "exit-codes", exit_codes()),
+    ]
+}
+
+fn placement() -> Vec<Block> {
+    vec![
+        text("A machine file (-f) has one host on each line:"),
+        code(&["host[:slots] [event-logger[=RANKS]] [checkpoint-server[=RANKS]]"]),
+        text("For example:"),
+        code(&["node1:4", "node2:4", "store:0  event-logger=0-3,6  checkpoint-server"]),
+        text(
+            "A host with 0 slots gets no ranks. RANKS are the ranks that the server serves; without \
+             RANKS it serves all that no other line names. Servers that no line names run on the host \
+             of ftmpiexec. Under --protocol channel-memory an event-logger is a channel memory.",
+        ),
+    ]
+}
+
+fn fault_tolerance() -> Vec<Block> {
+    vec![text(
+        "An option that has no effect under the chosen protocol is refused. Without options the \
+         protocol is pessimistic, and each rank takes an image every 30 s.",
+    )]
+}
+
+fn batch() -> Vec<Block> {
+    vec![
+        text(
+            "With --job-dir or --grace, SIGTERM takes a last image of every rank, keeps the job \
+             directory, prints the command that continues the job, and ends with exit code 75. SIGUSR1 \
+             does so without these options, too. A second signal ends the job at once.",
+        ),
+        text(
+            "Without --job-dir and --grace SIGTERM ends the job and leaves nothing behind. With --ckpt \
+             off both signals do.",
+        ),
+    ]
+}
+
+fn testing() -> Vec<Block> {
+    let points: Vec<_> = POINTS.iter().map(|&(name, what)| (name, what)).collect();
+    vec![
+        text("Faults (--inject):"),
+        terms(&[
+            ("kill:rank=2,at=3s", "kill rank 2 after 3 s"),
+            ("kill:rank=all,at=5s", "kill all ranks at once"),
+            ("kill:every=2s,count=10,seed=7", "kill ten ranks, drawn at random, one every 2 s"),
+            (
+                "kill:rank=1,point=wave,nth=3",
+                "rank 1 dies when it reaches a point for the third time",
+            ),
+            ("kill:server=event-logger,at=2s", "kill all event loggers"),
+            ("kill:server=event-logger,number=1,at=2s", "kill the second event logger"),
+            ("kill:agent=HOST,at=2s", "kill the agent of a host, and its ranks with it"),
+            ("delay:logger=50ms", "the event logger acknowledges 50 ms later"),
+        ]),
+        text(
+            "Servers are event-logger, checkpoint-server, checkpoint-scheduler and channel-memory. \
+             at= and every= work for ranks, servers and agents.",
+        ),
+        text("Points (point=):"),
+        terms(&points),
+    ]
+}
+
+fn hydra() -> Vec<Block> {
+    vec![
+        text(
+            "All options of ftmpiexec work with one dash and with two: -hosts is --hosts. Options of \
+             MPICH's Hydra keep their names: -n, -np, -hosts, -f, -machinefile, -ppn, -env, -envlist, \
+             -envnone, -envall, -genv, -genvlist, -genvnone, -genvall, -wdir, -configfile, \
+             -prepend-rank, -outfile-pattern, -errfile-pattern, -bind-to, -map-by, -launcher, \
+             -launcher-exec, -bootstrap, -iface, and the variable MPIEXEC_TIMEOUT.",
+        ),
+        text(
+            "Options of Open MPI, Intel MPI and Slurm that mean the same are accepted, too: -x \
+             NAME[=VALUE] is --env, -npernode is --ppn, --hostfile is -f. For the others ftmpiexec \
+             says what to write here.",
+        ),
+    ]
+}
+
+fn exit_codes() -> Vec<Block> {
+    vec![terms(&[
+        ("0", "every rank ended with 0"),
+        ("the program's", "of the first rank that did not end with 0"),
+        ("1", "--doctor found that a job would fail"),
+        ("2", "wrong options, or the job could not be started"),
+        ("75", "the job was stopped by a signal or a time limit, and --restart continues it"),
+        ("124", "the time limit of --timeout, without --job-dir and --grace"),
+        ("126", "the program cannot be executed"),
+        ("127", "there is no such program"),
+        ("128 + N", "a rank was killed by signal N and could not be brought back"),
+    ])]
+}

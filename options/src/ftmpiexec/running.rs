@@ -1,0 +1,161 @@
+//! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
+
+use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
+use crate::values::{address, time, time_limit};
+use clap::{Args, ValueHint};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is printed and written.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Put the rank's number before each line
+    #[arg(short = 'l', long, alias = "l")]
+    pub prepend_rank: bool,
+    /// When output is printed
+    ///
+    /// Several words may be joined: lines,committed.
+    #[arg(long, value_enum, default_value = "raw", value_name = "HOW", value_delimiter = ',')]
+    pub output: Vec<OutputChoice>,
+    /// Write the standard output of each rank to a file
+    ///
+    /// %r in PATTERN is the rank's number, %h its host, %% a percent sign.
+    #[arg(long, value_name = "PATTERN", value_hint = ValueHint::FilePath)]
+    pub outfile_pattern: Option<String>,
+    /// Write the standard error of each rank to a file
+    ///
+    /// PATTERN is as in --outfile-pattern.
+    #[arg(long, value_name = "PATTERN", value_hint = ValueHint::FilePath)]
+    pub errfile_pattern: Option<String>,
+    /// Write what happened to a JSON file
+    ///
+    /// The file is written at the end of the job: failures, recoveries, images, messages.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Show the state of the job to Prometheus
+    ///
+    /// At http://IP:PORT/metrics while the job runs.
+    #[arg(long, value_name = "IP:PORT", value_parser = address)]
+    pub metrics: Option<SocketAddr>,
+    /// Print more about what happens
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// Jobs that outlive their processes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Batch jobs")]
+pub struct Batch {
+    /// Keep the job here, for --restart
+    ///
+    /// Events and images go to this directory and stay there after the job. Default: a private
+    /// directory below the current one, which is removed after success.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub job_dir: Option<PathBuf>,
+    /// Continue the job of a --job-dir
+    ///
+    /// Program, arguments, environment, ranks and protocol stay as they are. Hosts and most other
+    /// options may change: write them after --restart DIR.
+    #[arg(long, value_name = "DIR", conflicts_with = "job_dir", value_hint = ValueHint::DirPath)]
+    pub restart: Option<PathBuf>,
+    /// Time for the last images after SIGTERM or SIGUSR1
+    ///
+    /// With --grace or --job-dir SIGTERM takes a last image of every rank before the job ends.
+    /// Default: 60s.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub grace: Option<Duration>,
+    /// End the job after this time
+    ///
+    /// With --job-dir or --grace it ends as by SIGTERM and can be continued; otherwise with exit code
+    /// 124. 0 or -1: no limit. The variable MPIEXEC_TIMEOUT (seconds) does the same. Default: no
+    /// limit.
+    #[arg(long, value_name = "TIME", env = "MPIEXEC_TIMEOUT", hide_env = true,
+          value_parser = time_limit)]
+    pub timeout: Option<Duration>,
+}
+
+/// How hosts and ranks are reached.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Network")]
+pub struct Network {
+    /// How ranks reach each other
+    #[arg(long, value_enum, default_value = "auto", value_name = "KIND")]
+    pub transport: TransportChoice,
+    /// How other hosts are reached
+    #[arg(
+        long,
+        value_enum,
+        default_value = "ssh",
+        value_name = "HOW",
+        visible_alias = "bootstrap"
+    )]
+    pub launcher: LauncherKind,
+    /// Command that is used instead of ssh
+    ///
+    /// It is called with a host name and a command line. Default: ssh -o BatchMode=yes -o
+    /// ConnectTimeout=15 -x.
+    #[arg(long, value_name = "COMMAND", visible_aliases = ["launcher-exec", "bootstrap-exec"],
+          value_hint = ValueHint::CommandString)]
+    pub rsh: Option<String>,
+    /// Path of ftmpiexec on other hosts
+    ///
+    /// Default: the same path as here.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub remote_path: Option<PathBuf>,
+}
+
+/// Trying out.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Testing")]
+pub struct Testing {
+    /// Kill a rank, a server or an agent on purpose
+    ///
+    /// --help testing lists the faults. May be repeated.
+    #[arg(long, value_name = "FAULT")]
+    pub inject: Vec<String>,
+    /// Check this machine, the hosts and the program
+    ///
+    /// Says what could stand in the way and what to do. Runs nothing. Exit code 1: a job would fail.
+    #[arg(long)]
+    pub doctor: bool,
+}
+
+/// Help and version. `-h` and `--help` never reach the parser: the command line is searched for them first.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Help")]
+pub struct Help {
+    /// Print the common options
+    #[arg(short = 'h', action = clap::ArgAction::SetTrue)]
+    pub short_help: bool,
+    /// Print all options, one topic, or one option
+    ///
+    /// Topics: see the end of -h. An option may be written with or without dashes.
+    #[arg(long, value_name = "TOPIC", num_args = 0..=1, default_missing_value = "all")]
+    pub help: Option<String>,
+    /// Print the version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    pub version: Option<bool>,
+}
+
+/// Options that other launchers have and that change nothing here.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Hydra compatibility")]
+pub struct Ignored {
+    /// Accepted, without effect
+    ///
+    /// Ranks reach each other on the network on which ssh reaches their hosts.
+    #[arg(long, value_name = "NAME")]
+    pub iface: Option<String>,
+    /// Accepted, without effect
+    ///
+    /// A host may always have more ranks than slots. (Open MPI)
+    #[arg(long)]
+    pub oversubscribe: bool,
+    /// Accepted, without effect
+    ///
+    /// ftmpiexec does not ask who starts it. (Open MPI)
+    #[arg(long)]
+    pub allow_run_as_root: bool,
+}
