@@ -1,6 +1,6 @@
 //! The checkpoint server with an object store (a directory): its disk is lost, and images come back.
 
-#![cfg(feature = "objects")]
+#![cfg(feature = "object-store")]
 
 mod common;
 

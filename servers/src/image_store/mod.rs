@@ -371,5 +371,5 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
     server.connections.fetch_sub(1, Ordering::Relaxed);
 }
 
-#[cfg(all(test, feature = "objects"))]
+#[cfg(all(test, feature = "object-store"))]
 mod repair_tests;

@@ -1,4 +1,5 @@
-//! In the place of `object_tier` where this was built without object stores (feature `objects`): there is none.
+//! In the place of `store` in programs that are built without object stores (feature
+//! `object-store`): there is none, and a request for one is refused.
 
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
@@ -6,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::time::Duration;
 
-/// An object store; there is none of this type.
+/// An object store. There is no value of this type.
 #[derive(Debug, Clone)]
 pub enum ObjectTier {}
 
-/// What is in it.
+/// What an object store holds.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Containers.
@@ -20,8 +21,13 @@ pub struct Listing {
 }
 
 impl ObjectTier {
+    /// # Errors
+    /// Always: one line that says how to get a program that can.
     pub fn open(address: &str) -> anyhow::Result<Self> {
-        anyhow::bail!("--object-store {address}: this program was built without object stores")
+        anyhow::bail!(
+            "--object-store {address}: this program is built without object stores; build it with \
+             `make`, or with `cargo build --release -p ftmpi-servers`"
+        )
     }
 
     pub fn address(&self) -> &str {
@@ -69,4 +75,16 @@ impl Listing {
 
 pub async fn reach(object_tier: &ObjectTier, _: Duration) -> anyhow::Result<Listing> {
     match *object_tier {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_for_an_object_store_is_refused_with_the_remedy() {
+        let refused = ObjectTier::open("s3://bucket/x").unwrap_err().to_string();
+        assert!(refused.contains("s3://bucket/x") && refused.contains("make"), "{refused}");
+        assert!(!refused.contains('\n'));
+    }
 }

@@ -8,15 +8,15 @@
 
 pub(super) mod flush;
 pub(super) mod recover;
-#[cfg(feature = "objects")]
+#[cfg(feature = "object-store")]
 mod store;
-#[cfg(not(feature = "objects"))]
+#[cfg(not(feature = "object-store"))]
 #[path = "absent.rs"]
 mod store;
 
-#[cfg(all(test, feature = "objects"))]
+#[cfg(all(test, feature = "object-store"))]
 pub(super) mod fault_tests;
-#[cfg(all(test, feature = "objects"))]
+#[cfg(all(test, feature = "object-store"))]
 mod sweep_tests;
 
 pub(super) use store::{Listing, ObjectTier, reach};
