@@ -3,6 +3,8 @@
 //!
 //! Needs nothing but `ftmpiexec`; what needs servers is skipped if they are not built beside it.
 
+#[path = "jobs/metrics.rs"]
+mod metrics;
 #[path = "jobs/rank.rs"]
 mod rank;
 
@@ -36,6 +38,10 @@ fn main() {
         ("abort", abort),
         ("without_protection_a_death_is_the_end", without_protection_a_death_is_the_end),
         ("a_killed_rank_comes_back", a_killed_rank_comes_back),
+        (
+            "metrics_show_how_the_state_of_a_rank_changes",
+            metrics::metrics_show_how_the_state_of_a_rank_changes,
+        ),
         ("all_killed_come_back", all_killed_come_back),
         ("a_killed_agent_comes_back", a_killed_agent_comes_back),
         ("killed_servers_come_back", killed_servers_come_back),

@@ -61,7 +61,7 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let (counts, started) = (Arc::new(Counts::default()), Instant::now());
     if let Some(address) = args.server.metrics {
         let (_, mut questions) =
-            metrics::listen(address, "ftmpi_checkpoint_scheduler").map_err(anyhow::Error::msg)?;
+            metrics::listen(address, &metrics::catalogue::CHECKPOINT_SCHEDULER)?;
         let counts = counts.clone();
         tokio::spawn(async move {
             while let Some(question) = questions.recv().await {

@@ -90,7 +90,7 @@ pub(super) fn serve_metrics(
     printer: &Printer,
     events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> anyhow::Result<()> {
-    let (at, mut questions) = metrics::listen(address, "ftmpi_job").map_err(anyhow::Error::msg)?;
+    let (at, mut questions) = metrics::listen(address, &metrics::catalogue::JOB)?;
     printer.notice(format!("metrics at http://{at}/metrics"));
     let events = events.clone();
     tokio::spawn(async move {

@@ -9,6 +9,7 @@ mod control;
 mod ending;
 mod faults;
 mod input;
+mod metrics_state;
 mod oversubscription;
 mod preflight;
 mod reports;
@@ -32,7 +33,7 @@ use agents::AgentState;
 pub use agents::shell_word;
 use anyhow::Context;
 use ftmpi_protocols::dispatcher::{Command, Dispatcher, Input};
-use ftmpi_servers::metrics::Question;
+use ftmpi_servers::metrics::StateRequest;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use input::StandardInput;
@@ -84,7 +85,7 @@ enum LauncherEvent {
     /// Somebody asks for images now.
     ImagesWanted(mpsc::UnboundedSender<String>),
     /// Somebody wants to know the state of the job.
-    StateWanted(Question),
+    StateWanted(StateRequest),
 }
 
 /// So much of a rank's stream is out.
@@ -413,9 +414,8 @@ impl Launcher {
             LauncherEvent::Scheduler { number, event } => self.on_scheduler(number, event),
             LauncherEvent::Discovered(past) => self.on_discovery(past),
             LauncherEvent::ImagesWanted(tell) => self.images_wanted(tell),
-            LauncherEvent::StateWanted(question) => {
-                let report = self.recorder.report(&self.dispatcher, self.begin.elapsed(), 0);
-                let _ = question.send(serde_json::to_value(report).unwrap_or_default());
+            LauncherEvent::StateWanted(request) => {
+                let _ = request.send(self.metrics_state());
             }
             LauncherEvent::Printed { host, launch, bytes, read, upto } => {
                 self.printed(host, launch, bytes, upto, read);

@@ -295,6 +295,11 @@ impl Recorder {
         self.kills.contains_key(&(rank, incarnation))
     }
 
+    /// What the rank counts, as of the last time its agent looked.
+    pub fn counters_of(&self, rank: Rank) -> &Counters {
+        &self.latest[rank.index()]
+    }
+
     /// What the rank was doing when its counters came last (`ftmpi_wire::status::Phase`).
     pub fn phase(&self, rank: Rank) -> u64 {
         self.phases[rank.index()]

@@ -9,6 +9,7 @@
 //! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
 //! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
 
+mod activity;
 mod agents;
 mod failures;
 mod hosts;
@@ -24,6 +25,7 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 
+pub use activity::Activity;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
 pub use suspend::SUSPENDED;
 

@@ -50,10 +50,7 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let (_ask, mut questions) = match args.server.metrics {
-        Some(address) => {
-            let listening = metrics::listen(address, "ftmpi_channel_memory");
-            (None, listening.map_err(anyhow::Error::msg)?.1)
-        }
+        Some(address) => (None, metrics::listen(address, &metrics::catalogue::CHANNEL_MEMORY)?.1),
         None => {
             let (ask, nobody_asks) = tokio::sync::mpsc::unbounded_channel();
             (Some(ask), nobody_asks)

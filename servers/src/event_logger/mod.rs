@@ -139,10 +139,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let (_ask, mut questions) = match args.server.metrics {
-        Some(address) => {
-            let listening = metrics::listen(address, "ftmpi_event_logger");
-            (None, listening.map_err(anyhow::Error::msg)?.1)
-        }
+        Some(address) => (None, metrics::listen(address, &metrics::catalogue::EVENT_LOGGER)?.1),
         None => {
             let (ask, nobody_asks) = tokio::sync::mpsc::unbounded_channel();
             (Some(ask), nobody_asks)

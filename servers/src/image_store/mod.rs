@@ -176,8 +176,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     if let Some(address) = args.server.metrics {
-        let (_, mut questions) =
-            metrics::listen(address, "ftmpi_checkpoint_server").map_err(anyhow::Error::msg)?;
+        let (_, mut questions) = metrics::listen(address, &metrics::catalogue::CHECKPOINT_SERVER)?;
         let server = server.clone();
         tokio::spawn(async move {
             while let Some(question) = questions.recv().await {

@@ -1,0 +1,52 @@
+//! What `--metrics` tells: the report as it is now, and the state of each rank.
+
+use super::Launcher;
+use ftmpi_wire::Rank;
+use serde_json::{Value, json};
+
+impl Launcher {
+    /// The state that [`ftmpi_servers::metrics::catalogue::JOB`] names its values in.
+    pub(super) fn metrics_state(&self) -> Value {
+        let report = self.recorder.report(&self.dispatcher, self.begin.elapsed(), 0);
+        let mut state = serde_json::to_value(report).unwrap_or_default();
+        let size = self.plan.placement.len();
+        let mut failures = vec![0u64; size];
+        for failure in self.dispatcher.failures() {
+            failures[failure.rank.index()] += 1;
+        }
+        let ranks = (0..size as u32).map(Rank).map(|rank| {
+            let (host, incarnation) = self.dispatcher.location(rank);
+            let host = self.plan.machines.get(host as usize).map(|machine| machine.name.as_str());
+            json!({
+                "rank": rank,
+                "host": host,
+                "state": self.dispatcher.activity(rank).name(),
+                "incarnation": incarnation,
+                "failures": failures[rank.index()],
+                "counters": self.recorder.counters_of(rank),
+            })
+        });
+        state["rank_states"] = ranks.collect();
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::agent_protocol::Counters;
+    use ftmpi_servers::metrics::Source;
+    use ftmpi_servers::metrics::catalogue::JOB;
+
+    #[test]
+    fn every_counter_that_a_metric_names_is_there() {
+        let counters = serde_json::to_value(Counters::default()).unwrap();
+        let mut named = 0;
+        for family in JOB.families {
+            let Source::Each { value, .. } = family.source else { continue };
+            let Some(path) = value.strip_prefix("/counters") else { continue };
+            assert!(counters.pointer(path).is_some(), "{}: {path}", family.name);
+            named += 1;
+        }
+        assert!(named > 20);
+    }
+}

@@ -1,0 +1,81 @@
+//! `--metrics` of a real job: the page follows the conventions, and the state of a rank changes.
+
+use ftmpi_servers::metrics::text_format::{self, Page};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// A port that is free now.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap()
+}
+
+/// `None`: nobody listens, or not any more.
+fn get(address: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    text.starts_with("HTTP/1.1 200").then_some(())?;
+    Some(text.split_once("\r\n\r\n")?.1.to_owned())
+}
+
+fn state(page: &Page, rank: &str) -> Option<String> {
+    let family = page.families.get("ftmpi_rank_state")?;
+    let current = family
+        .samples
+        .iter()
+        .filter(|(labels, value)| labels.get("rank").is_some_and(|of| of == rank) && *value > 0.0);
+    let states: Vec<_> = current.map(|(labels, _)| labels["state"].clone()).collect();
+    assert_eq!(states.len(), 1, "a rank is in one state: {states:?}");
+    Some(states[0].clone())
+}
+
+/// Kills rank 1 of a job and follows the page until the job ends.
+pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
+    let address = free_address();
+    let line =
+        format!("-n 3 --ckpt off --inject kill:rank=1,at=300ms --metrics {address} RANK long");
+    let mut job = super::command(directory, &line)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("ftmpiexec starts");
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let (mut front, mut last) = (None, None);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while job.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "the job hangs");
+        front = front.or_else(|| get(address, "/"));
+        let Some(text) = get(address, "/metrics") else {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        };
+        let page = text_format::parse(&text).unwrap();
+        page.check_conventions().unwrap();
+        let Some(state) = state(&page, "1") else { continue };
+        match page.value("ftmpi_rank_incarnation", &[("rank", "1")]) {
+            Some(0.0) => before.push(state),
+            _ => after.push(state),
+        }
+        last = Some(page);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(job.wait().unwrap().success());
+    assert!(front.is_some_and(|page| page.contains("/metrics")));
+    assert!(before.iter().any(|state| state == "running"), "{before:?}");
+    let known = ["waiting", "restoring", "catching_up", "running", "done"];
+    assert!(!after.is_empty() && after.iter().all(|state| known.contains(&&**state)), "{after:?}");
+    assert!(after.iter().any(|state| state != "running"), "{after:?}");
+    let last = last.unwrap();
+    for (rank, failures, incarnation) in [("0", 0.0, 0.0), ("1", 1.0, 1.0), ("2", 0.0, 0.0)] {
+        let labels = [("rank", rank)];
+        assert_eq!(last.value("ftmpi_rank_failures_total", &labels), Some(failures));
+        assert_eq!(last.value("ftmpi_rank_incarnation", &labels), Some(incarnation));
+    }
+    assert_eq!(last.value("ftmpi_job_failures_total", &[]), Some(1.0));
+    let (labels, _) = &last.families["ftmpi_rank_sent_messages_total"].samples[0];
+    assert!(!labels["host"].is_empty(), "{labels:?}");
+}

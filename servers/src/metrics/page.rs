@@ -1,0 +1,160 @@
+//! The text of one answer: what the catalogue declares, with the values of a state.
+
+use super::family::{Catalogue, Family, Kind, Source};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// A sample: the values of its labels, and its value.
+type Sample = (Vec<String>, f64);
+
+/// The state of a program in the text format of Prometheus.
+#[must_use]
+pub fn render(catalogue: &Catalogue, state: &Value) -> String {
+    let mut text = String::new();
+    for family in catalogue.families {
+        let samples = samples(family, state);
+        if samples.is_empty() {
+            continue;
+        }
+        let kind = match family.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(text, "# HELP {} {}", family.name, escape_help(family.help));
+        let _ = writeln!(text, "# TYPE {} {kind}", family.name);
+        for (labels, value) in samples {
+            let _ = writeln!(text, "{}{} {value}", family.name, label_set(family.labels, &labels));
+        }
+    }
+    text
+}
+
+fn samples(family: &Family, state: &Value) -> Vec<Sample> {
+    let list = |path| state.pointer(path).and_then(Value::as_array).into_iter().flatten();
+    match family.source {
+        Source::Value(path) => {
+            sample(family, Vec::new(), state.pointer(path)).into_iter().collect()
+        }
+        Source::IsSet(path) => {
+            let is_set = state.pointer(path).map(|value| !value.is_null());
+            is_set.map(|is_set| (Vec::new(), f64::from(u8::from(is_set)))).into_iter().collect()
+        }
+        Source::Length(path) => {
+            let entries = state.pointer(path).filter(|value| value.is_array());
+            sample(family, Vec::new(), entries).into_iter().collect()
+        }
+        Source::Each { list: path, value } => list(path)
+            .flat_map(|entry| {
+                sample(family, label_values(family.labels, entry), entry.pointer(value))
+            })
+            .collect(),
+        Source::States { list: path, state, all } => {
+            let mut samples = Vec::new();
+            for entry in list(path) {
+                let Some(current) = entry.pointer(state).and_then(Value::as_str) else { continue };
+                let labels = label_values(&family.labels[..family.labels.len() - 1], entry);
+                for state in all {
+                    let mut labels = labels.clone();
+                    labels.push((*state).to_owned());
+                    samples.push((labels, f64::from(u8::from(*state == current))));
+                }
+            }
+            samples
+        }
+        Source::Info => vec![(label_values(family.labels, state), 1.0)],
+    }
+}
+
+fn sample(family: &Family, labels: Vec<String>, value: Option<&Value>) -> Option<Sample> {
+    let number = match value? {
+        Value::Number(number) => number.as_f64()?,
+        Value::Bool(yes) => f64::from(u8::from(*yes)),
+        Value::Array(entries) => entries.len() as f64,
+        _ => return None,
+    };
+    Some((labels, number * family.scale))
+}
+
+fn label_values(labels: &[&str], entry: &Value) -> Vec<String> {
+    let text = |label: &&str| match entry.get(*label) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    labels.iter().map(text).collect()
+}
+
+fn label_set(names: &[&str], values: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let label = |(name, value): (&&str, &String)| format!("{name}=\"{}\"", escape_label(value));
+    let labels: Vec<String> = names.iter().zip(values).map(label).collect();
+    format!("{{{}}}", labels.join(","))
+}
+
+fn escape_help(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+fn escape_label(text: &str) -> String {
+    escape_help(text).replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::text_format;
+
+    const FAMILIES: [Family; 6] = [
+        Family::gauge("x_info", "Texts.", Source::Info).labels(&["server", "none"]),
+        Family::counter("x_read_bytes_total", "Bytes.", Source::Value("/images/bytes")).bytes(),
+        Family::gauge("x_wait_seconds", "Time.", Source::Value("/wait_ms")).from_milliseconds(),
+        Family::gauge("x_images", "Images.", Source::Each { list: "/ranks", value: "/images" })
+            .labels(&["rank"]),
+        Family::gauge(
+            "x_rank_state",
+            "State.",
+            Source::States { list: "/ranks", state: "/state", all: &["up", "down"] },
+        )
+        .labels(&["rank", "state"]),
+        Family::gauge("x_full", "1 if the disk is full.", Source::IsSet("/problem")),
+    ];
+
+    #[test]
+    fn declared_values_of_a_state_are_rendered_and_nothing_else() {
+        let state = serde_json::json!({
+            "server": "a\"b", "wait_ms": 1500, "on": true, "none": null, "problem": null,
+            "images": { "bytes": 7, "of": ["x", "y"] },
+            "ranks": [{ "rank": 0, "images": [1, 2], "state": "up" }, { "rank": 2, "state": "down" }],
+        });
+        let text = render(&Catalogue { program: "x", families: &FAMILIES }, &state);
+        let expected = "\
+# HELP x_info Texts.
+# TYPE x_info gauge
+x_info{server=\"a\\\"b\",none=\"\"} 1
+# HELP x_read_bytes_total Bytes.
+# TYPE x_read_bytes_total counter
+x_read_bytes_total 7
+# HELP x_wait_seconds Time.
+# TYPE x_wait_seconds gauge
+x_wait_seconds 1.5
+# HELP x_images Images.
+# TYPE x_images gauge
+x_images{rank=\"0\"} 2
+# HELP x_rank_state State.
+# TYPE x_rank_state gauge
+x_rank_state{rank=\"0\",state=\"up\"} 1
+x_rank_state{rank=\"0\",state=\"down\"} 0
+x_rank_state{rank=\"2\",state=\"up\"} 0
+x_rank_state{rank=\"2\",state=\"down\"} 1
+# HELP x_full 1 if the disk is full.
+# TYPE x_full gauge
+x_full 0
+";
+        assert_eq!(text, expected);
+        let page = text_format::parse(&text).unwrap();
+        assert_eq!(page.value("x_info", &[("server", "a\"b")]), Some(1.0));
+        assert_eq!(page.value("x_rank_state", &[("rank", "2"), ("state", "down")]), Some(1.0));
+    }
+}
