@@ -206,6 +206,7 @@ def main():
         count.one("mpi.h against MPICH's", code == 0)
     step("unit tests beside programs", side_by_side, count, lambda: unit_tests(count, env, profile), lane(1))
     step("kills", side_by_side, count, lane(2), lane(3))
+    step("documents", counted, count, "documents", [sys.executable, "tools/docs_check.py", "--run", dist])
     step("benchmark", counted, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     if args.all:
