@@ -92,13 +92,13 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
     {
         let mut job = Job::new(program.to_path_buf(), &[what]);
         job.folder = Some(folder.to_path_buf());
-        let life = job.start(0, None);
-        assert_eq!(life.report(LONG).unwrap().result, 2);
+        let process = job.start(0, None);
+        assert_eq!(process.report(LONG).unwrap().result, 2);
         std::thread::sleep(Duration::from_millis(100));
-        let arriving = life.ask(1);
-        let report = life.report(LONG).unwrap();
+        let arriving = process.ask(1);
+        let report = process.report(LONG).unwrap();
         let verdict = arriving.join().unwrap();
-        let end = life.end(LONG);
+        let end = process.end(LONG);
         assert_eq!(end.code, Some(0), "{what}: {end:?}");
         if in_the_process {
             assert!(report.result < 0 && report.why().contains(word), "{what}: {}", report.why());
@@ -120,15 +120,15 @@ fn descriptors_among_those_of_the_library_are_refused_and_its_own_are_not() {
     for (what, word) in cases {
         let mut job = Job::new(program.clone(), &[what]);
         job.folder = Some(folder.path().to_path_buf());
-        let life = job.start(0, None);
-        assert_eq!(life.report(LONG).unwrap().result, 2);
+        let process = job.start(0, None);
+        assert_eq!(process.report(LONG).unwrap().result, 2);
         std::thread::sleep(Duration::from_millis(100));
-        let arriving = life.ask(1);
-        let report = life.report(LONG).unwrap();
+        let arriving = process.ask(1);
+        let report = process.report(LONG).unwrap();
         assert_eq!(report.result < 0, word.is_some(), "{what}: {}", report.why());
         assert!(report.why().contains(word.unwrap_or_default()), "{what}: {}", report.why());
         assert_eq!(arriving.join().unwrap().is_ok(), word.is_none());
-        assert_eq!(life.end(LONG).code, Some(0), "{what}");
+        assert_eq!(process.end(LONG).code, Some(0), "{what}");
     }
 }
 
@@ -138,9 +138,9 @@ fn a_process_without_its_main_thread_is_refused_at_once() {
     let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
     let mut job = Job::new(program, &["E"]);
     job.folder = Some(folder.path().to_path_buf());
-    let life = job.start(0, None);
-    assert_eq!(life.report(LONG).unwrap().result, 2);
-    let end = life.end(LONG);
+    let process = job.start(0, None);
+    assert_eq!(process.report(LONG).unwrap().result, 2);
+    let end = process.end(LONG);
     assert_eq!(end.code, Some(0), "{end:?}");
     assert!(end.out.contains("main thread has ended (pthread_exit)"), "{end:?}");
 }
@@ -171,13 +171,13 @@ fn one_image(folder: &Path, data: &Path) -> (Job, Vec<u8>) {
     let program = compile("churn.c", folder, &[]);
     let data = data.canonicalize().unwrap();
     let job = Job::new(program, &["1500", data.to_str().unwrap()]);
-    let life = job.start(0, None);
-    life.report(LONG).unwrap();
+    let process = job.start(0, None);
+    process.report(LONG).unwrap();
     std::thread::sleep(Duration::from_millis(30));
-    let arriving = life.ask(1);
-    assert_eq!(life.report(LONG).unwrap().result, 0);
+    let arriving = process.ask(1);
+    assert_eq!(process.report(LONG).unwrap().result, 0);
     let image = raw(&arriving.join().unwrap().unwrap());
-    assert_eq!(life.end(LONG).code, Some(3));
+    assert_eq!(process.end(LONG).code, Some(3));
     (job, image)
 }
 

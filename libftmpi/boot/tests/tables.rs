@@ -58,147 +58,65 @@ fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
     image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
 }
 
-/// Where words lie that decide what the restore does, of 4 or 8 bytes. Left out is what only the program
-/// itself uses: what its mappings may be used for and hold, its limits, its handlers.
+/// Places in a structure (an offset) and their lengths in bytes.
+type Words = &'static [(usize, usize)];
+
+macro_rules! words {
+    ($type:ident; $($field:ident $(+ $more:literal)?: $bytes:literal),*) => {
+        &[$((offset_of!($type, $field) $(+ $more)?, $bytes)),*]
+    };
+}
+
+/// The words that decide what the restore does: kind of the table, size of an entry, places in it.
+/// Left out is what only the program itself uses: what its mappings are used for and hold, its
+/// limits, its handlers.
+#[rustfmt::skip]
+const DECIDING: [(u32, usize, Words); 9] = [
+    (kind::PROCESS, size_of::<ProcessState>(), words![ProcessState;
+        cwd: 4, cwd + 4: 4, executable: 4, executable + 4: 4, descriptors: 4, files: 4, maps: 4,
+        strings_len: 4, threads: 4, posix_timers: 4, contents: 4, signals: 4, locks: 4, ranges: 4,
+        umask: 4, heap_start: 8, heap_end: 8, resume_ip: 8, stack_end: 8, vdso_hash: 8,
+        processor: 8, timers: 8, timers + 24: 8
+    ]),
+    (kind::DESCRIPTORS, size_of::<Descriptor>(), words![Descriptor;
+        fd: 4, how: 4, other: 4, open_flags: 4, mode: 4, path: 4, path + 4: 4, offset: 8, size: 8,
+        owner: 4, owner_tid: 4, signal: 4, seals: 4
+    ]),
+    (kind::FILES, size_of::<File>(), words![File;
+        path: 4, path + 4: 4, size: 8, nameless: 4
+    ]),
+    (kind::MAPS, size_of::<Map>(), words![Map;
+        start: 8, end: 8, reserved: 4
+    ]),
+    (kind::THREADS, size_of::<Thread>(), words![Thread;
+        resume: 8, resume + 8: 8, fs_base: 8, gs_base: 8, tid_address: 8, robust_head: 8,
+        robust_len: 8, rseq_address: 8, rseq_len: 8, altstack: 8, notes: 8, nice: 4
+    ]),
+    (kind::TIMERS, size_of::<Timer>(), words![Timer;
+        id: 4, notify: 4, signal: 4, tid: 4, clock: 4, words: 8, words + 24: 8
+    ]),
+    (kind::SIGNALS, size_of::<Signal>(), words![Signal;
+        tid: 4, number: 4, info: 8, info + 8: 8
+    ]),
+    (kind::LOCKS, size_of::<FileLock>(), words![FileLock;
+        fd: 4, kind: 4, writes: 4, start: 8, len: 8
+    ]),
+    (kind::RANGES, size_of::<MemoryRange>(), words![MemoryRange;
+        start: 8, end: 8, reserved: 4
+    ]),
+];
+
+/// Where the deciding words lie in an image: offset and length.
 fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
-    let mut every = |kind: u32, size: usize, words: &[(usize, usize)]| {
+    for (kind, size, words) in DECIDING {
         let table = parts[&kind].clone();
         assert!(!table.is_empty() && table.len().is_multiple_of(size), "kind {kind}");
         for entry in table.step_by(size) {
             out.extend(words.iter().map(|(at, bytes)| (entry + at, *bytes)));
         }
-    };
-    let process: Vec<(usize, usize)> = [
-        offset_of!(ProcessState, cwd),
-        offset_of!(ProcessState, cwd) + 4,
-        offset_of!(ProcessState, executable),
-        offset_of!(ProcessState, executable) + 4,
-        offset_of!(ProcessState, descriptors),
-        offset_of!(ProcessState, files),
-        offset_of!(ProcessState, maps),
-        offset_of!(ProcessState, strings_len),
-        offset_of!(ProcessState, threads),
-        offset_of!(ProcessState, posix_timers),
-        offset_of!(ProcessState, contents),
-        offset_of!(ProcessState, signals),
-        offset_of!(ProcessState, locks),
-        offset_of!(ProcessState, ranges),
-        offset_of!(ProcessState, umask),
-    ]
-    .map(|at| (at, 4))
-    .into_iter()
-    .chain(
-        [
-            offset_of!(ProcessState, heap_start),
-            offset_of!(ProcessState, heap_end),
-            offset_of!(ProcessState, resume_ip),
-            offset_of!(ProcessState, stack_end),
-            offset_of!(ProcessState, vdso_hash),
-            offset_of!(ProcessState, processor),
-            offset_of!(ProcessState, timers),
-            offset_of!(ProcessState, timers) + 24,
-        ]
-        .map(|at| (at, 8)),
-    )
-    .collect();
-    every(kind::PROCESS, size_of::<ProcessState>(), &process);
-    every(
-        kind::DESCRIPTORS,
-        size_of::<Descriptor>(),
-        &[
-            (offset_of!(Descriptor, fd), 4),
-            (offset_of!(Descriptor, how), 4),
-            (offset_of!(Descriptor, other), 4),
-            (offset_of!(Descriptor, open_flags), 4),
-            (offset_of!(Descriptor, mode), 4),
-            (offset_of!(Descriptor, path), 4),
-            (offset_of!(Descriptor, path) + 4, 4),
-            (offset_of!(Descriptor, offset), 8),
-            (offset_of!(Descriptor, size), 8),
-            (offset_of!(Descriptor, owner), 4),
-            (offset_of!(Descriptor, owner_tid), 4),
-            (offset_of!(Descriptor, signal), 4),
-            (offset_of!(Descriptor, seals), 4),
-        ],
-    );
-    every(
-        kind::FILES,
-        size_of::<File>(),
-        &[
-            (offset_of!(File, path), 4),
-            (offset_of!(File, path) + 4, 4),
-            (offset_of!(File, size), 8),
-            (offset_of!(File, nameless), 4),
-        ],
-    );
-    every(
-        kind::MAPS,
-        size_of::<Map>(),
-        &[(offset_of!(Map, start), 8), (offset_of!(Map, end), 8), (offset_of!(Map, reserved), 4)],
-    );
-    every(
-        kind::THREADS,
-        size_of::<Thread>(),
-        &[
-            (offset_of!(Thread, resume), 8),
-            (offset_of!(Thread, resume) + 8, 8),
-            (offset_of!(Thread, fs_base), 8),
-            (offset_of!(Thread, gs_base), 8),
-            (offset_of!(Thread, tid_address), 8),
-            (offset_of!(Thread, robust_head), 8),
-            (offset_of!(Thread, robust_len), 8),
-            (offset_of!(Thread, rseq_address), 8),
-            (offset_of!(Thread, rseq_len), 8),
-            (offset_of!(Thread, altstack), 8),
-            (offset_of!(Thread, notes), 8),
-            (offset_of!(Thread, nice), 4),
-        ],
-    );
-    every(
-        kind::TIMERS,
-        size_of::<Timer>(),
-        &[
-            (offset_of!(Timer, id), 4),
-            (offset_of!(Timer, notify), 4),
-            (offset_of!(Timer, signal), 4),
-            (offset_of!(Timer, tid), 4),
-            (offset_of!(Timer, clock), 4),
-            (offset_of!(Timer, words), 8),
-            (offset_of!(Timer, words) + 24, 8),
-        ],
-    );
-    every(
-        kind::SIGNALS,
-        size_of::<Signal>(),
-        &[
-            (offset_of!(Signal, tid), 4),
-            (offset_of!(Signal, number), 4),
-            (offset_of!(Signal, info), 8),
-            (offset_of!(Signal, info) + 8, 8),
-        ],
-    );
-    every(
-        kind::LOCKS,
-        size_of::<FileLock>(),
-        &[
-            (offset_of!(FileLock, fd), 4),
-            (offset_of!(FileLock, kind), 4),
-            (offset_of!(FileLock, writes), 4),
-            (offset_of!(FileLock, start), 8),
-            (offset_of!(FileLock, len), 8),
-        ],
-    );
-    every(
-        kind::RANGES,
-        size_of::<MemoryRange>(),
-        &[
-            (offset_of!(MemoryRange, start), 8),
-            (offset_of!(MemoryRange, end), 8),
-            (offset_of!(MemoryRange, reserved), 4),
-        ],
-    );
-    // The header of the first contents: where they belong, and how many.
+    }
+    // The header of the first contents: their place and their length.
     out.extend([16, 24].map(|at| (parts[&kind::CONTENTS].start - HEADER + at, 8)));
     out
 }
@@ -241,7 +159,7 @@ fn is_restored(end: &End) -> bool {
     end.code == Some(3) && end.err.is_empty()
 }
 
-/// It lives again, with descriptors as the image says, and notices that they are not what it had: a
+/// It runs again, with descriptors as the image says, and notices that they are not what it had: a
 /// standard stream that is the duplicate of another is nothing that a checker could object to.
 fn notices(end: &End) -> bool {
     end.code == Some(98) && end.err.lines().count() == 1 && end.err.ends_with("restores 1)\n")
@@ -258,14 +176,14 @@ fn wrong_tables_are_refused_or_do_no_harm() {
     let program = compile("rich.c", folder.path(), &["-pthread", "-lrt"]);
     let data = data.path().canonicalize().unwrap();
     let job = Job::new(program, &[data.to_str().unwrap()]);
-    let mut life = job.start(0, None);
-    assert_eq!(life.report(LONG).unwrap().result, 2);
-    let arriving = life.ask(1);
-    let report = life.report(LONG).unwrap();
+    let mut process = job.start(0, None);
+    assert_eq!(process.report(LONG).unwrap().result, 2);
+    let arriving = process.ask(1);
+    let report = process.report(LONG).unwrap();
     assert_eq!(report.result, 0, "{}", report.why());
     let image = raw(&arriving.join().unwrap().unwrap());
-    life.kill();
-    life.end(LONG);
+    process.kill();
+    process.end(LONG);
     let end = job.start(1, Some(&image)).end(LONG);
     assert!(is_restored(&end), "{end:?}");
 

@@ -13,7 +13,7 @@ use crate::descriptors::{memfd_or_deleted, regular_file};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
 use crate::memory::{mapped_files, mappings};
-use crate::restore::soundness;
+use crate::restore::validate_here;
 use crate::tuning::{RECORD_BYTES, SPLICE_BYTES_MIN, ZERO_BYTES_MIN};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
@@ -123,7 +123,7 @@ fn write(
     process.files = found.files as u32;
     process.maps = found.maps as u32;
     process.strings_len = strings.len() as u32;
-    soundness::refuse_unsound(area, &survey.layout)?;
+    validate_here::refuse_invalid(area, &survey.layout)?;
     process.digest = 0;
     process.digest = digest(&tables(area, area.process_state()));
     stream.table(kind::PROCESS, core::slice::from_ref(&*process));

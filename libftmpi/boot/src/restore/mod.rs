@@ -5,7 +5,7 @@
 pub mod fit;
 pub mod image_reader;
 pub mod resume;
-pub mod soundness;
+pub mod validate_here;
 
 use crate::base::image_tables::{digest, tables};
 use crate::base::notice::Notice;
@@ -22,7 +22,7 @@ use crate::memory::layout::Layout;
 use crate::memory::mapped_files;
 use crate::process::limits;
 use crate::restore::image_reader::{read_process_state, read_table};
-use crate::restore::soundness::{check_code, check_tables, keepers};
+use crate::restore::validate_here::{check_code, check_tables, keepers};
 use crate::threads::thread_state;
 use core::arch::asm;
 use core::mem::size_of;

@@ -85,75 +85,90 @@ fn look_for_signals(area: &ReservedArea) {
     }
 }
 
+/// Waits until all other threads stand still. Gives the number of threads, and the place of the
+/// calling one in the table.
 fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize), Refused> {
     let parking = area.parking();
-    let table = area.threads();
     let failed = |errno| area.unreadable("/proc/self/task", errno);
-    // The main thread has the first place, whoever asks.
+    // The main thread has the first place, whichever thread takes the image.
     ask_to_stop(parking, pid, me).map_err(failed)?;
     if pid != me {
-        table[1] = Thread { tid: me, ..Thread::default() };
+        area.threads()[1] = Thread { tid: me, ..Thread::default() };
         ask_to_stop(parking, me, me).map_err(failed)?;
     }
     let begun = syscalls::now_ns();
-    // A thread that was listed as standing still may have made another one just before: only when a
-    // second look finds all of them so, there is none left.
+    // A thread may have made another one just before it parked. Only when a second look finds all
+    // threads parked, there is none left.
     let mut quiet = 0;
-    loop {
-        let mut laggard = None;
-        let mut result = Ok(());
-        procfs::each_number(c"/proc/self/task", area.text(), |tid| {
-            let tid = tid as i32;
-            if tid == me || result.is_err() {
-                return;
-            }
-            let count = parking.count.load(Ordering::Relaxed) as usize;
-            match parking.tids[..count].iter().position(|t| t.load(Ordering::Relaxed) == tid) {
-                Some(at) if parking.states[at].load(Ordering::Acquire) == PARKED => {}
-                Some(_) => laggard = Some(tid),
-                None => {
-                    laggard = Some(tid);
-                    if count < limit::THREADS {
-                        table[count] = Thread { tid, ..Thread::default() };
-                    }
-                    result = ask_to_stop(parking, tid, me);
-                }
-            }
-        })
-        .and(result)
-        .map_err(failed)?;
-        let Some(laggard) = laggard else {
+    while quiet < 2 {
+        let Some(tid) = find_running(area, me).map_err(failed)? else {
             quiet += 1;
-            if quiet == 2 {
-                break;
-            }
             continue;
         };
         quiet = 0;
-        if laggard == pid && main_has_ended(pid) {
+        if tid == pid && main_has_ended(pid) {
             return Err(area.refuse(Refusal::MainThreadEnded));
         }
         if syscalls::now_ns() - begun > STOP_PATIENCE_NS {
-            let mut name = [0u8; 64];
-            let mut text = [0u8; 32];
-            let path = procfs::numbered_at("task", laggard as u32, "/comm", &mut name);
-            let len = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC).map_or(0, |fd| {
-                let len = syscalls::read(fd, &mut text).unwrap_or(0);
-                syscalls::close(fd);
-                len.saturating_sub(1)
-            });
-            return Err(
-                area.refuse(Refusal::ThreadNotStopped { tid: laggard, name: Shown(&text[..len]) })
-            );
+            let (name, len) = name_of(tid);
+            let name = Shown(&name[..len]);
+            return Err(area.refuse(Refusal::ThreadNotStopped { tid, name }));
         }
         let parked = parking.parked.load(Ordering::Acquire);
         if parked < parking.count.load(Ordering::Relaxed) - 1 {
             futex_wait(&parking.parked, parked, Some(1_000_000));
         }
     }
-    // Those that ended meanwhile leave the table.
-    let mut kept = 0;
-    let mut mine = 0;
+    let found = drop_ended(area, me)?;
+    refuse_too_many_locks(area, found.0)?;
+    Ok(found)
+}
+
+/// Looks at all threads of the process, and asks new ones to stop. Gives one that does not stand
+/// still yet.
+fn find_running(area: &ReservedArea, me: i32) -> Result<Option<i32>, Errno> {
+    let (parking, table) = (area.parking(), area.threads());
+    let mut running = None;
+    let mut result = Ok(());
+    procfs::each_number(c"/proc/self/task", area.text(), |tid| {
+        let tid = tid as i32;
+        if tid == me || result.is_err() {
+            return;
+        }
+        let count = parking.count.load(Ordering::Relaxed) as usize;
+        match parking.tids[..count].iter().position(|t| t.load(Ordering::Relaxed) == tid) {
+            Some(at) if parking.states[at].load(Ordering::Acquire) == PARKED => {}
+            Some(_) => running = Some(tid),
+            None => {
+                running = Some(tid);
+                if count < limit::THREADS {
+                    table[count] = Thread { tid, ..Thread::default() };
+                }
+                result = ask_to_stop(parking, tid, me);
+            }
+        }
+    })
+    .and(result)?;
+    Ok(running)
+}
+
+/// The name of a thread, and its length.
+fn name_of(tid: i32) -> ([u8; 32], usize) {
+    let (mut path, mut name) = ([0u8; 64], [0u8; 32]);
+    let path = procfs::numbered_at("task", tid as u32, "/comm", &mut path);
+    let len = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC).map_or(0, |fd| {
+        let len = syscalls::read(fd, &mut name).unwrap_or(0);
+        syscalls::close(fd);
+        len.saturating_sub(1)
+    });
+    (name, len)
+}
+
+/// Removes threads that have ended meanwhile from the table. Gives the number of threads, and the
+/// place of the calling one.
+fn drop_ended(area: &ReservedArea, me: i32) -> Result<(usize, usize), Refused> {
+    let (parking, table) = (area.parking(), area.threads());
+    let (mut kept, mut mine) = (0, 0);
     for at in 0..parking.count.load(Ordering::Relaxed) as usize {
         let is_me = table[at].tid == me;
         if is_me || parking.states[at].load(Ordering::Acquire) == PARKED {
@@ -166,15 +181,20 @@ fn wait_for_all(area: &ReservedArea, pid: i32, me: i32) -> Result<(usize, usize)
             return Err(area.refuse(Refusal::MainThreadEndedNow));
         }
     }
-    if let Some(thread) = table[..kept].iter().find(|thread| {
-        // SAFETY: told by the thread itself, which stands still.
+    Ok((kept, mine))
+}
+
+/// Refuses an image if a thread holds more locks than its notes have room for.
+fn refuse_too_many_locks(area: &ReservedArea, count: usize) -> Result<(), Refused> {
+    let full = area.threads()[..count].iter().find(|thread| {
+        // SAFETY: the thread itself told the address, and stands still.
         thread.notes != 0
             && unsafe { (*(thread.notes as *const thread_notes::ThreadNotes)).is_full() }
-    }) {
-        let tid = thread.tid;
-        return Err(area.refuse(Refusal::TooManyLocksHeld { tid }));
+    });
+    match full {
+        None => Ok(()),
+        Some(thread) => Err(area.refuse(Refusal::TooManyLocksHeld { tid: thread.tid })),
     }
-    Ok((kept, mine))
 }
 
 /// A process whose main thread has ended stays, as long as it has others; that thread cannot be asked.

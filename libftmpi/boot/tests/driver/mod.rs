@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod torture;
+
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
@@ -52,7 +54,7 @@ pub fn compile(name: &str, folder: &Path, flags: &[&str]) -> PathBuf {
     target
 }
 
-/// How ranks of a test are started, the same for each life.
+/// How ranks of a test are started, the same for each incarnation.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub program: PathBuf,
@@ -61,7 +63,7 @@ pub struct Job {
     pub user: Option<u32>,
     pub folder: Option<PathBuf>,
     pub library: Option<PathBuf>,
-    /// When the last life ended, as the agent tells the next one.
+    /// When the last incarnation ended, as the agent tells the next one.
     pub died: u64,
     /// As in containers that forbid `kcmp`.
     pub without_kcmp: bool,
@@ -82,8 +84,8 @@ impl Job {
         }
     }
 
-    /// Starts a life, from an image if there is one.
-    pub fn start(&self, incarnation: u32, image: Option<&[u8]>) -> Life {
+    /// Starts an incarnation, from an image if there is one.
+    pub fn start(&self, incarnation: u32, image: Option<&[u8]>) -> Process {
         let (ours, theirs) = socket_pair();
         // SAFETY: plain system calls.
         let status = unsafe {
@@ -152,7 +154,7 @@ impl Job {
             });
         }
         let child = command.spawn().unwrap();
-        Life { child, control: ours, feed: feed.map(|f| f.1) }
+        Process { child, control: ours, feed: feed.map(|f| f.1) }
     }
 }
 
@@ -169,7 +171,7 @@ fn forbid(call: libc::c_long) -> std::io::Result<()> {
         step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: the filter lives over the call.
+    // SAFETY: the filter incarnations over the call.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
@@ -210,14 +212,14 @@ impl Report {
 /// An image on its way.
 pub type Arriving = JoinHandle<Result<Vec<u8>, StreamError>>;
 
-/// One life of a rank.
-pub struct Life {
+/// One incarnation of a rank.
+pub struct Process {
     pub child: Child,
     control: OwnedFd,
     feed: Option<JoinHandle<()>>,
 }
 
-/// How a life ended.
+/// How an incarnation ended.
 #[derive(Debug)]
 pub struct End {
     pub code: Option<i32>,
@@ -226,7 +228,7 @@ pub struct End {
     pub err: String,
 }
 
-impl Life {
+impl Process {
     /// The next report; none if the rank ended, or after the time.
     pub fn report(&self, limit: Duration) -> Option<Report> {
         let mut poll =

@@ -19,8 +19,8 @@ use ftmpi_checkpoint::stream::validate;
 const USER_END: u64 = 0x7fff_ffff_f000;
 
 /// In the image child: what every restore would refuse is no image.
-pub fn refuse_unsound(area: &ReservedArea, layout: &Layout) -> Result<(), Refused> {
-    sound_here(area, &tables(area, area.process_state()), layout)?
+pub fn refuse_invalid(area: &ReservedArea, layout: &Layout) -> Result<(), Refused> {
+    validate_here(area, &tables(area, area.process_state()), layout)?
         .map_err(|what| area.refuse(Refusal::Unrestorable { what }))
 }
 
@@ -30,10 +30,10 @@ pub fn check_tables(
     tables: &validate::Tables<'_>,
     layout: &Layout,
 ) -> Result<(), Refused> {
-    sound_here(area, tables, layout)?.map_err(|what| damaged(area, what))
+    validate_here(area, tables, layout)?.map_err(|what| damaged(area, what))
 }
 
-fn sound_here(
+fn validate_here(
     area: &ReservedArea,
     tables: &validate::Tables<'_>,
     layout: &Layout,

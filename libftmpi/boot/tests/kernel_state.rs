@@ -1,0 +1,59 @@
+//! What the kernel keeps for a process comes back: each item is set up, changed at each step, and
+//! checked.
+
+mod driver;
+
+use driver::torture::{items_come_back, items_come_back_where};
+
+#[test]
+fn files_come_back() {
+    let items = [
+        ("files", 15_000),
+        ("deleted", 15_000),
+        ("shared", 30_000),
+        ("pipes", 2_000),
+        ("mapped", 12_000),
+    ];
+    items_come_back("torture_files.c", None, &items);
+}
+
+#[test]
+fn state_of_the_process_comes_back() {
+    let items = [
+        ("signals", 10_000),
+        ("timers", 6_000),
+        ("large", 30_000),
+        ("stack", 4_000),
+        ("registers", 500),
+        ("limits", 30_000),
+        ("attributes", 40_000),
+    ];
+    items_come_back("torture_process.c", None, &items);
+}
+
+/// Many containers forbid the call that compares descriptors.
+#[test]
+fn duplicates_are_found_without_kcmp() {
+    let items = [("files", 15_000), ("deleted", 15_000), ("pipes", 2_000)];
+    items_come_back_where("torture_files.c", None, &items, true);
+}
+
+#[test]
+fn what_the_kernel_keeps_comes_back() {
+    items_come_back("owned.c", None, &[("owners", 3_000), ("advice", 12_000)]);
+}
+
+#[test]
+fn odd_programs_come_back() {
+    let items = [
+        ("alternate", 30_000),
+        ("coroutines", 250_000),
+        ("grown", 800),
+        ("made", 100_000),
+        ("many", 600),
+        ("process", 100_000),
+        ("library", 100_000),
+        ("closing", 100_000),
+    ];
+    items_come_back("odd.c", Some("plugin.c"), &items);
+}

@@ -1,0 +1,143 @@
+//! Programs in C, Fortran and Python survive deaths at arbitrary points, also when an image of a
+//! restored process is restored.
+
+mod driver;
+
+use driver::torture::{LONG, generations, one_image, ordinary, seed, torture};
+use driver::{Job, compile, raw};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn a_program_survives_many_deaths() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let program = compile("churn.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["8000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(20), seed());
+}
+
+#[test]
+fn an_ordinary_user_needs_no_privilege() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let data = tempfile::tempdir_in("/tmp").unwrap();
+    let program = compile("churn.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let mut job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
+    ordinary(&mut job, [folder.path(), &data_path]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn wide_registers_survive() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let flags = ["-O3", "-march=native", "-ffast-math", "-D_FORTIFY_SOURCE=2", "-fopenmp-simd"];
+    let program = compile("churn.c", folder.path(), &flags);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["3000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn the_dynamic_linker_may_be_interrupted() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("loader.c", folder.path(), &[]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["20000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn openmp_survives() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("team.c", folder.path(), &["-fopenmp"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["400", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations(), seed());
+}
+
+/// `rank.h` as a library, for other languages.
+fn rank_library(folder: &Path) -> PathBuf {
+    let library = compile("rank.c", folder, &["-shared", "-fPIC"]);
+    let name = folder.join("librank.so");
+    std::fs::rename(library, &name).unwrap();
+    name
+}
+
+#[test]
+fn fortran_survives() {
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        println!("no gfortran here: not tested");
+        return;
+    }
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = rank_library(folder.path());
+    let program = folder.path().join("scribe");
+    let status = Command::new("gfortran")
+        .args(["-O2", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/scribe.f90"))
+        .arg(&library)
+        .arg(format!("-Wl,-rpath,{}", folder.path().display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["20000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn python_survives() {
+    let Ok(found) =
+        Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()
+    else {
+        println!("no python3 here: not tested");
+        return;
+    };
+    let python = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = rank_library(folder.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/snake.py");
+    let data_path = data.path().canonicalize().unwrap();
+    let arguments = [&script, Path::new("30000"), &data_path, &library];
+    let job = Job::new(python, &arguments.map(|path| path.to_str().unwrap()));
+    torture(&job, data.path(), 15, seed());
+}
+
+#[test]
+fn large_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("large.c", folder.path(), &[]);
+    for megabytes in ["10", "60"] {
+        let job = Job::new(program.clone(), &[megabytes, "20"]);
+        let expected = job.start(0, None).end(LONG).out;
+        let image = one_image(&job);
+        let process = job.start(1, Some(&image));
+        assert_eq!(process.report(LONG).unwrap().result, 1);
+        let end = process.end(LONG);
+        assert_eq!((end.code, &end.out), (Some(3), &expected), "{end:?}");
+    }
+}
+
+#[test]
+fn useless_memory_stays_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("useless.c", folder.path(), &[]), &[]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let arriving = process.ask(1);
+    assert_eq!(process.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    assert!(image.len() < 16 << 20, "{} bytes", image.len());
+    // It looks through its memory meanwhile.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    process.kill();
+    process.end(LONG);
+    let process = job.start(1, Some(&image));
+    assert_eq!(process.report(LONG).unwrap().result, 1);
+    let end = process.end(LONG);
+    assert_eq!(end.code, Some(3), "{end:?}");
+}

@@ -1,0 +1,82 @@
+//! Threads, their locks and their signals survive images and restores.
+
+mod driver;
+
+use driver::torture::{LONG, generations, one_image, seed, torture};
+use driver::{Job, compile};
+use std::io::Read;
+use std::os::fd::AsRawFd;
+
+#[test]
+fn threads_survive() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("threads.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["1500", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn what_threads_wait_for_is_theirs() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("waiters.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["500", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn threads_are_cancelled_in_any_incarnation() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("cancels.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["2000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn threads_get_every_signal_once() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("mailers.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["10000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn any_thread_may_take_images() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("captor.c", folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
+#[test]
+fn the_thread_that_took_an_image_may_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("leaver.c", folder.path(), &["-pthread"]);
+    let job = Job::new(program, &[]);
+    let image = one_image(&job);
+    let end = job.start(1, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(3), "{end:?}");
+}
+
+#[test]
+fn an_image_ends_with_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("leaver.c", folder.path(), &["-pthread"]);
+    let job = Job::new(program, &[]);
+    let mut process = job.start(0, None);
+    assert_eq!(process.report(LONG).unwrap().result, 2);
+    let (mut read, write) = std::io::pipe().unwrap();
+    process.request(1, write.as_raw_fd());
+    drop(write);
+    assert_eq!(process.report(LONG).unwrap().result, 0);
+    process.kill();
+    process.end(LONG);
+    // The child waits for somebody who reads; then it goes on, and sees that it is alone.
+    let mut image = Vec::new();
+    read.read_to_end(&mut image).unwrap();
+    assert!(image.len() < 64 << 20, "{} bytes came", image.len());
+}
