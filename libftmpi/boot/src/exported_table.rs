@@ -13,14 +13,14 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::{BootTable, Hook, SIGNAL, VERSION, WINDOW_BASE};
 use ftmpi_wire::control::RankEnv;
 
-/// The exported table. The constructor writes its data, alone; later only atomic fields change.
+/// The exported table. The constructor writes its data, alone. Later only atomic fields change.
 #[repr(transparent)]
 pub struct Exported(UnsafeCell<BootTable>);
 
 // SAFETY: written only by the constructor, before anybody reads it.
 unsafe impl Sync for Exported {}
 
-/// Found by the runtime with `dlsym`.
+/// The runtime finds the table with `dlsym`.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
@@ -42,7 +42,7 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     keep_open: library_descriptors::keep_open,
 }));
 
-/// The first life begins: fills the table.
+/// Fills the table: the first incarnation begins.
 pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     // SAFETY: the constructor is alone.
     let table = unsafe { &mut *ftmpi_boot_table.0.get() };
@@ -66,7 +66,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
 extern "C" fn set_hook(hook: Option<Hook>) -> c_int {
     if hook.is_some() && rank::is_rank() {
         library_descriptors::mark_close_on_exec();
-        // The program, or a wrapper, may have set it to something else.
+        // The program, or a wrapper, may have changed the action of the signal.
         let _ = agent_signal::install();
     }
     agent_signal::set_hook(hook)

@@ -4,10 +4,10 @@
 //! nothing in them. The runtime finds [`exported_table::ftmpi_boot_table`] and calls through it.
 //! [`ftmpi_checkpoint::boot_abi`] is the contract.
 //!
-//! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C library
-//! while it takes or restores an image: it makes system calls only, and its buffers lie in the
-//! reserved area. Therefore it may interrupt the program anywhere, in `malloc` too. The crate is
-//! `no_std`, so that this stays so.
+//! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C
+//! library while it takes or restores an image: it makes system calls only, and its buffers lie in
+//! the reserved area. Therefore it may interrupt the program anywhere, in `malloc` too. The crate
+//! is `no_std`, so that this stays so.
 //!
 //! | folder | what it holds |
 //! | --- | --- |

@@ -1,8 +1,8 @@
-//! The constructor: runs before all others of the process (`-z initfirst`).
+//! The constructor. It runs before all others of the process (`-z initfirst`).
 //!
-//! In a process that is no rank it finds the functions before which this library stands, and does nothing else. In a
-//! rank it reserves reserved area and window and
-//! installs the signal handler; with an image it never returns: the process becomes the one of the
+//! In a process that is no rank, the constructor finds the functions before which this library
+//! stands, and does nothing else. In a rank it reserves the reserved area and the window, and
+//! installs the signal handler. With an image it never returns: the process becomes the one of the
 //! image.
 
 use crate::base::notice::Notice;
@@ -53,7 +53,7 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     let _ = agent_signal::install();
 }
 
-/// The rank's variable, if there is one and it is sound.
+/// The rank's variable, if there is a valid one.
 ///
 /// # Safety
 /// `envp` is an array of terminated texts that ends with a null pointer.
@@ -63,7 +63,7 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
     }
     let mut at = envp;
     loop {
-        // SAFETY: the array ends with the null pointer that stops us.
+        // SAFETY: the loop ends at the null pointer that ends the array.
         let entry = unsafe { *at };
         if entry.is_null() {
             return None;
@@ -74,7 +74,7 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
         if let Some(value) = value {
             return core::str::from_utf8(value).ok().and_then(RankEnv::decode);
         }
-        // SAFETY: not the end yet.
+        // SAFETY: the end is not reached yet.
         at = unsafe { at.add(1) };
     }
 }

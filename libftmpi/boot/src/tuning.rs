@@ -2,7 +2,8 @@
 
 /// Nanoseconds that all threads together may take to stop: a thread in the kernel does not stop.
 pub const STOP_PATIENCE_NS: u64 = 1_000_000_000;
-/// Nanoseconds to wait for locks and leases that the previous incarnation's image child still holds.
+/// Nanoseconds to wait for locks and leases that the previous incarnation's image child still
+/// holds.
 pub const PREDECESSOR_PATIENCE_NS: u64 = 5_000_000_000;
 /// Nanoseconds between two attempts to get such a lock.
 pub const PAUSE_NS: u64 = 2_000_000;
@@ -17,7 +18,8 @@ pub const ZERO_BYTES_MIN: u64 = 16 * 4096;
 pub const DATA_FILE_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of all these mappings together: they make every image larger.
 pub const DATA_FILES_BYTES_MAX: u64 = 1 << 30;
-/// Timers that are made in vain before a restore gives up; the kernel counts their numbers upwards.
+/// Timers that are made in vain before a restore gives up; the kernel counts their numbers
+/// upwards.
 pub const TIMER_ATTEMPTS: u32 = 200_000;
 /// Nanoseconds between two ticks of a kernel, at most: a coarse clock is so far behind the others.
 pub const TICK_NS: i64 = 10_000_000;

@@ -30,13 +30,14 @@ fn streams_and_logs_come_back() {
     assert_eq!((end.out.as_str(), end.err.as_str()), ("to the old output\n", "to the old error\n"));
     let read = |name: &str| std::fs::read_to_string(data.path().join(name)).unwrap();
     assert_eq!(read("out"), "one\ntwo\n");
-    // What was written after the image is cut from the file that is ours alone, never from another.
+    // What was written after the image is cut from the file that is ours alone, never from
+    // another.
     assert_eq!(read("own"), "one\ntwo\n");
     assert_eq!(read("common"), "one\ntwo\nother\ntwo\n");
 }
 
-/// Who opens a file, appends and closes it again is seen only by what he leaves: at the image, or after the
-/// rank has died.
+/// Who opens a file, appends and closes it again is seen only by what he leaves: at the image, or
+/// after the rank has died.
 #[test]
 fn what_others_append_is_not_cut() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

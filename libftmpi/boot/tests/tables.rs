@@ -1,6 +1,6 @@
-//! Tables of an image that are not as they were written, given to new processes: whatever is in them,
-//! the process ends with one line and one of the two documented codes, or restores what it can as if
-//! nothing were. Never a signal, never another code, never a hang.
+//! Tables of an image that are not as they were written, given to new processes: whatever is in
+//! them, the process ends with one line and one of the two documented codes, or restores what it
+//! can as if nothing were. Never a signal, never another code, never a hang.
 
 mod driver;
 

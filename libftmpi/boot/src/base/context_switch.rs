@@ -6,9 +6,9 @@ use core::ffi::{c_int, c_void};
 // int ftmpi_boot_switch(u64 resume[2], long (*function)(void *), void *argument, void *stack_top)
 //
 // Saves what a function must preserve (rbx, rbp, r12–r15, mxcsr, x87 control word) on the present
-// stack, tells in `resume` the stack pointer and the address to come back to, calls the function on
-// the other stack (or on this one, if that is 0) and gives its result; or comes back there in a
-// restored process, and gives 1.
+// stack. Writes the stack pointer and the address to come back to into `resume`. Calls the
+// function on the other stack (on this one, if `stack_top` is 0) and returns its result. In a
+// restored process the call comes back at that address and returns 1.
 global_asm!(
     ".text",
     ".p2align 4",
@@ -62,6 +62,6 @@ unsafe extern "C" {
         argument: *mut c_void,
         stack_top: usize,
     ) -> c_int;
-    /// Where a restored thread goes on. Not to be called.
+    /// The address where a restored thread goes on. Never called.
     pub fn ftmpi_boot_resumed();
 }

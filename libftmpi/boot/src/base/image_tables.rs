@@ -3,7 +3,7 @@
 use crate::base::reserved_area::ReservedArea;
 use ftmpi_checkpoint::stream::{ProcessState, validate};
 
-/// The tables in the reserved area, as long as the process state say.
+/// The tables in the reserved area, with the lengths that the process state tells.
 pub fn tables(area: &ReservedArea, process: &'static ProcessState) -> validate::Tables<'static> {
     validate::Tables {
         process,

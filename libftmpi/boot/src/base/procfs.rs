@@ -1,5 +1,5 @@
-//! Reads the files of `/proc/self` that say what this process is: line by line, through a buffer in
-//! the reserved area, without allocation.
+//! Reads the files of `/proc/self`, line by line, through a buffer in the reserved area. Nothing
+//! is allocated.
 
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
@@ -20,7 +20,7 @@ impl<'b> Lines<'b> {
         Ok(Self { fd, buffer, start: 0, end: 0, eof: false })
     }
 
-    /// The next line without its end; longer ones than the buffer are an error.
+    /// The next line without its end. A line longer than the buffer is an error.
     pub fn next(&mut self) -> Result<Option<&[u8]>, Errno> {
         loop {
             let have = &self.buffer[self.start..self.end];
@@ -119,18 +119,18 @@ fn number(text: &[u8], radix: u32) -> Option<(u64, &[u8])> {
     Some((value, &text[digits..]))
 }
 
-/// Field 47 of `/proc/self/stat`: where the heap begins (0 if the kernel does not tell).
+/// Field 47 of `/proc/self/stat`: where the heap begins. 0 if the kernel does not tell.
 pub fn heap_start(buffer: &mut [u8]) -> Result<u64, Errno> {
     let mut lines = Lines::open(c"/proc/self/stat", buffer)?;
     let line = lines.next()?.ok_or(libc::EIO)?;
-    // The second field is the program's name in parentheses, with anything in it.
+    // The second field is the program's name in parentheses; the name may contain anything.
     let after = line.iter().rposition(|&b| b == b')').ok_or(libc::EIO)? + 2;
     let field = line.get(after..).and_then(|rest| rest.split(|&b| b == b' ').nth(47 - 3));
     let (value, _) = field.and_then(decimal).ok_or(libc::EIO)?;
     Ok(value)
 }
 
-/// The number, perhaps negative, that is all that a file holds.
+/// The number, which may be negative, that is the only content of a file.
 pub fn number_in(path: &CStr) -> Result<i32, Errno> {
     let mut text = [0u8; 32];
     let fd = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC)?;
@@ -141,7 +141,7 @@ pub fn number_in(path: &CStr) -> Result<i32, Errno> {
     decimal(digits).map(|(value, _)| sign * value as i32).ok_or(libc::EIO)
 }
 
-/// Bytes of anonymous memory that are there: resident minus shared, from `/proc/self/statm`.
+/// Bytes of anonymous memory in use: resident minus shared, from `/proc/self/statm`.
 pub fn anonymous_bytes() -> u64 {
     let mut text = [0u8; 128];
     let Ok(fd) = syscalls::open(c"/proc/self/statm", libc::O_RDONLY | libc::O_CLOEXEC) else {
@@ -155,7 +155,7 @@ pub fn anonymous_bytes() -> u64 {
     resident.saturating_sub(fields.next().unwrap_or(0)) * 4096
 }
 
-/// Calls for every entry of a folder whose name is a number.
+/// Calls `found` for each entry of a folder whose name is a number.
 pub fn each_number(
     path: &CStr,
     buffer: &mut [u8],
@@ -220,8 +220,10 @@ pub fn path<'a>(buffer: &'a mut [u8; 64], text: core::fmt::Arguments<'_>) -> &'a
     CStr::from_bytes_until_nul(buffer).unwrap_or(c"")
 }
 
-/// Opens a file of this process in `/proc` that only the owner of the process may open. After the
-/// program has forbidden dumps of itself the owner is root: allows dumps while the file is opened.
+/// Opens a file of this process in `/proc` that only the owner of the process may open.
+///
+/// After the program has forbidden dumps of itself, the owner is root. Then this function allows
+/// dumps while it opens the file.
 pub fn open_own(path: &CStr, flags: i32) -> Result<i32, Errno> {
     const PR_GET_DUMPABLE: usize = 3;
     const PR_SET_DUMPABLE: usize = 4;

@@ -4,7 +4,7 @@ use crate::base::syscalls;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::BootTable;
 
-/// Why no image can ever be taken here, decided at start.
+/// Whether images of this process can be taken. The constructor decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum State {
@@ -17,10 +17,11 @@ static STATE: AtomicU32 = AtomicU32::new(State::NotARank as u32);
 
 static PID: AtomicI32 = AtomicI32::new(0);
 
-/// Restores that this process image has been through; lets waits notice that clocks may have jumped.
+/// How often this process image was restored. A wait compares it to notice that clocks may have
+/// jumped.
 static RESTORES: AtomicU32 = AtomicU32::new(0);
 
-/// The exported table, from the moment on when this process is a rank.
+/// The exported table, once this process is a rank.
 static TABLE: AtomicPtr<BootTable> = AtomicPtr::new(core::ptr::null_mut());
 
 fn table() -> Option<&'static BootTable> {
@@ -37,7 +38,7 @@ pub fn is_rank() -> bool {
     STATE.load(Ordering::Relaxed) != State::NotARank as u32
 }
 
-/// Whether this is a rank that can be imaged; otherwise an error number.
+/// Succeeds if an image of this process can be taken; otherwise gives an error number.
 pub fn admit() -> Result<(), i32> {
     if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
         return Err(if STATE.load(Ordering::Relaxed) == State::NoReservedArea as u32 {
@@ -49,21 +50,21 @@ pub fn admit() -> Result<(), i32> {
     if is_forked() { Err(libc::EPERM) } else { Ok(()) }
 }
 
-/// Whether the program forked this process: it is no rank any more.
+/// Whether the program forked this process. A forked process is no rank.
 pub fn is_forked() -> bool {
     loop {
         let known = PID.load(Ordering::Relaxed);
         if syscalls::getpid() == known {
             return false;
         }
-        // Another life may have begun in between.
+        // A restore may have happened between the two looks.
         if PID.load(Ordering::Relaxed) == known {
             return true;
         }
     }
 }
 
-/// The line to an error of [`admit`].
+/// The text for an error of [`admit`].
 pub fn why_not_admitted(errno: i32) -> &'static str {
     match errno {
         libc::ENOMEM => {

@@ -1,4 +1,4 @@
-//! Why there is no image of a process, and why an image cannot be restored: every reason and its text.
+//! Why there is no image, and why an image cannot be restored: every reason and its text.
 //!
 //! [`ReservedArea::refuse`](crate::base::reserved_area::ReservedArea::refuse) writes the text into
 //! the reserved area and gives [`Refused`], which carries the error number only.
@@ -11,10 +11,11 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused(pub Errno);
 
-/// The reasons. `fd` is a descriptor of the program, `at` an address, `path` what the kernel shows.
+/// The reasons. `fd` is a descriptor of the program, `at` an address, and `path` what the kernel
+/// shows.
 #[derive(Debug, Clone, Copy)]
 pub enum Refusal<'a> {
-    // Both ways.
+    // Capture and restore.
     /// A file of `/proc` or another source cannot be read.
     Unreadable {
         what: &'a str,
@@ -300,7 +301,7 @@ impl Refusal<'_> {
             | R::NamelessFileShared { .. }
             | R::SignalsToOthers { .. }
             | R::LockUnknown { .. } => libc::EOPNOTSUPP,
-            // These reasons pass.
+            // These reasons pass: the caller tries again later.
             R::TooManySignals
             | R::TimerFired
             | R::TakingRobustMutex { .. }

@@ -1,6 +1,8 @@
-//! The reserved area: memory at a fixed address, reserved at start, that is the engine's alone in every life:
-//! never imaged, never replaced. Holds the copy of the restorer, the engine's stack and all buffers,
-//! so the engine allocates nothing and does not touch the program's stack.
+//! The reserved area: memory at a fixed address that belongs to this library in every incarnation.
+//!
+//! The constructor reserves the area. No image contains it, and no restore replaces it. It holds
+//! the copy of the restorer, the stack of this library and all buffers. So the library allocates
+//! nothing and does not touch the program's stack.
 
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::syscalls::{self, Errno};
@@ -24,7 +26,7 @@ const KIB: usize = 1 << 10;
 
 const MIB: usize = 1 << 20;
 
-/// Copy of the restorer's code.
+/// The copy of the restorer's code.
 pub const CODE: usize = RESERVED_AREA_BASE;
 
 pub const CODE_LEN: usize = 64 * KIB;
@@ -34,7 +36,7 @@ pub const CONTROL: usize = RESERVED_AREA_BASE + 64 * KIB;
 
 const CONTROL_LEN: usize = 64 * KIB;
 
-/// The engine's stack, for capture, child and restore. The page below is inaccessible.
+/// The library's stack, for capture, image child and restore. The page below it is inaccessible.
 const STACK_GUARD: usize = RESERVED_AREA_BASE + 128 * KIB;
 
 pub const STACK_TOP: usize = RESERVED_AREA_BASE + 640 * KIB;
@@ -44,19 +46,19 @@ const TEXT: usize = STACK_TOP;
 
 const TEXT_LEN: usize = 128 * KIB;
 
-/// Results of the page scan.
+/// Results of the page scanner.
 const SCAN: usize = TEXT + TEXT_LEN;
 
 const SCAN_LEN: usize = 128 * KIB;
 
-/// ProcessState, and the line that says why there is no image.
+/// The state of the process, and the line that says why there is no image.
 const PROCESS: usize = RESERVED_AREA_BASE + MIB;
 
 const FACTS_LEN: usize = 64 * KIB;
 
 const LINE: usize = PROCESS + FACTS_LEN;
 
-/// Files whose private mappings are data.
+/// Files whose private mappings may be data.
 const DATA_FILES: usize = LINE + 16 * KIB;
 
 /// Copies of shared memory.
@@ -67,7 +69,7 @@ const DESCRIPTORS: usize = RESERVED_AREA_BASE + 2 * MIB;
 /// Locks on files.
 const LOCKS: usize = DESCRIPTORS + 512 * KIB;
 
-/// Ranges of memory that there is something about.
+/// Ranges of memory whose attributes their mappings do not tell.
 const RANGES: usize = LOCKS + 256 * KIB;
 
 const FILES: usize = RESERVED_AREA_BASE + 3 * MIB;
@@ -89,7 +91,7 @@ const TIMERS: usize = RESERVED_AREA_BASE + 21 * MIB;
 
 const PIECES: usize = RESERVED_AREA_BASE + 22 * MIB;
 
-/// The stack on which threads that are made again begin. The page below is inaccessible.
+/// The stack on which threads begin that are made again. The page below it is inaccessible.
 const START_STACK_GUARD: usize = RESERVED_AREA_BASE + 23 * MIB;
 
 pub const START_STACK_TOP: usize = START_STACK_GUARD + 256 * KIB;
@@ -120,13 +122,15 @@ const _: () = {
     );
 };
 
-/// The reserved area, as one thing to hold. There is only one user at a time: the thread that takes an image,
-/// with all signals blocked, or the image child, or the constructor, or the main thread of a restored
-/// process. ([`Parking`], and the entries of the table of threads, are shared.)
+/// The reserved area as one value.
+///
+/// There is one user at a time: the thread that takes an image, with all signals blocked; the
+/// image child; the constructor; or the main thread of a restored process. [`Parking`] and the
+/// entries of the table of threads are shared.
 #[derive(Debug)]
 pub struct ReservedArea(());
 
-/// Reserves the reserved area at start.
+/// Maps the area, at start.
 pub fn reserve() -> Result<(), Errno> {
     let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -161,14 +165,14 @@ impl ReservedArea {
     /// The reserved area.
     ///
     /// # Safety
-    /// [`reserve`] succeeded, and nobody else holds it (see the type).
+    /// [`reserve`] succeeded, and nobody else holds the area (see the type).
     pub unsafe fn take() -> Self {
         Self(())
     }
 
-    // Each of these is a separate range of the reserved area, written by one user (see the type) through a
-    // value of which there is one at a time; borrows of different ranges do not overlap. They are
-    // plain numbers: any bytes are a valid value.
+    // Each of these functions gives a separate range of the area. One user (see the type) writes
+    // the range through the only value of this type, so borrows of different ranges do not
+    // overlap. The ranges hold plain numbers: any bytes are a valid value.
 
     pub fn control(&self) -> *mut Control {
         CONTROL as *mut Control
@@ -206,7 +210,7 @@ impl ReservedArea {
         unsafe { core::slice::from_raw_parts_mut(MAPS as *mut Map, limit::MAPS) }
     }
 
-    /// One byte more than the limit: there is always a terminating zero.
+    /// One byte longer than the limit: there is always a terminating zero.
     pub fn strings(&self) -> &'static mut [u8] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(STRINGS as *mut u8, limit::STRINGS + 1) }
@@ -232,7 +236,7 @@ impl ReservedArea {
         unsafe { core::slice::from_raw_parts_mut(COPIES as *mut SharedCopy, COPIES_MAX) }
     }
 
-    /// Other threads write to their own entries.
+    /// Other threads write into their own entries.
     pub fn threads(&self) -> &'static mut [Thread] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(THREADS as *mut Thread, limit::THREADS) }
@@ -249,7 +253,7 @@ impl ReservedArea {
         unsafe { core::slice::from_raw_parts_mut(TIMERS as *mut Timer, limit::TIMERS) }
     }
 
-    /// Each entry is written by the thread that got its number.
+    /// The thread that got the number of an entry writes the entry.
     pub fn signals(&self) -> &'static mut [Signal] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(SIGNALS as *mut Signal, limit::SIGNALS) }

@@ -1,11 +1,11 @@
-//! Texts (paths) of an image: one after the other in the reserved area, each followed by a zero byte.
+//! Texts of an image (paths), one after the other in the reserved area. A zero byte follows each.
 
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{Text, limit};
 
-/// The texts that are there so far.
+/// The texts so far.
 #[derive(Debug)]
 pub struct Strings {
     bytes: &'static mut [u8],
@@ -13,12 +13,12 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// None yet.
+    /// No texts.
     pub fn new(area: &ReservedArea) -> Self {
         Self { bytes: area.strings(), len: 0 }
     }
 
-    /// Those that an image brought; the byte behind them is zero.
+    /// The texts that an image brought. The byte behind them is zero.
     pub fn loaded(area: &ReservedArea, len: usize) -> Self {
         let bytes = area.strings();
         let len = len.min(limit::STRINGS);
@@ -30,7 +30,7 @@ impl Strings {
         self.len
     }
 
-    /// Adds a copy.
+    /// Adds a copy of a text.
     pub fn add(&mut self, text: &[u8]) -> Result<Text, Errno> {
         let end = self.len + text.len();
         if end + 1 > limit::STRINGS {
@@ -43,7 +43,7 @@ impl Strings {
         Ok(added)
     }
 
-    /// Adds what a symbolic link says.
+    /// Adds the target of a symbolic link.
     pub fn link(&mut self, path: &CStr) -> Result<Text, Errno> {
         let room = &mut self.bytes[self.len..limit::STRINGS];
         let room_len = room.len().min(4096);
@@ -57,7 +57,7 @@ impl Strings {
         Ok(added)
     }
 
-    /// The bytes; none if the image says nonsense.
+    /// The bytes of a text; none if the image's numbers are impossible.
     pub fn get(&self, text: Text) -> &[u8] {
         let start = text.offset as usize;
         start
@@ -66,7 +66,7 @@ impl Strings {
             .map_or(b"", |end| &self.bytes[start..end])
     }
 
-    /// As a path for the kernel; empty if the image says nonsense.
+    /// A text as a path for the kernel; empty if the image's numbers are impossible.
     pub fn c_str(&self, text: Text) -> &CStr {
         let start = (text.offset as usize).min(self.len);
         CStr::from_bytes_until_nul(&self.bytes[start..=self.len]).unwrap_or(c"")

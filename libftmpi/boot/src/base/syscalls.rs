@@ -1,18 +1,18 @@
-//! System calls as they are: no `errno`, no cancellation, no lock, no allocation. Usable in a signal
-//! handler, in the image child and before the C library is set up.
+//! System calls without `errno`, cancellation, locks or allocation. A signal handler and the image
+//! child may use them, also before the C library is set up.
 
 use core::arch::asm;
 use core::ffi::CStr;
 use ftmpi_wire::control::fds;
 use ftmpi_wire::status::word;
 
-/// Error number, positive.
+/// A positive error number.
 pub type Errno = i32;
 
-/// Any system call. The result is as the kernel gives it: −errno on failure.
+/// Makes a system call. The result is the kernel's: −errno on failure.
 ///
 /// # Safety
-/// As the call that is made.
+/// As for the call.
 #[inline(always)]
 pub unsafe fn raw(nr: libc::c_long, args: [usize; 6]) -> isize {
     let result: isize;
@@ -35,7 +35,7 @@ pub unsafe fn raw(nr: libc::c_long, args: [usize; 6]) -> isize {
     result
 }
 
-/// The kernel's answer as a result.
+/// The kernel's result as a `Result`.
 #[inline]
 pub fn check(result: isize) -> Result<usize, Errno> {
     if (-4095..0).contains(&result) { Err(-result as Errno) } else { Ok(result as usize) }
@@ -57,11 +57,11 @@ pub fn open(path: &CStr, flags: i32) -> Result<i32, Errno> {
 }
 
 pub fn close(fd: i32) {
-    // SAFETY: no memory involved; only descriptors that the engine opened are passed.
+    // SAFETY: no memory involved; the library opened the descriptors that it closes.
     let _ = unsafe { call!(libc::SYS_close, fd) };
 }
 
-/// Closes `first..=last`, whatever is open there.
+/// Closes the descriptors `first..=last` that are open.
 pub fn close_range(first: u32, last: u32) {
     if first > last {
         return;
@@ -98,7 +98,7 @@ pub fn read_full(fd: i32, into: &mut [u8]) -> Result<usize, Errno> {
 }
 
 /// Reads exactly `len` bytes in pieces of the buffer's length, and hands each piece to `sink`.
-/// `EBADMSG` if the file ends before.
+/// `EBADMSG` if the file ends earlier.
 pub fn copy_exactly(
     fd: i32,
     len: u64,
@@ -117,7 +117,7 @@ pub fn copy_exactly(
     Ok(())
 }
 
-/// Reads until `into` is full; `EIO` if the file ends before.
+/// Reads until `into` is full; `EIO` if the file ends earlier.
 pub fn pread_full(fd: i32, into: &mut [u8], offset: u64) -> Result<(), Errno> {
     let mut have = 0;
     while have < into.len() {
@@ -134,13 +134,11 @@ pub fn pread(fd: i32, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
     unsafe { call!(libc::SYS_pread64, fd, into.as_mut_ptr(), into.len(), offset) }
 }
 
-/// Writes `len` bytes from `address`, all of them.
-///
-/// # Safety
-/// None for this process: the kernel checks the address and answers `EFAULT`.
+/// Writes all `len` bytes from `address`. If the range is not readable, the kernel answers
+/// `EFAULT`.
 pub fn write_from(fd: i32, mut address: usize, mut len: usize) -> Result<(), Errno> {
     while len > 0 {
-        // The kernel writes at most 2 GiB − 4 KiB at once; smaller steps keep pipes moving.
+        // The kernel writes at most 2 GiB − 4 KiB at once. Smaller steps keep pipes moving.
         let step = len.min(1 << 30);
         // SAFETY: the kernel checks the range.
         match unsafe { call!(libc::SYS_write, fd, address, step) } {
@@ -160,26 +158,29 @@ pub fn write_all(fd: i32, bytes: &[u8]) -> Result<(), Errno> {
     write_from(fd, bytes.as_ptr() as usize, bytes.len())
 }
 
-/// Writes words of this layer to the rank's standard error, which is `fd` just now. They are counted
-/// beforehand (`word::BOOT_STDERR`), so that the agent does not take them for the program's text: that
-/// goes on where it was when the image was taken.
+/// Writes lines of this library to the rank's standard error, which is `fd` at this moment.
+///
+/// The bytes are counted first (`word::BOOT_STDERR`), so that the agent does not take them for the
+/// program's text. The program's text continues where it was when the image was taken.
 pub fn write_counted(fd: i32, bytes: &[u8]) {
-    let mut said = 0u64;
+    let mut counted = 0u64;
     let at = word::BOOT_STDERR * size_of::<u64>();
     let len = size_of::<u64>();
-    // SAFETY: reads one number into `said`; whatever it is, the agent mistrusts it.
-    let _ = unsafe { call!(libc::SYS_pread64, fds::STATUS, &raw mut said, len, at) };
-    said = said.wrapping_add(bytes.len() as u64);
+    // SAFETY: reads one number into `said`. The agent trusts no value of it.
+    let _ = unsafe { call!(libc::SYS_pread64, fds::STATUS, &raw mut counted, len, at) };
+    counted = counted.wrapping_add(bytes.len() as u64);
     // SAFETY: the number lives over the call.
-    let _ = unsafe { call!(libc::SYS_pwrite64, fds::STATUS, &raw const said, len, at) };
+    let _ = unsafe { call!(libc::SYS_pwrite64, fds::STATUS, &raw const counted, len, at) };
     let _ = write_all(fd, bytes);
 }
 
-/// Puts memory into a pipe without copying it: the pipe refers to its pages until they are read. Gives
-/// how many bytes went before it became impossible: all, or fewer where this is no pipe or there is no such call.
+/// Puts memory into a pipe by `vmsplice`: the pipe refers to the pages until they are read.
+///
+/// Gives how many bytes went into the pipe. These are fewer than `len` if `fd` is no pipe, or if
+/// the kernel forbids the call.
 ///
 /// # Safety
-/// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] returned.
+/// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] has returned.
 pub unsafe fn vmsplice_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
     let mut done = 0;
     while done < len {
@@ -196,17 +197,18 @@ pub unsafe fn vmsplice_from(fd: i32, address: usize, len: usize) -> Result<usize
     Ok(done)
 }
 
-/// Waits until everything in the pipe was read, or nobody reads any more, or wants it to be.
+/// Waits until everything in the pipe was read, until nobody reads any more, or while `wanted`.
 pub fn wait_until_read(fd: i32, wanted: impl Fn() -> bool) {
     const FIONREAD: usize = 0x541b;
     while wanted() {
         let mut left = 0i32;
         // SAFETY: writes one number.
-        let told = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
+        let answer = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
         let mut entry = libc::pollfd { fd, events: 0, revents: 0 };
-        // SAFETY: one valid entry. Comes back at once when nobody reads, otherwise after a millisecond.
+        // SAFETY: one valid entry. The call returns at once when nobody reads, otherwise after 1
+        // ms.
         let alone = (left > 0).then(|| unsafe { call!(libc::SYS_poll, &raw mut entry, 1, 1) });
-        if told.is_err() || left <= 0 || matches!(alone, Some(Ok(1..))) {
+        if answer.is_err() || left <= 0 || matches!(alone, Some(Ok(1..))) {
             return;
         }
     }
@@ -239,7 +241,7 @@ pub fn fcntl(fd: i32, what: i32, arg: usize) -> Result<i32, Errno> {
     unsafe { call!(libc::SYS_fcntl, fd, what, arg) }.map(|n| n as i32)
 }
 
-/// Moves a descriptor to another number, and replaces what that number was. `flags` as for `dup3`.
+/// Moves a descriptor to another number, and replaces what has that number. `flags` as for `dup3`.
 pub fn move_descriptor(fd: i32, wanted: i32, flags: i32) -> Result<(), Errno> {
     if fd == wanted {
         return Ok(());
@@ -282,7 +284,7 @@ pub fn getppid() -> i32 {
     unsafe { raw(libc::SYS_getppid, [0; 6]) as i32 }
 }
 
-/// Replaces the mask of blocked signals; gives the old one.
+/// Replaces the mask of blocked signals, and gives the old one.
 pub fn set_signal_mask(mask: u64) -> u64 {
     let mut old = 0u64;
     // SAFETY: both words are valid; 8 is the kernel's size of a set.
@@ -299,7 +301,7 @@ pub fn pending_signals() -> u64 {
     set
 }
 
-/// Monotonic nanoseconds.
+/// The monotonic clock in nanoseconds.
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: valid for writing.
@@ -336,7 +338,8 @@ pub unsafe fn unmap(address: usize, len: usize) -> Result<(), Errno> {
     unsafe { call!(libc::SYS_munmap, address, len) }.map(|_| ())
 }
 
-/// The contents go; the memory stays. Where the kernel refuses, they stay, too.
+/// Gives the contents of memory up and keeps the mapping. If the kernel refuses, the contents
+/// stay.
 ///
 /// # Safety
 /// What lies there is lost.
@@ -352,7 +355,7 @@ pub unsafe fn protect(address: usize, len: usize, prot: i32) -> Result<(), Errno
     unsafe { call!(libc::SYS_mprotect, address, len, prot) }.map(|_| ())
 }
 
-/// Names the errors that an image can meet; others by number.
+/// The text of an error number that an image can meet.
 pub fn error_text(errno: Errno) -> &'static str {
     match errno {
         libc::EPERM => "not permitted",

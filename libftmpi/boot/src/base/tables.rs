@@ -1,4 +1,4 @@
-//! What lies in the reserved area beside the tables of the image.
+//! Tables in the reserved area beside those of the image.
 
 use core::sync::atomic::{AtomicI32, AtomicU32};
 use ftmpi_checkpoint::stream::{Text, limit};
@@ -10,13 +10,13 @@ pub struct SharedCopy {
     pub start: usize,
     pub end: usize,
     pub copy: usize,
-    /// Which memory it is, and from where on.
+    /// Which memory the mapping shows, and from which offset on.
     pub inode: u64,
     pub offset: usize,
 }
 
 impl SharedCopy {
-    /// Whether both show a piece of the same memory.
+    /// Whether both mappings show a piece of the same memory.
     pub fn is_alias(&self, other: &Self) -> bool {
         self.inode == other.inode
             && self.offset < other.offset + (other.end - other.start)
@@ -32,12 +32,12 @@ pub struct Keep {
     pub end: u64,
 }
 
-/// What the restorer in C needs; the same structure stands in `restorer.c`.
+/// What the restorer in C needs. `restorer.c` has the same structure.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Control {
     pub image_fd: i64,
-    /// Next record's number in the stream.
+    /// Number of the next record in the stream.
     pub sequence: u64,
     pub maps: u64,
     pub map_count: u64,
@@ -56,13 +56,13 @@ pub struct Control {
     pub resume_ip: u64,
     pub keep_count: u64,
     pub keep: [Keep; KEEP_MAX],
-    /// What this process was started as, for after the restore.
+    /// As which rank and incarnation this process was started. The restored process needs both.
     pub rank: u32,
     pub incarnation: u32,
     /// [`ftmpi_wire::control::RankEnv::died`]
     pub died: u64,
     pub streams: [StreamIdentity; 3],
-    /// Lines for standard error.
+    /// Lines for standard error, for each way in which the restorer can fail.
     pub line_broken_off: [u8; 160],
     pub line_damaged: [u8; 160],
     pub line_map: [u8; 160],
@@ -80,55 +80,55 @@ pub struct StreamIdentity {
     pub mode: u64,
 }
 
-/// A copied piece, as it goes into the stream.
+/// A copied piece of contents.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Piece {
-    /// See [`content_at`].
+    /// Where the piece belongs: [`content_at`](ftmpi_checkpoint::stream::content_at).
     pub at: u64,
-    /// Where the copy is.
+    /// Address of the copy.
     pub copy: usize,
     pub len: usize,
 }
 
-/// Files that are looked at; more are treated as libraries are.
+/// Files that may be data, at most. Further files are treated as libraries.
 pub const DATA_FILES_MAX: usize = 256;
 
 /// A file, as it was when the process stood still.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DataFile {
-    /// As `/proc/self/maps` tells them.
+    /// As `/proc/self/maps` shows them.
     pub device: u64,
     pub inode: u64,
     pub size: u64,
     pub time_ns: u64,
-    /// Set by the image child, if it is data.
+    /// The image child sets the path, if the file is data.
     pub path: Text,
-    /// It may be data (else: too large, or not to be looked at).
+    /// The file may be data: it is not too large, and it can be looked at.
     pub may_be: u32,
-    /// The image child has looked whether it is a program or library.
+    /// The image child has looked whether the file is a program or library.
     pub examined: u32,
 }
 
-/// How the threads agree; in the reserved area, zero at the begin of each life.
+/// How threads agree to stand still and to go on. All zero at the begin of each incarnation.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Parking {
-    /// Lowest bit: threads are to stand still. From bit 3 on: how often that has changed. Between: how
-    /// often they were to look for signals again meanwhile.
+    /// Lowest bit: threads are to stand still. From bit 3 on: how often that bit has changed.
+    /// Between: how often threads were to look for signals again.
     pub round: AtomicU32,
-    /// Threads that do.
+    /// Threads that stand still.
     pub parked: AtomicU32,
     /// Entries of the two arrays below.
     pub count: AtomicU32,
-    /// In a restored process: see [`wait_at_gate`].
+    /// In a restored process: whether threads may go on. See `threads::parking`.
     pub gate: AtomicU32,
-    /// In a restored process: 1 when the newest thread has left the stack that it was born on.
+    /// In a restored process: 1 when the newest thread has left the stack on which it began.
     pub left_start_stack: AtomicU32,
-    /// Waiting signals that were written down.
+    /// Pending signals that were written down.
     pub signals: AtomicU32,
-    /// A thread could not write its own down.
+    /// A thread could not write its signals down.
     pub too_many: AtomicU32,
     pub tids: [AtomicI32; limit::THREADS],
     pub states: [AtomicU32; limit::THREADS],

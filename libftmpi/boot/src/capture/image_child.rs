@@ -1,7 +1,9 @@
-//! The image child: a copy-on-write copy of the process, which writes it to the stream and ends.
+//! The image child: a copy-on-write copy of the process, which writes the image to the stream and
+//! ends.
 //!
-//! It runs on its copy of the reserved area's stack, with all signals blocked, and makes system calls only.
-//! It changes protections of its own copy where the program has data that it may not read itself.
+//! The child runs on its copy of the reserved area's stack, with all signals blocked. It makes
+//! system calls only. It changes protections of its own copy where the program has data that the
+//! program itself may not read.
 
 use crate::base::image_tables::{digest, tables};
 use crate::base::procfs;
@@ -18,8 +20,8 @@ use crate::tuning::{RECORD_BYTES, SPLICE_BYTES_MIN, ZERO_BYTES_MIN};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
 
-/// Ends with 0 if the image is whole, 1 if it was refused (the stream says why), 2 if the stream
-/// broke.
+/// Writes the image. Ends with 0 if the image is complete, 1 if it was refused (the stream tells
+/// why), and 2 if the stream broke.
 pub fn run(
     area: &ReservedArea,
     fd: i32,
@@ -30,7 +32,7 @@ pub fn run(
     regular_file::mark_own_logs(
         &mut area.descriptors()[..area.process_state().descriptors as usize],
     );
-    // Pipes and sockets must not seem open only because this child has them.
+    // Pipes and sockets of the program must not stay open because of this child.
     if fd > 0 {
         syscalls::close_range(0, fd as u32 - 1);
     }
@@ -46,23 +48,25 @@ pub fn run(
         stream.record(kind::REFUSED, 0, area.line().bytes());
         syscalls::exit(if stream.broken { 2 } else { 1 });
     }
-    // Pages that the pipe refers to are still also ours: kernels before 5.8 let our parent write to a
-    // page that no other process maps, whoever else refers to it.
+    // The pipe refers to pages that this process still owns. Kernels before 5.8 let the parent
+    // write to a page that no other process maps, even if a pipe refers to the page.
     syscalls::wait_until_read(fd, || syscalls::getppid() == parent);
     syscalls::exit(0);
 }
 
 struct Stream {
     fd: i32,
-    /// Its death is the end of this image, which belongs to a life that is over. Looked at before each record:
-    /// the system's own signal for that (`PR_SET_PDEATHSIG`) comes already when the *thread* ends that took the
-    /// image. Who waits in a write for the agent to read goes on with that, or gets an error when the agent
-    /// has ended, too; and the agent kills the group of a rank that has died.
+    /// The process whose image this is. If that process ends, the image is of no use: the child
+    /// looks before each record.
+    ///
+    /// `PR_SET_PDEATHSIG` would come too early: when the thread ends that took the image. A child
+    /// that waits in a write goes on when the agent reads, and gets an error when the agent has
+    /// ended. The agent also kills the process group of a rank that has died.
     parent: i32,
     sequence: u64,
     page_bytes: u64,
     broken: bool,
-    /// Pages go into the pipe without a copy.
+    /// Pages go into the pipe by `vmsplice`.
     splices: bool,
 }
 
@@ -91,8 +95,8 @@ impl Stream {
         let mut result = syscalls::write_from(self.fd, header_address, size_of::<RecordHeader>());
         let mut spliced = 0;
         if kind == kind::PAGES && self.splices && len >= SPLICE_BYTES_MIN && result.is_ok() {
-            // SAFETY: this process writes to none of its pages that are part of an image, and keeps them
-            // until `run` has waited.
+            // SAFETY: this process writes to none of its pages that are part of an image. It keeps
+            // them until `run` has waited.
             match unsafe { syscalls::vmsplice_from(self.fd, address, len) } {
                 Ok(bytes) => spliced = bytes,
                 Err(errno) => result = Err(errno),
@@ -144,7 +148,7 @@ fn write(
             return Ok(());
         }
         if let Err(refused) = pages_of(area, stream, &mut scanner, entry, survey) {
-            // A file that was cut meanwhile tells more.
+            // If a file was cut meanwhile, that is the reason.
             survey.data_files.unchanged(area, &strings)?;
             return Err(refused);
         }
@@ -155,7 +159,7 @@ fn write(
     Ok(())
 }
 
-/// Writes the pages of a mapping that are the process's own.
+/// Writes the private pages of a mapping.
 fn pages_of(
     area: &ReservedArea,
     stream: &mut Stream,
@@ -178,7 +182,8 @@ fn pages_of(
             .map(|copy| copy.copy as u64)
             .ok_or_else(|| area.refuse(Refusal::SharedMappingAppeared))?;
     }
-    // Only in this copy of the process, and only if there is anything to read.
+    // The protection is changed in this copy of the process only, and only if there is anything to
+    // read.
     let mut readable = shared || entry.prot & libc::PROT_READ as u32 != 0;
     let len = entry.end - entry.start;
     scanner
@@ -189,14 +194,14 @@ fn pages_of(
                 unsafe { syscalls::protect(entry.start as usize, len as usize, prot) }?;
                 readable = true;
             }
-            // What has nothing beneath it is zero again in a new process.
+            // Memory without a file is zero again in a new process.
             let sparse = entry.file == map::NO_FILE;
             let mut begin = from;
             while begin < to {
                 if sparse {
                     begin += zero_bytes(begin, to);
                 }
-                // Not the whole run at once: whoever reads works beside the search for zeros.
+                // Not the whole run at once: the reader works while this process looks for zeros.
                 let stop = (begin / RECORD_BYTES + 1) * RECORD_BYTES;
                 let end = if sparse { next_zeros(begin, to.min(stop)) } else { to };
                 if end > begin {
@@ -219,7 +224,7 @@ fn pages_of(
         })
 }
 
-/// Writes all that a mapping shows; behind the end of its file it shows nothing.
+/// Writes everything that a mapping shows. Behind the end of its file a mapping shows nothing.
 fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<(), Refused> {
     let failed = |errno| area.refuse(Refusal::Pages { at: entry.start, errno });
     let len = (entry.end - entry.start) as usize;
@@ -228,7 +233,7 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
         // SAFETY: nothing runs here that relies on the memory being inaccessible.
         unsafe { syscalls::protect(entry.start as usize, len, prot) }.map_err(failed)?;
     }
-    // Not from the memory itself: behind the end of the file that would be the end of us.
+    // By `/proc/self/mem`: a load behind the end of the file would kill this process.
     let memory =
         procfs::open_own(c"/proc/self/mem", libc::O_RDONLY | libc::O_CLOEXEC).map_err(failed)?;
     let buffer = area.content();
@@ -238,7 +243,8 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
     while at < entry.end && !stream.broken {
         let want = buffer.len().min((entry.end - at) as usize);
         match syscalls::pread(memory, &mut buffer[..want], at) {
-            // Behind the end there is nothing more; a disk that fails is something else.
+            // Behind the end of the file there is nothing more. A disk that fails is another
+            // matter.
             Ok(0) | Err(libc::EIO)
                 if at >= shown
                     && (known
@@ -252,10 +258,11 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
                 break;
             }
             Ok(have) => {
-                // What could be read of a page at an end that is torn.
+                // A torn end: the readable part of the last page.
                 let whole = have.next_multiple_of(PAGE as usize);
                 buffer[have..whole].fill(0);
-                // Copied: what is lent to the pipe may still be there when the next piece comes into the buffer.
+                // Copied: pages in the pipe may still be unread when the next piece comes into the
+                // buffer.
                 if buffer[..whole].iter().any(|byte| *byte != 0) {
                     let splices = core::mem::replace(&mut stream.splices, false);
                     stream.record(kind::PAGES, at, &buffer[..whole]);
@@ -276,13 +283,13 @@ fn contents_of(area: &ReservedArea, stream: &mut Stream, entry: &Map) -> Result<
 
 const PAGE: u64 = 4096;
 
-/// Bytes of pages from `start` on, up to `end`, in which all is zero.
+/// Bytes of whole zero pages from `start` on, up to `end`.
 fn zero_bytes(start: u64, end: u64) -> u64 {
     let mut at = start;
     while at < end {
         // SAFETY: a page of this process's own copy, readable (see `pages_of`), written by nobody.
         let words = unsafe { &*(at as *const [u64; 512]) };
-        // Most pages show it at their begin.
+        // The first words show it for most pages.
         if words[0] | words[64] != 0 || words.iter().fold(0, |all, word| all | word) != 0 {
             break;
         }
@@ -291,7 +298,7 @@ fn zero_bytes(start: u64, end: u64) -> u64 {
     at - start
 }
 
-/// Where the next zeros begin that are worth a record of their own, or `end`.
+/// Where zeros begin that are worth the end of a record, or `end`.
 fn next_zeros(start: u64, end: u64) -> u64 {
     let mut at = start;
     while at < end {

@@ -1,9 +1,13 @@
-//! Takes an image: looks at the process, makes a copy-on-write child that streams it, goes on.
+//! Takes an image: looks at the process, makes a copy-on-write child that writes the image, and
+//! goes on.
 //!
-//! The process stands still only for this: a look at its descriptors and mappings, copies of shared
-//! memory and of files without a name, and `clone`. All other threads stand still, too. Everything runs on the reserved area's stack; the program's stack gets a few words
-//! below its own, which hold what `setjmp` would save. The same words are found again in the
-//! restored process, where [`ftmpi_boot_switch`] returns once more, with 1.
+//! The process stands still only while its descriptors and mappings are looked at, while shared
+//! memory and files without a name are copied, and for `clone`. All other threads stand still,
+//! too.
+//!
+//! Everything runs on the stack in the reserved area. The program's stack gets a few words below
+//! its own, which hold what `setjmp` would save. The restored process finds the same words: there
+//! [`ftmpi_boot_switch`] returns once more, with 1.
 
 pub mod image_child;
 pub mod shared_memory;
@@ -30,13 +34,13 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 use ftmpi_checkpoint::boot_abi::{CaptureOutcome, CaptureRequest};
 
-/// The image child, if it was not collected yet.
+/// The image child, until it is collected.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
-/// Why there was no image: written by the thread that wanted one.
+/// Why there was no image. The thread that asked for the image writes the text.
 struct LastRefusal(UnsafeCell<Line>);
 
-// SAFETY: `capture` and `why_refused` are called by one thread at a time (boot_abi).
+// SAFETY: one thread at a time calls `capture` and `why_refused` (boot_abi).
 unsafe impl Sync for LastRefusal {}
 
 static LAST_REFUSAL: LastRefusal = LastRefusal(UnsafeCell::new(Line::new()));
@@ -53,12 +57,12 @@ fn remember_refusal(text: &[u8]) {
 /// `text` is valid for `len` bytes, or null.
 pub unsafe extern "C" fn why_refused(text: *mut c_char, len: usize) {
     // SAFETY: see `LastRefusal`; the text by the caller.
-    unsafe { put((*LAST_REFUSAL.0.get()).bytes(), text, len) };
+    unsafe { copy_text((*LAST_REFUSAL.0.get()).bytes(), text, len) };
 }
 
 /// # Safety
 /// `text` is valid for `len` bytes, or null.
-unsafe fn put(line: &[u8], text: *mut c_char, len: usize) {
+unsafe fn copy_text(line: &[u8], text: *mut c_char, len: usize) {
     if !text.is_null() && len > 0 {
         let take = line.len().min(len - 1);
         // SAFETY: by the caller; the terminating zero fits too.
@@ -69,22 +73,22 @@ unsafe fn put(line: &[u8], text: *mut c_char, len: usize) {
     }
 }
 
-/// What the part on the reserved area's stack gets and gives.
+/// What the part on the stack in the reserved area gets and gives.
 #[repr(C)]
 struct Job {
     fd: i32,
     image_no: u64,
-    useless: Useless,
-    own: Own,
+    useless: UselessMemory,
+    own: OwnDescriptors,
     hooks: Hooks,
     resume: [u64; 2],
-    /// 0: only ask whether it could be done.
+    /// 0: only find out whether an image could be taken.
     take: u32,
     estimate: u64,
     child: i32,
 }
 
-/// What the caller wants to do while all threads stand still (boot_abi).
+/// What the caller does while all threads stand still (boot_abi).
 #[derive(Clone, Copy)]
 struct Hooks {
     stopped: Option<extern "C" fn(*mut c_void) -> c_int>,
@@ -98,14 +102,14 @@ impl Hooks {
         Self { stopped: None, made: None, restored: None, context: core::ptr::null_mut() };
 }
 
-/// The list of memory whose contents are of no use (boot_abi).
+/// Memory whose contents the image does not need (boot_abi).
 #[derive(Clone, Copy)]
-struct Useless {
+struct UselessMemory {
     pairs: *const [u64; 2],
     len: usize,
 }
 
-impl Useless {
+impl UselessMemory {
     const NONE: Self = Self { pairs: core::ptr::null(), len: 0 };
 
     fn pairs(&self) -> &[[u64; 2]] {
@@ -117,16 +121,16 @@ impl Useless {
     }
 }
 
-/// The list of the caller's descriptors (boot_abi).
+/// Descriptors of the caller (boot_abi).
 #[derive(Clone, Copy)]
-struct Own {
+struct OwnDescriptors {
     list: *const c_int,
     len: usize,
-    /// There is one.
+    /// There is a list.
     known: bool,
 }
 
-impl Own {
+impl OwnDescriptors {
     fn list(&self) -> Option<&[c_int]> {
         if self.len == 0 {
             return self.known.then_some(&[]);
@@ -139,8 +143,7 @@ impl Own {
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::capture`].
 ///
 /// # Safety
-/// Both pointers are valid, and so are the list of descriptors and that of memory whose contents are not
-/// wanted in the image.
+/// Both pointers are valid, and so are the lists in the request.
 pub unsafe extern "C" fn capture(
     request: *const CaptureRequest,
     out: *mut CaptureOutcome,
@@ -159,8 +162,8 @@ pub unsafe extern "C" fn capture(
     let mut job = Job {
         fd: asked.fd,
         image_no: asked.image_no,
-        useless: Useless { pairs: asked.useless, len: asked.useless_len },
-        own: Own { list: asked.own, len: asked.own_len, known: true },
+        useless: UselessMemory { pairs: asked.useless, len: asked.useless_len },
+        own: OwnDescriptors { list: asked.own, len: asked.own_len, known: true },
         hooks: Hooks {
             stopped: asked.stopped,
             made: asked.made,
@@ -172,11 +175,12 @@ pub unsafe extern "C" fn capture(
         estimate: 0,
         child: 0,
     };
-    // SAFETY: the stack is the reserved area's and unused: signals are blocked, and one thread at a time takes
-    // images. The call returns once in this life, and once in each restored one.
-    let result =
-        unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
-    // SAFETY: the reserved area is there (`admit`).
+    // SAFETY: the stack in the reserved area is unused: signals are blocked, and one thread at a
+    // time takes images. The call returns once here, and once in each restored process.
+    let result = unsafe {
+        ftmpi_boot_switch(&raw mut job.resume, on_own_stack, (&raw mut job).cast(), STACK_TOP)
+    };
+    // SAFETY: `admit` found the reserved area.
     let area = unsafe { ReservedArea::take() };
     let mut outcome = CaptureOutcome { image_no: job.image_no, ..CaptureOutcome::default() };
     if result == 1 {
@@ -195,7 +199,7 @@ pub unsafe extern "C" fn capture(
     } else {
         remember_refusal(area.line().bytes());
     }
-    // SAFETY: valid by the caller; in the restored process the same memory was restored.
+    // SAFETY: valid by the caller; the restored process has the same memory.
     unsafe { *out = outcome };
     syscalls::set_signal_mask(mask);
     result
@@ -226,15 +230,15 @@ pub extern "C" fn reap() -> c_int {
 pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -> c_int {
     if let Err((errno, why)) = admit() {
         // SAFETY: by the caller.
-        unsafe { put(why.as_bytes(), text, len) };
+        unsafe { copy_text(why.as_bytes(), text, len) };
         return errno;
     }
     let mask = syscalls::set_signal_mask(!0);
     let mut job = Job {
         fd: -1,
         image_no: 0,
-        useless: Useless::NONE,
-        own: Own { list: core::ptr::null(), len: 0, known: false },
+        useless: UselessMemory::NONE,
+        own: OwnDescriptors { list: core::ptr::null(), len: 0, known: false },
         hooks: Hooks::NONE,
         resume: [0; 2],
         take: 0,
@@ -242,13 +246,14 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         child: 0,
     };
     // SAFETY: as in `capture`.
-    let result =
-        unsafe { ftmpi_boot_switch(&raw mut job.resume, take, (&raw mut job).cast(), STACK_TOP) };
-    // SAFETY: the reserved area is there (`admit`), and nobody else uses it.
+    let result = unsafe {
+        ftmpi_boot_switch(&raw mut job.resume, on_own_stack, (&raw mut job).cast(), STACK_TOP)
+    };
+    // SAFETY: `admit` found the reserved area, and nobody else uses it.
     let area = unsafe { ReservedArea::take() };
     let line = if result < 0 { area.line().bytes() } else { b"" };
     // SAFETY: by the caller.
-    unsafe { put(line, text, len) };
+    unsafe { copy_text(line, text, len) };
     syscalls::set_signal_mask(mask);
     -result
 }
@@ -261,9 +266,9 @@ fn admit() -> Result<(), (i32, &'static str)> {
     Ok(())
 }
 
-/// On the reserved area's stack.
-extern "C" fn take(job: *mut c_void) -> isize {
-    // SAFETY: `capture` holds it, waiting.
+/// Runs on the stack in the reserved area.
+extern "C" fn on_own_stack(job: *mut c_void) -> isize {
+    // SAFETY: `capture` holds the value, and waits.
     let job = unsafe { &mut *job.cast::<Job>() };
     // SAFETY: the only user (see `capture`).
     let area = unsafe { ReservedArea::take() };
@@ -278,25 +283,25 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
         return Err(area.refuse(Refusal::LayoutNotFixed));
     }
     refuse_children(area)?;
-    // First of all: a filter of the program may not like what comes now.
+    // First of all: a seccomp filter of the program may forbid the calls that follow.
     credentials::refuse_changed(area)?;
     system_v::refuse_used(area)?;
     if stop::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
             checkpoint::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
     {
-        // Before anything is disturbed. (Other errors may come from threads that go on.)
+        // Before anything is disturbed. (Threads that go on may cause other errors.)
         return Err(refused);
     }
-    let (count, mine) = stop::stop(area)?;
-    // Nothing was looked at yet.
+    let (count, own_place) = stop::stop_all(area)?;
+    // The tables are not filled yet.
     (area.process_state().locks, area.process_state().ranges) = (0, 0);
     let mut copies = Copies::new();
     let hooks = job.hooks;
     let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {
         0 => {
-            let result = look(area, job, count, mine, &mut copies).and_then(|look| {
-                if job.take == 0 { Ok(()) } else { make_child(area, job, look, &mut copies) }
+            let result = examine(area, job, count, own_place, &mut copies).and_then(|examined| {
+                if job.take == 0 { Ok(()) } else { make_child(area, job, examined, &mut copies) }
             });
             if let Some(made) = hooks.made {
                 made(hooks.context);
@@ -307,7 +312,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     };
     page_attributes::close(area);
     file_locks::take_again(area);
-    // What was taken out to be looked at.
+    // Signals that were taken out of the kernel to be looked at.
     let signals = pending_signals::known(area, &area.parking().signals);
     pending_signals::send_again(signals, syscalls::gettid());
     pending_signals::send_again(signals, 0);
@@ -315,26 +320,26 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     result
 }
 
-/// What the child needs to know.
-struct Look {
+/// What the child needs.
+struct Examined {
     strings: Strings,
     survey: mappings::Survey,
 }
 
-fn look(
+fn examine(
     area: &ReservedArea,
     job: &mut Job,
     count: usize,
-    mine: usize,
+    own_place: usize,
     copies: &mut Copies,
-) -> Result<Look, Refused> {
+) -> Result<Examined, Refused> {
     if count > 1 {
         // Another thread may have begun something before it stood still.
         refuse_children(area)?;
         system_v::refuse_used(area)?;
     }
     let process = area.process_state();
-    // Alone, nobody can have changed it since `attempt` looked.
+    // A process with one thread cannot have changed since `attempt` looked.
     for thread in area.threads()[..count].iter().filter(|_| count > 1) {
         credentials::refuse_changed_thread(area, thread.tid)?;
     }
@@ -350,7 +355,7 @@ fn look(
     (process.rank, process.incarnation) = rank::name();
     process.resume_ip = resume::resume as *const () as u64;
     process.threads = count as u32;
-    let thread = &mut area.threads()[mine];
+    let thread = &mut area.threads()[own_place];
     thread_state::record_thread_state(thread);
     thread.resume = job.resume;
     process_attributes::refuse_deadlines(area, &area.threads()[..count])?;
@@ -372,15 +377,16 @@ fn look(
     job.estimate = procfs::anonymous_bytes()
         + area.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>()
         + area.pieces()[..process.contents as usize].iter().map(|p| p.len as u64).sum::<u64>();
-    Ok(Look { strings, survey })
+    Ok(Examined { strings, survey })
 }
 
-/// Children that an image cannot contain.
+/// Refuses an image while the program has child processes.
 fn refuse_children(area: &ReservedArea) -> Result<(), Refused> {
     // SAFETY: struct siginfo has 128 bytes.
     let mut info = [0u64; 16];
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: as above. Clone children (ours) are not counted without __WCLONE.
+    // SAFETY: as above. Without __WCLONE the call does not count clone children, as image children
+    // are.
     let children =
         unsafe { syscalls::call!(libc::SYS_waitid, libc::P_ALL, 0, info.as_mut_ptr(), options, 0) };
     if children != Err(libc::ECHILD) {
@@ -392,23 +398,25 @@ fn refuse_children(area: &ReservedArea) -> Result<(), Refused> {
 fn make_child(
     area: &ReservedArea,
     job: &mut Job,
-    look: Look,
+    examined: Examined,
     copies: &mut Copies,
 ) -> Result<(), Refused> {
-    copy_shared(area, look.survey.copies, copies)?;
+    copy_shared(area, examined.survey.copies, copies)?;
     let parent = syscalls::getpid();
-    // Flags 0: copy-on-write like fork, but no signal at its end, so that the program's wait() never
-    // sees it; and not through the C library, which would write the child's id into the thread
-    // block.
+    // Flags 0: copy-on-write as with fork, but without a signal at the end, so that the program's
+    // `wait` never sees the child. Not by the C library, which would write the child's id into the
+    // thread block.
     // SAFETY: the child goes on here, on its copy of this stack, and never returns.
     let child = unsafe { syscalls::call!(libc::SYS_clone, 0, 0, 0, 0, 0) };
     if child == Ok(0) {
         for [begin, end] in job.useless.pairs() {
-            // First of all: while we share these pages, our parent copies what it writes of them.
-            // SAFETY: this is a copy, in which nobody wants the contents (see `capture`).
+            // First of all: as long as both share these pages, the parent copies each page that it
+            // writes.
+            // SAFETY: this is a copy of the process, and nobody needs these contents (see
+            // `capture`).
             unsafe { syscalls::forget(*begin as usize, (end - begin) as usize) };
         }
-        image_child::run(area, job.fd, parent, look.strings, &look.survey);
+        image_child::run(area, job.fd, parent, examined.strings, &examined.survey);
     }
     let child = child.map_err(|errno| area.refuse(Refusal::NoImageChild { errno }))?;
     job.child = child as i32;

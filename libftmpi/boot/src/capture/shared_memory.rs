@@ -7,7 +7,7 @@ use crate::base::syscalls;
 use crate::memory::copies::Copies;
 use crate::tuning::RESIDENT_PAGES;
 
-/// Copies shared memory: the child would see what the program goes on to write.
+/// Copies shared memory. Without a copy the image child would see what the program writes later.
 pub fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Result<(), Refused> {
     if count == 0 {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Re
         let all = swap_is_used();
         copy_resident(area, memory, (copy.start, len), copy.copy, all)?;
         if !all && swap_is_used() {
-            // The first page may have gone there before we came to it.
+            // The first page may have been swapped out before it was read.
             copy_resident(area, memory, (copy.start, len), copy.copy, true)?;
         }
         Ok(())
@@ -30,8 +30,8 @@ pub fn copy_shared(area: &ReservedArea, count: usize, copies: &mut Copies) -> Re
     result.map_err(failed)
 }
 
-/// Copies the pages that exist: a look at others would make them. Pages in the swap are not told by
-/// `mincore`, so all are to be copied where swap is in use.
+/// Copies the pages that exist; to read others would create them. `mincore` does not tell pages in
+/// the swap, so all pages are copied if swap is in use.
 fn copy_resident(
     area: &ReservedArea,
     memory: i32,
@@ -80,6 +80,6 @@ fn swap_is_used() -> bool {
     // struct sysinfo in words: uptime, loads (3), RAM (4), then totalswap and freeswap.
     let mut info = [0u64; 16];
     // SAFETY: struct sysinfo has 112 bytes.
-    let told = unsafe { syscalls::call!(libc::SYS_sysinfo, info.as_mut_ptr()) };
-    told.is_err() || info[8] != info[9]
+    let answer = unsafe { syscalls::call!(libc::SYS_sysinfo, info.as_mut_ptr()) };
+    answer.is_err() || info[8] != info[9]
 }

@@ -17,8 +17,8 @@ use ftmpi_checkpoint::stream::{
 };
 use ftmpi_wire::control::fds;
 
-/// Copies the contents of all descriptors that have any. Fills the table of pieces, and gives their
-/// number.
+/// Copies the contents of all descriptors that have any. Fills the table of pieces, and gives
+/// their number.
 pub fn copy(
     area: &ReservedArea,
     strings: &Strings,

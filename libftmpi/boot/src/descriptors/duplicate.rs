@@ -1,4 +1,5 @@
-//! Descriptors of one open file (`dup`): they share offset and flags, and do so again after a restore.
+//! Descriptors of one open file (`dup`): they share offset and flags, and do so again after a
+//! restore.
 
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
@@ -58,7 +59,8 @@ fn share_flags(a: i32, b: i32, may_set_flags: bool) -> bool {
     follows
 }
 
-/// Makes the descriptor of the entry a duplicate of `from`. If `from` is not open, nothing happens.
+/// Makes the descriptor of the entry a duplicate of `from`. If `from` is not open, nothing
+/// happens.
 pub fn restore(area: &ReservedArea, entry: &Descriptor, from: i32) -> Result<(), Refused> {
     let fd = entry.fd;
     let close_on_exec = entry.fd_flags as i32 & libc::FD_CLOEXEC != 0;

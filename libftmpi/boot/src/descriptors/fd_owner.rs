@@ -1,8 +1,11 @@
-//! Who gets the signals of a descriptor: `F_SETOWN`, `F_SETSIG`, `O_ASYNC`.
+//! The owner of a descriptor, who gets its signals: `F_SETOWN`, `F_SETSIG`, `O_ASYNC`.
 //!
-//! The kernel keeps them with the open file, by the number of a process or thread, which is another one in the next
-//! life. Guarantees: what the program had said of itself holds again after the restore; a descriptor whose signals
-//! go to somebody else makes an image impossible, because that number may be anybody's then.
+//! The kernel keeps the owner with the open file, by the id of a process or thread. The ids are
+//! others in the next incarnation.
+//!
+//! Guarantees: if the program itself was the owner, it is the owner again after the restore. A
+//! descriptor whose signals go to another process makes an image impossible: the id may be
+//! anybody's later.
 
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
@@ -20,7 +23,7 @@ const OF_THREAD: i32 = 0;
 const OF_PROCESS: i32 = 1;
 const OF_GROUP: i32 = 2;
 
-/// `struct f_owner_ex`; number 0: nobody.
+/// `struct f_owner_ex`. Id 0: nobody.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
@@ -34,7 +37,7 @@ impl Default for Owner {
     }
 }
 
-/// Who it is now.
+/// The owner.
 pub fn get(fd: i32) -> Result<Owner, Errno> {
     let mut owner = Owner::default();
     // SAFETY: the structure is valid for writing.
@@ -42,23 +45,23 @@ pub fn get(fd: i32) -> Result<Owner, Errno> {
     Ok(owner)
 }
 
-/// Who it is to be.
+/// Sets the owner.
 pub fn set(fd: i32, owner: Owner) -> Result<(), Errno> {
     // SAFETY: the structure is valid for reading.
     unsafe { syscalls::call!(libc::SYS_fcntl, fd, F_SETOWN_EX, &raw const owner) }.map(|_| ())
 }
 
-/// Which signal it is to be; 0: `SIGIO`.
+/// The signal; 0: `SIGIO`.
 pub fn signal(fd: i32) -> i32 {
     syscalls::fcntl(fd, F_GETSIG, 0).unwrap_or(0)
 }
 
-/// See above.
+/// Sets the signal.
 pub fn set_signal(fd: i32, signal: i32) -> Result<(), Errno> {
     syscalls::fcntl(fd, F_SETSIG, signal as usize).map(|_| ())
 }
 
-/// Whether there is anything about this descriptor.
+/// Whether the descriptor has an owner or a signal.
 pub fn has_any(entry: &Descriptor) -> bool {
     entry.owner != owner::NONE || entry.signal != 0
 }
@@ -73,7 +76,7 @@ fn is_own_thread(tid: i32) -> bool {
     unsafe { syscalls::call!(libc::SYS_tgkill, syscalls::getpid(), tid, 0) }.is_ok()
 }
 
-/// Notes what there is about a descriptor.
+/// Writes owner and signal of a descriptor into its entry.
 pub fn gather(
     area: &ReservedArea,
     strings: &Strings,
@@ -82,7 +85,7 @@ pub fn gather(
     if matches!(entry.how, how::DUPLICATE | how::STREAM) {
         return Ok(());
     }
-    // Where there is nothing to be told nobody gets anything.
+    // A file without an owner sends no signals.
     let found = get(entry.fd).unwrap_or_default();
     entry.signal = signal(entry.fd);
     entry.owner = match (found.kind, found.number) {
@@ -93,7 +96,7 @@ pub fn gather(
             entry.owner_tid = tid;
             owner::THREAD
         }
-        // The launcher's own business.
+        // The launcher's descriptors belong to the launcher.
         _ if entry.how == how::KEEP => owner::NONE,
         (_, number) => {
             return Err(area.refuse(Refusal::SignalsToOthers {
@@ -106,8 +109,8 @@ pub fn gather(
     Ok(())
 }
 
-/// Puts it back; in the restored process, when descriptors, locks and threads are there. (To take a lease made this
-/// process the owner.)
+/// Sets owner and signal again, in the restored process, when descriptors, locks and threads are
+/// there. (A lease makes this process the owner.)
 pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
     let threads = &area.threads()[..process.threads as usize];
     for entry in &area.descriptors()[..process.descriptors as usize] {
@@ -132,7 +135,7 @@ fn restore_one(entry: &Descriptor, threads: &[Thread]) -> Result<(), Errno> {
         }
         _ => Owner::default(),
     };
-    // A stream that this life was not given.
+    // This incarnation was not given the stream.
     let Ok(now) = get(fd) else { return Ok(()) };
     if now.number != wanted.number || wanted.number != 0 && now.kind != wanted.kind {
         set(fd, wanted)?;

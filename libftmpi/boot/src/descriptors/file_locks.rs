@@ -1,9 +1,9 @@
-//! Locks on files (`flock`, `fcntl`) and leases: the kernel takes them back when a process ends.
+//! Locks on files (`flock`, `fcntl`) and leases. The kernel takes them back when a process ends.
 //!
-//! Guarantees: the locks that the program held when its image was taken it holds again after the restore.
-//! One that somebody else has got meanwhile is waited for a few seconds; then one line says so, and the
-//! program goes on without it: who has it may wait for this rank. There is a bound on all together
-//! ([`limit::LOCKS`]); more make an image impossible.
+//! Guarantees: the program holds the same locks again after the restore. If another process has
+//! got a lock meanwhile, the restore waits for a few seconds. Then it prints one line, and the
+//! program goes on without the lock: the other process may wait for this rank. An image has room
+//! for [`limit::LOCKS`] locks; more make an image impossible.
 
 use crate::base::notice::Notice;
 use crate::base::procfs::{self, Lines, numbered};
@@ -26,8 +26,8 @@ fn kind_of(word: Option<&[u8]>) -> u32 {
     }
 }
 
-/// Notes the locks of a descriptor behind those that are noted already. (From `fdinfo`: to read `/proc/locks` takes
-/// 5 ms, whatever is in it.)
+/// Adds the locks of a descriptor to the table. The source is `fdinfo`; `/proc/locks` takes
+/// milliseconds to read.
 pub fn gather(area: &ReservedArea, fd: i32, count: &mut usize) -> Result<(), Refused> {
     let Ok(stat) = syscalls::fstat(fd) else { return Ok(()) };
     if !matches!(stat.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
@@ -35,7 +35,7 @@ pub fn gather(area: &ReservedArea, fd: i32, count: &mut usize) -> Result<(), Ref
     }
     let mut name = [0; 64];
     let path = numbered("fdinfo", fd as u32, &mut name);
-    // Old kernels show it to root only, if the program has forbidden dumps of itself.
+    // Old kernels show the file only to root, if the program has forbidden dumps of itself.
     let Ok(mut lines) = Lines::open(path, area.text()) else { return Ok(()) };
     while let Ok(Some(line)) = lines.next() {
         let Some(rest) = line.strip_prefix(b"lock:") else { continue };
@@ -62,7 +62,7 @@ pub fn gather(area: &ReservedArea, fd: i32, count: &mut usize) -> Result<(), Ref
     Ok(())
 }
 
-/// Forgets those of descriptors that are not opened again: copies of others, and the launcher's.
+/// Removes locks of descriptors that are not opened again: duplicates, and the launcher's.
 pub fn keep(area: &ReservedArea, table: &[Descriptor], count: usize, still: bool) {
     let locks = area.locks();
     let mut kept = 0;
@@ -82,8 +82,8 @@ fn is_lockable(how: u32) -> bool {
     matches!(how, how::REOPEN | how::REOPEN_CUT | how::RECREATE | how::AGAIN)
 }
 
-/// Files without a name were opened to be looked at and copied, and closed again, which cost the program its POSIX
-/// locks on them. Nobody else has them open, and nobody runs: takes them again.
+/// Takes POSIX locks on files without a name again. The capture has opened and closed these files,
+/// which took the locks away. Nobody else has the files open, and nobody runs.
 pub fn take_again(area: &ReservedArea) {
     for held in &area.locks()[..area.process_state().locks as usize] {
         if held.kind == lock::POSIX && syscalls::fstat(held.fd).is_ok_and(|stat| stat.st_nlink == 0)
@@ -93,12 +93,12 @@ pub fn take_again(area: &ReservedArea) {
     }
 }
 
-/// What a line says.
+/// What a line of `fdinfo` tells.
 enum Read {
-    /// Nothing of a program's.
+    /// No lock of a program.
     None,
     Lock(FileLock),
-    /// A lease that somebody wants to end.
+    /// A lease that another process breaks.
     Breaking,
     Unknown,
 }
@@ -130,8 +130,8 @@ fn read(text: &[u8]) -> Read {
     Read::Lock(FileLock { kind, writes, start, len, ..FileLock::default() })
 }
 
-/// Takes the locks again, when all descriptors are there: closing one gives back POSIX locks. `error`: where
-/// rank `rank` can say something.
+/// Takes the locks again, when all descriptors are there: to close a file takes POSIX locks away.
+/// `stderr`: where rank `rank` prints a line.
 pub fn restore(
     locks: &[FileLock],
     table: &[Descriptor],

@@ -20,16 +20,16 @@ pub fn is_exclusive(fd: i32) -> bool {
     let granted = syscalls::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK as usize).is_ok();
     if granted {
         let _ = syscalls::fcntl(fd, libc::F_SETLEASE, held as usize);
-        // A lease makes the caller the owner, if there is none. The end of a lease makes the kernel
-        // forget owner and signal.
+        // A lease makes the caller the owner, if there is none. The end of a lease makes the
+        // kernel forget owner and signal.
         let _ = fd_owner::set(fd, owner.unwrap_or_default());
         let _ = fd_owner::set_signal(fd, signal);
     }
     granted
 }
 
-/// The same for a `memfd`. The kernel does not count the first open of a `memfd`, so this opens the
-/// file again and asks for that open.
+/// The same for a `memfd`. The kernel does not count the first open of a `memfd`, so this opens
+/// the file again and asks for that open.
 pub fn is_exclusive_memfd(fd: i32) -> bool {
     let mut name = [0; 64];
     let path = numbered("fd", fd as u32, &mut name);

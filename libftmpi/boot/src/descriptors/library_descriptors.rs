@@ -1,4 +1,5 @@
-//! The library's own descriptors.
+//! The library's own descriptors. A program may close descriptors that it did not open, as daemons
+//! do; the library's stay open.
 
 use crate::base::rank::{self, is_rank};
 use crate::base::syscalls;
@@ -6,10 +7,10 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use ftmpi_wire::control::fds;
 
-/// Descriptors from here on belong to the library ([`ftmpi_wire::control::fds`]).
+/// From here on descriptors belong to the library ([`ftmpi_wire::control::fds`]).
 pub const FIRST_LIBRARY: i32 = fds::CONTROL;
 
-/// Those that a rank finds open when it starts, as long as the runtime has not told more.
+/// The library's descriptors at start, until the runtime tells its list.
 static AT_START: [AtomicU64; 16] = {
     let mut words = [const { AtomicU64::new(0) }; 16];
     words[fds::CONTROL as usize / 64] =
@@ -19,7 +20,7 @@ static AT_START: [AtomicU64; 16] = {
 
 const _: () = assert!(fds::CONTROL / 64 == 15 && fds::STATUS / 64 == 15);
 
-/// Which are the library's, a bit each: memory of the runtime, for ever.
+/// The library's descriptors, one bit each. The words are in memory of the runtime that stays.
 static WORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -35,12 +36,12 @@ fn words() -> &'static [AtomicU64] {
     if count == 0 {
         return &AT_START;
     }
-    // SAFETY: by the caller of `keep_open` there are so many, for ever.
+    // SAFETY: the caller of `keep_open` guarantees so many words that stay.
     unsafe { core::slice::from_raw_parts(WORDS.load(Ordering::Relaxed), count) }
 }
 
-/// The first descriptor of the library's from this one on.
-pub fn next_of_ours(from: u32) -> Option<u32> {
+/// The first descriptor of the library from `from` on.
+pub fn next_of_library(from: u32) -> Option<u32> {
     let words = words();
     let from = from.max(fds::CONTROL as u32);
     let mut index = from as usize / 64;
@@ -58,11 +59,11 @@ pub fn in_the_rank() -> bool {
     is_rank() && !rank::is_forked()
 }
 
-pub fn is_ours(fd: c_int) -> bool {
-    u32::try_from(fd).is_ok_and(|fd| next_of_ours(fd) == Some(fd)) && in_the_rank()
+pub fn is_library(fd: c_int) -> bool {
+    u32::try_from(fd).is_ok_and(|fd| next_of_library(fd) == Some(fd)) && in_the_rank()
 }
 
-/// The library's descriptors must not be inherited by what the program executes.
+/// Keeps the library's descriptors from programs that the program executes.
 pub fn mark_close_on_exec() {
     const CLOSE_RANGE_CLOEXEC: usize = 4;
     let first = FIRST_LIBRARY;

@@ -215,9 +215,9 @@ fn temporary_file(path: &[u8], mode: u32) -> Option<i32> {
     None
 }
 
-/// A `memfd` that can be sealed; the seals of the image tell whether the program's could. A host may
-/// forbid that a `memfd` is executed, unless the flag asks for it. Kernels before 6.3 do not know
-/// the flag.
+/// A `memfd` that can be sealed; the seals of the image tell whether the program's could. A host
+/// may forbid that a `memfd` is executed, unless the flag asks for it. Kernels before 6.3 do not
+/// know the flag.
 fn memfd(name: &[u8; 250], mode: u32) -> Result<i32, Errno> {
     const EXECUTABLE: u32 = 0x10;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
@@ -276,9 +276,9 @@ fn seal(entry: &Descriptor, seals: u32, end: bool) -> Result<(), Errno> {
     result.map(|_| ())
 }
 
-/// Adds the seal against writes, before the file is mapped: the kernel refuses this seal while there
-/// is a writable mapping, and the program has none. All other seals come later, because the program
-/// may have writable mappings that are older than a seal.
+/// Adds the seal against writes, before the file is mapped: the kernel refuses this seal while
+/// there is a writable mapping, and the program has none. All other seals come later, because the
+/// program may have writable mappings that are older than a seal.
 pub fn seal_early(entry: &Descriptor) -> Result<(), Errno> {
     let early = entry.seals & libc::F_SEAL_WRITE as u32;
     if early == 0 { Ok(()) } else { seal(entry, early, false) }

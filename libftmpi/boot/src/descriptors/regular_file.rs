@@ -111,9 +111,9 @@ pub fn mark_own_logs(table: &mut [Descriptor]) {
 /// through the same descriptor.
 ///
 /// The restore cuts what the program adds after the image. Otherwise appended text would be there
-/// twice, and a program that reads to the end would read what it has not written yet. A program that
-/// only appends stands at the end after each write, and at 0 before the first one. If it stands
-/// elsewhere, somebody else wrote last.
+/// twice, and a program that reads to the end would read what it has not written yet. A program
+/// that only appends stands at the end after each write, and at 0 before the first one. If it
+/// stands elsewhere, somebody else wrote last.
 pub fn mark_own_log(entry: &mut Descriptor) {
     let flags = entry.open_flags as i32;
     let reads = flags & libc::O_ACCMODE == libc::O_RDWR;
@@ -128,8 +128,8 @@ pub fn mark_own_log(entry: &mut Descriptor) {
 /// What the restore knows about this incarnation and the one before.
 pub struct Incarnation {
     pub rank: u32,
-    /// When the rank's previous incarnation ended, in nanoseconds since 1970, if others have gone on
-    /// since then; otherwise 0.
+    /// When the rank's previous incarnation ended, in nanoseconds since 1970, if others have gone
+    /// on since then; otherwise 0.
     pub died: u64,
     /// The image was taken on this boot of this host.
     pub same_boot: bool,

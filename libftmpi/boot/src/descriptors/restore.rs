@@ -12,9 +12,9 @@ use crate::descriptors::{
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
 
-/// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard streams,
-/// and except what [`crate::descriptors::contents`] made, is closed. `died`: when the rank's
-/// previous incarnation ended, if that is known and others have gone on since then.
+/// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard
+/// streams, and except what [`crate::descriptors::contents`] made, is closed. `died`: when the
+/// rank's previous incarnation ended, if that is known and others have gone on since then.
 pub fn restore(
     area: &ReservedArea,
     process: &ProcessState,

@@ -1,4 +1,5 @@
-//! Clocks of the C library, and its waits until a time, for a process that may be restored.
+//! Clocks of the C library and its waits until a time: both are shifted in a restored process
+//! ([`crate::time::clock_shift`]).
 
 use crate::base::errno::set_errno;
 use crate::base::rank;
@@ -25,7 +26,7 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
             && result == 0
         {
             if ahead != 0 {
-                // SAFETY: by the caller; it was filled.
+                // SAFETY: by the caller; `next` has filled it.
                 unsafe { *time = clock_shift::shifted(*time, ahead) };
             }
             if restores != rank::restores() {
@@ -36,14 +37,14 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
     }
 }
 
-/// The bit of a condition variable's flags that says that its clock is the monotonic one.
+/// The flag of a condition variable for the monotonic clock.
 const MONOTONIC: u32 = 2;
 
 /// Words of a condition variable.
 const WORDS: usize = 12;
 
-/// In which word of a condition variable its flags are: versions of the C library differ. Found by making one; [`WORDS`]
-/// if it cannot be told.
+/// The word of a condition variable that holds its flags. Versions of the C library differ, so the
+/// function makes one and looks. [`WORDS`]: not found.
 fn flags_at() -> usize {
     /// One more than the word; 0: not looked yet.
     static FOUND: AtomicU32 = AtomicU32::new(0);
@@ -51,7 +52,8 @@ fn flags_at() -> usize {
     if found != 0 {
         return found as usize - 1;
     }
-    // SAFETY: both are made before they are used, and of the size that the C library says.
+    // SAFETY: both are initialised before they are used, and have the size that the C library
+    // tells.
     let words: [u32; WORDS] = unsafe {
         let mut attributes: libc::pthread_condattr_t = core::mem::zeroed();
         let mut made: libc::pthread_cond_t = core::mem::zeroed();
@@ -68,7 +70,7 @@ fn flags_at() -> usize {
 /// The clock of a condition variable of the C library.
 ///
 /// # Safety
-/// It is initialised.
+/// The condition variable is initialised.
 unsafe fn clock_of(condition: *const c_void) -> clockid_t {
     let at = flags_at();
     if at == WORDS {
@@ -83,7 +85,7 @@ unsafe fn clock_of(condition: *const c_void) -> clockid_t {
     }
 }
 
-/// See the manual. (The C library has two of this name: the later one.)
+/// See the manual. (The C library has two versions of this function: this is the later one.)
 ///
 /// # Safety
 /// As there.
@@ -165,11 +167,11 @@ pub unsafe extern "C" fn pthread_clockjoin_np(
     unsafe { until(clock, time, |time| next(thread, result, clock, time)) }
 }
 
-/// See `syscall(2)`: what the C library has under this name, but for three calls about clocks.
+/// See `syscall(2)`. Three calls about clocks are shifted; all others are made as they are.
 ///
 /// # Safety
 /// As there.
-// In the processor's language: what it is called for may return twice.
+// In assembly, because a call may return twice.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() {
@@ -209,7 +211,7 @@ extern "C" fn failed(result: c_long) -> c_long {
 }
 
 /// # Safety
-/// As the system call.
+/// As for the system call.
 unsafe extern "C" fn shifted_call(
     number: c_long,
     a: usize,
@@ -220,9 +222,9 @@ unsafe extern "C" fn shifted_call(
     f: usize,
 ) -> c_long {
     const CLOCK_REALTIME_FLAG: usize = 256;
-    /// Those that wait until a time: `WAIT_BITSET`, `WAIT_REQUEUE_PI`, `LOCK_PI2`.
+    /// Futex operations that wait until a time: `WAIT_BITSET`, `WAIT_REQUEUE_PI`, `LOCK_PI2`.
     const ABSOLUTE: [usize; 3] = [9, 11, 13];
-    // SAFETY: by the caller: these arguments are a time, or null.
+    // SAFETY: by the caller, these arguments are a time, or null.
     unsafe {
         let call = |time: *const timespec, at: usize| {
             let mut arguments = [a, b, c, d, e, f];

@@ -1,14 +1,16 @@
-//! A program may close descriptors that it never opened: all of them, as daemons do, or all that it does not
-//! know. Those of the library stay open: `close` and its kin tell of them that they are not open, and copies do
-//! not take their numbers. In a process that the program forked they are like all others.
+//! Functions that close or replace descriptors. The library's descriptors stay open.
+//!
+//! Programs close descriptors that they did not open: daemons close all of them. Here `close` and
+//! the others tell that a descriptor of the library is not open, and `dup2` does not replace one.
+//! In a process that the program forked, the library's descriptors are like all others.
 
 use crate::base::errno::set_errno;
-use crate::descriptors::library_descriptors::{in_the_rank, is_ours, next_of_ours};
+use crate::descriptors::library_descriptors::{in_the_rank, is_library, next_of_library};
 use crate::interpose::next_function::next;
 use core::ffi::{c_int, c_uint};
 
-/// What is not open.
-fn refuse() -> c_int {
+/// The answer for a descriptor that is not open.
+fn not_open() -> c_int {
     set_errno(libc::EBADF);
     -1
 }
@@ -20,8 +22,8 @@ fn refuse() -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     let next = next!(c"close", -1, fn(c_int) -> c_int);
-    if is_ours(fd) {
-        return refuse();
+    if is_library(fd) {
+        return not_open();
     }
     // SAFETY: by the caller.
     unsafe { next(fd) }
@@ -34,8 +36,8 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
     let next = next!(c"dup2", -1, fn(c_int, c_int) -> c_int);
-    if is_ours(new) {
-        return refuse();
+    if is_library(new) {
+        return not_open();
     }
     // SAFETY: by the caller.
     unsafe { next(old, new) }
@@ -48,24 +50,24 @@ pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
     let next = next!(c"dup3", -1, fn(c_int, c_int, c_int) -> c_int);
-    if is_ours(new) {
-        return refuse();
+    if is_library(new) {
+        return not_open();
     }
     // SAFETY: by the caller.
     unsafe { next(old, new, flags) }
 }
 
-/// Calls for the ranges between those of ours, until one fails.
-fn around_ours(first: u32, last: u32, mut call: impl FnMut(u32, u32) -> c_int) -> c_int {
+/// Calls for the ranges between the library's descriptors, until a call fails.
+fn around_library(first: u32, last: u32, mut call: impl FnMut(u32, u32) -> c_int) -> c_int {
     let mut from = first;
-    while let Some(ours) = next_of_ours(from).filter(|ours| *ours <= last) {
-        if ours > from {
-            let result = call(from, ours - 1);
+    while let Some(library) = next_of_library(from).filter(|library| *library <= last) {
+        if library > from {
+            let result = call(from, library - 1);
             if result != 0 {
                 return result;
             }
         }
-        from = ours + 1;
+        from = library + 1;
     }
     if from <= last { call(from, last) } else { 0 }
 }
@@ -81,8 +83,8 @@ pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
         // SAFETY: by the caller.
         return unsafe { next(first, last, flags) };
     }
-    // SAFETY: by the caller, of parts of the range.
-    around_ours(first, last, |first, last| unsafe { next(first, last, flags) })
+    // SAFETY: by the caller, for parts of the range.
+    around_library(first, last, |first, last| unsafe { next(first, last, flags) })
 }
 
 /// See `closefrom(3)`.

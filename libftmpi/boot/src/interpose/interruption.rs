@@ -1,38 +1,39 @@
-//! Tells whether a wait of the program was ended by the signal of this library alone.
+//! Tells whether only the agent's signal ended a wait of the program.
 
 use crate::base::errno::errno;
 use crate::threads::thread_notes;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 
-/// What this thread was woken by so far.
-pub struct Woken {
+/// How often this thread was woken so far.
+pub struct WakeCount {
     ours: u32,
     handlers: u32,
 }
 
-impl Woken {
+impl WakeCount {
     pub fn now() -> Self {
-        let notes = thread_notes::mine();
+        let notes = thread_notes::of_caller();
         Self {
             ours: notes.interruptions.load(Ordering::Relaxed),
             handlers: notes.handled.load(Ordering::Relaxed),
         }
     }
 
-    /// Whether our signal woke it since, and no handler of the program ran.
-    pub fn only_by_us(&self) -> bool {
+    /// Whether the agent's signal has woken the thread since then, and no handler of the program
+    /// ran.
+    pub fn only_by_agent_signal(&self) -> bool {
         let now = Self::now();
         now.ours != self.ours && now.handlers == self.handlers
     }
 }
 
-/// Calls until the result is not one that our signal caused.
+/// Calls again as long as only the agent's signal ended the call.
 pub fn again(mut call: impl FnMut() -> c_int) -> c_int {
     loop {
-        let before = Woken::now();
+        let before = WakeCount::now();
         let result = call();
-        if result != -1 || errno() != libc::EINTR || !before.only_by_us() {
+        if result != -1 || errno() != libc::EINTR || !before.only_by_agent_signal() {
             return result;
         }
     }

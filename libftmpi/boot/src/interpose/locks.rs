@@ -1,4 +1,5 @@
-//! Functions of the C library that lock and unlock what names its owner by thread id.
+//! Functions that lock and unlock what names its owner by thread id
+//! ([`crate::threads::owned_locks`]).
 
 use crate::base::rank;
 use crate::interpose::next_function::{NextFunction, find_at_start};
@@ -13,7 +14,7 @@ fn missing() -> c_int {
     libc::ENOSYS
 }
 
-/// Stands before a function that locks.
+/// Defines functions that lock.
 macro_rules! locking {
     ($($(#[$export:meta])? $name:ident($type:ty $(, $arg:ident: $kind:ty)*) $text:expr, $tag:expr, $named:expr;)*) => {$(
         /// See the manual.
@@ -40,8 +41,9 @@ macro_rules! locking {
                 // SAFETY: by the caller.
                 return unsafe { next(lock $(, $arg)*) };
             }
-            let notes = thread_notes::mine();
-            // Noted before: while it is being locked the owner decides.
+            let notes = thread_notes::of_caller();
+            // Noted first: the kernel and the C library use the owner's id as soon as the lock is
+            // taken.
             notes.add(lock as u64 | $tag);
             let restores = rank::restores();
             let outer = notes.enter(lock as u64);
@@ -123,7 +125,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(lock: *mut Mutex) -> c_int {
     unsafe { unlock(SLOT.find(c"pthread_mutex_unlock"), lock) }
 }
 
-/// See the manual. (`mtx_t` is a mutex, and a recursive one names its owner.)
+/// See the manual. (`mtx_t` is a mutex; a recursive one names its owner.)
 ///
 /// # Safety
 /// As there.
@@ -136,7 +138,7 @@ pub unsafe extern "C" fn mtx_unlock(lock: *mut Mutex) -> c_int {
 }
 
 /// # Safety
-/// As the C library's function that lies at this address, if there is one.
+/// As for the C library's function at this address, if there is one.
 #[inline(always)]
 unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
     if address == 0 {
@@ -152,10 +154,10 @@ unsafe fn unlock(address: usize, lock: *mut Mutex) -> c_int {
         // SAFETY: by the caller.
         return unsafe { next(lock) };
     }
-    // Looked at before: afterwards it may be gone.
+    // Read before the call: afterwards the mutex may be gone.
     let recursive = mutex.kind.load(Ordering::Relaxed) & 3 == RECURSIVE;
     let last = !recursive || mutex.count.load(Ordering::Relaxed) <= 1;
-    let notes = thread_notes::mine();
+    let notes = thread_notes::of_caller();
     let outer = notes.enter(lock as u64);
     // SAFETY: by the caller.
     let result = unsafe { next(lock) };
@@ -182,10 +184,10 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
     let next = unsafe {
         core::mem::transmute::<usize, unsafe extern "C" fn(*mut RwLock) -> c_int>(address)
     };
-    // A reader cannot be the writer; and without a writer there is nothing to look for.
+    // A reader is not the writer. Without a writer there is no note to look for.
     // SAFETY: by the caller, a lock that is initialised.
     let writer = unsafe { (*lock).writer.load(Ordering::Relaxed) };
-    let notes = thread_notes::mine();
+    let notes = thread_notes::of_caller();
     let outer = notes.enter(lock as u64 | RW);
     // SAFETY: by the caller.
     let result = unsafe { next(lock) };

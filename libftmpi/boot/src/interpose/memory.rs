@@ -1,4 +1,4 @@
-//! `madvise`, `mlockall`, `munlockall`: notes what the kernel would not tell an image child.
+//! `madvise`, `mlockall`, `munlockall`: notes what an image child cannot ask the kernel for.
 
 use crate::base::errno::set_errno;
 use crate::base::rank::is_rank;
@@ -8,15 +8,15 @@ use crate::memory::{locked_memory::LOCKED, page_attributes};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering;
 
-/// See `madvise(2)`; notes what matters. The system call itself and nothing else: allocators call this with their locks
-/// held.
+/// See `madvise(2)`; notes advice about forks. Otherwise it makes the system call only: allocators
+/// call this function with their locks held.
 ///
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int) -> c_int {
     if matches!(advice, libc::MADV_DONTFORK | libc::MADV_WIPEONFORK) && is_rank() {
-        // Before: an image may be taken as soon as the kernel has done it.
+        // Noted first: an image may be taken as soon as the kernel has the advice.
         page_attributes::note_fork_advice();
     }
     // SAFETY: by the caller.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int
     }
 }
 
-/// See the manual; notes what was asked for.
+/// See the manual; notes the flags.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
     static SLOT: NextFunction = NextFunction::new();
@@ -41,8 +41,8 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
     // SAFETY: the C library's function of this name has this type.
     let next =
         unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
-    // What is there stays locked; what will come is as the last call says. Noted before: an image may
-    // be taken as soon as the kernel has done it.
+    // Memory that exists stays locked; the last call decides about new memory. Noted first: an
+    // image may be taken as soon as the kernel has locked the memory.
     let before = LOCKED.load(Ordering::Relaxed);
     LOCKED.store(before & libc::MCL_CURRENT | flags, Ordering::Relaxed);
     // SAFETY: no memory involved.
@@ -53,7 +53,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
     result
 }
 
-/// See the manual; notes it.
+/// See the manual; notes that nothing is locked.
 #[unsafe(no_mangle)]
 pub extern "C" fn munlockall() -> c_int {
     static SLOT: NextFunction = NextFunction::new();
@@ -64,7 +64,7 @@ pub extern "C" fn munlockall() -> c_int {
     }
     // SAFETY: the C library's function of this name has this type.
     let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
-    // Before, too: it does not fail.
+    // Noted first; the call does not fail.
     LOCKED.store(0, Ordering::Relaxed);
     // SAFETY: no memory is lost.
     unsafe { next() }

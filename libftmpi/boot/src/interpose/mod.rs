@@ -1,6 +1,7 @@
-//! Functions that this library puts before those of the C library (the library is preloaded).
+//! Functions that stand before those of the C library, because the library is preloaded.
 //!
-//! Each function calls the next one of its name. In a process that is no rank it does nothing else.
+//! Each function calls the next one of its name ([`next_function`]). In a process that is no rank
+//! it does nothing else.
 
 pub mod clocks;
 pub mod close;

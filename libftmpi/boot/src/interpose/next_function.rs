@@ -1,8 +1,9 @@
-//! Finds the functions of the C library before which this library stands.
+//! Finds the functions of the C library that the functions of this library call.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// A slot and the name of its function, in a list that the linker makes: [`find_all_functions`] goes through it.
+/// A slot and the name of its function. The linker makes a list of all of them for
+/// [`find_all_functions`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct SlotEntry {
@@ -21,7 +22,7 @@ impl SlotEntry {
     }
 }
 
-/// Puts a slot into that list.
+/// Adds a slot to the list.
 macro_rules! find_at_start {
     ($slot:ident, $name:expr) => {
         crate::interpose::next_function::find_at_start!(@ $slot, $name, None);
@@ -38,8 +39,8 @@ macro_rules! find_at_start {
 
 pub(crate) use find_at_start;
 
-/// The next function of this name and type behind this library, the C library's, or `return` what says that
-/// there is none, with `ENOSYS`.
+/// The next function of this name and type, which is the C library's. If there is none: `return`
+/// of the given value, with `ENOSYS`.
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
         static SLOT: crate::interpose::next_function::NextFunction = crate::interpose::next_function::NextFunction::new();
@@ -57,7 +58,7 @@ macro_rules! next {
 
 pub(crate) use next;
 
-// SAFETY: the linker defines them at begin and end of the section.
+// SAFETY: the linker defines both symbols, at begin and end of the section.
 unsafe extern "C" {
     #[link_name = "__start_ftmpi_slots"]
     static SLOTS_START: u8;
@@ -65,8 +66,9 @@ unsafe extern "C" {
     static SLOTS_STOP: u8;
 }
 
-/// Finds all functions, in the constructor of every process: later the search would wait for a lock of the dynamic
-/// linker, which another thread may hold that waits for this one, and a handler may be amid it.
+/// Finds all functions, in the constructor of every process. A later search could wait for a lock
+/// of the dynamic linker whose holder waits for this thread; a signal handler may even have
+/// interrupted the linker.
 pub fn find_all_functions() {
     let (start, stop) = (&raw const SLOTS_START, &raw const SLOTS_STOP);
     let len = (stop as usize - start as usize) / size_of::<SlotEntry>();
@@ -88,14 +90,14 @@ impl NextFunction {
         Self(AtomicUsize::new(0))
     }
 
-    /// The address of the next `name` behind this library; 0 if there is none.
+    /// The address of the next function of this name; 0 if there is none.
     #[inline(always)]
     pub fn find(&self, name: &core::ffi::CStr) -> usize {
         let known = self.0.load(Ordering::Relaxed);
         if known != 0 { known } else { self.look_up(name) }
     }
 
-    /// The same of one version of it, where there are several; or the only one.
+    /// The same for one version of a function, if there are several.
     pub fn find_version(&self, name: &core::ffi::CStr, version: &core::ffi::CStr) -> usize {
         let known = self.0.load(Ordering::Relaxed);
         if known != 0 {

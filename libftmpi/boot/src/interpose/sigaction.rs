@@ -1,28 +1,31 @@
-//! Functions that set the handler of a signal.
+//! Functions that set the handler of a signal ([`crate::signals::handlers`]).
 
 use crate::base::errno::set_errno;
 use crate::base::rank::is_rank;
 use crate::interpose::next_function::next;
-use crate::signals::handlers::{OURS, SIG_ERR, SPECIAL_MAX, instead, note, noted, own};
+use crate::signals::handlers::{
+    AGENT_SIGNAL, SIG_ERR, SPECIAL_MAX, handler_for_kernel, handler_for_program, note, noted,
+};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 
-/// Signals (bit 0: signal 1) to whose masks ours was added, which the program need not know.
+/// Signals (bit 0: signal 1) to whose masks the agent's signal was added. The program does not see
+/// it.
 static ADDED: AtomicU64 = AtomicU64::new(0);
 
 fn bit(signal: c_int) -> u64 {
     1u64.checked_shl(signal.wrapping_sub(1) as u32).unwrap_or(0)
 }
 
-/// The first word of a set is the kernel's signals 1 to 64.
+/// The first word of a set, which holds the signals 1 to 64.
 fn word(set: &mut libc::sigset_t) -> &mut u64 {
     // SAFETY: a set is an array of such words.
     unsafe { &mut *(&raw mut *set).cast::<u64>() }
 }
 
-/// See `sigaction(2)`. Our signal's action is not the program's to change, as those of the C
-/// library's own signals are not.
+/// See `sigaction(2)`. A program cannot change the action of the agent's signal, nor those of the
+/// C library's own signals.
 ///
 /// # Safety
 /// As there.
@@ -47,16 +50,16 @@ pub unsafe extern "C" fn sigaction(
     if !action.is_null() {
         // SAFETY: by the caller.
         let room = room.insert(unsafe { *action });
-        room.sa_sigaction = instead(signal, room.sa_sigaction);
+        room.sa_sigaction = handler_for_kernel(signal, room.sa_sigaction);
         let mask = word(&mut room.sa_mask);
-        adds = room.sa_flags & libc::SA_ONSTACK != 0 && *mask & OURS == 0;
+        adds = room.sa_flags & libc::SA_ONSTACK != 0 && *mask & AGENT_SIGNAL == 0;
         if adds {
-            *mask |= OURS;
+            *mask |= AGENT_SIGNAL;
         }
     }
-    let told = room.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+    let given = room.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
     // SAFETY: by the caller; the copy lives over the call.
-    let result = unsafe { next(signal, told.cast(), old.cast()) };
+    let result = unsafe { next(signal, given.cast(), old.cast()) };
     if result != 0 {
         note(signal, before);
         return result;
@@ -65,11 +68,11 @@ pub unsafe extern "C" fn sigaction(
         ADDED.fetch_xor(bit(signal), Ordering::SeqCst);
     }
     if !old.is_null() {
-        // SAFETY: by the caller; it was filled.
+        // SAFETY: by the caller; `next` has filled it.
         let old = unsafe { &mut *old };
-        old.sa_sigaction = own(old.sa_sigaction, before);
+        old.sa_sigaction = handler_for_program(old.sa_sigaction, before);
         if added {
-            *word(&mut old.sa_mask) &= !OURS;
+            *word(&mut old.sa_mask) &= !AGENT_SIGNAL;
         }
     }
     result
@@ -89,15 +92,15 @@ macro_rules! handling {
                 return SIG_ERR;
             }
             let before = noted(signal);
-            let told = instead(signal, handler);
+            let given = handler_for_kernel(signal, handler);
             // SAFETY: by the caller.
-            let result = unsafe { next(signal, told) };
+            let result = unsafe { next(signal, given) };
             if result == SIG_ERR {
                 note(signal, before);
             } else if handler != SPECIAL_MAX {
                 ADDED.fetch_and(!bit(signal), Ordering::SeqCst);
             }
-            own(result, before)
+            handler_for_program(result, before)
         }
     )*};
 }

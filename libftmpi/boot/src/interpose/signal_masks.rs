@@ -1,9 +1,8 @@
-//! Signals of the program beside our own.
+//! Functions about signal masks. They leave the agent's signal out.
 //!
-//! A thread that blocked the engine's signal, or took it away with `sigwait`, could not be stopped for
-//! an image: these functions stand before the C library's and leave that one signal out. (The C library
-//! itself blocks all signals for moments, which passes.) And a thread may send itself a signal in
-//! whatever life it is.
+//! A thread that blocks the agent's signal, or takes it with `sigwait`, could not be stopped for
+//! an image. (The C library itself blocks all signals for moments, which does no harm.) `raise`
+//! and `pthread_sigqueue` reach a thread also if a restore changes its id meanwhile.
 
 use crate::base::errno::errno;
 use crate::base::rank::{self, is_rank};
@@ -13,12 +12,12 @@ use core::ffi::c_int;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use libc::sigset_t;
 
-/// The set without our signal, in a rank.
+/// The set without the agent's signal, in a rank.
 ///
 /// # Safety
 /// `set` is valid.
-pub unsafe fn without_ours(set: *const sigset_t) -> sigset_t {
-    // SAFETY: by the caller; the first word of the set is the kernel's signals 1 to 64.
+pub unsafe fn without_agent_signal(set: *const sigset_t) -> sigset_t {
+    // SAFETY: by the caller; the first word of the set holds the signals 1 to 64.
     unsafe {
         let mut copy = *set;
         if is_rank() {
@@ -42,7 +41,7 @@ macro_rules! masking {
                 return unsafe { next(how, set, old) };
             }
             // SAFETY: by the caller.
-            let set = unsafe { without_ours(set) };
+            let set = unsafe { without_agent_signal(set) };
             // SAFETY: by the caller.
             unsafe { next(how, &raw const set, old) }
         }
@@ -62,8 +61,8 @@ masking! {
 pub unsafe extern "C" fn sigsuspend(set: *const sigset_t) -> c_int {
     let next = next!(c"sigsuspend", -1, fn(*const sigset_t) -> c_int);
     // SAFETY: by the caller.
-    let set = unsafe { without_ours(set) };
-    // Ended by our signal only: it goes on.
+    let set = unsafe { without_agent_signal(set) };
+    // Only the agent's signal ended the call: call again.
     // SAFETY: by the caller.
     again(|| unsafe { next(&raw const set) })
 }
@@ -76,12 +75,12 @@ pub unsafe extern "C" fn sigsuspend(set: *const sigset_t) -> c_int {
 pub unsafe extern "C" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
     let next = next!(c"sigwait", libc::ENOSYS, fn(*const sigset_t, *mut c_int) -> c_int);
     // SAFETY: by the caller.
-    let set = unsafe { without_ours(set) };
+    let set = unsafe { without_agent_signal(set) };
     // SAFETY: by the caller.
     unsafe { next(&raw const set, signal) }
 }
 
-/// See `pthread_attr_setsigmask_np(3)`: the mask that threads begin with.
+/// See `pthread_attr_setsigmask_np(3)`: the mask that new threads begin with.
 ///
 /// # Safety
 /// As there.
@@ -100,14 +99,14 @@ pub unsafe extern "C" fn pthread_attr_setsigmask_np(
         return unsafe { next(attributes, set) };
     }
     // SAFETY: by the caller.
-    let set = unsafe { without_ours(set) };
+    let set = unsafe { without_agent_signal(set) };
     // SAFETY: by the caller.
     unsafe { next(attributes, &raw const set) }
 }
 
-/// See `raise(3)`. The C library asks for the thread's id and then uses it; after an image in between
-/// a restored process has another one. The calling thread itself always exists, so "no such thread"
-/// means that.
+/// See `raise(3)`. The C library asks for the thread's id and then uses it. After a restore in
+/// between the id is another one. The calling thread always exists, so "no such thread" tells
+/// that.
 #[unsafe(no_mangle)]
 pub extern "C" fn raise(signal: c_int) -> c_int {
     let next = next!(c"raise", -1, fn(c_int) -> c_int);
@@ -120,8 +119,8 @@ pub extern "C" fn raise(signal: c_int) -> c_int {
     }
 }
 
-/// See `pthread_sigqueue(3)`. As [`raise`]; the other thread may have ended, so what counts is whether
-/// there was an image in between.
+/// See `pthread_sigqueue(3)`. As [`raise`], but the other thread may have ended, so the call is
+/// made again only after a restore.
 ///
 /// # Safety
 /// As there.

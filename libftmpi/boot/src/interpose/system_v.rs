@@ -17,7 +17,8 @@ pub unsafe extern "C" fn semop(set: c_int, what: *mut c_void, count: usize) -> c
     again(|| unsafe { next(set, what, count) })
 }
 
-/// See `semtimedop(2)`. (A wait that one of our signals interrupts takes its time anew.)
+/// See `semtimedop(2)`. (A wait that the agent's signal interrupts begins with its whole time
+/// again.)
 ///
 /// # Safety
 /// As there.

@@ -1,23 +1,26 @@
-//! `write` and `send` on what blocks: they give less than was asked for only after a signal. A program without
-//! handlers never sees that, and need not be prepared for it; without these functions an image in the middle would
-//! lose what was left. What a handler of the program's cuts short stays so.
+//! `write` and `send` on descriptors that block.
+//!
+//! They write less than asked only after a signal. A program without handlers never sees that, and
+//! need not be prepared for it. So these functions write the rest if only the agent's signal ended
+//! the call. If a handler of the program ended the call, the result stays short.
 
 use crate::base::syscalls;
-use crate::interpose::interruption::Woken;
+use crate::interpose::interruption::WakeCount;
 use crate::interpose::next_function::next;
 use core::ffi::{c_int, c_void};
 
-/// Calls again, from the byte on that is told, for what our signal left.
+/// Calls again for the rest, as long as only the agent's signal ended the call. `call` gets the
+/// number of bytes that are written.
 fn whole(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
     let mut done = 0;
     loop {
-        let before = Woken::now();
+        let before = WakeCount::now();
         let result = call(done);
         if result <= 0 {
             return if done > 0 { done as isize } else { result };
         }
         done += result as usize;
-        if done >= len || !before.only_by_us() || !blocks(fd) {
+        if done >= len || !before.only_by_agent_signal() || !blocks(fd) {
             return done as isize;
         }
     }
@@ -34,7 +37,7 @@ fn blocks(fd: c_int) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: usize) -> isize {
     let next = next!(c"write", -1, fn(c_int, *const c_void, usize) -> isize);
-    // SAFETY: by the caller; less than `len` is done when it is called again.
+    // SAFETY: by the caller; fewer than `len` bytes are written when the call is made again.
     whole(fd, len, |done| unsafe { next(fd, bytes.byte_add(done), len - done) })
 }
 
@@ -54,6 +57,6 @@ pub unsafe extern "C" fn send(
         // SAFETY: by the caller.
         return unsafe { next(socket, bytes, len, flags) };
     }
-    // SAFETY: by the caller; less than `len` is done when it is called again.
+    // SAFETY: by the caller; fewer than `len` bytes are written when the call is made again.
     whole(socket, len, |done| unsafe { next(socket, bytes.byte_add(done), len - done, flags) })
 }

@@ -1,22 +1,22 @@
-//! Waits of the C library that end with `EINTR` at any signal, in spite of `SA_RESTART`: without
-//! these functions a program would notice every image. They stand before the C library's (this
-//! library is preloaded), call those, and begin again if it was only our signal that woke them.
-//! In a process that is no rank our signal never comes, and they only pass on.
+//! Waits of the C library that end with `EINTR` after any signal, in spite of `SA_RESTART`.
 //!
-//! Time that has passed counts: relative waits go on with what is left. A restored process may find
-//! other clocks (another host); a relative wait that measures by a clock then begins anew.
+//! Without these functions a program would notice every image. They begin a wait again if only the
+//! agent's signal ended it. In a process that is no rank the signal never comes.
+//!
+//! Time that has passed counts: a relative wait goes on with the rest of its time. A restored
+//! process may have other clocks; a relative wait that is measured by a clock begins again there.
 
 use crate::base::errno::{errno, set_errno};
 use crate::base::rank::restores;
 use crate::base::syscalls::now_ns;
-use crate::interpose::interruption::{Woken, again};
+use crate::interpose::interruption::{WakeCount, again};
 use crate::interpose::next_function::next;
-use crate::interpose::signal_masks::without_ours;
+use crate::interpose::signal_masks::without_agent_signal;
 use crate::time::clock_shift;
 use core::ffi::{c_int, c_uint, c_void};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-/// A signal mask without our signal; null stays null.
+/// A signal mask without the agent's signal; null stays null.
 ///
 /// # Safety
 /// `mask` is valid or null; the result lives as long as `room`.
@@ -25,34 +25,34 @@ unsafe fn open_mask(mask: *const sigset_t, room: &mut Option<sigset_t>) -> *cons
         return mask;
     }
     // SAFETY: by the caller.
-    room.insert(unsafe { without_ours(mask) })
+    room.insert(unsafe { without_agent_signal(mask) })
 }
 
-/// A relative wait in nanoseconds that shrinks with time.
+/// A relative wait in nanoseconds, and how much of it is left.
 struct Wait {
     whole: u64,
     end: u64,
-    life: u32,
+    restores: u32,
 }
 
 impl Wait {
     fn new(whole: u64) -> Self {
-        Self { whole, end: now_ns().saturating_add(whole), life: restores() }
+        Self { whole, end: now_ns().saturating_add(whole), restores: restores() }
     }
 
     fn left(&mut self) -> u64 {
-        if self.life != restores() {
+        if self.restores != restores() {
             *self = Self::new(self.whole);
         }
         self.end.saturating_sub(now_ns())
     }
 }
 
-fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
+fn to_nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
     (seconds.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(nanoseconds.max(0) as u64)
 }
 
-fn span(nanoseconds: u64) -> timespec {
+fn to_timespec(nanoseconds: u64) -> timespec {
     timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn nanosleep(wanted: *const timespec, left: *mut timespec)
     let mut rest = timespec { tv_sec: 0, tv_nsec: 0 };
     let mut from = wanted;
     let result = again(|| {
-        // SAFETY: `wanted` is the caller's; `rest` is read before it is written.
+        // SAFETY: `wanted` is the caller's; `next` writes `rest` before it is read.
         let result = unsafe { next(from, &raw mut rest) };
         from = &raw const rest;
         result
@@ -101,8 +101,8 @@ pub unsafe extern "C" fn clock_nanosleep(
     let mut rest = timespec { tv_sec: 0, tv_nsec: 0 };
     let mut from = wanted;
     loop {
-        let before = Woken::now();
-        // SAFETY: `wanted` is the caller's; `rest` is read before it is written.
+        let before = WakeCount::now();
+        // SAFETY: `wanted` is the caller's; `next` writes `rest` before it is read.
         let result = unsafe {
             if absolute {
                 clock_shift::until(clock, wanted, |time| next(clock, flags, time, &raw mut rest))
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn clock_nanosleep(
                 next(clock, flags, from, &raw mut rest)
             }
         };
-        if result == libc::EINTR && before.only_by_us() {
+        if result == libc::EINTR && before.only_by_agent_signal() {
             if !absolute {
                 from = &raw const rest;
             }
@@ -141,7 +141,7 @@ pub extern "C" fn sleep(seconds: c_uint) -> c_uint {
 /// See `usleep(3)`.
 #[unsafe(no_mangle)]
 pub extern "C" fn usleep(microseconds: c_uint) -> c_int {
-    let wanted = span(u64::from(microseconds) * 1000);
+    let wanted = to_timespec(u64::from(microseconds) * 1000);
     // SAFETY: valid; null is allowed.
     unsafe { nanosleep(&raw const wanted, core::ptr::null_mut()) }
 }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn __poll_chk(
 ) -> c_int {
     if room / size_of::<pollfd>() < count as usize {
         let next = next!(c"__poll_chk", -1, fn(*mut pollfd, nfds_t, c_int, usize) -> c_int);
-        // SAFETY: by the caller; this one ends the program.
+        // SAFETY: by the caller; the function ends the program.
         return unsafe { next(fds, count, timeout_ms, room) };
     }
     // SAFETY: by the caller.
@@ -217,12 +217,12 @@ pub unsafe extern "C" fn ppoll(
     }
     // SAFETY: by the caller.
     let first = unsafe { *timeout };
-    let mut wait = Wait::new(nanoseconds(first.tv_sec, first.tv_nsec));
+    let mut wait = Wait::new(to_nanoseconds(first.tv_sec, first.tv_nsec));
     let mut now = first;
     again(|| {
         // SAFETY: by the caller.
         let result = unsafe { next(fds, count, &raw const now, mask) };
-        now = span(wait.left());
+        now = to_timespec(wait.left());
         result
     })
 }
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn select(
         -1,
         fn(c_int, *mut fd_set, *mut fd_set, *mut fd_set, *mut timeval) -> c_int
     );
-    // Linux leaves the sets alone on EINTR, and what is left of the time in `timeout`.
+    // On EINTR Linux does not change the sets, and leaves the rest of the time in `timeout`.
     // SAFETY: by the caller.
     again(|| unsafe { next(count, read, write, except, timeout) })
 }
@@ -276,18 +276,18 @@ pub unsafe extern "C" fn pselect(
     }
     // SAFETY: by the caller.
     let first = unsafe { *timeout };
-    let mut wait = Wait::new(nanoseconds(first.tv_sec, first.tv_nsec));
+    let mut wait = Wait::new(to_nanoseconds(first.tv_sec, first.tv_nsec));
     let mut now = first;
     again(|| {
         // SAFETY: by the caller.
         let result = unsafe { next(count, read, write, except, &raw const now, mask) };
-        now = span(wait.left());
+        now = to_timespec(wait.left());
         result
     })
 }
 
-/// See `epoll_wait(2)`. (A descriptor of epoll prevents images; but the wait may begin before that is
-/// known to the agent, whose signal comes all the same.)
+/// See `epoll_wait(2)`. (An epoll descriptor makes images impossible, but the agent's signal comes
+/// all the same.)
 ///
 /// # Safety
 /// As there.
@@ -334,12 +334,12 @@ pub unsafe extern "C" fn sigtimedwait(
     }
     // SAFETY: by the caller.
     let first = unsafe { *timeout };
-    let mut wait = Wait::new(nanoseconds(first.tv_sec, first.tv_nsec));
+    let mut wait = Wait::new(to_nanoseconds(first.tv_sec, first.tv_nsec));
     let mut now = first;
     again(|| {
         // SAFETY: by the caller.
         let result = unsafe { next(set, info, &raw const now) };
-        now = span(wait.left());
+        now = to_timespec(wait.left());
         result
     })
 }
@@ -441,12 +441,12 @@ pub unsafe extern "C" fn epoll_pwait2(
     }
     // SAFETY: by the caller.
     let first = unsafe { *timeout };
-    let mut wait = Wait::new(nanoseconds(first.tv_sec, first.tv_nsec));
+    let mut wait = Wait::new(to_nanoseconds(first.tv_sec, first.tv_nsec));
     let mut now = first;
     again(|| {
         // SAFETY: by the caller.
         let result = unsafe { next(epoll, events, most, &raw const now, mask) };
-        now = span(wait.left());
+        now = to_timespec(wait.left());
         result
     })
 }
@@ -469,14 +469,14 @@ pub unsafe extern "C" fn __ppoll_chk(
             -1,
             fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t, usize) -> c_int
         );
-        // SAFETY: by the caller; this one ends the program.
+        // SAFETY: by the caller; the function ends the program.
         return unsafe { next(fds, count, timeout, mask, room) };
     }
     // SAFETY: by the caller.
     unsafe { ppoll(fds, count, timeout, mask) }
 }
 
-/// See `thrd_sleep(3)`: 0, -1 after a signal, less after an error.
+/// See `thrd_sleep(3)`: 0; -1 after a signal; less after an error.
 ///
 /// # Safety
 /// As there.

@@ -4,7 +4,8 @@ use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
 use crate::base::syscalls::{self, Errno};
 use crate::base::tables::Piece;
 
-/// The part of the range that is in use. Dropping it unmaps all copies; the image child has its own.
+/// The part of the range that is in use. Dropping it unmaps all copies; the image child has its
+/// own.
 #[derive(Debug)]
 pub struct Copies {
     end: usize,

@@ -1,13 +1,17 @@
-//! Private mappings of files that are data: what they show is part of the image.
+//! Private mappings of files that are data: their contents are part of the image.
 //!
-//! A program may write, replace or remove the file later, and an image that needs it as it was would be of no use
-//! then, which would be found out when it is needed. So they become memory of their own in a restored process.
-//! Programs and libraries, files of the system and large files stay what they are, and are compared at the restore.
+//! A program may write, replace or remove such a file later. An image that needs the old file
+//! would be of no use then, and the restore would find that out too late. So these mappings become
+//! memory without a file in a restored process. Programs and libraries, files of the system and
+//! large files stay mapped files, and the restore compares them.
 //!
-//! Guarantees: the contents are those of the moment of the image, or there is no image, as far as the file's size and
-//! time tell: they are noted while the process stands still, and compared when its pages are in the stream. (They do
-//! not tell of writes through a shared mapping of the same file, nor of a file that has lost its name.) What POSIX
-//! leaves open differs: in a restored process such a mapping does not show what is written to the file from then on.
+//! Guarantees: the contents are those of the moment of the image, or there is no image. Size and
+//! time of the file are noted while the process stands still, and compared when the pages are in
+//! the stream. Size and time do not tell of writes through a shared mapping of the file, nor of a
+//! file that has lost its name.
+//!
+//! POSIX leaves it open whether a private mapping shows later writes to the file. In a restored
+//! process it does not.
 
 use crate::base::procfs::Entry;
 use crate::base::refusal::{Refusal, Refused};
@@ -19,12 +23,12 @@ use crate::base::text::Shown;
 use crate::tuning::{DATA_FILE_BYTES_MAX, DATA_FILES_BYTES_MAX};
 use core::ffi::CStr;
 
-/// What nobody changes while a job runs.
+/// Folders whose files nobody changes while a job runs.
 const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/bin/", b"/sbin/"];
 
 const DELETED: &[u8] = b" (deleted)";
 
-/// Those that were looked at.
+/// The files that were looked at.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DataFiles {
     count: usize,
@@ -46,8 +50,8 @@ fn time_ns(stat: &libc::stat) -> u64 {
 }
 
 impl DataFiles {
-    /// Looks at a private mapping of a file, while the process stands still. Opens nothing: to close it again would
-    /// cost the program its locks on the file.
+    /// Looks at a private mapping of a file, while the process stands still. The file is not
+    /// opened: to close it again would take the program's locks on it away.
     pub fn add_mapping(&mut self, area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refused> {
         let bytes = entry.end - entry.start;
         if is_nameless(entry) {
@@ -79,8 +83,8 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Whether what this mapping shows is part of the image; then how many bytes of it lie before the end of the file
-    /// (0: not known). In the image child.
+    /// Whether the contents of this mapping are part of the image; and how many bytes of the
+    /// mapping lie before the end of the file (0: not known). In the image child.
     pub fn shown(
         &self,
         area: &ReservedArea,
@@ -105,7 +109,8 @@ impl DataFiles {
         Ok((file.may_be != 0).then(|| rest.min(entry.end - entry.start)))
     }
 
-    /// Whether all are as they were, now that their pages are in the stream; in the image child.
+    /// Refuses the image if one of the files has changed. In the image child, after the pages are
+    /// in the stream.
     pub fn unchanged(&self, area: &ReservedArea, strings: &Strings) -> Result<(), Refused> {
         for file in area.data_files()[..self.count].iter().filter(|file| file.path.len != 0) {
             let changed = match syscalls::stat(strings.c_str(file.path)) {
@@ -113,7 +118,7 @@ impl DataFiles {
                     now.st_ino == file.inode
                         && (now.st_size as u64, time_ns(&now)) != (file.size, file.time_ns)
                 }
-                // Another name, or none, changes nothing.
+                // A file with another name, or without one, is unchanged.
                 Err(libc::ENOENT | libc::ENOTDIR) => false,
                 Err(_) => true,
             };
@@ -149,7 +154,8 @@ fn look(area: &ReservedArea, entry: &Entry<'_>) -> DataFile {
     file
 }
 
-/// Whether it is a program or library, or cannot be read. In the image child, which has no locks to lose.
+/// Whether the file is a program or library, or cannot be read. In the image child, which holds no
+/// locks.
 fn is_code(area: &ReservedArea, entry: &Entry<'_>) -> bool {
     let Some(path) = path_of(entry, area.content()) else { return true };
     let Ok(fd) = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) else {

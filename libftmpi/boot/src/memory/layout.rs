@@ -2,7 +2,8 @@
 
 use crate::base::procfs::Entry;
 use crate::base::syscalls;
-/// Where things lie that the kernel placed when it started the program.
+
+/// Addresses that the kernel chose when it started the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
     pub vdso_start: u64,
@@ -12,7 +13,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Takes note of a mapping.
+    /// Notes a mapping if the kernel placed it.
     pub fn add_mapping(&mut self, entry: &Entry<'_>) {
         match entry.name {
             b"[vdso]" => (self.vdso_start, self.vdso_end) = (entry.start, entry.end),
@@ -21,19 +22,19 @@ impl Layout {
         }
     }
 
-    /// Contents of the vDSO: the C library remembers addresses inside it.
+    /// A hash of the vDSO: the C library remembers addresses inside it.
     pub fn vdso_hash(&self) -> u64 {
         let len = (self.vdso_end - self.vdso_start) as usize;
         if len == 0 {
             return 0;
         }
-        // SAFETY: the kernel mapped it readable for the life of the process.
+        // SAFETY: the kernel mapped the vDSO readable for as long as the process lives.
         let bytes = unsafe { core::slice::from_raw_parts(self.vdso_start as *const u8, len) };
         ftmpi_checkpoint::host::vdso_hash(bytes)
     }
 }
 
-/// Whether the address layout is fixed: without that no restored process would fit.
+/// Whether the address layout is fixed. Otherwise no new process would fit the image.
 pub fn layout_is_fixed() -> bool {
     // SAFETY: this argument only asks.
     let now = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) }.unwrap_or(0);

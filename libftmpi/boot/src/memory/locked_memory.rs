@@ -1,22 +1,22 @@
-//! What the program asked of `mlockall`, which the kernel tells nobody.
+//! What the program asked of `mlockall`. The kernel does not tell it.
 
 use crate::base::syscalls;
 use core::sync::atomic::{AtomicI32, Ordering};
 
-/// What the program has asked of `mlockall` (`MCL_*`). Not to be had from the kernel: an image child
-/// has no locked memory.
+/// The flags of `mlockall` (`MCL_*`) that are in effect.
 pub static LOCKED: AtomicI32 = AtomicI32::new(0);
 
-/// Whether all that there was is locked.
+/// Whether the program has locked all memory that there was.
 pub fn locks_all() -> bool {
     LOCKED.load(Ordering::Relaxed) & libc::MCL_CURRENT != 0
 }
 
-/// Locks the memory of a restored process, if the program had. Where less is allowed it is not.
+/// Locks the memory of a restored process, if the program had. If the limit of this host is lower,
+/// the memory stays unlocked.
 pub fn restore_locked() {
     let flags = LOCKED.load(Ordering::Relaxed);
-    // What the image brought is there; nothing else is made now, which could be more than there is
-    // room for: perhaps the program has mapped it after its call.
+    // The memory of the image is there already. Pages that do not exist yet are not made: the
+    // program may have mapped them after its call, and there may be no room.
     let there = flags & libc::MCL_CURRENT;
     let coming = flags & !libc::MCL_CURRENT;
     for flags in [there | if there == 0 { 0 } else { libc::MCL_ONFAULT }, coming] {

@@ -8,7 +8,7 @@ use crate::base::syscalls;
 use crate::base::text::Shown;
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Text, limit};
 
-/// Index of the entry's file, new or known.
+/// The index of a mapping's file in the table, which gets the file if it is new.
 pub fn file_of(
     area: &ReservedArea,
     strings: &mut Strings,
@@ -39,7 +39,7 @@ pub fn file_of(
     Ok(*count as u32 - 1)
 }
 
-/// Fills in size and hash of all files; in the image child.
+/// Fills in size and hash of all files, in the image child.
 pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
     for file in area.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
         let inode = file.inode;
@@ -54,7 +54,7 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
     Ok(())
 }
 
-/// Compares the image's files with those of this machine; in the new process.
+/// Compares the image's files with those of this host, in the new process.
 pub fn check_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
     for file in area.files()[..count].iter().filter(|file| file.nameless == 0) {
         let shown = Shown(strings.get(file.path));

@@ -13,22 +13,22 @@ use crate::memory::mapped_files::file_of;
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN, WINDOW_BASE, WINDOW_LEN};
 use ftmpi_checkpoint::stream::{Hash, Map, limit, map};
 
-/// What a mapping is for an image.
+/// What a mapping is for the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The kernel's or the engine's: not part of it.
+    /// The kernel's or this library's: not part of the image.
     Skip,
-    /// The kernel's mapping, our contents.
+    /// The kernel's mapping with the program's contents.
     Stack,
     /// Private memory.
     Anonymous,
-    /// Shared memory without a file: by contents.
+    /// Shared memory without a file: by its contents.
     SharedAnonymous,
-    /// A file, with the pages that were changed; or ([`DataFiles`]) with all.
+    /// A file, with the pages that were changed, or with all pages ([`DataFiles`]).
     PrivateFile,
-    /// A file that others may see: mapped again.
+    /// A file that other processes may see: mapped again.
     SharedFile,
-    /// A file without a name, shared; the program must have it open.
+    /// A shared file without a name. The program must have it open.
     Nameless,
 }
 
@@ -36,16 +36,17 @@ fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
     entry.start >= base as u64 && entry.end <= (base + len) as u64
 }
 
-/// Whether a range is the engine's: reserved area, window, copies. (What the program has among them: [`refuse_among_ours`].)
-pub fn is_ours(entry: &Entry<'_>) -> bool {
+/// Whether a range is this library's: reserved area, window or copies. ([`refuse_among_library`]
+/// refuses mappings of the program there.)
+pub fn is_library(entry: &Entry<'_>) -> bool {
     within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, WINDOW_LEN)
         || within(entry, COPIES_BASE, COPIES_LEN)
 }
 
-/// Refuses a mapping of the program that lies where the engine's are, in the process, before there are copies. Only a
-/// program that asks for addresses there gets them.
-fn refuse_among_ours(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refused> {
+/// Refuses an image if the program has a mapping where this library's are. In the process itself,
+/// before there are copies. Only a program that asks for such addresses gets them.
+fn refuse_among_library(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refused> {
     let ranges = [
         (RESERVED_AREA_BASE, RESERVED_AREA_LEN),
         (WINDOW_BASE, WINDOW_LEN),
@@ -54,9 +55,9 @@ fn refuse_among_ours(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refus
     let meets = |&(base, len): &(usize, usize)| {
         entry.start < (base + len) as u64 && entry.end > base as u64
     };
-    let is_ours = within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
+    let is_library = within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, rank::window_len() as usize);
-    if is_ours || !ranges.iter().any(meets) {
+    if is_library || !ranges.iter().any(meets) {
         return Ok(());
     }
     Err(area.refuse(Refusal::AmongReserved {
@@ -70,15 +71,15 @@ fn refuse_among_ours(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Refus
     }))
 }
 
-/// Whether the kernel put it there.
-pub fn is_kernels(entry: &Entry<'_>) -> bool {
+/// Whether the kernel made the mapping by itself.
+pub fn is_kernel(entry: &Entry<'_>) -> bool {
     let name = entry.name;
     name.starts_with(b"[vvar") || matches!(name, b"[vdso]" | b"[vsyscall]" | b"[uprobes]")
 }
 
 /// Tells what a mapping is, or why it makes an image impossible.
 pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused> {
-    if is_ours(entry) || is_kernels(entry) {
+    if is_library(entry) || is_kernel(entry) {
         return Ok(Kind::Skip);
     }
     let name = entry.name;
@@ -99,7 +100,7 @@ pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused>
     } else if entry.shared && name.ends_with(b" (deleted)") {
         return Ok(Kind::Nameless);
     } else if name.ends_with(b" (deleted)") && entry.prot & libc::PROT_EXEC as u32 != 0 {
-        // Of a program or library: a new process would not be made of the same one.
+        // Code of a program or library: a new process would run another file.
         "code of a file that was deleted or replaced"
     } else if name.ends_with(b" (deleted)") {
         return Ok(Kind::PrivateFile);
@@ -115,7 +116,7 @@ pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused>
     Err(area.refuse(Refusal::MapsUnsupported { what, path: shown }))
 }
 
-/// A number for all mappings of a process, so that the child sees whether it has them all.
+/// A hash over all mappings of a process. The image child finds out by it whether it has them all.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprint(Hash);
 
@@ -133,13 +134,13 @@ impl Fingerprint {
     }
 }
 
-/// The look before the image, in the process itself.
+/// What the look at all mappings finds, in the process itself.
 #[derive(Debug)]
 pub struct Survey {
     pub layout: Layout,
     pub fingerprint: u64,
     pub data_files: DataFiles,
-    /// Shared memory that must be copied while the process stands still.
+    /// Shared mappings that must be copied while the process stands still.
     pub copies: usize,
 }
 
@@ -157,7 +158,7 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(entry) = procfs::entry(line) else { continue };
         found.layout.add_mapping(&entry);
-        refuse_among_ours(area, &entry)?;
+        refuse_among_library(area, &entry)?;
         match classify(area, &entry)? {
             Kind::Skip => continue,
             Kind::SharedAnonymous => {
@@ -193,7 +194,7 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
     Ok(found)
 }
 
-/// The descriptor whose contents are part of the image, and what is mapped.
+/// The descriptor whose file is mapped, if the file's contents are part of the image.
 fn descriptor_of(area: &ReservedArea, entry: &Entry<'_>) -> Option<i32> {
     let table = &area.descriptors()[..area.process_state().descriptors as usize];
     let found = table.iter().find(|d| {
@@ -211,7 +212,7 @@ pub struct Inventory {
     pub fingerprint: u64,
 }
 
-/// Fills the reserved area's tables of mappings and files from `smaps`; in the image child.
+/// Fills the tables of mappings and files from `smaps`, in the image child.
 pub fn inventory(
     area: &ReservedArea,
     strings: &mut Strings,
@@ -235,7 +236,7 @@ pub fn inventory(
         if let Some(key) = line.strip_prefix(b"ProtectionKey:") {
             let at = key.iter().position(u8::is_ascii_digit).unwrap_or(key.len());
             let has_key = procfs::decimal(&key[at..]).is_some_and(|(number, _)| number != 0);
-            // The kernel gives one to what may only be executed, by itself.
+            // The kernel itself gives a key to memory that may only be executed.
             if current && has_key && maps[found.maps - 1].prot != libc::PROT_EXEC as u32 {
                 return Err(area.refuse(Refusal::MemoryUnsupported {
                     what: "memory with a protection key (pkey_mprotect)",
@@ -296,8 +297,8 @@ pub fn inventory(
     Ok(found)
 }
 
-/// Makes one mapping of a stack that is several, because parts of it were locked (which a copy of the process is not): a
-/// new process has one. Gives the number of mappings.
+/// Joins the mappings of the stack, and gives the number of all mappings. Locked parts of a stack
+/// are mappings of their own; neither the image child nor a new process has them locked.
 fn join_stack(maps: &mut [Map], mut count: usize) -> usize {
     let Some(mut stack) = maps[..count].iter().position(|m| m.flags & map::STACK != 0) else {
         return count;
@@ -368,8 +369,8 @@ fn vm_flags(area: &ReservedArea, start: u64, text: &[u8]) -> Result<u32, Refused
         };
         return Err(area.refuse(Refusal::MemoryUnsupported { what: cannot, at: start }));
     }
-    // What the program asked for through the C library was taken back before this copy of it was made
-    // ([`crate::memory::page_attributes`]); what may be gone at any time is nothing to be missed.
+    // Advice that the program gave through the C library was taken back before the image child was
+    // made ([`crate::memory::page_attributes`]). Droppable memory may be gone at any time.
     if wiped && flags & map::DROPPABLE == 0 {
         return Err(area.refuse(Refusal::MemoryUnsupported {
             what: "memory that is wiped on fork",

@@ -1,23 +1,25 @@
-//! What there is about memory that its mapping does not tell the image child: `mlock`, `MADV_DONTFORK`,
+//! Attributes of memory that the image child cannot see: `mlock`, `MADV_DONTFORK`,
 //! `MADV_WIPEONFORK`, and guard pages.
 //!
-//! A child has no locked memory; memory that is not to be forked it does not get, and other memory it gets empty. So
-//! the process itself looks, while all its threads stand still, and lets the child have everything: it takes the
-//! advice back before the child is made, and gives it again right after. To look costs time (`smaps` walks through all
-//! page tables), so it is done only if the program has locked memory or has given such advice through the C library;
-//! if it has done so in another way, the child misses the memory, and there is no image ([`crate::memory::mappings`]).
+//! A child process has no locked memory. It does not get `MADV_DONTFORK` memory, and gets
+//! `MADV_WIPEONFORK` memory empty. So the process itself looks, while all its threads stand still.
+//! It takes the advice back before the child is made, and gives it again right after.
+//!
+//! The look walks through all page tables (`smaps`). It is made only if the program has locked
+//! memory, or has given such advice through the C library. Advice that was given in another way
+//! leaves the child without the memory, and there is no image ([`crate::memory::mappings`]).
 
 use crate::base::procfs::{self, Lines};
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::memory::locked_memory;
-use crate::memory::mappings::{is_kernels, is_ours};
+use crate::memory::mappings::{is_kernel, is_library};
 use crate::memory::page_scanner::Scanner;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ftmpi_checkpoint::stream::{Map, ProcessState, Range, limit, range};
 
-/// Newer than the C library that we are compiled with.
+/// Newer than the C library's headers.
 const MADV_GUARD_INSTALL: i32 = 102;
 
 const MLOCK_ONFAULT: usize = 1;
@@ -25,19 +27,19 @@ const MLOCK_ONFAULT: usize = 1;
 /// The program has given advice about forks. Part of images.
 static ADVISED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that the program gives such advice.
+/// Notes that the program gives advice about forks.
 pub fn note_fork_advice() {
     ADVISED.store(true, Ordering::Relaxed);
 }
 
-/// Advice about a range; what the kernel refuses is left.
+/// Gives advice about a range.
 fn advise(range: &Range, advice: i32) -> Result<(), syscalls::Errno> {
     let len = range.end - range.start;
-    // SAFETY: only advice that changes no contents is given.
+    // SAFETY: none of the advice given here changes contents.
     unsafe { syscalls::call!(libc::SYS_madvise, range.start, len, advice) }.map(|_| ())
 }
 
-/// Kilobytes that are locked.
+/// Locked memory in kilobytes.
 fn locked(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
     let mut lines = Lines::open(c"/proc/self/status", area.text())?;
     while let Some(line) = lines.next()? {
@@ -49,12 +51,12 @@ fn locked(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
     Ok(0)
 }
 
-/// Fills the reserved area's table. All threads stand still.
+/// Fills the table of ranges, except guard pages. All threads stand still.
 pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     let process = area.process_state();
     process.ranges = 0;
     let failed = |errno| area.unreadable("/proc/self", errno);
-    // Who has locked all that there was gets all locked again.
+    // A program that has locked all memory gets all of it locked again.
     let all = locked_memory::locks_all();
     let some = !all && locked(area).map_err(failed)? != 0;
     if !some && !ADVISED.load(Ordering::Relaxed) {
@@ -66,7 +68,7 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     while let Some(line) = lines.next().map_err(failed)? {
         let Some(words) = line.strip_prefix(b"VmFlags:") else {
             if let Some(entry) = procfs::entry(line) {
-                let not = is_ours(&entry) || is_kernels(&entry);
+                let not = is_library(&entry) || is_kernel(&entry);
                 (start, end) = if not { (0, 0) } else { (entry.start, entry.end) };
             }
             continue;
@@ -113,13 +115,14 @@ fn add(area: &ReservedArea, count: &mut usize, new: Range) -> Result<(), Refused
     Ok(())
 }
 
-/// Advice that is the opposite, and its range's flag.
+/// Flag of a range, its advice, and the opposite advice.
 const ADVICE: [(u32, i32, i32); 2] = [
     (range::DONT_FORK, libc::MADV_DONTFORK, libc::MADV_DOFORK),
     (range::WIPE_ON_FORK, libc::MADV_WIPEONFORK, libc::MADV_KEEPONFORK),
 ];
 
-/// Lets a child have all memory. (Refused for memory of a device, which the child then misses.)
+/// Takes the advice back, so that a child gets all memory. The kernel refuses this for memory of a
+/// device, which the child then lacks.
 pub fn open(area: &ReservedArea) {
     for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, _, opposite) in ADVICE {
@@ -130,7 +133,7 @@ pub fn open(area: &ReservedArea) {
     }
 }
 
-/// Takes that back: there are as many mappings again as there were.
+/// Gives the advice again. There are as many mappings as before.
 pub fn close(area: &ReservedArea) {
     for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, advice, _) in ADVICE {
@@ -141,7 +144,7 @@ pub fn close(area: &ReservedArea) {
     }
 }
 
-/// Adds the pages that are guards to the table; in the image child, which would die of a look at one.
+/// Adds the guard pages to the table. In the image child, which would die if it touched one.
 pub fn find_guards(
     area: &ReservedArea,
     scanner: &mut Scanner,
@@ -163,8 +166,7 @@ pub fn find_guards(
     Ok(())
 }
 
-/// Makes the memory what it was; in the restored process. What is locked comes after the limits: where less is allowed
-/// it is not.
+/// Gives the memory its attributes, in the restored process. Locks come later, after the limits.
 pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
     let table = &area.ranges()[..process.ranges as usize];
     // First: locked memory takes no guards.
@@ -176,7 +178,8 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
     Ok(())
 }
 
-/// Locks what was locked.
+/// Locks the memory that was locked. If the limit of this host is lower, the memory stays
+/// unlocked.
 pub fn restore_locked(area: &ReservedArea, process: &ProcessState) {
     for range in &area.ranges()[..process.ranges as usize] {
         if range.flags & range::LOCKED != 0 {

@@ -1,16 +1,15 @@
-//! Finds pages of a mapping, in the image child.
+//! Finds the pages of a mapping that were written, and guard pages. In the image child.
 
 use crate::base::procfs;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::tuning::SCAN_REGIONS;
 
-/// Finds private pages that were written: by `PAGEMAP_SCAN`, or on older kernels by
-/// `/proc/self/pagemap`.
+/// Uses `PAGEMAP_SCAN`, or on older kernels `/proc/self/pagemap`.
 pub struct Scanner {
     fd: i32,
     no_scan: bool,
-    /// The kernel tells pages that are guards (`MADV_GUARD_INSTALL`), which must not be touched.
+    /// The kernel tells guard pages (`MADV_GUARD_INSTALL`), which must not be touched.
     knows_guards: bool,
 }
 
@@ -82,7 +81,8 @@ impl Scanner {
         self.by_entries(area, start, end, &mut found)
     }
 
-    /// Calls for each run of guard pages. Kernels that do not tell them (before 6.15) are taken to have none.
+    /// Calls `found` for each run of guard pages. Kernels before 6.15 do not tell guard pages;
+    /// there are taken to be none.
     pub fn guards(
         &mut self,
         area: &ReservedArea,
@@ -131,7 +131,7 @@ impl Scanner {
             for region in regions[..count * 3].chunks_exact(3) {
                 found(region[0], region[1])?;
             }
-            // A full vector: there may be more, and `walk_end` is not to be trusted then.
+            // The vector is full: there may be more. `walk_end` is not reliable then.
             match regions[..count * 3].chunks_exact(3).last() {
                 Some(last) if count == SCAN_REGIONS => from = last[1],
                 _ => break,

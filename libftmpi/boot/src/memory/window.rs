@@ -4,10 +4,10 @@ use crate::base::syscalls;
 use crate::process::limits;
 use ftmpi_checkpoint::boot_abi::{WINDOW_BASE, WINDOW_LEN};
 
-/// Reserves the window; gives its length.
+/// Reserves the window, and gives its length in bytes. 0: there is no window.
 pub fn reserve() -> usize {
     let mut len = WINDOW_LEN;
-    // A limit on address space is meant for the program.
+    // The program is to get most of what a limit on address space allows.
     let limit = limits::soft_limit(libc::RLIMIT_AS) as usize;
     while len > limit / 8 {
         len /= 2;
@@ -22,7 +22,7 @@ pub fn reserve() -> usize {
                 let _ = unsafe { syscalls::unmap(elsewhere, len) };
                 return 0;
             }
-            // A limit on address space: a smaller window may fit.
+            // The limit on address space is lower: a smaller window may fit.
             Err(libc::ENOMEM) => len /= 2,
             Err(_) => return 0,
         }

@@ -1,7 +1,9 @@
-//! Who the process is to the kernel: user, groups, capabilities, filters of system calls, root
-//! directory, namespaces. A restored process begins with what its agent gives it, and no image may give more or
-//! less: if the program has changed any of it in this life, there is no image. (One that came back
-//! as root after it had become somebody else would be a reserved area in its defences.)
+//! Who the process is to the kernel: user, groups, capabilities, seccomp filters, root directory,
+//! namespaces.
+//!
+//! A restored process begins with what its agent gives it. No image may give more or less: if the
+//! program has changed any of it in this incarnation, there is no image. A process that comes back
+//! as root after it had become another user would be a security hole.
 
 use crate::base::procfs::{self, Lines};
 use crate::base::refusal::{Refusal, Refused};
@@ -11,18 +13,18 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::Hash;
 
-/// Lines of `/proc/…/status` with user and groups (real, effective, saved and of the file system)
-/// and all sets of capabilities.
+/// Lines of `/proc/…/status` about user, groups (real, effective, saved, file system) and
+/// capabilities.
 const USER: [&[u8]; 8] =
     [b"Uid:", b"Gid:", b"Groups:", b"CapInh:", b"CapPrm:", b"CapEff:", b"CapBnd:", b"CapAmb:"];
-/// Lines with the mode of seccomp and the number of filters. Containers have some from outside, so
-/// the mode alone tells nothing.
+/// Lines about seccomp: the mode, and the number of filters. In a container the mode is set from
+/// outside, so the mode alone tells nothing.
 const FILTERS: [&[u8]; 2] = [b"Seccomp:", b"Seccomp_filters:"];
 
-/// What this life began with: user, filters, root directory, namespaces, permissions of the processor; 0 if it
-/// could not be told.
+/// Hashes of what this incarnation began with: user, filters, root directory, namespaces,
+/// permissions of the processor. 0: not known.
 static AT_START: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
-/// Those that a process can leave.
+/// Namespaces that a process can leave.
 const NAMESPACES: [&CStr; 8] = [
     c"/proc/thread-self/ns/mnt",
     c"/proc/thread-self/ns/net",
@@ -34,7 +36,7 @@ const NAMESPACES: [&CStr; 8] = [
     c"/proc/thread-self/ns/time_for_children",
 ];
 
-/// Remembers it.
+/// Remembers what this incarnation begins with.
 pub fn remember_start(area: &ReservedArea) {
     let [user, filters] = marks(area, c"/proc/self/status").unwrap_or_default();
     let begun = [user, filters, root().unwrap_or(0), namespaces(), permissions()];
@@ -43,7 +45,7 @@ pub fn remember_start(area: &ReservedArea) {
     }
 }
 
-/// Numbers that stand for the two groups of lines.
+/// Hashes of the two groups of lines.
 fn marks(area: &ReservedArea, path: &CStr) -> Result<[u64; 2], Errno> {
     let mut found = [Hash::new(); 2];
     let mut lines = Lines::open(path, area.text())?;
@@ -57,7 +59,7 @@ fn marks(area: &ReservedArea, path: &CStr) -> Result<[u64; 2], Errno> {
     Ok(found.map(|hash| hash.value()))
 }
 
-/// A number that stands for all namespaces; those that the kernel does not know count as well.
+/// A hash of all namespaces, also of those that the kernel does not know.
 fn namespaces() -> u64 {
     let hash = NAMESPACES.iter().fold(Hash::new(), |hash, name| {
         let mut text = [0u8; 64];
@@ -67,7 +69,7 @@ fn namespaces() -> u64 {
     hash.value()
 }
 
-/// A number that stands for the root directory.
+/// A hash of the root directory.
 fn root() -> Result<u64, Errno> {
     let stat = syscalls::stat(c"/")?;
     let words = [stat.st_dev, stat.st_ino];
@@ -75,18 +77,19 @@ fn root() -> Result<u64, Errno> {
     Ok(hash.value())
 }
 
-/// State of the processor that a process must ask for before it uses it (the tiles of AMX), as a mask.
+/// Processor state that a process must ask for before it uses it (the tiles of AMX), as a mask.
 fn permissions() -> u64 {
     const ARCH_GET_XCOMP_PERM: usize = 0x1022;
     let mut mask = 0u64;
     // SAFETY: writes one word.
-    let told = unsafe { syscalls::call!(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut mask) };
-    if told.is_ok() { mask } else { 0 }
+    let answer =
+        unsafe { syscalls::call!(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut mask) };
+    if answer.is_ok() { mask } else { 0 }
 }
 
-/// Refuses an image of a process whose main thread is not what it was.
+/// Refuses an image of a process whose main thread has changed.
 pub fn refuse_changed(area: &ReservedArea) -> Result<(), Refused> {
-    // First: elsewhere there may be no /proc.
+    // First: with another root directory there may be no /proc.
     let failed = |errno| area.unreadable("the root directory", errno);
     if root().map_err(failed)? != AT_START[2].load(Ordering::Relaxed) {
         return Err(area.refuse(Refusal::RootChanged));
@@ -101,7 +104,7 @@ pub fn refuse_changed(area: &ReservedArea) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The same of one thread: without the C library a thread can change itself alone.
+/// The same for one thread. A thread that goes past the C library can change itself alone.
 pub fn refuse_changed_thread(area: &ReservedArea, tid: i32) -> Result<(), Refused> {
     let mut path = [0; 64];
     refuse_changed_by(area, procfs::numbered_at("task", tid as u32, "/status", &mut path))

@@ -4,16 +4,16 @@ use crate::base::syscalls;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::{LIMITS, ProcessState};
 
-/// What the process was started with, in this life: limits, processors, priority.
+/// The limits that this process was started with, in this incarnation: soft and hard.
 static LIMITS_AT_START: [[AtomicU64; 2]; LIMITS] =
     [const { [const { AtomicU64::new(0) }; 2] }; LIMITS];
 
-/// A soft limit of this process (`u64::MAX`: none).
+/// A soft limit of this process (`u64::MAX`: no limit).
 pub fn soft_limit(which: u32) -> u64 {
     limits(which)[0]
 }
 
-/// A soft and a hard limit of this process (`u64::MAX`: none).
+/// A soft and a hard limit of this process (`u64::MAX`: no limit).
 fn limits(which: u32) -> [u64; 2] {
     let mut limit = [u64::MAX; 2];
     // SAFETY: valid for writing; 0 is this process, no new limit.
@@ -31,7 +31,8 @@ pub fn stack_limit_max() -> u64 {
     limits(libc::RLIMIT_STACK)[1]
 }
 
-/// Sets the soft limit on the stack. (Where it lies was decided by the limit at the start of the process.)
+/// Sets the soft limit on the stack. The limit at the start of the process decided where the stack
+/// lies.
 pub fn set_stack_limit(soft: u64) {
     let [_, hard] = limits(libc::RLIMIT_STACK);
     let limit = [soft.min(hard), hard];
@@ -51,8 +52,8 @@ pub fn remember_start() {
 
 /// Writes down the limits of this process, and those at its start.
 pub fn gather(process: &mut ProcessState) {
-    // The stack's limit at the start: the program may change it, and the stack ends where that one
-    // decided.
+    // The limit at the start: the program may change its limit, but the stack lies where the first
+    // one decided.
     process.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed);
     for (which, slot) in LIMITS_AT_START.iter().enumerate() {
         process.limits[which] = limits(which as u32);
@@ -60,7 +61,7 @@ pub fn gather(process: &mut ProcessState) {
     }
 }
 
-/// Limits that the program had changed; after everything that they could hinder.
+/// Sets limits that the program had changed, after everything that they could hinder.
 pub fn restore_limits(process: &ProcessState) {
     for which in 0..LIMITS {
         let ([soft, hard], [old_soft, old_hard]) =
@@ -73,7 +74,7 @@ pub fn restore_limits(process: &ProcessState) {
         if soft != old_soft {
             limit[0] = soft;
         }
-        // A hard one that was raised takes a privilege. A host that allows less is no obstacle.
+        // A higher hard limit takes a privilege. If this host allows less, the process gets less.
         for new_hard in [if hard == old_hard { here[1] } else { hard }, here[1]] {
             limit = [limit[0].min(new_hard), new_hard];
             // SAFETY: valid for reading; 0 is this process.

@@ -1,8 +1,9 @@
-//! What a program may have asked the kernel for with `prctl` and its like, and what decides over
-//! nothing that it computes: how its threads are scheduled, who may look into the process, whom the
-//! kernel kills first. A restored process asks again for what the program had changed since its
-//! start; what it had from outside is its new agent's to give. A host that does not allow it is no
-//! obstacle.
+//! Attributes of process and threads that do not change what the program computes: scheduling,
+//! `prctl` flags, `oom_score_adj`.
+//!
+//! A restored process sets the attributes again that the program had changed since its start. The
+//! others are those that the new agent gives. If this host forbids an attribute, the process goes
+//! on without it.
 
 use crate::base::procfs;
 use crate::base::refusal::{Refusal, Refused};
@@ -47,50 +48,51 @@ const PR_SET_MEMORY_MERGE: usize = 67;
 
 const PR_GET_MEMORY_MERGE: usize = 68;
 
-/// The bit of the secure bits that `PR_SET_KEEPCAPS` sets, for which no privilege is needed.
+/// The secure bit that `PR_SET_KEEPCAPS` sets, which needs no privilege.
 const KEEP_CAPS: u32 = 1 << 4;
 
 const IOPRIO_WHO_PROCESS: usize = 1;
 
 const OOM: &CStr = c"/proc/self/oom_score_adj";
 
-/// What this life's main thread, and the process, began with.
-struct Begun(UnsafeCell<(ThreadAttributes, ProcessAttributes)>);
+/// What main thread and process began with, in this incarnation.
+struct AtStart(UnsafeCell<(ThreadAttributes, ProcessAttributes)>);
 
-// SAFETY: written only at the begin of a life, by the one thread that there is.
-unsafe impl Sync for Begun {}
+// SAFETY: written only at the begin of an incarnation, by the only thread.
+unsafe impl Sync for AtStart {}
 
-static BEGUN: Begun = Begun(UnsafeCell::new((ThreadAttributes::NONE, ProcessAttributes::NONE)));
+static AT_START: AtStart =
+    AtStart(UnsafeCell::new((ThreadAttributes::NONE, ProcessAttributes::NONE)));
 
-/// Remembers it; at the begin of a life.
+/// Remembers the attributes at the begin of an incarnation.
 pub fn remember_start() {
-    // SAFETY: see `Begun`.
-    unsafe { *BEGUN.0.get() = (mine(), of_process()) };
+    // SAFETY: see `AtStart`.
+    unsafe { *AT_START.0.get() = (of_thread(), of_process()) };
 }
 
-/// What was remembered.
+/// The attributes at the begin.
 pub fn at_start() -> (ThreadAttributes, ProcessAttributes) {
-    // SAFETY: see `Begun`.
-    unsafe { *BEGUN.0.get() }
+    // SAFETY: see `AtStart`.
+    unsafe { *AT_START.0.get() }
 }
 
-/// A `prctl` that takes and gives numbers only.
+/// A `prctl` with numbers only.
 fn ask(what: usize, value: usize) -> Result<usize, syscalls::Errno> {
-    // SAFETY: only commands without addresses are passed. The arguments that are left are zero, as
-    // some commands demand.
+    // SAFETY: only commands without addresses are passed. The other arguments are zero, as some
+    // commands demand.
     unsafe { syscalls::call!(libc::SYS_prctl, what, value) }
 }
 
-/// One that gives a number by address; 0 if it does not.
-fn told(what: usize) -> i32 {
+/// A `prctl` that writes a number to an address; 0 if it fails.
+fn ask_by_address(what: usize) -> i32 {
     let mut value = 0i32;
     // SAFETY: writes one number.
     let _ = unsafe { syscalls::call!(libc::SYS_prctl, what, &raw mut value) };
     value
 }
 
-/// Those of the calling thread.
-pub fn mine() -> ThreadAttributes {
+/// The attributes of the calling thread.
+pub fn of_thread() -> ThreadAttributes {
     let mut priority = 0i32;
     // SAFETY: struct sched_param is one number; 0 is this thread.
     let _ = unsafe { syscalls::call!(libc::SYS_sched_getparam, 0, &raw mut priority) };
@@ -101,7 +103,7 @@ pub fn mine() -> ThreadAttributes {
     ThreadAttributes {
         no_new_privs: ask(PR_GET_NO_NEW_PRIVS, 0).unwrap_or(0) as u32,
         secure_bits: ask(PR_GET_SECUREBITS, 0).unwrap_or(0) as u32,
-        death_signal: told(PR_GET_PDEATHSIG),
+        death_signal: ask_by_address(PR_GET_PDEATHSIG),
         policy: policy.unwrap_or(0) as i32,
         priority,
         io_priority: io.unwrap_or(0) as i32,
@@ -109,8 +111,8 @@ pub fn mine() -> ThreadAttributes {
     }
 }
 
-/// Refuses an image if a thread is scheduled by deadline: it may make no other thread or process, and the kernel would
-/// have to admit it anew.
+/// Refuses an image if a thread is scheduled by deadline: such a thread may not make threads or
+/// processes, and the kernel would have to admit it again.
 pub fn refuse_deadlines(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refused> {
     const SCHED_DEADLINE: i32 = 6;
     const RESET_ON_FORK: i32 = 0x4000_0000;
@@ -118,7 +120,7 @@ pub fn refuse_deadlines(area: &ReservedArea, threads: &[Thread]) -> Result<(), R
     found.map_or(Ok(()), |thread| Err(area.refuse(Refusal::DeadlineScheduling { tid: thread.tid })))
 }
 
-/// Gives the calling thread those that are not as at the `start` of its process.
+/// Gives the calling thread the attributes that differ from those at the `start` of its process.
 pub fn restore(wanted: &ThreadAttributes, start: &ThreadAttributes) {
     if wanted.timer_slack != start.timer_slack {
         let _ = ask(PR_SET_TIMERSLACK, wanted.timer_slack as usize);
@@ -149,13 +151,13 @@ pub fn restore(wanted: &ThreadAttributes, start: &ThreadAttributes) {
     }
 }
 
-/// That of the process as a whole.
+/// The attributes of the process as a whole.
 pub fn of_process() -> ProcessAttributes {
     // SAFETY: this argument only asks.
     let personality = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) };
     ProcessAttributes {
         dumpable: ask(PR_GET_DUMPABLE, 0).unwrap_or(1) as u32,
-        subreaper: told(PR_GET_CHILD_SUBREAPER) as u32,
+        subreaper: ask_by_address(PR_GET_CHILD_SUBREAPER) as u32,
         no_huge_pages: ask(PR_GET_THP_DISABLE, 0).unwrap_or(0) as u32,
         oom_score: procfs::number_in(OOM).unwrap_or(0),
         personality: personality.unwrap_or(0) as u32,
@@ -164,21 +166,21 @@ pub fn of_process() -> ProcessAttributes {
     }
 }
 
-/// By which commands of `membarrier` the process has announced itself: without that its barriers fail. Kernels before
-/// 6.3 do not tell; there it is taken to have done what most do.
+/// The commands of `membarrier` by which the process has registered; without a registration its
+/// barriers fail. Kernels before 6.3 do not tell: there the most common command is assumed.
 fn barriers() -> u32 {
     const GET_REGISTRATIONS: usize = 1 << 9;
     const REGISTER_PRIVATE_EXPEDITED: u32 = 1 << 4;
     // SAFETY: no memory involved.
-    let told = unsafe { syscalls::call!(libc::SYS_membarrier, GET_REGISTRATIONS, 0, 0) };
-    match told {
+    let answer = unsafe { syscalls::call!(libc::SYS_membarrier, GET_REGISTRATIONS, 0, 0) };
+    match answer {
         Ok(commands) => commands as u32,
         Err(_) => REGISTER_PRIVATE_EXPEDITED,
     }
 }
 
-/// Gives the process what is not as at its `start`; before the limits, which may forbid to open a
-/// file.
+/// Gives the process the attributes that differ from those at its `start`. Before the limits,
+/// which may forbid to open a file.
 pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
     if wanted.oom_score != start.oom_score
         && let Ok(fd) = syscalls::open(OOM, libc::O_WRONLY | libc::O_CLOEXEC)
@@ -200,7 +202,7 @@ pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
         // SAFETY: numbers only.
         let _ = unsafe { syscalls::call!(libc::SYS_prctl, PR_SET_THP_DISABLE, on, kind) };
     }
-    // Nothing of it is there at the begin, and twice does no harm.
+    // A new process has none of these registrations, and a second one does no harm.
     for command in (0..u32::BITS).map(|bit| 1 << bit) {
         if wanted.barriers & command != 0 {
             // SAFETY: no memory involved.
@@ -211,7 +213,7 @@ pub fn restore_process(wanted: &ProcessAttributes, start: &ProcessAttributes) {
         let _ = ask(PR_SET_MEMORY_MERGE, wanted.merges as usize);
     }
     if wanted.dumpable != start.dumpable {
-        // 2 ("for root only") comes from a change of users and cannot be asked for.
+        // The value 2 ("root only") comes from a change of users, and no process can ask for it.
         let _ = ask(PR_SET_DUMPABLE, usize::from(wanted.dumpable == 1));
     }
 }

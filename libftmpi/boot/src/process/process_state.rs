@@ -1,4 +1,5 @@
-//! What an image must know about the process and the machine, and what must be equal at its restore.
+//! The state of the process as a whole: written down for an image, and put back in a restored
+//! process.
 
 use crate::base::procfs;
 use crate::base::rank;
@@ -26,8 +27,8 @@ pub fn remember_start() {
     process_attributes::remember_start();
 }
 
-/// ProcessState that only the process itself knows (not its image child): in the order in which they must
-/// be asked. All signals are blocked, all other threads stand still.
+/// Writes down what only the process itself can find out, not its image child, in the order in
+/// which it must be asked. All signals are blocked, and all other threads stand still.
 pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Result<(), Refused> {
     let process = area.process_state();
     let failed = |what: &str, errno| area.unreadable(what, errno);
@@ -39,7 +40,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     process.pid = syscalls::getpid();
     process.heap_start =
         procfs::heap_start(area.text()).map_err(|errno| failed("the heap's start", errno))?;
-    // SAFETY: an impossible end changes nothing; the present one is the answer.
+    // SAFETY: an impossible end changes nothing; the call returns the present one.
     process.heap_end = unsafe { syscalls::raw(libc::SYS_brk, [0; 6]) } as u64;
     if process.heap_start == 0 {
         return Err(area.refuse(Refusal::HeapUnknown));
@@ -55,8 +56,8 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     process.attributes = process_attributes::of_process();
     process.window_len = rank::window_len();
     process.processor = processor();
-    // A timer that fires between the two looks would be there twice, or not at all: look again.
-    // (What was taken out does not wait any more.)
+    // A timer that fires between the two looks would be there twice, or not at all: so look again.
+    // (A signal that was taken out is no longer pending.)
     for _ in 0..8 {
         let signals = &area.parking().signals;
         pending_signals::collect_own(area, signals)
@@ -72,7 +73,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
             break;
         }
     }
-    // SAFETY: no memory involved; put back at once, and no other thread runs.
+    // SAFETY: no memory involved; the mask is put back at once, and no other thread runs.
     unsafe {
         let old = syscalls::raw(libc::SYS_umask, [0o77, 0, 0, 0, 0, 0]);
         syscalls::raw(libc::SYS_umask, [old as usize, 0, 0, 0, 0, 0]);
@@ -91,7 +92,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     Ok(())
 }
 
-/// A number that stands for this boot of this host; 0 if the kernel does not tell.
+/// A hash for this boot of this host; 0 if the kernel does not tell.
 pub fn boot_id() -> u64 {
     let mut text = [0u8; 64];
     let Ok(fd) =
@@ -112,7 +113,7 @@ fn gather_actions(actions: &mut [SignalAction; 64]) {
     }
 }
 
-/// Puts back what belongs to the process as a whole; called in the restored process.
+/// Puts back actions of signals, working directory and `umask`, in the restored process.
 pub fn restore(
     area: &ReservedArea,
     process: &ProcessState,
@@ -122,7 +123,7 @@ pub fn restore(
         if signal == libc::SIGKILL || signal == libc::SIGSTOP {
             continue;
         }
-        // SAFETY: handlers lie at the addresses where they lay; all signals are blocked.
+        // SAFETY: handlers lie at the same addresses; all signals are blocked.
         let _ =
             unsafe { syscalls::call!(libc::SYS_rt_sigaction, signal, &raw const *action, 0, 8) };
     }
@@ -138,14 +139,14 @@ pub fn restore(
     Ok(())
 }
 
-/// Last: timers and the signals that were waiting.
+/// Starts timers and sends pending signals again, last of all.
 pub fn restore_clockwork(area: &ReservedArea, process: &ProcessState) {
     for (which, timer) in process.timers.iter().enumerate() {
         let mut words = timer.words;
         let [seconds, microseconds, left_seconds, left_microseconds] = &mut words;
         if *seconds | *microseconds != 0 && *left_seconds | *left_microseconds == 0 {
-            // It had just fired, and the kernel begins the next period when the signal is taken,
-            // which was not done: let it fire again.
+            // The timer had just fired. The kernel begins the next period when the signal is
+            // taken, which did not happen: the timer fires again.
             *left_microseconds = 1;
         }
         if words != IntervalTimer::default().words {

@@ -1,6 +1,8 @@
-//! Semaphores and message queues of System V: the kernel's, and nobody can tell what is in them when an image is taken
-//! (`SEM_UNDO` least of all: it changes them when a process dies). A restored process would do to them again what it
-//! has done already. So there are no images while a set or queue is there that the program has used.
+//! Semaphores and message queues of System V, which belong to the kernel.
+//!
+//! Nobody can tell their contents at the moment of an image; `SEM_UNDO` even changes them when a
+//! process dies. A restored process would repeat what it has done to them. So there is no image
+//! while a set or queue exists that the program has used.
 
 use crate::base::rank;
 use crate::base::refusal::{Refusal, Refused};
@@ -9,10 +11,11 @@ use crate::base::syscalls;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What was used: 1 and its number, in the order of use; 0: none. Part of images.
+/// Sets or queues that the program has used: bit 32 and the number, in the order of use; 0: none.
+/// Part of images.
 pub struct Used {
     numbers: [AtomicU64; 64],
-    /// There were more, so that none can be forgotten.
+    /// There were more, so none can be forgotten.
     more: AtomicU32,
 }
 
@@ -42,7 +45,7 @@ impl Used {
         self.more.store(1, Ordering::Relaxed);
     }
 
-    /// The first that is there; forgets those that are gone.
+    /// The first one that exists. Forgets those that are gone.
     fn first(&self, is_there: fn(c_int) -> bool) -> Option<c_int> {
         for slot in &self.numbers {
             let found = slot.load(Ordering::Relaxed);
@@ -64,20 +67,20 @@ fn has_semaphores(number: c_int) -> bool {
     // struct semid_ds.
     let mut about = [0u64; 32];
     // SAFETY: struct semid_ds has 104 bytes.
-    let told =
+    let answer =
         unsafe { syscalls::call!(libc::SYS_semctl, number, 0, libc::IPC_STAT, about.as_mut_ptr()) };
-    !matches!(told, Err(libc::EINVAL | libc::EIDRM))
+    !matches!(answer, Err(libc::EINVAL | libc::EIDRM))
 }
 
 fn has_queue(number: c_int) -> bool {
     let mut about = [0u64; 32];
     // SAFETY: struct msqid_ds has 120 bytes.
-    let told =
+    let answer =
         unsafe { syscalls::call!(libc::SYS_msgctl, number, libc::IPC_STAT, about.as_mut_ptr()) };
-    !matches!(told, Err(libc::EINVAL | libc::EIDRM))
+    !matches!(answer, Err(libc::EINVAL | libc::EIDRM))
 }
 
-/// Refuses an image while something is there.
+/// Refuses an image while the program has such a set or queue.
 pub fn refuse_used(area: &ReservedArea) -> Result<(), Refused> {
     let found = SEMAPHORES.first(has_semaphores).map(|n| ("semaphores (set", n));
     match found.or_else(|| QUEUES.first(has_queue).map(|n| ("message queues (number", n))) {

@@ -8,7 +8,7 @@ use crate::threads::thread_state::rseq;
 use ftmpi_checkpoint::host::processor;
 use ftmpi_checkpoint::stream::ProcessState;
 
-/// Compares what must be equal with this process; called before anything is destroyed.
+/// Compares the image with this process, before anything is destroyed.
 pub fn check_fit(
     area: &ReservedArea,
     process: &ProcessState,

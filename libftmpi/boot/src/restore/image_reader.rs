@@ -27,7 +27,7 @@ pub fn read_header(area: &ReservedArea) -> Result<RecordHeader, Refused> {
     Ok(header)
 }
 
-/// Of another version only what tells that.
+/// Reads the state of the process. Of another version it reads the version only.
 pub fn read_process_state(area: &ReservedArea, process: &mut ProcessState) -> Result<(), Refused> {
     let header = read_header(area)?;
     if header.len == size_of::<ProcessState>() as u64 || header.kind != kind::PROCESS {
@@ -50,7 +50,7 @@ pub fn read_table<T>(area: &ReservedArea, wanted: u32, table: &mut [T]) -> Resul
     read_rest(area, header, wanted, table)
 }
 
-/// A table whose header was read.
+/// Reads a table after its header.
 fn read_rest<T>(
     area: &ReservedArea,
     header: RecordHeader,

@@ -1,6 +1,8 @@
-//! The first half of a restore: reads everything that decides whether the image fits, checks it, and
-//! only then hands over to the restorer in C, which replaces the address space. The second half is
-//! [`resume::resume`], in the restored process.
+//! Becomes the process of an image. This is the first half: it reads everything that decides
+//! whether the image fits, checks it, and hands over to the restorer in C (`restorer.c`).
+//!
+//! The restorer replaces the address space. The second half, [`resume::resume`], runs in the
+//! restored process.
 
 pub mod fit;
 pub mod image_reader;
@@ -44,7 +46,7 @@ unsafe extern "C" {
 /// Becomes the process of the image on [`fds::IMAGE`].
 ///
 /// # Safety
-/// In the constructor of a rank, alone; reserved area and window are reserved.
+/// Called in the constructor of a rank, which is alone. Reserved area and window are reserved.
 pub unsafe fn run(
     area: &ReservedArea,
     env: &RankEnv,
@@ -61,20 +63,20 @@ pub unsafe fn run(
         Ok(control) => control,
         Err(Refused(_)) => fail(env.rank.0, area, EXIT_IMAGE_MISFIT),
     };
-    // The program's descriptors are made now or later; none of this life's may be in their way.
+    // The numbers of the program's descriptors must be free.
     syscalls::close_range(3, FIRST_LIBRARY as u32 - 1);
     let process = &*area.process_state();
     if let Err((code, Refused(_))) = contents::restore(area, process) {
         fail(env.rank.0, area, code);
     }
-    // Back again in the restored process.
+    // `resume` sets the limit again.
     limits::set_stack_limit(u64::MAX);
-    // The area is in memory that is going to be replaced.
+    // The area lies in memory that the restorer replaces.
     if thread_state::unregister_rseq().is_err() {
         report::fail_with(env.rank.0, Notice::RseqNotReleased, EXIT_IMAGE_MISFIT);
     }
-    // SAFETY: the copy in the reserved area is the restorer's code, position-independent, with this entry;
-    // the stack is the reserved area's and unused.
+    // SAFETY: the reserved area holds a copy of the restorer's code, which is position-independent
+    // and has this entry. The stack in the reserved area is unused.
     unsafe {
         let entry =
             CODE + (ftmpi_restorer_main as *const () as usize - ftmpi_restorer_start() as usize);
@@ -91,10 +93,10 @@ pub unsafe fn run(
     }
 }
 
-/// Exit code, and the refusal whose line is in the reserved area.
+/// Exit code, and the refusal whose text the reserved area holds.
 struct Failure(i32, Refused);
 
-/// Reads up to the first page, and checks.
+/// Reads everything before the contents and the pages, and checks it.
 fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> {
     let damaged = |refused| Failure(EXIT_IMAGE_DAMAGED, refused);
     let misfit = |refused| Failure(EXIT_IMAGE_MISFIT, refused);
@@ -167,7 +169,7 @@ fn add_mapping(area: &ReservedArea, layout: &mut Layout) -> Result<u64, i32> {
     Ok(heap_start)
 }
 
-/// Copies the restorer into the reserved area and writes down what it needs.
+/// Copies the restorer into the reserved area, and writes down what it needs.
 fn prepare(
     area: &ReservedArea,
     env: &RankEnv,
@@ -183,7 +185,7 @@ fn prepare(
     if sizes != expected.map(|size| size as u64) || len > CODE_LEN {
         return Err(area.refuse(Refusal::WrongBuild));
     }
-    // SAFETY: the code's place in the reserved area is for this; the section is readable.
+    // SAFETY: this place in the reserved area is for the code; the section is readable.
     unsafe { core::ptr::copy_nonoverlapping(from, CODE as *mut u8, len) };
     // SAFETY: only the restorer's copy lies there.
     unsafe { syscalls::protect(CODE, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC) }
@@ -231,7 +233,7 @@ fn prepare(
         let len = whole.bytes().len().min(line.len() - 1);
         line[..len].copy_from_slice(&whole.bytes()[..len]);
     }
-    // SAFETY: the place in the reserved area is for this.
+    // SAFETY: this place in the reserved area is for the value.
     unsafe { area.control().write(control) };
     Ok(area.control())
 }

@@ -1,4 +1,5 @@
-//! The second half of a restore, in the restored process.
+//! The second half of a restore, in the restored process: gives the kernel's part of the process
+//! back.
 
 use crate::base::rank;
 use crate::base::report;
@@ -13,15 +14,18 @@ use crate::time::{clock_shift, posix_timers};
 use core::arch::asm;
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
 
-/// Where the restorer jumps to: the restored process, all signals blocked, on the reserved area's stack, as its
-/// main thread. Everything in memory is as it was; what the kernel keeps is put back here. Then the
+/// The restorer jumps here: the restored process, as its main thread, on the stack in the reserved
+/// area, with all signals blocked.
+///
+/// The memory is as it was at the image. This function puts back what the kernel keeps. Then the
 /// main thread goes on where it stood still.
 pub extern "C" fn resume() -> ! {
-    // SAFETY: the constructor of this life reserved it and is gone; we are alone.
+    // SAFETY: the constructor of this process reserved the area, and is gone. This thread is
+    // alone.
     let area = unsafe { ReservedArea::take() };
     restore_kernel_state(&area);
     let [stack, instruction] = area.threads()[0].resume;
-    // SAFETY: what `ftmpi_boot_switch` wrote down, on a stack that was restored.
+    // SAFETY: `ftmpi_boot_switch` wrote both words down, on a stack that was restored.
     unsafe {
         asm!(
             "mov rsp, {stack}",
@@ -33,11 +37,11 @@ pub extern "C" fn resume() -> ! {
     }
 }
 
-/// Ends the process if something is gone.
+/// Puts back what the kernel keeps. If something cannot be put back, the process ends.
 fn restore_kernel_state(area: &ReservedArea) {
     let process = &*area.process_state();
     let strings = Strings::loaded(area, process.strings_len as usize);
-    // SAFETY: written by this life's constructor, in the reserved area.
+    // SAFETY: the constructor of this process wrote the value.
     let control = unsafe { *area.control() };
     syscalls::close(control.image_fd as i32);
     limits::set_stack_limit(process.stack_limit);
@@ -51,7 +55,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     rank::resume(control.incarnation);
     let same_boot = process.boot == 0 || process.boot == process_state::boot_id();
     let (threads, maps) = (process.threads as usize, process.maps as usize);
-    // SAFETY: the threads' blocks were restored, and none of them runs.
+    // SAFETY: the threads' blocks were restored, and none of the threads runs.
     unsafe { clock_shift::restore(same_boot, &area.threads()[..threads], &area.maps()[..maps]) };
     standard_stream::remember(control.streams);
     library_descriptors::mark_close_on_exec();

@@ -15,16 +15,16 @@ use crate::restore::resume::resume;
 use crate::threads::{thread_notes::ThreadNotes, thread_state};
 use ftmpi_checkpoint::stream::validate;
 
-/// Highest address of a process, and one more.
+/// The end of the addresses of a process.
 const USER_END: u64 = 0x7fff_ffff_f000;
 
-/// In the image child: what every restore would refuse is no image.
+/// Refuses an image that every restore would refuse; in the image child.
 pub fn refuse_invalid(area: &ReservedArea, layout: &Layout) -> Result<(), Refused> {
     validate_here(area, &tables(area, area.process_state()), layout)?
         .map_err(|what| area.refuse(Refusal::Unrestorable { what }))
 }
 
-/// What the restorer and the restored process rely on.
+/// Checks what the restorer and the restored process rely on.
 pub fn check_tables(
     area: &ReservedArea,
     tables: &validate::Tables<'_>,
@@ -48,7 +48,7 @@ fn validate_here(
     let here = validate::Here {
         reserved: &reserved[..count],
         stack_end: layout.stack_end,
-        // The program may have allowed itself more than it began with.
+        // The program may have raised its own limit.
         stack_limit: limits::stack_limit_max(),
         descriptors_end: FIRST_LIBRARY,
         rseq: (offset, rseq_len),
@@ -57,8 +57,8 @@ fn validate_here(
     Ok(validate::check(tables, &here))
 }
 
-/// Where the process is put together again, and where its threads go on, is code of this library: the
-/// same bytes of a file, wherever it lies.
+/// Checks the addresses where the process is put together again and where its threads go on: each
+/// must be the same byte of this library's file, wherever the file is mapped.
 pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<(), Refused> {
     let failed = |errno| area.unreadable("/proc/self/maps", errno);
     let [resume, resumed] = [resume as *const () as u64, ftmpi_boot_resumed as *const () as u64];
@@ -72,18 +72,18 @@ pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<
             }
         }
     }
-    let is_ours = |address, wanted| {
+    let is_library = |address, wanted| {
         validate::in_file(tables.maps, address).is_some_and(|(file, at)| {
             at == wanted && tables.files.get(file as usize).is_some_and(|file| file.hashed != 0)
         })
     };
-    let all = is_ours(tables.process.resume_ip, resume_at)
-        && tables.threads.iter().all(|thread| is_ours(thread.resume[1], resumed_at));
+    let all = is_library(tables.process.resume_ip, resume_at)
+        && tables.threads.iter().all(|thread| is_library(thread.resume[1], resumed_at));
     if all { Ok(()) } else { Err(damaged(area, "nowhere to go on")) }
 }
 
-/// What must survive, ascending: the engine's ranges, the kernel's, and of a layout the stack. And how
-/// many.
+/// The ranges that survive the restore, in ascending order, and their number: those of this
+/// library, those of the kernel, and the stack of a layout.
 pub fn keepers(
     area: &ReservedArea,
     stack_of: Option<&Layout>,
@@ -97,7 +97,7 @@ pub fn keepers(
             (entry.start, entry.end) == (layout.stack_start, layout.stack_end)
                 || entry.name == b"[stack]"
         });
-        if !(mappings::is_ours(&entry) || mappings::is_kernels(&entry) || is_stack)
+        if !(mappings::is_library(&entry) || mappings::is_kernel(&entry) || is_stack)
             || entry.end > USER_END
         {
             continue;

@@ -1,9 +1,12 @@
-//! The signal by which the agent calls the main thread, and by which a thread that takes an image
-//! stops the others ([`crate::threads`]).
+//! The agent's signal: calls the main thread, and stops threads for an image.
 //!
-//! The handler runs on the program's stack (a signal stack of the program's own may be too small),
-//! with all signals blocked, and hands over to the runtime's hook. The state of the interrupted
-//! program lies in the signal frame: after a restore the handler returns into it.
+//! The agent sends the signal to the main thread. A thread that takes an image sends it to all
+//! others ([`crate::threads`]). The handler runs on the program's stack, with all signals blocked,
+//! and calls the runtime's hook. It does not run on a signal stack of the program, which may be
+//! too small.
+//!
+//! The state of the interrupted program lies in the signal frame. After a restore the handler
+//! returns into that state.
 
 use crate::base::rank;
 use crate::base::reserved_area::ReservedArea;
@@ -34,12 +37,12 @@ unsafe extern "C" {
     fn ftmpi_boot_sigreturn();
 }
 
-/// The instruction of system calls.
+/// The instruction of a system call.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 static HOOK: AtomicUsize = AtomicUsize::new(0);
-static REMEMBERED: AtomicI32 = AtomicI32::new(0);
-/// Makes the handler the signal's action.
+static SIGNALS_WITHOUT_HOOK: AtomicI32 = AtomicI32::new(0);
+/// Installs the handler of the signal.
 pub fn install() -> Result<(), syscalls::Errno> {
     const SA_RESTORER: u64 = 0x0400_0000;
     let flags = (libc::SA_SIGINFO | libc::SA_RESTART) as u64 | SA_RESTORER;
@@ -51,34 +54,36 @@ pub fn install() -> Result<(), syscalls::Errno> {
     ];
     // SAFETY: the kernel's struct sigaction is these four words; the handler has the right type.
     unsafe { syscalls::call!(libc::SYS_rt_sigaction, SIGNAL, action.as_ptr(), 0, 8) }?;
-    // Blocked by whoever started us, perhaps.
+    // The process that started this one may have blocked the signal.
     let only = 1u64 << (SIGNAL - 1);
     // SAFETY: the word is valid; 8 is the kernel's size of a set.
     unsafe { syscalls::call!(libc::SYS_rt_sigprocmask, libc::SIG_UNBLOCK, &raw const only, 0, 8) }?;
     Ok(())
 }
 
-/// Sets the hook; gives and forgets the number of signals that came without one.
+/// Sets the hook. Gives the number of signals that came without a hook, and forgets them.
 pub fn set_hook(hook: Option<Hook>) -> c_int {
     HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::SeqCst);
-    REMEMBERED.swap(0, Ordering::SeqCst)
+    SIGNALS_WITHOUT_HOOK.swap(0, Ordering::SeqCst)
 }
 
 extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
-    // Asked by the thread that takes an image?
-    // SAFETY: the reserved area is there; what is shared of it is used, and our own place in the table.
+    // Does a thread that takes an image ask this one to stop?
+    // SAFETY: the reserved area exists. Only its shared words and this thread's entry of the table
+    // are used.
     if rank::admit().is_ok() && parking::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
-        // SAFETY: the kernel's frame, valid until we return.
-        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+        // SAFETY: the kernel's frame, valid until the handler returns.
+        unsafe { prepare_to_go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;
     }
     if pid != tid {
-        // Another thread got it (sent to the process): pass it on.
+        // The signal was sent to the process, and another thread got it: pass it on to the main
+        // thread.
         // SAFETY: no memory involved.
         let _ = unsafe { syscalls::call!(libc::SYS_tgkill, pid, pid, signal) };
-        // SAFETY: the kernel's frame, valid until we return.
-        unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+        // SAFETY: the kernel's frame, valid until the handler returns.
+        unsafe { prepare_to_go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;
     }
     // SAFETY: the C library's own, valid at any time in the main thread.
@@ -87,28 +92,28 @@ extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mu
     let saved = unsafe { *errno };
     let hook = HOOK.load(Ordering::SeqCst);
     if hook == 0 {
-        REMEMBERED.fetch_add(1, Ordering::SeqCst);
+        SIGNALS_WITHOUT_HOOK.fetch_add(1, Ordering::SeqCst);
     } else {
         // SAFETY: only `set_hook` writes it, from a function of this type.
         let hook: Hook = unsafe { core::mem::transmute::<usize, Hook>(hook) };
         hook();
     }
-    // SAFETY: the kernel's frame, valid until we return.
-    unsafe { go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+    // SAFETY: the kernel's frame, valid until the handler returns.
+    unsafe { prepare_to_go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
     // SAFETY: as above.
     unsafe { *errno = saved };
 }
 
-/// What is to be done before the program goes on, in this life or in a restored one; `pid` and `tid` are
-/// the numbers that process and thread had when the signal came.
+/// Prepares the program to go on, here or in a restored process. `pid` and `tid` are the ids that
+/// process and thread had when the signal came.
 ///
 /// # Safety
 /// `context` is that of the signal's frame.
-unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
+unsafe fn prepare_to_go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
     let now = syscalls::getpid();
     if now != pid {
         let at = context.uc_mcontext.gregs[libc::REG_RDI as usize] as usize;
-        if thread_notes::mine().inside() != 0 || linker_locks::is_one(at) {
+        if thread_notes::of_caller().inside() != 0 || linker_locks::is_linker_lock(at) {
             signal_frames::renumber_owner(context, tid, syscalls::gettid());
         }
         // SAFETY: by the caller.
@@ -117,68 +122,78 @@ unsafe fn go_on(context: &mut libc::ucontext_t, pid: i32, tid: i32) {
     // SAFETY: by the caller.
     unsafe {
         note_interruption(context);
-        interrupt(context);
+        end_interrupted_call(context);
     }
 }
 
-/// Some system calls end with EINTR in spite of SA_RESTART. If it was only we who woke one, the
-/// functions of [`crate::interpose::waits`] begin it again: they count the program's handlers, too. Of those that are not counted one may
-/// have come first (then the frame does not stand behind a system call but at that handler's entry), or comes next.
+/// Counts a system call that only this signal woke.
+///
+/// Some system calls end with EINTR in spite of SA_RESTART. The functions of
+/// [`crate::interpose::waits`] begin such a call again. They look at the count of the program's
+/// handlers, too. A handler that is not counted may have come before this signal, or may come
+/// next. If it came before, the frame does not stand behind a system call, but at the entry of
+/// that handler.
 ///
 /// # Safety
 /// `context` is that of a signal frame.
 unsafe fn note_interruption(context: &libc::ucontext_t) {
     let registers = &context.uc_mcontext.gregs;
     let (ip, result) = (registers[libc::REG_RIP as usize], registers[libc::REG_RAX as usize]);
-    // (With a count it may have been cut short: [`crate::interpose::uninterrupted_write`].)
+    // (A call with a positive result may have been cut short:
+    // [`crate::interpose::uninterrupted_write`].)
     if result != -i64::from(libc::EINTR) && result <= 0 || ip < 4096 {
         return;
     }
-    // A system call notes where it returns to. (Not on the latest processors; there only the begin of a page is
-    // left out, before which there may be nothing.)
+    // A system call leaves the address that it returns to in `rcx`. The latest processors do not;
+    // there only the begin of a page is left out, because nothing may lie before it.
     if registers[libc::REG_RCX as usize] != ip && ip % 4096 < 2 {
         return;
     }
-    // SAFETY: a system call lies there, or the same page as what the processor is about to execute. Reading
-    // execute-only memory would need protection keys, which no C library uses for code.
+    // SAFETY: a system call lies there, or the bytes are in the page that the processor is about
+    // to execute. Memory that may only be executed needs protection keys, which no C library uses
+    // for code.
     let before = unsafe { *((ip - 2) as *const [u8; 2]) };
-    if before == SYSCALL && !handlers::any_uncounted(coming(context)) {
-        thread_notes::mine().interruptions.fetch_add(1, Ordering::Relaxed);
+    if before == SYSCALL && !handlers::any_uncounted(about_to_come(context)) {
+        thread_notes::of_caller().interruptions.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Signals that the thread will get as soon as the handler returns.
-fn coming(context: &libc::ucontext_t) -> u64 {
+fn about_to_come(context: &libc::ucontext_t) -> u64 {
     let mask = &raw const context.uc_sigmask;
     // SAFETY: the first word of the set is the kernel's.
     let blocked = unsafe { *mask.cast::<u64>() };
     syscalls::pending_signals() & !blocked & !(1 << (SIGNAL - 1))
 }
 
-/// A system call that only we woke begins again (`SA_RESTART`). If a signal of the program has come since, whose
-/// handler is to end such calls, the program would wait for what that signal was to tell: it ends now.
+/// Ends a system call with EINTR if a signal of the program has come.
+///
+/// The kernel begins a system call again that only this signal woke (`SA_RESTART`). A signal of
+/// the program may have come since then, whose handler is to end the call. The program would wait
+/// for what that signal tells.
 ///
 /// # Safety
 /// `context` is that of a signal frame.
-unsafe fn interrupt(context: &mut libc::ucontext_t) {
+unsafe fn end_interrupted_call(context: &mut libc::ucontext_t) {
     let registers = &context.uc_mcontext.gregs;
     let [ip, behind] = [libc::REG_RIP, libc::REG_RCX].map(|which| registers[which as usize]);
-    // The instruction itself notes where it returns to; the kernel lays the frame before it when it is to be executed
-    // again. (The latest processors, with FRED, do not: there the call begins again.)
+    // A system call leaves the address that it returns to in `rcx`. The kernel sets the frame
+    // before the instruction if the call is to begin again. The latest processors (FRED) leave no
+    // address; there the call begins again.
     if behind != ip + 2 || ip < 4096 || !ends_early(registers) {
         return;
     }
     // SAFETY: as in `note_interruption`.
     let next = unsafe { *(ip as *const [u8; 2]) };
-    if next == SYSCALL && handlers::has_interrupting(coming(context)) {
+    if next == SYSCALL && handlers::has_interrupting(about_to_come(context)) {
         let registers = &mut context.uc_mcontext.gregs;
         registers[libc::REG_RIP as usize] = ip + 2;
         registers[libc::REG_RAX as usize] = -i64::from(libc::EINTR);
     }
 }
 
-/// Whether a handler without `SA_RESTART` ends this system call with `EINTR`. (Others begin again after every
-/// handler, and a file of a disk never lets a signal in.)
+/// Whether a handler without `SA_RESTART` ends this system call with `EINTR`. Other calls begin
+/// again after every handler, and calls on files of a disk are not interrupted.
 fn ends_early(registers: &[libc::greg_t]) -> bool {
     const OF_DESCRIPTORS: [i64; 12] = [
         libc::SYS_read,

@@ -1,17 +1,19 @@
-//! Handlers of the program's signals, each entered through a few instructions of ours that count.
+//! The program's signal handlers. A few instructions of this library count each one that begins.
 //!
-//! Some calls of the C library end with `EINTR` after any handler, and [`crate::interpose::waits`] begins them again if it was
-//! only our signal that woke them. Whether a handler of the program ran meanwhile cannot be seen from outside: one
-//! that blocks all signals lets ours come only when it is over, behind the very call that it interrupted. So the
-//! kernel is told of [`ftmpi_boot_handler`], which notes that a handler begins and jumps to the program's own; it
-//! leaves nothing on the stack. Programs that ask for their actions get their own handlers back.
+//! Some calls of the C library end with `EINTR` after any handler. [`crate::interpose::waits`]
+//! begins such a call again if only the agent's signal woke it. Whether a handler of the program
+//! ran meanwhile cannot be seen from outside: a handler that blocks all signals lets the agent's
+//! signal come only after it, behind the call that it interrupted. So the kernel gets
+//! [`ftmpi_boot_handler`], which counts and jumps to the program's handler. It leaves nothing on
+//! the stack. A program that asks for its actions gets its own handlers.
 //!
-//! A handler that runs on a signal stack of the program's keeps our signal off until it is over: such a stack may have
-//! room for one frame and no more.
+//! A handler on a signal stack of the program blocks the agent's signal until it ends: such a
+//! stack may have room for one frame only.
 //!
-//! What is installed with the bare system call is not counted: while there is such a handler, calls end with
-//! `EINTR` after our signal, too. (A program that leaves a handler on a signal stack by `longjmp` without the mask keeps
-//! our signal off in that thread until it sets its mask.)
+//! A handler that is installed by the bare system call is not counted. As long as there is one,
+//! calls end with `EINTR` after the agent's signal, too. A program that leaves a handler on a
+//! signal stack by `longjmp` without the mask blocks the agent's signal in that thread until it
+//! sets its mask.
 
 use crate::base::rank::is_rank;
 use crate::base::syscalls;
@@ -23,16 +25,17 @@ use ftmpi_checkpoint::boot_abi::SIGNAL;
 /// The kernel's signals are 1 to 64.
 const SIGNALS: usize = 65;
 
-/// `SIG_HOLD` of `sigset`: the highest value that is no address. (`SIG_ERR` is the highest of all.)
+/// `SIG_HOLD` of `sigset`: the highest special value near 0. (`SIG_ERR` is the highest value of
+/// all.)
 pub const SPECIAL_MAX: usize = 2;
 
 pub const SIG_ERR: usize = usize::MAX;
 
-/// The program's own handlers, by signal. Read by [`ftmpi_boot_handler`].
+/// The program's own handlers, by signal. [`ftmpi_boot_handler`] reads them.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 
-// The arguments stay in their registers, and the return address on the stack. `ThreadNotes::handled` is the
-// fourth word of the notes.
+// The arguments stay in their registers, and the return address stays on the stack.
+// `ThreadNotes::handled` is the fourth word of the notes.
 global_asm!(
     ".text",
     ".p2align 4",
@@ -59,35 +62,37 @@ unsafe extern "C" {
     fn ftmpi_boot_handler_end();
 }
 
-fn counting() -> usize {
+fn counting_handler() -> usize {
     ftmpi_boot_handler as *const () as usize
 }
 
-/// Whether a thread that goes on at `ip` is at the begin of this handler, before any instruction of the program's.
+/// Whether a thread that goes on at `ip` is at the begin of this handler, before any instruction
+/// of the program.
 pub fn begins(signal: c_int, handler: usize, ip: usize) -> bool {
     let end = ftmpi_boot_handler_end as *const () as usize;
-    ip == handler || handler == counting() && ((handler..end).contains(&ip) || ip == noted(signal))
+    ip == handler
+        || handler == counting_handler() && ((handler..end).contains(&ip) || ip == noted(signal))
 }
 
-/// The handler to tell the kernel instead of the program's. Noted before: the signal may come as soon as the kernel
-/// knows it.
-pub fn instead(signal: c_int, handler: usize) -> usize {
-    let real = handler > SPECIAL_MAX && handler != SIG_ERR && handler != counting();
+/// The handler that the kernel gets instead of the program's. The program's is noted first: the
+/// signal may come as soon as the kernel knows the new action.
+pub fn handler_for_kernel(signal: c_int, handler: usize) -> usize {
+    let real = handler > SPECIAL_MAX && handler != SIG_ERR && handler != counting_handler();
     match HANDLERS.get(signal as usize) {
         Some(slot) if real && is_rank() => {
             slot.store(handler, Ordering::SeqCst);
-            counting()
+            counting_handler()
         }
         _ => handler,
     }
 }
 
-/// The program's handler, for what the kernel tells; `before`: what was noted before this call.
-pub fn own(handler: usize, before: usize) -> usize {
-    if handler == counting() { before } else { handler }
+/// The program's handler, for what the kernel tells. `before`: what was noted before this call.
+pub fn handler_for_program(handler: usize, before: usize) -> usize {
+    if handler == counting_handler() { before } else { handler }
 }
 
-/// What is noted for a signal.
+/// The program's handler that is noted for a signal.
 pub fn noted(signal: c_int) -> usize {
     HANDLERS.get(signal as usize).map_or(0, |slot| slot.load(Ordering::SeqCst))
 }
@@ -98,31 +103,32 @@ pub fn note(signal: c_int, handler: usize) {
     }
 }
 
-pub const OURS: u64 = 1 << (SIGNAL - 1);
+pub const AGENT_SIGNAL: u64 = 1 << (SIGNAL - 1);
 
-/// A signal's handler and flags, as the kernel has them.
-fn kernels(signal: c_int) -> (usize, u64) {
+/// Handler and flags of a signal in the kernel.
+fn in_kernel(signal: c_int) -> (usize, u64) {
     let mut action = [0u64; 4];
     // SAFETY: the kernel's struct sigaction is these four words; 8 is the size of a set.
     let _ = unsafe { syscalls::call!(libc::SYS_rt_sigaction, signal, 0, action.as_mut_ptr(), 8) };
     (action[0] as usize, action[1])
 }
 
-/// Whether a handler that is not counted may have run: one of the program's, or one of the C library's for a signal that is
-/// `coming`.
+/// Whether a handler that is not counted may have run: one of the program, or one of the C library
+/// for a signal in `coming`.
 pub fn any_uncounted(coming: u64) -> bool {
-    /// For cancellation, and for changes of user and group; ours.
-    const LIBRARYS: u64 = 1 << 31 | 1 << 32 | OURS;
-    each(!LIBRARYS | coming).any(|signal| {
-        let (handler, _) = kernels(signal);
-        handler > SPECIAL_MAX && handler != counting()
+    /// The C library's signals for cancellation and for changes of user and group; the agent's
+    /// signal.
+    const NOT_THE_PROGRAMS: u64 = 1 << 31 | 1 << 32 | AGENT_SIGNAL;
+    each(!NOT_THE_PROGRAMS | coming).any(|signal| {
+        let (handler, _) = in_kernel(signal);
+        handler > SPECIAL_MAX && handler != counting_handler()
     })
 }
 
-/// Whether one of these has a handler after which calls end with `EINTR`.
+/// Whether one of the signals has a handler that ends calls with `EINTR`.
 pub fn has_interrupting(signals: u64) -> bool {
     each(signals).any(|signal| {
-        let (handler, flags) = kernels(signal);
+        let (handler, flags) = in_kernel(signal);
         handler > SPECIAL_MAX && flags & libc::SA_RESTART as u64 == 0
     })
 }

@@ -1,8 +1,8 @@
-//! Signals that wait: blocked, or sent while the process stood still.
+//! Pending signals: blocked, or sent while the process stood still.
 //!
-//! The kernel shows them to nobody, so each thread takes its own out, writes them down with all that
-//! comes with them, and sends them to itself again; the thread that takes the image does the same
-//! with those of the whole process. All of it happens with all signals blocked.
+//! The kernel shows pending signals to nobody. So each thread takes its own out, writes them down
+//! with their `siginfo`, and sends them to itself again. The thread that takes the image does the
+//! same with the signals of the whole process. All signals are blocked meanwhile.
 
 use crate::base::procfs::{self, Lines, hex};
 use crate::base::reserved_area::ReservedArea;
@@ -13,10 +13,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::stream::{Signal, limit};
 
-/// The engine's own signal is no part of an image.
-const OURS: u64 = 1 << (SIGNAL - 1);
+/// The agent's signal is not part of an image.
+const AGENT_SIGNAL: u64 = 1 << (SIGNAL - 1);
 
-/// Waiting signals of a thread, and of the whole process.
+/// Pending signals of a thread, and of the whole process.
 fn sets(path: &CStr) -> Result<[u64; 2], Errno> {
     let mut buffer = [0u8; 2048];
     let mut lines = Lines::open(path, &mut buffer)?;
@@ -25,7 +25,7 @@ fn sets(path: &CStr) -> Result<[u64; 2], Errno> {
         let value = |prefix: &[u8]| hex(line.strip_prefix(prefix)?).map(|(value, _)| value);
         own = own.or(value(b"SigPnd:\t"));
         if let (Some(own), Some(shared)) = (own, value(b"ShdPnd:\t")) {
-            return Ok([own & !OURS, shared & !OURS]);
+            return Ok([own & !AGENT_SIGNAL, shared & !AGENT_SIGNAL]);
         }
     }
     Err(libc::EIO)
@@ -36,7 +36,7 @@ fn place(area: &ReservedArea, count: &AtomicU32) -> Result<&'static mut Signal, 
     area.signals().get_mut(at).ok_or(libc::EAGAIN)
 }
 
-/// Takes one signal of a set out; `None` if there is none.
+/// Takes one signal of a set out; `None` if none is pending.
 fn take(set: u64) -> Option<[u64; 16]> {
     let mut info = [0u64; 16];
     let none = [0u64; 2];
@@ -53,18 +53,18 @@ fn take(set: u64) -> Option<[u64; 16]> {
     taken.is_ok().then_some(info)
 }
 
-/// Writes down the calling thread's own waiting signals.
+/// Writes down the calling thread's own pending signals.
 pub fn collect_own(area: &ReservedArea, count: &AtomicU32) -> Result<(), Errno> {
-    if syscalls::pending_signals() & !OURS == 0 {
+    if syscalls::pending_signals() & !AGENT_SIGNAL == 0 {
         return Ok(());
     }
     collect(area, count, 0, syscalls::gettid())
 }
 
-/// Writes down those of the whole process. They are not sent again until [`send_again`], so that
-/// whoever asks for waiting signals meanwhile sees new ones only.
+/// Writes down the pending signals of the whole process. They are sent again later
+/// ([`send_again`]), so that a look at pending signals meanwhile shows new ones only.
 pub fn collect_shared(area: &ReservedArea, count: &AtomicU32) -> Result<(), Errno> {
-    if syscalls::pending_signals() & !OURS == 0 {
+    if syscalls::pending_signals() & !AGENT_SIGNAL == 0 {
         return Ok(());
     }
     collect(area, count, 1, 0)
@@ -88,14 +88,14 @@ fn collect(area: &ReservedArea, count: &AtomicU32, which: usize, tid: i32) -> Re
     }
 }
 
-/// Whether signals wait for a thread. (Yes, if that cannot be told.)
+/// Whether a thread has pending signals. Yes, if the kernel does not tell.
 pub fn has_any(tid: i32) -> bool {
     let mut name = [0; 64];
     let path = procfs::numbered_at("task", tid as u32, "/status", &mut name);
     sets(path).map_or(true, |[own, _]| own != 0)
 }
 
-/// Whether a thread has other signals waiting than were written down.
+/// Whether a thread has other pending signals than those that were written down.
 pub fn has_more(area: &ReservedArea, count: u32, tid: i32) -> bool {
     let mut name = [0; 64];
     let path = procfs::numbered_at("task", tid as u32, "/status", &mut name);
@@ -104,7 +104,7 @@ pub fn has_more(area: &ReservedArea, count: u32, tid: i32) -> bool {
     sets(path).is_ok_and(|[own, _]| own & !known != 0)
 }
 
-/// Sends a signal with what came with it: to the calling thread, or (0) to the process.
+/// Sends a signal with its `siginfo`: to the calling thread, or (`tid` 0) to the process.
 fn send(tid: i32, number: i32, info: &[u64; 16]) {
     let pid = syscalls::getpid();
     // SAFETY: the siginfo has 128 bytes.
@@ -122,7 +122,8 @@ fn send(tid: i32, number: i32, info: &[u64; 16]) {
         }
     };
     if sent.is_err() {
-        // Only the main thread may speak for the kernel; without what came with it, then.
+        // Only the main thread may send a `siginfo` of the kernel. Otherwise the signal goes
+        // without it.
         // SAFETY: no memory involved.
         let _ = unsafe {
             if tid != 0 {
@@ -134,14 +135,14 @@ fn send(tid: i32, number: i32, info: &[u64; 16]) {
     }
 }
 
-/// Sends the calling thread's signals, or those of the process (0), again.
+/// Sends the signals of the calling thread again, or (`tid` 0) those of the process.
 pub fn send_again(signals: &[Signal], tid: i32) {
     for signal in signals.iter().filter(|signal| signal.tid == tid) {
         send(tid, signal.number, &signal.info);
     }
 }
 
-/// The same in a restored process: `tid` and `pid` are the old numbers.
+/// The same in a restored process. `tid` and `pid` are the old ids.
 pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
     for signal in signals.iter().filter(|signal| signal.tid == tid) {
         let mut info = signal.info;
@@ -150,10 +151,10 @@ pub fn send_restored(signals: &[Signal], tid: i32, pid: i32) {
     }
 }
 
-/// Nothing is written down any more. (A place that another thread is about to fill is nobody's.)
+/// Empties the table. (An entry that another thread is about to fill belongs to nobody.)
 pub fn forget(area: &ReservedArea, count: &AtomicU32) {
     const NOBODY: i32 = -1;
-    // Also those that a restored process brought along.
+    // Also the signals that the image of a restored process brought.
     let len = count.load(Ordering::SeqCst).max(area.process_state().signals) as usize;
     for signal in &mut area.signals()[..len.min(limit::SIGNALS)] {
         signal.tid = NOBODY;
@@ -161,7 +162,7 @@ pub fn forget(area: &ReservedArea, count: &AtomicU32) {
     count.store(0, Ordering::SeqCst);
 }
 
-/// What was written down.
+/// The signals that were written down.
 pub fn known(area: &ReservedArea, count: &AtomicU32) -> &'static [Signal] {
     &area.signals()[..(count.load(Ordering::Acquire) as usize).min(limit::SIGNALS)]
 }

@@ -1,11 +1,12 @@
-//! Locks of the dynamic linker, which name their owner by thread id.
+//! Locks of the dynamic linker. They name their owner by thread id, and the linker locks them
+//! without the functions of [`crate::interpose::locks`].
 
 use crate::threads::thread_state;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use ftmpi_checkpoint::stream::Thread;
 
-/// `_rtld_global` of the dynamic linker: address and size.
+/// `_rtld_global` of the dynamic linker: address and size in bytes.
 static LINKER_STATE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 pub fn find() {
@@ -19,7 +20,7 @@ pub fn find() {
             flags: c_int,
         ) -> c_int;
     }
-    // SAFETY: names and places are valid; the linker is set up before any constructor runs.
+    // SAFETY: names and places are valid. The linker is ready before any constructor runs.
     unsafe {
         let address = dlsym(core::ptr::null_mut(), c"_rtld_global".as_ptr());
         if address.is_null() {
@@ -40,9 +41,8 @@ pub fn find() {
 /// A `pthread_mutex_t` of this kind counts how often its owner has locked it.
 const RECURSIVE: u32 = 1;
 
-/// The dynamic linker's recursive locks name their owner by thread id, and it locks them without
-/// passing by [`locks`]. If the image was taken inside `dlopen`, they name an old one: they could
-/// never be unlocked again.
+/// Writes the new ids of threads into the locks. An image that was taken inside `dlopen` has locks
+/// with old ids, which nobody could unlock.
 pub fn repair(threads: &[Thread]) {
     let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
     if address == 0 {
@@ -62,14 +62,15 @@ pub fn repair(threads: &[Thread]) {
     }
 }
 
-/// Whether one of those locks lies there. The C library's functions about locks keep its address in the register of
-/// their first argument while they have a thread's number in another one; and the linker calls them without passing
-/// by [`locks`].
-pub fn is_one(at: usize) -> bool {
+/// Whether such a lock lies at an address. A function of the C library about locks keeps the
+/// address of the lock in the register of its first argument, while it has a thread's id in
+/// another register.
+pub fn is_linker_lock(at: usize) -> bool {
     let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
     if address == 0 || !at.is_multiple_of(8) || at < address || at + 40 > address + size {
         return false;
     }
-    // SAFETY: inside the linker's own variable, which is readable; the kind is the fifth word of 4 bytes.
+    // SAFETY: inside the linker's own variable, which is readable. The kind is the fifth word of 4
+    // bytes.
     unsafe { *((at + 16) as *const u32) == RECURSIVE }
 }

@@ -1,16 +1,16 @@
 //! Locks that name their owner by thread id: recursive, error-checking, robust and
-//! priority-inheriting mutexes, and read-write locks held for writing. The threads of a restored
-//! process have new ids, and could never unlock what they had locked.
+//! priority-inheriting mutexes, and read-write locks held for writing. Threads of a restored
+//! process have new ids, and could not unlock what they had locked.
 //!
-//! These functions stand before the C library's and note such locks; plain mutexes pass with one
-//! comparison. [`repair`] writes the new ids into those that were held. What it cannot know: locks
-//! that a program makes itself from ids that it asked the kernel for (`gettid`).
+//! The functions in [`crate::interpose::locks`] note such locks. Plain mutexes pass with one
+//! comparison. [`repair`] writes the new ids into the locks that were held. Locks that a program
+//! makes itself from ids of the kernel (`gettid`) are not repaired.
 //!
-//! The C library reads the thread's id before it waits for a robust or priority-inheriting mutex, and
-//! writes it into the lock when it has it. If the image was taken while it waited, that is an old
-//! id: whoever stands before the C library sees that there was a restore meanwhile, and writes the new
-//! one. The C library waits for such a lock at the end of `pthread_cond_wait`, too, where nobody stands
-//! before it: no image then ([`refuse_taking`]).
+//! The C library reads the thread's id before it waits for a robust or priority-inheriting mutex,
+//! and writes it into the lock afterwards. If the image was taken during the wait, that is an old
+//! id. The function that was called first notices the restore, and writes the new id ([`claim`]).
+//! At the end of `pthread_cond_wait` the C library waits for such a lock by itself: then there is
+//! no image ([`refuse_taking`]).
 //!
 //! The layouts are those of glibc on x86-64, which are part of its binary interface.
 
@@ -43,7 +43,7 @@ pub struct RwLock {
     pub shared: u32,
 }
 
-/// Marks the note of a read-write lock (locks are aligned).
+/// Marks the note of a read-write lock. (Locks are aligned.)
 pub const RW: u64 = 1;
 
 /// Marks a note whose lock is to be repaired.
@@ -54,18 +54,19 @@ pub const RECURSIVE: i32 = 1;
 const PRIORITY: i32 = 16 | 32;
 
 impl Mutex {
-    /// Whether anybody asks who owns it.
+    /// Whether the lock names its owner.
     #[inline(always)]
     pub fn is_named(&self) -> bool {
-        // The kind without "shared between processes" and lock elision: 0 plain, 3 adaptive.
+        // The kind without the bits for "shared between processes" and lock elision. 0 is plain, 3
+        // adaptive.
         !matches!(self.kind.load(Ordering::Relaxed) & 127, 0 | 3)
     }
 }
 
-/// Whether the calling thread holds it (it failed to lock it once more).
+/// Whether the calling thread holds the lock, after it failed to lock it once more.
 pub fn is_owner(lock: *mut c_void, tag: u64) -> bool {
     let tid = syscalls::gettid();
-    // SAFETY: the caller of the failed call still promises that the lock is there.
+    // SAFETY: the caller of the failed call guarantees that the lock exists.
     unsafe {
         if tag == RW {
             (*lock.cast::<RwLock>()).writer.load(Ordering::Relaxed) == tid
@@ -75,12 +76,13 @@ pub fn is_owner(lock: *mut c_void, tag: u64) -> bool {
     }
 }
 
-/// Writes the new ids of threads into the locks that they held; while no other thread runs.
+/// Writes the new ids of threads into the locks that they held, while no other thread runs.
 ///
 /// # Safety
 /// The notes are those of `threads`, in this process.
 pub unsafe fn repair(threads: &[Thread]) {
-    // First all are found, then all are changed: a new id may be an old one of another thread.
+    // First all locks are found, then all are changed: a new id may be the old id of another
+    // thread.
     for change in [false, true] {
         for thread in threads.iter().filter(|thread| thread.notes != 0) {
             // SAFETY: by the caller; restored with the thread's own block.
@@ -88,8 +90,8 @@ pub unsafe fn repair(threads: &[Thread]) {
             let Some(new) = new_tid(thread) else { continue };
             for held in notes.held() {
                 let note = held.load(Ordering::Relaxed);
-                // SAFETY: the thread had it noted and has not taken the note away: the lock is
-                // there (destroying a lock that is held is not allowed).
+                // SAFETY: the thread has noted the lock and not removed the note, so the lock
+                // exists. (No program may destroy a lock that is held.)
                 unsafe {
                     if change {
                         held.store(note & !MINE, Ordering::Relaxed);
@@ -106,7 +108,7 @@ pub unsafe fn repair(threads: &[Thread]) {
 }
 
 /// # Safety
-/// The lock is there.
+/// The lock exists.
 unsafe fn is_held(note: u64, tid: i32) -> bool {
     // SAFETY: by the caller.
     unsafe {
@@ -121,13 +123,13 @@ unsafe fn is_held(note: u64, tid: i32) -> bool {
     }
 }
 
-/// Writes the calling thread's id into a lock that it has taken with an old one.
+/// Writes the calling thread's id into a lock that it has taken with an old id.
 ///
 /// # Safety
-/// The lock is there, and the calling thread holds it.
+/// The lock exists, and the calling thread holds it.
 #[cold]
 pub unsafe fn claim(note: u64) {
-    /// The last owner of a robust mutex has died, and nobody has repaired yet what it protects.
+    /// The last owner of a robust mutex has died, and nobody has repaired its data yet.
     const INCONSISTENT: i32 = i32::MAX;
     let tid = syscalls::gettid();
     // SAFETY: by the caller.
@@ -141,7 +143,7 @@ pub unsafe fn claim(note: u64) {
             mutex.owner.store(tid, Ordering::Relaxed);
         }
         if mutex.kind.load(Ordering::Relaxed) & PRIORITY != 0 {
-            // Others may say at the same time that they wait.
+            // Other threads may note at the same time that they wait.
             let word = &mutex.lock;
             let mut old = word.load(Ordering::Relaxed);
             while let Err(now) = word.compare_exchange_weak(
@@ -156,14 +158,14 @@ pub unsafe fn claim(note: u64) {
     }
 }
 
-/// Refuses an image while a thread takes a robust mutex without a function of ours around it: in
-/// `pthread_cond_wait`, which also gives it back without, but that is soon over.
+/// Refuses an image while a thread takes or gives back a robust mutex inside `pthread_cond_wait`,
+/// where no function of this library notices the restore. This is soon over.
 pub fn refuse_taking(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refused> {
-    /// `struct robust_list_head`: first entry, offset from an entry to the lock, the entry that is
-    /// being added or taken away (its lowest bit has another meaning).
+    /// `struct robust_list_head`: first entry; offset from an entry to its lock; the entry that is
+    /// being added or removed, whose lowest bit has another meaning.
     type Head = [u64; 3];
-    /// The C library's list lies in the thread's block, of which it has more than so much. Of another
-    /// list we know nothing.
+    /// The thread's block has more bytes than this, and the C library's list lies in it. Other
+    /// lists are not known.
     const BLOCK: u64 = 2000;
     for thread in threads {
         let at = thread.robust_head.wrapping_sub(thread.fs_base);
@@ -173,7 +175,7 @@ pub fn refuse_taking(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refu
         // SAFETY: in the block of a thread that stands still.
         let [_, offset, pending] = unsafe { *(thread.robust_head as *const Head) };
         let lock = (pending & !1).wrapping_add(offset);
-        // SAFETY: told by the thread itself, which stands still.
+        // SAFETY: the thread itself told the address, and stands still.
         let inside = unsafe { (*(thread.notes as *const ThreadNotes)).inside() };
         if pending != 0 && lock != inside {
             return Err(area.refuse(Refusal::TakingRobustMutex { tid: thread.tid }));
@@ -186,7 +188,7 @@ pub fn refuse_taking(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refu
 const TID_MASK: u32 = 0x3fff_ffff;
 
 /// # Safety
-/// The lock is there, and held by the thread with the old id.
+/// The lock exists, and the thread with the old id holds it.
 unsafe fn rename(note: u64, old: i32, new: i32) {
     // SAFETY: by the caller.
     unsafe {

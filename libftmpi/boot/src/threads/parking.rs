@@ -8,7 +8,7 @@ use crate::threads::thread_state::record_thread_state;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ftmpi_checkpoint::stream::limit;
 
-/// States of a thread: whoever is asked may be asked no more, unless it has claimed its place.
+/// States of a thread. A request can be revoked until the thread claims its entry.
 pub const ASKED: u32 = 1;
 
 pub const CLAIMED: u32 = 2;
@@ -17,18 +17,19 @@ pub const PARKED: u32 = 3;
 
 pub const REVOKED: u32 = 4;
 
-/// One of [`Parking::round`]'s looks.
+/// One look for signals, in [`Parking::round`](crate::base::tables::Parking::round).
 pub const LOOK: u32 = 2;
 
-/// And one of its changes.
+/// One change of the lowest bit, in [`Parking::round`](crate::base::tables::Parking::round).
 pub const CHANGE: u32 = 8;
 
-/// The next value of [`Parking::round`], in which threads stand still or not.
+/// The next value of [`Parking::round`](crate::base::tables::Parking::round), in which threads
+/// stand still or not.
 pub fn next_round(round: u32, standing: bool) -> u32 {
     (round / CHANGE).wrapping_add(1).wrapping_mul(CHANGE) | u32::from(standing)
 }
 
-/// Waits while `word` is `value`, for `limit_ns` at the most.
+/// Waits while `word` is `value`, for at most `limit_ns` nanoseconds.
 pub fn futex_wait(word: &AtomicU32, value: u32, limit_ns: Option<u64>) {
     let time = limit_ns.map(|ns| [ns / 1_000_000_000, ns % 1_000_000_000]);
     let time = time.as_ref().map_or(core::ptr::null(), |time| time.as_ptr());
@@ -43,7 +44,7 @@ pub fn futex_wake(word: &AtomicU32) {
     let _ = unsafe { syscalls::call!(libc::SYS_futex, word.as_ptr(), operation, i32::MAX) };
 }
 
-/// Lets them go on.
+/// Lets all threads go on.
 pub fn release(area: &ReservedArea) {
     let parking = area.parking();
     let round = parking.round.load(Ordering::SeqCst);
@@ -53,8 +54,8 @@ pub fn release(area: &ReservedArea) {
     }
 }
 
-/// In the signal's handler: whether this thread is asked to stand still. If so it does, and this
-/// returns when it may go on: in this life, or in a restored one.
+/// Parks the calling thread if it is asked to stand still. Called in the signal's handler. Gives
+/// true when the thread may go on, here or in a restored process.
 pub fn park_if_asked(area: &ReservedArea, tid: i32) -> bool {
     let parking = area.parking();
     if parking.round.load(Ordering::SeqCst) & 1 == 0 {
@@ -69,11 +70,11 @@ pub fn park_if_asked(area: &ReservedArea, tid: i32) -> bool {
     if state.compare_exchange(ASKED, CLAIMED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
         return false;
     }
-    // SAFETY: the place in the table is this thread's until it says that it stands still.
+    // SAFETY: the entry of the table is this thread's until the thread is marked as parked.
     let thread = unsafe { &mut *area.threads().as_mut_ptr().add(at) };
     record_thread_state(thread);
     collect_signals(area, tid);
-    // SAFETY: stays on this stack. Returns once in this life, and once in each restored one.
+    // SAFETY: stays on this stack. Returns once here, and once in each restored process.
     let result = unsafe {
         ftmpi_boot_switch(&raw mut thread.resume, stay_parked, at as *mut core::ffi::c_void, 0)
     };
@@ -83,7 +84,7 @@ pub fn park_if_asked(area: &ReservedArea, tid: i32) -> bool {
     true
 }
 
-/// Writes down the signals that wait for the calling thread, which keeps them.
+/// Writes down the pending signals of the calling thread, which keeps them.
 fn collect_signals(area: &ReservedArea, tid: i32) {
     let parking = area.parking();
     if pending_signals::collect_own(area, &parking.signals).is_err() {
@@ -92,18 +93,19 @@ fn collect_signals(area: &ReservedArea, tid: i32) {
     pending_signals::send_again(pending_signals::known(area, &parking.signals), tid);
 }
 
-/// Everything that must be kept of the thread is written down and on its stack.
+/// Marks the thread as parked, and waits. The table and the thread's stack hold everything about
+/// the thread.
 extern "C" fn stay_parked(at: *mut core::ffi::c_void) -> isize {
-    // SAFETY: only the shared words of the reserved area are used, and places of its tables that are ours alone.
+    // SAFETY: only the shared words of the reserved area and this thread's own entries are used.
     let area = unsafe { ReservedArea::take() };
     let parking = area.parking();
     let mut round = parking.round.load(Ordering::SeqCst);
-    // Counted before it is said: who looks at the states counts anew from there on.
+    // Counted first: the thread that reads the states counts anew after this.
     parking.parked.fetch_add(1, Ordering::AcqRel);
     parking.states[at as usize].store(PARKED, Ordering::Release);
     futex_wake(&parking.parked);
     loop {
-        // The round may have ended before we came here.
+        // The round may have ended already.
         while round & 1 == 1 && parking.round.load(Ordering::SeqCst) == round {
             futex_wait(&parking.round, round, None);
         }
@@ -118,15 +120,15 @@ extern "C" fn stay_parked(at: *mut core::ffi::c_void) -> isize {
     }
 }
 
-/// The gate: the main thread, which comes last, says that all are there; the one that took the image lets
-/// all go on.
+/// States of the gate. The main thread comes last and marks the process as complete. The thread
+/// that took the image opens the gate.
 const CLOSED: u32 = 0;
 
 const COMPLETE: u32 = 1;
 
 const OPEN: u32 = 2;
 
-/// In a restored process, on the thread's own stack: waits until it may go on.
+/// Waits until the thread may go on. In a restored process, on the thread's own stack.
 fn wait_at_gate(area: &ReservedArea) {
     let gate = &area.parking().gate;
     if syscalls::gettid() == syscalls::getpid() {
@@ -141,7 +143,8 @@ fn wait_at_gate(area: &ReservedArea) {
     }
 }
 
-/// The same on the thread that took the image: it does something `first`, while all others wait.
+/// The same on the thread that took the image. It calls `first` while all others wait, and lets
+/// them go on.
 pub fn open_gate(area: &ReservedArea, first: impl FnOnce()) {
     let gate = &area.parking().gate;
     if syscalls::gettid() != syscalls::getpid() {

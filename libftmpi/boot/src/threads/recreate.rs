@@ -11,11 +11,13 @@ use core::arch::global_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ftmpi_checkpoint::stream::{ProcessState, Thread};
 
-// long ftmpi_boot_birth(u64 flags, u64 stack, void *id, u64 thread_pointer, struct thread *thread)
+// long ftmpi_boot_clone_thread(u64 flags, u64 stack, void *id, u64 thread_pointer, struct thread
+// *thread)
 //
-// clone; the new thread calls `ftmpi_boot_thread_start` on the birth stack, which gives the address of a
-// word; leaves that stack for its own, stores 1 in the word and wakes its maker, and goes on where
-// it parked. `resume` (stack pointer, instruction) is at offset 8 of the structure.
+// Calls clone. The new thread calls `ftmpi_boot_thread_start` on the start stack, which returns
+// the address of a word. The thread leaves that stack for its own, stores 1 in the word, wakes its
+// maker, and goes on where it parked. `resume` (stack pointer, instruction) is at offset 8 of the
+// structure.
 global_asm!(
     ".text",
     ".p2align 4",
@@ -39,7 +41,7 @@ global_asm!(
     "call ftmpi_boot_thread_start",
     "mov rdi, rax",
     "mov rsp, [rbx + 8]",
-    // Before it says so: the table may be that of the next image when it comes to jump.
+    // Before the store: the table may be that of the next image when the thread jumps.
     "mov r12, [rbx + 16]",
     "mov dword ptr [rdi], 1",
     "mov esi, 129", // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
@@ -63,7 +65,7 @@ unsafe extern "C" {
     ) -> isize;
 }
 
-/// Makes the other threads again; in the restored process, on the reserved area's stack.
+/// Makes all threads but the main thread, in the restored process.
 pub fn recreate_all(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
     const FLAGS: i32 = libc::CLONE_VM
         | libc::CLONE_FS
@@ -79,8 +81,8 @@ pub fn recreate_all(area: &ReservedArea, process: &ProcessState) -> Result<(), R
         if thread.tid_address != 0 {
             flags |= libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID;
         }
-        // SAFETY: the new thread runs on the birth stack, which is free, until it leaves it for its
-        // own; thread pointer and id address are those of the memory that was restored.
+        // SAFETY: the start stack is free. The new thread runs on it until it leaves it for its
+        // own. Thread pointer and address of the id are in memory that was restored.
         let made = unsafe {
             ftmpi_boot_clone_thread(
                 flags as u64,
@@ -100,13 +102,13 @@ pub fn recreate_all(area: &ReservedArea, process: &ProcessState) -> Result<(), R
     Ok(())
 }
 
-/// The begin of a thread that is made again; all signals are blocked. Gives the word in which it is
-/// to say that it has left this stack.
+/// The begin of a thread that is made again, with all signals blocked. Gives the word that tells
+/// its maker that the start stack is free.
 #[unsafe(no_mangle)]
 extern "C" fn ftmpi_boot_thread_start(thread: *const Thread) -> *const AtomicU32 {
-    // SAFETY: the entry of the reserved area's table that `recreate_all` passed.
+    // SAFETY: the entry of the table that `recreate_all` passed.
     let thread = unsafe { &*thread };
-    // SAFETY: the others wait meanwhile.
+    // SAFETY: the other threads wait.
     let area = unsafe { ReservedArea::take() };
     let process = area.process_state();
     if let Err(errno) = register_with_kernel(thread) {
@@ -115,7 +117,7 @@ extern "C" fn ftmpi_boot_thread_start(thread: *const Thread) -> *const AtomicU32
         report::fail(rank, &area, ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT);
     }
     apply_thread_state(thread, process);
-    // Blocked until the thread's mask is put back.
+    // The signals stay blocked until the thread has its mask again.
     pending_signals::send_restored(
         &area.signals()[..process.signals as usize],
         thread.tid,

@@ -18,20 +18,24 @@ use ftmpi_checkpoint::stream::{Thread, limit};
 
 /// Number of threads of this process.
 pub fn count() -> usize {
-    // A directory has one link from its parent, one from itself, and one from each directory in it.
+    // A directory has one link from its parent, one from itself, and one from each directory in
+    // it.
     syscalls::stat(c"/proc/self/task").map_or(1, |stat| stat.st_nlink.saturating_sub(2) as usize)
 }
 
-/// Stops all other threads. Fills the reserved area's table of threads, the main thread first, except for
-/// what only the calling thread knows of itself ([`record_thread_state`]). Gives their number, and the place of
-/// the calling thread. All signals are blocked. If this succeeds, [`release`] must follow.
-pub fn stop(area: &ReservedArea) -> Result<(usize, usize), Refused> {
+/// Stops all other threads. All signals are blocked.
+///
+/// Fills the table of threads, the main thread first. The calling thread's own entry is
+/// incomplete: only that thread can record its state
+/// ([`crate::threads::thread_state::record_thread_state`]). Gives the number of threads, and the
+/// place of the calling thread. After a success, [`release`] must follow.
+pub fn stop_all(area: &ReservedArea) -> Result<(usize, usize), Refused> {
     let (pid, me) = (syscalls::getpid(), syscalls::gettid());
     let table = area.threads();
     table[0] = Thread { tid: pid, ..Thread::default() };
     pending_signals::forget(area, &area.parking().signals);
     area.parking().too_many.store(0, Ordering::SeqCst);
-    // Alone, nobody else can make a thread meanwhile.
+    // Nobody else can make a thread.
     if pid == me && count() == 1 {
         return Ok((1, 0));
     }
@@ -40,7 +44,7 @@ pub fn stop(area: &ReservedArea) -> Result<(usize, usize), Refused> {
     parking.count.store(0, Ordering::Relaxed);
     parking.round.store(next_round(parking.round.load(Ordering::SeqCst), true), Ordering::SeqCst);
     let result = wait_for_all(area, pid, me);
-    // Whoever did not come shall not come late, into another round.
+    // A thread that did not come must not come late, into another round.
     for state in &parking.states[..parking.count.load(Ordering::Relaxed) as usize] {
         if state.compare_exchange(ASKED, REVOKED, Ordering::SeqCst, Ordering::SeqCst)
             == Err(CLAIMED)
@@ -58,8 +62,9 @@ pub fn stop(area: &ReservedArea) -> Result<(usize, usize), Refused> {
     result
 }
 
-/// A thread that went on while another stood still already may have sent that one a signal (the C
-/// library cancels threads so). Now nobody sends any more: if one has any, all write theirs down anew.
+/// A thread that went on while another one stood still already may have sent that one a signal
+/// (the C library cancels threads so). Now nobody sends any more: if a thread has a new signal,
+/// all threads write their signals down again.
 fn look_for_signals(area: &ReservedArea) {
     let parking = area.parking();
     let count = parking.count.load(Ordering::Relaxed) as usize;
@@ -197,7 +202,8 @@ fn refuse_too_many_locks(area: &ReservedArea, count: usize) -> Result<(), Refuse
     }
 }
 
-/// A process whose main thread has ended stays, as long as it has others; that thread cannot be asked.
+/// Whether the main thread has ended. Its process stays as long as it has other threads, but the
+/// main thread cannot be asked to stop.
 fn main_has_ended(pid: i32) -> bool {
     let (mut name, mut text) = ([0u8; 64], [0u8; 128]);
     let path = procfs::numbered_at("task", pid as u32, "/stat", &mut name);
@@ -223,7 +229,7 @@ fn ask_to_stop(parking: &Parking, tid: i32, me: i32) -> Result<(), Errno> {
     }
     // SAFETY: no memory involved.
     match unsafe { syscalls::call!(libc::SYS_tgkill, syscalls::getpid(), tid, SIGNAL) } {
-        // It has just ended.
+        // The thread has just ended.
         Ok(_) | Err(libc::ESRCH) => Ok(()),
         Err(errno) => Err(errno),
     }

@@ -19,7 +19,7 @@ fn segment_base(which: usize) -> u64 {
     base
 }
 
-/// Thread pointer.
+/// The thread pointer.
 pub fn fs_base() -> u64 {
     segment_base(0x1003)
 }
@@ -29,20 +29,21 @@ pub fn gs_base() -> u64 {
     segment_base(0x1004)
 }
 
-/// Where in a thread's block the C library keeps the thread's id; found at start, 0 if unknown.
+/// Where in a thread's block the C library keeps the thread's id. Found at start; 0: not known.
 static TID_OFFSET: AtomicU64 = AtomicU64::new(0);
 
-/// The address that the kernel clears when the calling thread ends; 0 if it does not tell.
+/// The address that the kernel clears when the calling thread ends; 0 if the kernel does not tell.
 fn tid_address_from_kernel() -> u64 {
     const PR_GET_TID_ADDRESS: usize = 40;
     let mut address = 0u64;
     // SAFETY: writes one word.
-    let told = unsafe { syscalls::call!(libc::SYS_prctl, PR_GET_TID_ADDRESS, &raw mut address) };
-    if told.is_ok() { address } else { 0 }
+    let answer = unsafe { syscalls::call!(libc::SYS_prctl, PR_GET_TID_ADDRESS, &raw mut address) };
+    if answer.is_ok() { address } else { 0 }
 }
 
-/// Finds where the C library keeps a thread's id: the address to be cleared at exit, or, where the
-/// kernel does not tell it, the one place in the main thread's block with that number.
+/// Finds where the C library keeps a thread's id. That is the address which the kernel clears at
+/// the end of a thread. If the kernel does not tell it: the place in the main thread's block that
+/// has the id.
 pub fn find_tid_address() {
     let block = fs_base();
     let mut address = tid_address_from_kernel();
@@ -51,15 +52,15 @@ pub fn find_tid_address() {
         address = (512..1024)
             .step_by(4)
             .map(|offset| block + offset)
-            // SAFETY: the C library's thread block is larger than 2000 bytes in all versions that
-            // can be meant here.
+            // SAFETY: the C library's thread block has more than 2000 bytes in all its versions.
             .find(|&at| unsafe { *(at as *const i32) } == tid)
             .unwrap_or(block);
     }
     TID_OFFSET.store(address.wrapping_sub(block), Ordering::Relaxed);
 }
 
-/// Where the C library keeps the id of the calling thread, whose block is this; 0: unknown.
+/// Where the C library keeps the id of the calling thread; 0: not known. `block`: the thread's
+/// block.
 pub fn tid_address(block: u64) -> u64 {
     match (tid_address_from_kernel(), TID_OFFSET.load(Ordering::Relaxed)) {
         (0, 0) => 0,
@@ -99,7 +100,7 @@ pub fn gather_start(process: &mut ProcessState) {
     process.nice_at_start = NICE_AT_START.load(Ordering::Relaxed);
 }
 
-/// What the C library gives the kernel with the area.
+/// The signature that the C library registers with.
 const RSEQ_SIGNATURE: usize = 0x5305_3053;
 
 /// Address and length of the restartable-sequence area that the C library registered.
@@ -110,16 +111,16 @@ pub fn rseq() -> (u64, u64) {
         return (0, 0);
     }
     let address = fs_base().wrapping_add_signed(offset as i64);
-    // SAFETY: the C library put the area into every thread's block. Its second word is the processor,
-    // or negative if the kernel was never told of it.
+    // SAFETY: the C library puts the area into every thread's block. The second word is the
+    // processor, or negative if the kernel does not know the area.
     if unsafe { *(address as *const i32).add(1) } < 0 {
         return (0, 0);
     }
-    // The C library registers 32 bytes where it says 20 (what the kernel had at first).
+    // The C library registers 32 bytes where it tells 20, the length in the first kernels.
     (address, u64::from(size).next_multiple_of(32))
 }
 
-/// Tells the kernel where the calling thread's area is (the restorer does it for the main thread).
+/// Tells the kernel the calling thread's area. The restorer does it for the main thread.
 pub fn register_rseq(address: u64, len: u64) -> Result<(), Errno> {
     // struct rseq: cpu_id_start, cpu_id, rseq_cs (8 bytes), …: no critical section is open.
     // SAFETY: the area is part of the thread's block.
@@ -161,12 +162,12 @@ pub fn record_thread_state(thread: &mut Thread) {
     // SAFETY: struct sigaltstack is three words here (the flags are the lower half of the second).
     let _ = unsafe { syscalls::call!(libc::SYS_sigaltstack, 0, thread.altstack.as_mut_ptr()) };
     thread.altstack[1] &= 0xffff_ffff;
-    thread.notes = thread_notes::mine() as *const _ as u64;
+    thread.notes = thread_notes::of_caller() as *const _ as u64;
     // SAFETY: the name has 16 bytes.
     let _ = unsafe { syscalls::call!(libc::SYS_prctl, PR_GET_NAME, thread.name.as_mut_ptr()) };
     thread.affinity = affinity();
     thread.nice = nice();
-    thread.attributes = process_attributes::mine();
+    thread.attributes = process_attributes::of_thread();
 }
 
 /// Processors that the calling thread may run on.
@@ -183,12 +184,13 @@ pub fn affinity() -> [u64; AFFINITY_WORDS] {
 pub fn nice() -> i32 {
     // The kernel tells 20 − nice. SAFETY: no memory involved; 0 is this thread.
     unsafe { syscalls::call!(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) }
-        .map_or(0, |told| 20 - told as i32)
+        .map_or(0, |answer| 20 - answer as i32)
 }
 
-/// Gives the calling thread back what does not decide over right and wrong: name, processors,
-/// priority, manners. A host that does not allow it is no obstacle. The main thread comes last: what
-/// it has would be inherited by those that it makes.
+/// Gives the calling thread its name, processors, priority and attributes back. If this host
+/// forbids one, the thread goes on without it.
+///
+/// The main thread comes last: threads that it makes would inherit its state.
 pub fn apply_thread_state(thread: &Thread, process: &ProcessState) {
     const PR_SET_NAME: usize = 15;
     // SAFETY: the name has 16 bytes; the kernel ends it itself.
@@ -208,7 +210,7 @@ pub fn apply_thread_state(thread: &Thread, process: &ProcessState) {
     process_attributes::restore(&thread.attributes, &process.thread_attributes_at_start);
 }
 
-/// What the kernel must know about the thread.
+/// Tells the kernel what it must know about the thread.
 pub fn register_with_kernel(thread: &Thread) -> Result<(), Errno> {
     const ARCH_SET_GS: usize = 0x1001;
     if thread.gs_base != 0 {

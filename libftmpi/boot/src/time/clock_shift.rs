@@ -1,11 +1,16 @@
-//! Clocks that count since a host was started: a restored process may be on another host, where they show
-//! something else. Programs measure and wait by them and rely on one thing: that they never run backwards.
+//! Clocks that count since the host was started go on after a restore, also after a reboot or on
+//! another host. Programs rely on clocks that never run backwards.
 //!
-//! So they go on from what they showed at the image: what the kernel says is shifted, and a time to wait until is
-//! shifted back. On the boot where the image was taken nothing is, and the time that passed counts. Covered is what
-//! goes through the C library: its clock, its waits with such a clock, and `syscall`, with which runtime libraries of other
-//! languages wait. A wait that an image interrupted has its time in a place of ours ([`until`]), which the restore changes.
-//! Not covered: absolute times of POSIX timers, and who asks the kernel himself.
+//! A clock goes on from what it showed at the image: the kernel's time is shifted, and a time to
+//! wait until is shifted back. On the boot where the image was taken nothing is shifted, and the
+//! time that has passed counts.
+//!
+//! Covered: what goes through the C library, that is its clock, its waits with such a clock, and
+//! `syscall`, by which the runtime libraries of other languages wait
+//! ([`crate::interpose::clocks`]). A wait that an image interrupted has its time in a place of
+//! this library ([`until`]), which the restore changes.
+//!
+//! Not covered: absolute times of POSIX timers, and programs that make the system call themselves.
 
 use crate::base::rank;
 use crate::base::syscalls;
@@ -16,16 +21,16 @@ use core::sync::atomic::{AtomicI64, Ordering};
 use ftmpi_checkpoint::stream::{Map, Thread};
 use libc::{clockid_t, timespec};
 
-/// The clocks: as the kernel adjusts it, as it is, and with the time that the host slept.
+/// The clocks: adjusted by the kernel, not adjusted, and with the time that the host slept.
 const CLOCKS: [clockid_t; 3] =
     [libc::CLOCK_MONOTONIC, libc::CLOCK_MONOTONIC_RAW, libc::CLOCK_BOOTTIME];
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Nanoseconds that the program's clocks are ahead of the kernel's.
+/// Nanoseconds that each clock of the program is ahead of the kernel's.
 static AHEAD: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
 
-/// What the program's clocks showed when the image was taken: part of it, as all memory.
+/// What each clock of the program showed at the image. Part of the image, as all memory.
 static AT_IMAGE: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
 
 fn which(clock: clockid_t) -> Option<usize> {
@@ -44,7 +49,7 @@ fn kernels(clock: clockid_t) -> i64 {
     time.tv_sec * SECOND + time.tv_nsec
 }
 
-/// Notes what the clocks show; as one of the last things before the image child is made.
+/// Notes what the clocks show. One of the last steps before the image child is made.
 pub fn note() {
     for (n, clock) in CLOCKS.into_iter().enumerate() {
         let shown = kernels(clock) + AHEAD[n].load(Ordering::Relaxed);
@@ -52,8 +57,8 @@ pub fn note() {
     }
 }
 
-/// Lets them go on from there, in the restored process, while only this thread runs. `same_boot`: they counted on,
-/// unless they show otherwise.
+/// Shifts the clocks in the restored process, while only this thread runs. `same_boot`: the
+/// kernel's clocks have counted on, unless they show less than at the image.
 ///
 /// # Safety
 /// Threads and mappings are those of this process.
@@ -75,8 +80,8 @@ pub unsafe fn restore(same_boot: bool, threads: &[Thread], maps: &[Map]) {
         if place.is_null() || n >= more.len() || !is_writable(maps, place as u64) {
             continue;
         }
-        // SAFETY: memory that the image brought. Who left a wait by a jump has left its note, too: then there is
-        // something else now.
+        // SAFETY: memory that the image brought. A thread that left a wait by a jump has left its
+        // note, too; then the place holds something else now.
         unsafe {
             let time = place.read();
             if (time.tv_sec as u64, time.tv_nsec as u64) == (seconds, nanoseconds) {
@@ -98,7 +103,7 @@ fn is_writable(maps: &[Map], address: u64) -> bool {
     })
 }
 
-/// A time some nanoseconds later; what is no time stays so.
+/// A time that is some nanoseconds later. An invalid time stays as it is.
 pub fn shifted(time: timespec, by: i64) -> timespec {
     if by == 0 || !(0..SECOND).contains(&time.tv_nsec) {
         return time;
@@ -111,13 +116,13 @@ pub fn shifted(time: timespec, by: i64) -> timespec {
     }
 }
 
-/// Nanoseconds that this clock of the program is ahead of the kernel's; `None` for clocks that are
+/// Nanoseconds that a clock of the program is ahead of the kernel's; `None` for clocks that are
 /// never shifted.
 pub fn ahead(clock: clockid_t) -> Option<i64> {
     which(clock).map(|n| AHEAD[n].load(Ordering::Relaxed))
 }
 
-/// A time of the program's as the kernel counts it.
+/// The kernel's time for a time of the program.
 pub fn kernels_time(clock: clockid_t, time: timespec) -> timespec {
     match which(clock) {
         Some(n) => shifted(time, -AHEAD[n].load(Ordering::Relaxed)),
@@ -125,8 +130,8 @@ pub fn kernels_time(clock: clockid_t, time: timespec) -> timespec {
     }
 }
 
-/// Calls a function that waits until a time, with that time as the kernel counts it. If there is a restore meanwhile, the
-/// function finds another time in the same place.
+/// Calls a function that waits until a time, with the kernel's time. After a restore during the
+/// wait the function finds another time in the same place.
 ///
 /// # Safety
 /// `until` is valid or null.
@@ -136,7 +141,7 @@ pub unsafe fn until(
     call: impl FnOnce(*const timespec) -> c_int,
 ) -> c_int {
     let Some(n) = which(clock).filter(|_| !until.is_null()) else { return call(until) };
-    let notes = &thread_notes::mine().until;
+    let notes = &thread_notes::of_caller().until;
     let outer = notes.each_ref().map(|note| note.load(Ordering::Relaxed));
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     let place = &raw mut time;
@@ -145,7 +150,7 @@ pub unsafe fn until(
         notes[0].store(0, Ordering::Release);
         // SAFETY: by the caller.
         let kernels = kernels_time(clock, unsafe { *until });
-        // SAFETY: our own; but not only we write to it, so it is never used but by address.
+        // SAFETY: a local variable. The restore writes it, too, so it is used by address only.
         unsafe { place.write_volatile(kernels) };
         notes[1].store(kernels.tv_sec as u64, Ordering::Relaxed);
         notes[2].store(kernels.tv_nsec as u64, Ordering::Relaxed);

@@ -1,6 +1,8 @@
-//! Timers of `timer_create`: what they are is told by `/proc/self/timers`, how they stand by
-//! `timer_gettime`. The kernel numbers them, and the program holds the numbers: in the restored
-//! process timers are made and deleted until the wanted number comes.
+//! Timers of `timer_create`. `/proc/self/timers` tells what they are, and `timer_gettime` how they
+//! stand.
+//!
+//! The kernel numbers the timers, and the program holds the numbers. The restored process makes
+//! and deletes timers until the wanted number comes.
 
 use crate::base::procfs::{Lines, decimal, hex};
 use crate::base::refusal::{Refusal, Refused};
@@ -20,14 +22,14 @@ struct Event {
     rest: [i32; 11],
 }
 
-/// Fills the reserved area's table; gives the number of timers. All threads stand still.
+/// Fills the table of timers, and gives their number. All threads stand still.
 pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
     let failed = |errno: Errno| area.unreadable("/proc/self/timers", errno);
     let table = area.timers();
     let mut count = 0usize;
     let mut lines = match Lines::open(c"/proc/self/timers", area.text()) {
         Ok(lines) => lines,
-        // A kernel without it: nothing can be told; such a kernel cannot checkpoint timers.
+        // The kernel does not have the file: it cannot checkpoint timers.
         Err(libc::ENOENT) => return Ok(0),
         Err(errno) => return Err(failed(errno)),
     };
@@ -80,7 +82,7 @@ pub fn gather(area: &ReservedArea) -> Result<u32, Refused> {
     Ok(count as u32)
 }
 
-/// Makes them again, in the restored process, when its threads are there.
+/// Makes the timers again, in the restored process, when its threads are there.
 pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refused> {
     let table = &mut area.timers()[..process.posix_timers as usize];
     table.sort_unstable_by_key(|timer| timer.id);
@@ -104,7 +106,7 @@ fn restore_one(threads: &[Thread], process: &ProcessState, timer: &Timer) -> Res
         let thread = threads[..process.threads as usize].iter().find(|t| t.tid == timer.tid);
         event.tid = match thread {
             Some(thread) => new_tid(thread).ok_or(libc::ESRCH)?,
-            // It had ended: the kernel drops what such a timer sends.
+            // The thread had ended: the kernel drops the signals of such a timer.
             None => {
                 event.notify = libc::SIGEV_NONE;
                 0
@@ -122,7 +124,7 @@ fn restore_one(threads: &[Thread], process: &ProcessState, timer: &Timer) -> Res
             unsafe { syscalls::call!(libc::SYS_timer_settime, id, 0, timer.words.as_ptr(), 0) }?;
             return Ok(());
         }
-        // SAFETY: just made, and nobody's.
+        // SAFETY: this function made the timer.
         unsafe { syscalls::call!(libc::SYS_timer_delete, id) }?;
     }
     Err(libc::EAGAIN)

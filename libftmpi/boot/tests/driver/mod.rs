@@ -19,7 +19,8 @@ use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The library under test. Cargo does not build a `cdylib` for the tests of its package, so this does.
+/// The library under test. Cargo does not build a `cdylib` for the tests of its package, so this
+/// does.
 pub fn boot_library() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
