@@ -1,12 +1,12 @@
-//! Compiles the freestanding restorer and makes the library's constructor the first of all.
+//! Compiles the freestanding restorer, and makes the library's constructor the first of a process.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/restore/restorer.c");
     println!("cargo:rerun-if-changed=src/threads/thread_notes.c");
     println!("cargo:rerun-if-changed=build.rs");
-    // The restorer runs while the address space is being replaced, from a copy of its own section:
-    // nothing outside of that section may be touched, so the compiler must not invent calls
-    // (memcpy), tables (switch), thread-local canaries or constants in other sections.
+    // The restorer runs from a copy of its own section while the address space is replaced. It may
+    // touch nothing outside of that section, so the compiler must not add calls (memcpy), tables
+    // (switch), thread-local canaries or constants in other sections.
     cc::Build::new()
         .file("src/restore/restorer.c")
         .std("c11")
@@ -33,7 +33,7 @@ fn main() {
         .warnings(true)
         .extra_warnings(true)
         .flag("-fvisibility=hidden")
-        .compile("ftmpi_notes");
+        .compile("ftmpi_thread_notes");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libftmpi_boot.so");
 }

@@ -31,7 +31,7 @@ fn state_of_the_process_comes_back() {
     items_come_back("torture_process.c", None, &items);
 }
 
-/// Many containers forbid the call that compares descriptors.
+/// Many containers forbid `kcmp`, the call that compares descriptors.
 #[test]
 fn duplicates_are_found_without_kcmp() {
     let items = [("files", 15_000), ("deleted", 15_000), ("pipes", 2_000)];

@@ -14,7 +14,7 @@ fn streams_and_logs_come_back() {
     let job = Job::new(program, &[data.path().to_str().unwrap()]);
     let mut process = job.start(0, None);
     process.report(LONG).unwrap();
-    // Somebody else writes to one of the logs, too.
+    // Another process writes to one of the logs, too.
     let common = data.path().join("common");
     let mut other = std::fs::OpenOptions::new().append(true).open(&common).unwrap();
     std::thread::sleep(Duration::from_millis(50));
@@ -30,14 +30,13 @@ fn streams_and_logs_come_back() {
     assert_eq!((end.out.as_str(), end.err.as_str()), ("to the old output\n", "to the old error\n"));
     let read = |name: &str| std::fs::read_to_string(data.path().join(name)).unwrap();
     assert_eq!(read("out"), "one\ntwo\n");
-    // What was written after the image is cut from the file that is ours alone, never from
-    // another.
+    // Only the file that nobody else writes is cut to its size at the image.
     assert_eq!(read("own"), "one\ntwo\n");
     assert_eq!(read("common"), "one\ntwo\nother\ntwo\n");
 }
 
-/// Who opens a file, appends and closes it again is seen only by what he leaves: at the image, or
-/// after the rank has died.
+/// A process that opens a file, appends and closes it again is noticed by the file only: at the
+/// image, or after the rank has died.
 #[test]
 fn what_others_append_is_not_cut() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -60,7 +59,7 @@ fn what_others_append_is_not_cut() {
     process.end(LONG);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     job.died = now.as_nanos() as u64;
-    // Times of files are those of the last tick.
+    // Times of files are those of the last tick of the kernel.
     std::thread::sleep(Duration::from_millis(50));
     append("own", b"late\n");
     let end = job.start(1, Some(&image)).end(LONG);
@@ -86,7 +85,7 @@ fn a_file_in_another_ones_place_is_not_taken_for_it() {
     let image = raw(&arriving.join().unwrap().unwrap());
     process.kill();
     process.end(LONG);
-    // Where it only writes it goes on in the new file, and says so.
+    // A program that only writes goes on in the new file, and a line tells so.
     let at = |name: &str| data.path().join(name);
     std::fs::rename(at("own"), at("own.1")).unwrap();
     std::fs::write(at("own"), "").unwrap();
@@ -109,7 +108,7 @@ fn locks_on_files_are_held_again() {
     let arriving = process.ask(1);
     assert_eq!(process.report(LONG).unwrap().result, 0);
     let image = raw(&arriving.join().unwrap().unwrap());
-    // Who holds what: with `flock` files are locked as wholes, with the others in parts.
+    // Who holds which lock: `flock` locks a whole file, the others lock parts.
     let held = || {
         let open = |name: &str| {
             std::fs::OpenOptions::new().read(true).write(true).open(data.path().join(name)).unwrap()

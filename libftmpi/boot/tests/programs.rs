@@ -132,7 +132,7 @@ fn useless_memory_stays_out() {
     assert_eq!(process.report(LONG).unwrap().result, 0);
     let image = raw(&arriving.join().unwrap().unwrap());
     assert!(image.len() < 16 << 20, "{} bytes", image.len());
-    // It looks through its memory meanwhile.
+    // The program looks through its memory meanwhile.
     std::thread::sleep(std::time::Duration::from_millis(100));
     process.kill();
     process.end(LONG);

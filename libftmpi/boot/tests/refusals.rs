@@ -1,5 +1,5 @@
-//! What cannot be imaged is refused with one line that names it, and what does not fit is not
-//! restored: one line, the documented exit code, nothing destroyed silently.
+//! What an image cannot contain is refused with one line that names it. An image that does not fit
+//! is not restored: one line, the documented exit code, and nothing is destroyed.
 
 mod driver;
 
@@ -53,7 +53,7 @@ fn each_obstacle_is_named() {
         ("k", false, if has_keys() { "protection key" } else { "wiped on fork" }),
         ("l", false, if has_seals() { "sealed memory (mseal)" } else { "wiped on fork" }),
     ];
-    // What only root can do: become another.
+    // Only root can become another user.
     let becoming = [
         ("z", true, "SCHED_DEADLINE"),
         ("N", true, "namespaces"),
@@ -67,7 +67,7 @@ fn each_obstacle_is_named() {
     // SAFETY: no pointers.
     let root = unsafe { libc::geteuid() } == 0;
     let becoming = becoming.into_iter().filter(|_| root);
-    // Side by side: they only wait.
+    // At the same time, because the programs only wait.
     std::thread::scope(|scope| {
         for (what, in_the_process, word) in cases.into_iter().chain(becoming) {
             let (program, folder) = (&program, folder.path());
@@ -76,7 +76,7 @@ fn each_obstacle_is_named() {
     });
 }
 
-/// Whether this processor and kernel have keys for memory.
+/// Whether this processor and kernel have protection keys.
 fn has_keys() -> bool {
     // SAFETY: no memory involved; the key goes with this process.
     unsafe { libc::syscall(libc::SYS_pkey_alloc, 0, 0) >= 0 }
@@ -104,7 +104,7 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
             assert!(report.result < 0 && report.why().contains(word), "{what}: {}", report.why());
             assert!(end.out.contains(word), "{what}: {end:?}");
         } else {
-            // Only the image child can see it: the stream says why.
+            // Only the image child can see the obstacle: the stream tells why.
             assert_eq!(report.result, 0);
         }
         let error = verdict.unwrap_err().to_string();
@@ -145,7 +145,8 @@ fn a_process_without_its_main_thread_is_refused_at_once() {
     assert!(end.out.contains("main thread has ended (pthread_exit)"), "{end:?}");
 }
 
-/// A function of ours must not look for the C library's while the dynamic linker works.
+/// A function of the library must not search for the C library's function while the dynamic linker
+/// works.
 #[test]
 fn a_constructor_may_wait_for_a_thread() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,7 +215,7 @@ fn damaged_and_foreign_images_are_refused() {
         wrong[at] ^= 0x55;
         refused(&restore(&job, &wrong), code, words);
     }
-    // As earlier versions made them, with other process state.
+    // As an earlier version made it, with a shorter process state.
     let mut earlier = image.clone();
     let len = u64::from_le_bytes(image[24..32].try_into().unwrap());
     earlier[24..32].copy_from_slice(&(len - 8).to_le_bytes());
@@ -247,7 +248,7 @@ fn children_and_shells_do_not_notice_the_library() {
     };
     let shell = "echo x | cat; sleep 0.01; grep -c 10000000000- /proc/self/maps; true";
     assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
-    // A variable without the descriptors, and nonsense.
+    // A variable without the descriptors, and values that are no variable.
     for value in
         ["rank=0000000001,incarnation=0000000000,restore=1,died=00000000000000000000", "x", ""]
     {
@@ -259,8 +260,8 @@ fn children_and_shells_do_not_notice_the_library() {
 
 #[test]
 fn the_restorer_needs_nothing_but_itself() {
-    // The section must hold code without relocations and without references out of it: everything
-    // else is unmapped while it runs.
+    // The section holds code without relocations and without references out of it: everything else
+    // is unmapped while the code runs.
     let output = Command::new("objdump")
         .args(["-d", "--no-show-raw-insn", "-j", "ftmpi_restorer"])
         .arg(boot_library())
@@ -283,7 +284,7 @@ fn the_restorer_needs_nothing_but_itself() {
             if let Ok(target) = u64::from_str_radix(operand, 16) {
                 targets.push((target, line));
             } else {
-                // The only other one: the jump into the restored process.
+                // The only other jump is the one into the restored process.
                 assert!(name == "jmp" && operand.starts_with("*%r"), "{line}");
             }
         }

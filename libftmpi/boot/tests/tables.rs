@@ -1,6 +1,6 @@
-//! Tables of an image that are not as they were written, given to new processes: whatever is in
-//! them, the process ends with one line and one of the two documented codes, or restores what it
-//! can as if nothing were. Never a signal, never another code, never a hang.
+//! Gives images with changed tables to new processes. The process ends with one line and one of the
+//! two documented codes, or runs on as if nothing were. It never gets a signal, ends with another
+//! code, or hangs.
 
 mod driver;
 
@@ -38,7 +38,7 @@ fn parts(image: &[u8]) -> BTreeMap<u32, Range<usize>> {
     found
 }
 
-/// Writes into the process state the number that belongs to the tables.
+/// Writes the digest of the tables into the process state.
 fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
     let table = |kind| &image[parts[&kind].clone()];
     let all = [
@@ -68,8 +68,7 @@ macro_rules! words {
 }
 
 /// The words that decide what the restore does: kind of the table, size of an entry, places in it.
-/// Left out is what only the program itself uses: what its mappings are used for and hold, its
-/// limits, its handlers.
+/// What only the program uses is left out: the contents of its mappings, its limits, its handlers.
 #[rustfmt::skip]
 const DECIDING: [(u32, usize, Words); 9] = [
     (kind::PROCESS, size_of::<ProcessState>(), words![ProcessState;
@@ -121,7 +120,7 @@ fn fields(parts: &BTreeMap<u32, Range<usize>>) -> Vec<(usize, usize)> {
     out
 }
 
-/// What somebody might write who means no good, or who is wrong by one.
+/// A word that an attacker might write, or that is wrong by one.
 fn hostile(rng: &mut StdRng, old: u64, bytes: usize) -> u64 {
     let absolute = [
         0,
@@ -159,8 +158,8 @@ fn is_restored(end: &End) -> bool {
     end.code == Some(3) && end.err.is_empty()
 }
 
-/// It runs again, with descriptors as the image says, and notices that they are not what it had: a
-/// standard stream that is the duplicate of another is nothing that a checker could object to.
+/// Whether the program runs again and notices that its descriptors are others. A checker cannot
+/// object to a standard stream that is a duplicate of another one.
 fn notices(end: &End) -> bool {
     end.code == Some(98) && end.err.lines().count() == 1 && end.err.ends_with("restores 1)\n")
 }
@@ -188,7 +187,7 @@ fn wrong_tables_are_refused_or_do_no_harm() {
     assert!(is_restored(&end), "{end:?}");
 
     let parts = parts(&image);
-    // A byte that was changed on the way: never restored, headers included.
+    // A byte that was changed on the way: the image is never restored. Headers are included.
     let tables_end = parts[&kind::LAST_TABLE].end;
     for _ in 0..cases / 3 {
         let at = rng.random_range(0..tables_end);
@@ -197,7 +196,7 @@ fn wrong_tables_are_refused_or_do_no_harm() {
         let end = job.start(1, Some(&wrong)).end(HANGS);
         assert!(is_refusal(&end), "byte {at}: {end:?}");
     }
-    // Signed nonsense.
+    // Changed words with a matching digest.
     let fields = fields(&parts);
     let (mut refused, mut restored) = (0, 0);
     for _ in 0..cases {

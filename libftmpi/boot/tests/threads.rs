@@ -75,7 +75,7 @@ fn an_image_ends_with_its_process() {
     assert_eq!(process.report(LONG).unwrap().result, 0);
     process.kill();
     process.end(LONG);
-    // The child waits for somebody who reads; then it goes on, and sees that it is alone.
+    // The child waits for a reader. Then it goes on, and finds that its parent is gone.
     let mut image = Vec::new();
     read.read_to_end(&mut image).unwrap();
     assert!(image.len() < 64 << 20, "{} bytes came", image.len());

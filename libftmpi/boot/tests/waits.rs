@@ -43,7 +43,7 @@ fn the_programs_own_signals_are_not_disturbed() {
     assert_eq!((end.code, end.out.as_str()), (Some(0), "undisturbed\n"), "{end:?}");
 }
 
-/// Gives the calling thread's children clocks that show so many seconds less than ours.
+/// Gives the children of the calling thread clocks that show so many seconds less.
 fn turn_clocks_back(seconds: u64) {
     // SAFETY: no pointers.
     assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWTIME) }, 0);
@@ -53,7 +53,7 @@ fn turn_clocks_back(seconds: u64) {
     std::fs::write(format!("/proc/{thread}/timens_offsets"), offsets).unwrap();
 }
 
-/// As on a host that was started later. (As root, who can have such clocks.)
+/// The same as on a host that was started later. Only root can have such clocks.
 #[test]
 fn clocks_do_not_run_backwards() {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap();

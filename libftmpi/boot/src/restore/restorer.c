@@ -1,15 +1,11 @@
-/*
- * The part of a restore that runs while the address space is being replaced.
- *
- * It is copied into the reserved area and runs there, on the reserved area's stack. Everything else of the process,
- * including the library that this file is part of, is unmapped under its feet. Therefore: one
- * section that holds all code; no data, no constants in other sections, no calls out, no thread-local
- * storage, no jump tables, no vector registers (see build.rs, and the test that looks at the linked
- * library). That is why it is C and not Rust: these are promises of compiler flags.
- *
- * It works through the raw stream (ftmpi_checkpoint::stream) behind the CONTENTS records. What it is
- * told was checked before; what it reads itself (PAGES, END) it checks here.
- */
+/* The restorer: the part of a restore that runs while the address space is replaced.
+ * restore/mod.rs copies it into the reserved area, where it runs on the stack there. Everything
+ * else of the process is unmapped, also the library that this file is part of. Therefore all code
+ * is in one section. There is no data, no constant in another section, no call out, no
+ * thread-local storage, no jump table and no vector register (see build.rs, and the test of the
+ * linked library). That is why this is C and not Rust: flags of the compiler promise these things.
+ * It reads the raw stream (ftmpi_checkpoint::stream) behind the CONTENTS records. The control
+ * block was checked before. What the restorer reads itself (PAGES, END) it checks here. */
 #include <stdint.h>
 
 typedef uint64_t u64;
@@ -18,7 +14,7 @@ typedef uint32_t u32;
 #define HERE __attribute__((section("ftmpi_restorer"), noinline))
 #define INLINE static inline __attribute__((always_inline))
 
-/* The same as in reserved_area.rs and ftmpi_checkpoint::stream; the Rust side checks the sizes. */
+/* As in base/tables.rs and ftmpi_checkpoint::stream; the Rust side compares the sizes. */
 struct keep { u64 start, end; };
 struct stream_id { u64 device, inode, mode; };
 struct control {
@@ -82,11 +78,11 @@ static HERE void fail(const char *line, int code)
     u64 len = 0;
     while (len < 160 && line[len])
         len++;
-    /* As sys::say: the text is not the program's. */
-    u64 said = 0;
-    call6(SYS_pread64, STATUS, (u64)&said, sizeof said, BOOT_SAID_AT, 0, 0);
-    said += len;
-    call6(SYS_pwrite64, STATUS, (u64)&said, sizeof said, BOOT_SAID_AT, 0, 0);
+    /* As syscalls::write_counted: the text is not the program's. */
+    u64 counted = 0;
+    call6(SYS_pread64, STATUS, (u64)&counted, sizeof counted, BOOT_SAID_AT, 0, 0);
+    counted += len;
+    call6(SYS_pwrite64, STATUS, (u64)&counted, sizeof counted, BOOT_SAID_AT, 0, 0);
     call3(SYS_write, 2, (u64)line, len);
     for (;;)
         call3(SYS_exit_group, code, 0, 0);
@@ -113,8 +109,8 @@ static HERE void read_all(const struct control *control, u64 to, u64 len)
     }
 }
 
-/* Reads into memory that is not there yet: the kernel makes a piece of it at once, instead of page by page
- * as it is written. A kernel before 5.14 refuses, and does the latter. */
+/* Reads into memory without pages yet. The kernel makes the pages of a piece at once, instead of
+ * one by one. A kernel before 5.14 refuses, and makes them one by one. */
 static HERE void read_fresh(const struct control *control, u64 to, u64 len)
 {
     enum { PIECE = 256 << 10, MADV_POPULATE_WRITE = 23 };
@@ -140,7 +136,7 @@ static HERE void unmap_all(const struct control *control)
     }
 }
 
-/* The heap's end decides where it grows; what is mapped there is among the mappings. */
+/* Sets the end of the heap, where it grows. The heap's memory is among the mappings. */
 static HERE void place_heap(const struct control *control)
 {
     if ((u64)call3(SYS_brk, control->heap_end, 0, 0) != control->heap_end)
@@ -158,15 +154,15 @@ static HERE void map_one(const struct control *control, const struct map *map)
     u64 prot = PROT_READ | PROT_WRITE;
     long fd = -1;
     if (map->flags & STACK) {
-        /* The kernel's own mapping; one touch makes it grow down to where it was. */
+        /* The kernel's own mapping: one access makes it grow down to where it was. */
         volatile char *lowest = (volatile char *)map->start;
         *lowest = 0;
-        /* What the new process had on it reads as never written. */
+        /* What the new process had on its stack is zero again. */
         call3(SYS_madvise, map->start, len, 4);
         return;
     }
     if (map->file == NO_FILE) {
-        flags |= MAP_ANONYMOUS | MAP_NORESERVE; /* the limit was checked when it was first mapped */
+        flags |= MAP_ANONYMOUS | MAP_NORESERVE; /* the program was within its limit */
         if (map->flags & GROWS_DOWN)
             flags |= MAP_GROWSDOWN;
         if (map->flags & DROPPABLE)
@@ -178,7 +174,7 @@ static HERE void map_one(const struct control *control, const struct map *map)
         enum { O_RDWR = 2, O_CLOEXEC = 02000000, AT_FDCWD = -100 };
         if (map->flags & SHARED)
             prot = map->prot;
-        /* By the program's own descriptor, which is there already: others would be counted. */
+        /* By the program's own descriptor: the kernel would count another open. */
         if (file->nameless
             && (u64)call6(SYS_mmap, map->start, len, prot, flags, file->nameless - 1, map->offset) == map->start)
             return;
@@ -190,7 +186,7 @@ static HERE void map_one(const struct control *control, const struct map *map)
         fail(control->line_map, MISFIT);
     if (fd >= 0)
         call3(SYS_close, fd, 0, 0);
-    /* Hints; a kernel without them is no obstacle. */
+    /* Hints: a kernel may not know them. */
     if (map->flags & HUGE)
         call3(SYS_madvise, map->start, len, 14);
     if (map->flags & NO_HUGE)
@@ -253,8 +249,8 @@ static HERE void protect_all(const struct control *control)
     }
 }
 
-/* What the kernel knows about the main thread. */
-static HERE void adopt_thread(const struct control *control)
+/* Tells the kernel what it must know about the main thread. */
+static HERE void register_main_thread(const struct control *control)
 {
     if (call3(SYS_arch_prctl, ARCH_SET_FS, control->fs_base, 0) < 0
         || call3(SYS_arch_prctl, ARCH_SET_GS, control->gs_base, 0) < 0)
@@ -266,7 +262,7 @@ static HERE void adopt_thread(const struct control *control)
         && call3(SYS_set_robust_list, control->robust_head, control->robust_len, 0) < 0)
         fail(control->line_state, MISFIT);
     if (control->rseq_address) {
-        /* struct rseq: cpu_id_start, cpu_id, rseq_cs (8 bytes), … : no critical section is open. */
+        /* struct rseq: cpu_id_start, cpu_id, rseq_cs (8 bytes): no critical section is open. */
         volatile u32 *area = (volatile u32 *)control->rseq_address;
         area[2] = 0;
         area[3] = 0;
@@ -279,7 +275,7 @@ static HERE void adopt_thread(const struct control *control)
 __attribute__((section("ftmpi_restorer"), noreturn, used, visibility("hidden")))
 void ftmpi_restorer_main(const struct control *control)
 {
-    /* Before the heap is unmapped: the kernel shrinks only a heap that is there. */
+    /* Before the heap is unmapped: the kernel shrinks only a heap that exists. */
     if ((u64)call3(SYS_brk, control->heap_start, 0, 0) != control->heap_start)
         fail(control->line_map, MISFIT);
     unmap_all(control);
@@ -289,7 +285,7 @@ void ftmpi_restorer_main(const struct control *control)
         map_one(control, maps + i);
     read_pages(control);
     protect_all(control);
-    adopt_thread(control);
+    register_main_thread(control);
     __asm__ volatile("mov %0, %%rsp\n\tjmp *%1" : : "r"(control->resume_sp), "r"(control->resume_ip) : "memory");
     __builtin_unreachable();
 }
@@ -305,8 +301,8 @@ extern const char __stop_ftmpi_restorer[] __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"))) const char *ftmpi_restorer_start(void) { return __start_ftmpi_restorer; }
 __attribute__((visibility("hidden"))) const char *ftmpi_restorer_stop(void) { return __stop_ftmpi_restorer; }
 
-/* Where the C library registered its restartable-sequence area, relative to the thread pointer; a
- * C library before 2.35 has none. Weak references are stable in C only. */
+/* The restartable-sequence area of the C library, relative to the thread pointer. A C library
+ * before 2.35 has none. Weak references are stable in C only. */
 extern const long __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 __attribute__((visibility("hidden"))) long ftmpi_rseq_offset(void) { return &__rseq_offset ? __rseq_offset : 0; }

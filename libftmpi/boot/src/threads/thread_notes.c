@@ -1,11 +1,9 @@
-/*
- * Notes about each thread, in its own thread-local storage: how often our signal woke one of its
- * system calls, how many handlers of the program it has begun, until when it waits, and which locks it may hold that name their owner by thread id.
- *
- * In C because thread-local storage without the standard library is not to be had in stable Rust.
- * Initial-exec: this library is loaded at the start, so the storage is part of every thread's block
- * and its use needs neither allocation nor lock. The layout is repeated in notes.rs.
- */
+/* Notes about each thread, in its own thread-local storage: how often the agent's signal woke one
+ * of its system calls, how many handlers of the program it has begun, until when it waits, and
+ * which owned locks it may hold.  In C, because stable Rust has no thread-local storage without
+ * the standard library. Initial-exec: the library is loaded at the start, so the storage is part
+ * of every thread's block. Its use needs neither allocation nor a lock. thread_notes.rs has the
+ * same layout. */
 #include <stdint.h>
 
 #define HELD_MAX 59

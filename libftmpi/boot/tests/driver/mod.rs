@@ -1,4 +1,5 @@
-//! Acts like an agent: starts a rank, asks for images, stores them as containers, kills, restores.
+//! Acts like an agent: starts a rank, asks for images, stores them as containers, kills and
+//! restores the rank.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -20,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The library under test. Cargo does not build a `cdylib` for the tests of its package, so this
-/// does.
+/// function does.
 pub fn boot_library() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
@@ -55,7 +56,7 @@ pub fn compile(name: &str, folder: &Path, flags: &[&str]) -> PathBuf {
     target
 }
 
-/// How ranks of a test are started, the same for each incarnation.
+/// How the rank of a test is started, the same for each incarnation.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub program: PathBuf,
@@ -64,9 +65,9 @@ pub struct Job {
     pub user: Option<u32>,
     pub folder: Option<PathBuf>,
     pub library: Option<PathBuf>,
-    /// When the last incarnation ended, as the agent tells the next one.
+    /// When the previous incarnation ended, as the agent tells it; nanoseconds since 1970.
     pub died: u64,
-    /// As in containers that forbid `kcmp`.
+    /// Forbids `kcmp`, as many containers do.
     pub without_kcmp: bool,
 }
 
@@ -115,7 +116,7 @@ impl Job {
         }
         let feed = image.map(|image| {
             let (read, mut write) = std::io::pipe().unwrap();
-            // SAFETY: no pointers. Without a large pipe a restore takes several times as long.
+            // SAFETY: no pointers. With a small pipe a restore takes several times as long.
             unsafe { libc::fcntl(write.as_raw_fd(), libc::F_SETPIPE_SZ, 1 << 20) };
             let image = image.to_vec();
             let thread = std::thread::spawn(move || {
@@ -172,7 +173,7 @@ fn forbid(call: libc::c_long) -> std::io::Result<()> {
         step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: the filter incarnations over the call.
+    // SAFETY: the filter lives over the call.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
@@ -190,7 +191,7 @@ fn socket_pair() -> (OwnedFd, OwnedFd) {
     }
 }
 
-/// What `rank.h` reports.
+/// The report of `rank.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Report {
@@ -210,10 +211,10 @@ impl Report {
     }
 }
 
-/// An image on its way.
+/// An image that is on its way.
 pub type Arriving = JoinHandle<Result<Vec<u8>, StreamError>>;
 
-/// One incarnation of a rank.
+/// The process of a rank: one incarnation.
 pub struct Process {
     pub child: Child,
     control: OwnedFd,
@@ -230,7 +231,7 @@ pub struct End {
 }
 
 impl Process {
-    /// The next report; none if the rank ended, or after the time.
+    /// The next report; none if the rank has ended, or after the time limit.
     pub fn report(&self, limit: Duration) -> Option<Report> {
         let mut poll =
             libc::pollfd { fd: self.control.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -271,7 +272,7 @@ impl Process {
         }
     }
 
-    /// Asks for an image; it arrives in the background.
+    /// Asks for an image, which arrives in the background.
     pub fn ask(&self, image_no: u64) -> Arriving {
         let (mut read, write) = std::io::pipe().unwrap();
         self.request(image_no, write.as_raw_fd());
@@ -299,7 +300,7 @@ impl Process {
         self.child.kill().unwrap();
     }
 
-    /// Waits for the end (with a limit, after which it is killed).
+    /// Waits for the end. After the time limit the process is killed.
     pub fn end(mut self, limit: Duration) -> End {
         let mut out = self.child.stdout.take().unwrap();
         let mut err = self.child.stderr.take().unwrap();

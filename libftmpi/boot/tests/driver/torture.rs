@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Nothing takes so long, unless it hangs or the machine is crowded.
+/// Longer than anything takes, unless it hangs or the host is oversubscribed.
 pub const LONG: Duration = Duration::from_secs(180);
 
 pub fn seed() -> u64 {
@@ -42,7 +42,8 @@ fn undisturbed(job: &Job, folder: &Path) -> String {
     end.out
 }
 
-/// Kills and restores until `generations` restores went well, then lets the program end.
+/// Kills and restores the rank until `generations` restores have succeeded. Then lets the program
+/// end.
 pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     let expected = undisturbed(job, folder);
     let files = contents(folder);
@@ -78,7 +79,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
             let arriving = process.ask(next_image);
             let Some(report) = process.report(LONG) else { break };
             if report.result == -libc::EBUSY {
-                // A command is running.
+                // The program runs a command.
                 assert!(arriving.join().unwrap().is_err());
                 continue;
             }
@@ -86,7 +87,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
             pauses.push(report.pause_ns / 1000);
             let killed = rng.random_range(0..4) == 0;
             if killed {
-                // In the middle of the image.
+                // While the image is written.
                 std::thread::sleep(Duration::from_micros(rng.random_range(0..3000)));
                 process.kill();
             }
@@ -94,7 +95,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
                 Ok(container) => images.push((next_image, container)),
                 Err(error) => {
                     let why = error.to_string();
-                    // The second: its program writes a file that it maps just then.
+                    // The second text: the program writes a file that it maps at that moment.
                     assert!(why.contains("broke off") || why.contains("was written to"), "{why}");
                 }
             }
@@ -110,7 +111,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
         let _ = process.child.kill();
         let end = process.end(LONG);
         if end.code.is_some() {
-            // It was faster.
+            // The program ended before the kill.
             assert_eq!((end.code, end.out.as_str(), end.err.as_str()), (Some(3), &*expected, ""));
             images.clear();
         } else {
@@ -129,13 +130,12 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     );
 }
 
-/// Restores of each thing that an image must bring back: few in a short run, `FTMPI_TORTURE=50`
-/// for a long one.
+/// How often each program is restored: few times in a short run, `FTMPI_TORTURE=50` for a long one.
 pub fn generations() -> u32 {
     std::env::var("FTMPI_TORTURE").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
 }
 
-/// As an ordinary user if we are root: nothing may need a privilege.
+/// Runs the job as an ordinary user, if the test is root: no restore may need a privilege.
 pub fn ordinary(job: &mut Job, folders: [&Path; 2]) {
     // SAFETY: no pointers.
     if unsafe { libc::geteuid() } != 0 {
@@ -152,7 +152,7 @@ pub fn ordinary(job: &mut Job, folders: [&Path; 2]) {
     job.folder = Some(folders[1].to_path_buf());
 }
 
-/// The items of a program, each with so many steps. `library`: what one of them loads.
+/// Runs the items of a program, each with a number of steps. `library`: one of the items loads it.
 pub fn items_come_back(program: &str, library: Option<&str>, items: &[(&str, u32)]) {
     items_come_back_where(program, library, items, false);
 }
@@ -171,7 +171,7 @@ pub fn items_come_back_where(
         if only.as_ref().is_some_and(|only| only != item) {
             continue;
         }
-        // It stays when the files of an earlier incarnation are removed.
+        // This folder stays when the files of an earlier incarnation are removed.
         let place = tempfile::tempdir_in("/tmp").unwrap();
         let path = place.path().canonicalize().unwrap().join("data");
         std::fs::create_dir(&path).unwrap();
@@ -185,7 +185,7 @@ pub fn items_come_back_where(
         let steps = steps.to_string();
         let mut job = Job::new(program.clone(), &[item, &steps, path.to_str().unwrap()]);
         job.without_kcmp = without_kcmp;
-        // In a long run also as who we are.
+        // In a long run each item runs as both users.
         if number % 2 == 0 || generations() > 10 {
             println!("{item}, as we are");
             torture(&job, &path, generations(), seed());

@@ -1,5 +1,5 @@
-/* Threads that have to change their user all the time, and threads that are cancelled all the time: the
- * C library sends signals of its own for it, and obeys none of another process.
+/* Threads change their user and threads are cancelled, all the time. The C library sends signals
+ * of its own for both, and obeys such a signal only if its own process sent it.
  * usage: cancels STEPS FOLDER */
 #include "rank.h"
 #include <pthread.h>
@@ -26,7 +26,7 @@ static void *computes(void *none)
 static void *worker(void *argument)
 {
     long cancelled = 0;
-    /* Threads that end just then may hang in the C library (2.36), without us, too. */
+    /* A thread that ends at this moment may hang in the C library (2.36), also without ftmpi. */
     while (!users_changed)
         usleep(100);
     for (int step = 0; step < steps; step++) {

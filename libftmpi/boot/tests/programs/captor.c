@@ -1,6 +1,6 @@
-/* Images that another thread than the main one takes: each comes back as itself. And what the one that takes
- * them does while all others stand still: they have not moved when it is through, nor in a life that begins
- * from the image before it lets them go.
+/* A thread that is not the main thread takes the images: each thread comes back as itself. The
+ * thread calls its hooks while all others stand still: the others do not move until it lets them
+ * go, nor in an incarnation that begins from the image.
  * usage: captor STEPS FOLDER */
 #define _GNU_SOURCE
 #include "rank.h"
@@ -15,7 +15,7 @@ static __thread uint64_t mine;
 
 static int was_main(void) { return syscall(SYS_gettid) == getpid(); }
 
-/* A life that begins from an image between the two calls has another number at the second. */
+/* After a restore between the two calls the id is another one at the second call. */
 static int is_main(void) { return was_main() || was_main(); }
 
 static void step(int who)
@@ -24,7 +24,7 @@ static void step(int who)
     steps[who]++;
 }
 
-/* Long enough for somebody to move who may. */
+/* Long enough for a thread to move that may move. */
 static void look_away(void)
 {
     struct timespec t = { 0, 3000000 };

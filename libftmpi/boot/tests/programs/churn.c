@@ -29,7 +29,7 @@ static char *guarded;
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     (void)signal; (void)context;
-    /* On the alternative stack: the page is made readable, the load is repeated. */
+    /* On the alternative stack: makes the page readable; the load is repeated. */
     require((char *)info->si_addr == guarded);
     faults++;
     mprotect(guarded, 4096, PROT_READ | PROT_WRITE);

@@ -1,5 +1,5 @@
-/* Waits until times of clocks that count since the host was started, and looks at them. After a restore where they show
- * less they must go on from what they showed. usage: clocks */
+/* Waits until times of clocks that count since the host was started, and reads them. After a
+ * restore where the host's clocks show less, they must go on from what they showed. usage: clocks */
 #include "rank.h"
 #include <limits.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
-/* Our signal comes in the worst moments, with nothing to do: the program must see its own signals, all of them, and
- * nothing else. usage: disturbed */
+/* The agent's signal comes at the worst moments, without a request. The program must see all of
+ * its own signals, and nothing else. usage: disturbed */
 #include "rank.h"
 #include <poll.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ static void *nudge(void *again)
     return 0;
 }
 
-/* Runs beside what the main thread does. */
+/* Runs at the same time as the main thread. */
 static int repeat;
 static pthread_t begin(int many)
 {
@@ -35,13 +35,13 @@ static void finish(pthread_t thread)
 }
 
 static volatile int came;
-/* All signals are blocked here: ours waits until this is over. */
+/* All signals are blocked here: the agent's signal is pending until this ends. */
 static void on_signal(int signal)
 {
     came = signal;
     syscall(SYS_tgkill, getpid(), main_thread, boot->signal);
 }
-static void on_told(int signal, siginfo_t *info, void *context)
+static void on_signal_with_info(int signal, siginfo_t *info, void *context)
 {
     require(info->si_signo == signal && info->si_pid == getpid() && context);
     on_signal(signal);
@@ -68,7 +68,7 @@ static void *drain(void *total)
     return 0;
 }
 
-/* Ours is asked for on a stack that has room for one frame, and wants a lot. */
+/* The agent's signal comes on a signal stack with room for one frame; its handler needs more. */
 static volatile int visits;
 static void use_much(void)
 {
@@ -91,17 +91,17 @@ int main(void)
     main_thread = syscall(SYS_gettid);
     boot->set_hook(while_it_stands_still);
 
-    /* Actions are told as they were given. */
-    struct sigaction action = { .sa_handler = on_signal }, told;
+    /* The program reads its actions as it has set them. */
+    struct sigaction action = { .sa_handler = on_signal }, previous;
     sigfillset(&action.sa_mask);
     require(signal(SIGUSR1, quiet) == SIG_DFL && signal(SIGUSR1, SIG_IGN) == quiet);
-    require(sigaction(SIGUSR1, &action, &told) == 0 && told.sa_handler == SIG_IGN);
-    require(sigaction(SIGUSR1, 0, &told) == 0 && told.sa_handler == on_signal && !(told.sa_flags & SA_SIGINFO));
+    require(sigaction(SIGUSR1, &action, &previous) == 0 && previous.sa_handler == SIG_IGN);
+    require(sigaction(SIGUSR1, 0, &previous) == 0 && previous.sa_handler == on_signal && !(previous.sa_flags & SA_SIGINFO));
     require(sigaction(SIGKILL, &action, 0) == -1 && errno == EINVAL);
     action.sa_flags = SA_SIGINFO;
-    action.sa_sigaction = on_told;
+    action.sa_sigaction = on_signal_with_info;
     require(sigaction(SIGUSR2, &action, 0) == 0 && raise(SIGUSR2) == 0 && came == SIGUSR2);
-    require(signal(SIGUSR2, quiet) == (void (*)(int))on_told && raise(SIGUSR2) == 0 && came == SIGUSR2);
+    require(signal(SIGUSR2, quiet) == (void (*)(int))on_signal_with_info && raise(SIGUSR2) == 0 && came == SIGUSR2);
 
     size_t small = (sysconf(_SC_MINSIGSTKSZ) + 3000 + 4095) & ~4095ul;
     char *area = mmap(0, small + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -109,14 +109,15 @@ int main(void)
     stack_t stack = { .ss_sp = area + 4096, .ss_size = small }, none_ = { .ss_flags = SS_DISABLE };
     require(sigaltstack(&stack, 0) == 0);
     struct sigaction high = { .sa_handler = on_small_stack, .sa_flags = SA_ONSTACK };
-    require(sigaction(SIGUSR2, &high, 0) == 0 && sigaction(SIGUSR2, 0, &told) == 0);
-    require(told.sa_handler == on_small_stack && sigismember(&told.sa_mask, boot->signal) == 0 && told.sa_flags & SA_ONSTACK);
+    require(sigaction(SIGUSR2, &high, 0) == 0 && sigaction(SIGUSR2, 0, &previous) == 0);
+    require(previous.sa_handler == on_small_stack && sigismember(&previous.sa_mask, boot->signal) == 0 && previous.sa_flags & SA_ONSTACK);
     boot->set_hook(use_much);
     require(raise(SIGUSR2) == 0 && came == SIGUSR2 && visits == 1);
     boot->set_hook(while_it_stands_still);
     require(sigaltstack(&none_, 0) == 0 && signal(SIGUSR2, SIG_DFL) == on_small_stack);
 
-    /* A handler during which our signal is blocked ends the wait, however late ours comes. */
+    /* A handler that blocks the agent's signal ends the wait, however late the agent's signal
+     * comes. */
     action.sa_flags = 0;
     action.sa_handler = on_signal;
     require(sigaction(SIGALRM, &action, 0) == 0);
@@ -134,7 +135,7 @@ int main(void)
     ualarm(30000, 0);
     require(sigsuspend(&none) == -1 && errno == EINTR);
 
-    /* One that nobody handles does not. */
+    /* A signal without a handler does not end the wait. */
     pthread_t thread = begin(0);
     arrives = SIGCHLD;
     require(poll(0, 0, 100) == 0);
@@ -145,7 +146,8 @@ int main(void)
     require(poll(0, 0, 100) == 0);
     finish(thread);
 
-    /* One that comes while the process stands still for an image ends what it would have ended. */
+    /* A signal that comes while the process stands still for an image ends the calls that it would
+     * end. */
     char byte;
     require(pipe(ends) == 0);
     action.sa_handler = quiet;
@@ -156,7 +158,7 @@ int main(void)
         require(read(ends[0], &byte, 1) == -1 && errno == EINTR && came == SIGUSR1);
         finish(thread);
     }
-    /* ... and not what it would not. */
+    /* ... and no other calls. */
     require(signal(SIGUSR1, quiet) == quiet);
     came = 0;
     thread = begin(0);
@@ -174,7 +176,7 @@ int main(void)
     int status;
     require(waitpid(child, &status, 0) == child && status == 0);
 
-    /* What is written is written as a whole. */
+    /* A write writes all of its bytes. */
     size_t total = 1 << 20;
     char *bytes = calloc(1, total);
     require(pthread_create(&other, 0, drain, &total) == 0);

@@ -1,5 +1,6 @@
-/* Programs of items: each sets something up, and at each step changes it and checks that it is as it was left. Such a
- * program prints a sum over all that it saw. usage: PROGRAM ITEM STEPS FOLDER */
+/* Programs of items. An item sets something up, and at each step checks that it is as it was left,
+ * and changes it. The program prints a sum over everything that it saw. usage: PROGRAM ITEM STEPS
+ * FOLDER */
 #include "rank.h"
 
 struct item { const char *name; void (*begin)(void); void (*step)(int); };
@@ -23,8 +24,8 @@ static void spin(int rounds)
         mix(next());
 }
 
-/* What it does to the files it could not do again in a life that begins amid it; and what is read in pieces from
- * /proc is of one life. */
+/* No image is taken between undisturbed(1) and undisturbed(0): the program could not repeat part
+ * of a change of files, and a file of /proc that is read in pieces is of one incarnation. */
 __attribute__((unused)) static void undisturbed(int begins)
 {
     hold = begins;

@@ -1,4 +1,4 @@
-/* An image that a thread takes which ends at once: it comes all the same, and the process goes on.
+/* The thread that takes an image ends at once: the image is complete, and the process goes on.
  * usage: leaver */
 #include "rank.h"
 #include <pthread.h>

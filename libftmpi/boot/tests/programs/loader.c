@@ -1,4 +1,4 @@
-/* Loads and unloads libraries and runs commands all the time: images are taken inside the dynamic
+/* Loads and unloads libraries and runs commands, all the time. Images are taken inside the dynamic
  * linker, whose locks name their owner by thread id. usage: loader STEPS FOLDER */
 #include "rank.h"
 #include <sys/mman.h>
@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     FILE *text = fopen("text", "w+");
     int log = open("log", O_RDWR | O_CREAT, 0600);
     require(text && log >= 0 && ftruncate(log, 4096) == 0);
-    /* Shared file memory: what is in the file counts, so only idempotent writes are right. */
+    /* Shared memory of a file is not part of the image, so all writes must be idempotent. */
     volatile uint32_t *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, log, 0);
     require(shared != MAP_FAILED);
     double sum = 0;

@@ -1,4 +1,4 @@
-/* Holds locks of three kinds; restored, it waits until the file "go" is there. usage: locker FOLDER */
+/* Holds locks of three kinds. A restored process waits for the file "go". usage: locker FOLDER */
 #include "rank.h"
 #include <sys/file.h>
 
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     close(open("here", O_CREAT | O_WRONLY, 0600));
     while (access("go", F_OK) != 0)
         usleep(1000);
-    /* It can be given back, and taken again. */
+    /* The lock can be released and taken again. */
     require(flock(a, LOCK_UN) == 0 && flock(a, LOCK_SH) == 0);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Pairs of threads that send each other signals, each of which must come once, in order, with what it
- * brings. usage: mailers STEPS FOLDER */
+/* Pairs of threads send each other signals. Each signal must come once, in order, with its value.
+ * usage: mailers STEPS FOLDER */
 #include "rank.h"
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ static void *mailer(void *argument)
     for (int step = 0; step < steps; step++) {
         for (int turn = 0; turn < 2; turn++) {
             if (me % 2 == turn) {
-                /* Two at once: they queue. */
+                /* Two signals at once: the kernel queues them. */
                 for (int i = 0; i < 2; i++)
                     require(pthread_sigqueue(threads[me ^ 1], SIGRTMIN + 1, (union sigval){ .sival_int = 2 * step + i }) == 0);
                 continue;

@@ -1,4 +1,4 @@
-/* Odd things that programs do: stacks of their own, code of their own, many threads, other groups of processes. */
+/* Odd programs: own stacks, own code, many threads, other process groups. */
 #include "items.h"
 #include <dlfcn.h>
 #include <linux/membarrier.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-/* A signal stack that is given up while it is in use (SS_AUTODISARM), and one that is not. */
+/* A signal stack that is disabled while it is in use (SS_AUTODISARM), and one that is not. */
 enum { OTHER_STACK = 1 << 16 };
 static char *other_stack;
 static int disarms;
@@ -90,7 +90,7 @@ static void coroutines_step(int step)
     require(jumped == 5);
 }
 
-/* A stack that was allowed to become larger than the program began with. */
+/* The stack grows beyond the limit that the program began with. */
 static uint64_t deep(int depth, uint64_t word)
 {
     volatile char room[1 << 16];
@@ -117,7 +117,8 @@ static void grown_step(int step)
     mix(deep(may_grow ? 400 + step % 100 : 20, next()));
 }
 
-/* Memory that grows downwards, code that the program writes itself, memory that may be written and not read. */
+/* Memory that grows downwards, code that the program writes, memory that may be written but not
+ * read. */
 enum { DOWN = 64 };
 static volatile char *down, *code_page, *blind;
 static int reached;
@@ -151,12 +152,12 @@ static void made_step(int step)
     blind[step % 4096] = 1;
 }
 
-/* Two hundred threads, each with something of its own. */
+/* Two hundred threads, each with its own state. */
 enum { MANY = 200 };
 static pthread_t many[MANY];
 static pthread_barrier_t all_there;
 static __thread uint64_t mine;
-static volatile uint64_t told[MANY];
+static volatile uint64_t seen[MANY];
 static void *one_of_many(void *number)
 {
     long who = (long)number;
@@ -164,7 +165,7 @@ static void *one_of_many(void *number)
     for (uint64_t count = 0;; count++) {
         require(mine == who * 77 + 1 + count);
         mine++;
-        told[who] = mine;
+        seen[who] = mine;
         pthread_barrier_wait(&all_there);
     }
     return number;
@@ -180,10 +181,10 @@ static void many_begin(void)
 static void many_step(int step)
 {
     pthread_barrier_wait(&all_there);
-    mix(told[step % MANY] >= (uint64_t)(step % MANY) * 77 + 1 + step);
+    mix(seen[step % MANY] >= (uint64_t)(step % MANY) * 77 + 1 + step);
 }
 
-/* Barriers of memory that a process has announced, its own memory as a file; timers on its processor time. */
+/* Registered memory barriers, the process's own memory as a file, timers on its processor time. */
 static int own_memory;
 static volatile uint64_t seen_through = 1;
 static volatile int profiled, virtual;
@@ -224,11 +225,11 @@ static void process_step(int step)
         while (profiled + virtual < before + 2)
             spin(1000);
     }
-    /* It has counted by how the time went. */
+    /* The timer has counted with the time. */
     sum = step;
 }
 
-/* Variables of threads in a library that was loaded while the program ran. */
+/* Thread-local variables of a library that was loaded while the program ran. */
 static uint64_t *(*of_library)(void);
 static pthread_t beside;
 static volatile uint64_t beside_count;
@@ -257,7 +258,7 @@ static void library_step(int step)
     spin(400);
 }
 
-/* Closes all that it did not open. */
+/* Closes all descriptors that it did not open. */
 static uint64_t kept[1024];
 static int closed_in_child(void)
 {
@@ -277,7 +278,7 @@ static void closing_step(int step)
     require(close(1000) == -1 && errno == EBADF);
     require(dup2(1, 1001) == -1 && errno == EBADF);
     require(dup3(1, 1000, O_CLOEXEC) == -1 && errno == EBADF);
-    /* (The stream of an image has a lower number, for moments.) */
+    /* (For moments the stream of an image has a lower number.) */
     require(close_range(900, step % 2 ? 1000 : ~0u, 0) == 0);
     closefrom(999);
     int other = dup2(1, 999);

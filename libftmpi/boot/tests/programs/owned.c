@@ -1,4 +1,4 @@
-/* What the kernel keeps of descriptors and of memory beside their contents. */
+/* What the kernel keeps for descriptors and memory besides their contents. */
 #include "items.h"
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Who gets the signals of descriptors; leases; seals and modes of memfds; hundreds of locks; a folder's lock. */
+/* Owners of descriptors, leases, seals and modes of memfds, hundreds of locks, a lock on a folder. */
 enum { LOCKS = 300 };
 static int alarmed[2], plain, leased, sealed, half_sealed, many, locked_folder, gone_locked;
 static volatile char *writable, *readable;
@@ -32,7 +32,7 @@ static void owners_begin(void)
     require(pipe(alarmed) == 0);
     int result;
     do {
-        /* An image may lie between asking for the number and using it. */
+        /* An image may be taken between the call that gives the id and its use. */
         struct f_owner_ex me = { F_OWNER_TID, syscall(SYS_gettid) };
         result = fcntl(alarmed[0], F_SETOWN_EX, &me);
     } while (result == -1 && errno == ESRCH);
@@ -41,7 +41,8 @@ static void owners_begin(void)
     plain = open("plain", O_CREAT | O_RDWR, 0600);
     require(plain >= 0 && fcntl(plain, F_SETOWN, -getpgrp()) == 0);
     leased = open("leased", O_CREAT | O_RDWR, 0600);
-    /* Nobody gets its signals; the image child of an earlier life may have it open for a moment. */
+    /* The file has no owner; the image child of an earlier incarnation may have it open for a
+     * moment. */
     while (fcntl(leased, F_SETLEASE, F_WRLCK) != 0)
         require(errno == EAGAIN);
     require(fcntl(leased, F_SETOWN, 0) == 0);
@@ -67,8 +68,8 @@ static void owners_begin(void)
     require(gone_locked >= 0 && unlink("gone locked") == 0);
     lock_range(gone_locked, F_SETLK, 5, F_WRLCK);
 }
-/* Locks that this process holds on a file: POSIX, of the open file, flock. (The image child, which shares the open file,
- * looks for a moment by a lease whether anybody else has it.) */
+/* The locks of this process on a file: POSIX, open file, flock. (The image child shares the open
+ * file. For a moment it takes a lease, to find out whether another process has the file open.) */
 static void count_locks(int file, int of[3])
 {
     char path[64], line[256];
@@ -119,13 +120,13 @@ static void owners_step(int step)
         count_locks(gone_locked, of);
         require(of[0] == 1 && of[1] == 0 && of[2] == 0);
         undisturbed(0);
-        /* One is given back, and had again. */
+        /* One lock is released and taken again. */
         lock_range(many, F_OFD_SETLK, 8 * (step / 64 % LOCKS & ~1), F_UNLCK);
         lock_range(many, F_OFD_SETLK, 8 * (step / 64 % LOCKS & ~1), step / 64 % LOCKS / 2 * 2 % 3 ? F_WRLCK : F_RDLCK);
     }
 }
 
-/* What is said about memory: locked, not for children, empty for them, to be merged, guarded, droppable. */
+/* Attributes of memory: locked, not forked, wiped on fork, mergeable, guard pages, droppable. */
 enum { ADVICE_BYTES = 16 * 4096 };
 static char *advised[7];
 static uint64_t advised_word[7];
@@ -133,7 +134,7 @@ static int has_guards;
 static void advice_begin(void)
 {
     for (int i = 0; i < 7; i++) {
-        /* Pages without access between them: neighbours would become one mapping. */
+        /* Pages without access lie between them: otherwise neighbours would become one mapping. */
         char *all = mmap(0, ADVICE_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         require(all != MAP_FAILED && mprotect(all + 4096, ADVICE_BYTES, PROT_READ | PROT_WRITE) == 0);
         advised[i] = all + 4096;
@@ -188,7 +189,7 @@ static void advice_step(int step)
     require(strstr(flags, " wf "));
     flags_of(advised[5], flags);
     require(strstr(flags, " dd "));
-    /* A child of the program's own sees what it is to see. */
+    /* A child of the program sees what the attributes say. */
     pid_t child = fork();
     if (child == 0) {
         unsigned char there;

@@ -1,4 +1,4 @@
-/* A library with a variable of its own for each thread. */
+/* A library with a thread-local variable. */
 #include <stdint.h>
 
 static __thread uint64_t variable = 41;

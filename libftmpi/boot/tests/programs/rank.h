@@ -1,4 +1,4 @@
-/* What the runtime does inside a rank, as small as can be: takes an image when the agent asks. */
+/* A minimal runtime of a rank: takes an image when the agent asks. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,14 +33,14 @@ struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_n
 static struct table *boot;
 /* Begin and end of memory whose contents are of no use, if any. */
 static uint64_t useless[2];
-/* A descriptor of ours beside the image's, if any. */
+/* A descriptor of the runtime besides the image's, if any. */
 static int own_fd;
 static volatile int images_taken, images_restored, hold;
-/* What is to be done while all other threads stand still. */
+/* Hooks: called while all other threads stand still. */
 static int (*on_stopped)(void *);
 static void (*on_made)(void *), (*on_restored)(void *), *hook_context;
 
-static void tell(int result, const struct outcome *out)
+static void report_to_agent(int result, const struct outcome *out)
 {
     struct report report;
     memset(&report, 0, sizeof report);
@@ -81,7 +81,7 @@ static void serve(void)
             images_taken++;
         if (result == 1)
             images_restored++;
-        tell(result, &outcome);
+        report_to_agent(result, &outcome);
     }
 }
 
@@ -104,7 +104,7 @@ static void be_a_rank(void)
     struct outcome none;
     memset(&none, 0, sizeof none);
     boot->set_hook(hook);
-    tell(2, &none);
+    report_to_agent(2, &none);
 }
 
 static void require_at(int condition, const char *what, int line)

@@ -1,5 +1,5 @@
-/* Does something that an image cannot contain, says so, and undoes it.
- * usage: refused; reads one letter of what to do from argv[1] */
+/* Does something that an image cannot contain, prints why there is no image, and undoes it.
+ * usage: refused LETTER */
 #include "rank.h"
 #include <alloca.h>
 #include <grp.h>
@@ -27,7 +27,7 @@
 static volatile int done;
 static void *be_another(void *none)
 {
-    /* This thread alone, as servers of files do it. */
+    /* This thread alone, as file servers do it. */
     require(syscall(SYS_setfsuid, 65534) == 0);
     while (!done)
         usleep(1000);
@@ -45,7 +45,7 @@ static void *wait_for_call(void *none)
     return none;
 }
 
-/* The thread takes the mutex again inside of pthread_cond_wait, and waits for us. */
+/* The thread takes the mutex again inside of pthread_cond_wait, and waits for the main thread. */
 static void call_it(pthread_t *thread)
 {
     pthread_mutexattr_t how;
@@ -76,7 +76,7 @@ static void drop(void)
 
 static void *wait_for_it(void *none)
 {
-    /* Behind the library's back, as helpers of the C library do. */
+    /* By the bare system call, as helper threads of the C library do. */
     uint64_t all = ~0ull;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
     while (!done)
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     case 's': require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); break;
     case 'e': fd = epoll_create1(0); break;
     case 'u':
-        /* A process that is no child of this one opens it, too. */
+        /* A process that is no child of this one opens the file, too. */
         fd = open(".", O_TMPFILE | O_RDWR, 0600);
         require(fd >= 0 && pipe(pair) == 0);
         char path[64];
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
         break;
     case 'd':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        /* Behind the library's back. */
+        /* By the bare system call. */
         require(syscall(SYS_madvise, memory, 4096, MADV_DONTFORK) == 0);
         break;
     case 'w':
@@ -218,14 +218,14 @@ int main(int argc, char **argv)
     case 'k':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         key = syscall(SYS_pkey_alloc, 0, 0);
-        /* On a processor without keys something else that cannot be. */
+        /* On a processor without keys: something else that an image cannot contain. */
         if (key < 0)
             require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
         else
             require(syscall(SYS_pkey_mprotect, memory, 4096, PROT_READ, key) == 0);
         break;
     case 'l':
-        /* Sealed for ever, or (before Linux 6.10) of no use in another way. */
+        /* Sealed, or (before Linux 6.10) something else that an image cannot contain. */
         memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (syscall(462, memory, 4096, 0) != 0)
             require(syscall(SYS_madvise, memory, 4096, MADV_WIPEONFORK) == 0);
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
     }
     case 'P': fd = open(".", O_PATH); break;
     case '7':
-        /* Among the library's, of which there is one behind it. */
+        /* Among the library's descriptors: one of the library has a higher number. */
         own_fd = fcntl(0, F_DUPFD, 1600);
         fd = fcntl(0, F_DUPFD, 1500);
         require(own_fd == 1600 && fd == 1500);
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
         require(fd >= 0 && link("H1", "H2") == 0 && unlink("H1") == 0);
         break;
     case '/': fd = open("/proc/1/status", O_RDONLY); break;
-    /* As root; 'f' as anybody. */
+    /* As root; 'f' as any user. */
     case '1': require(seteuid(65534) == 0); break;
     case '2': require(setgroups(1, (gid_t[]){ 100 }) == 0); break;
     case '3': drop(); break;
@@ -303,12 +303,12 @@ int main(int argc, char **argv)
     int code = boot->can_capture(why, sizeof why);
     printf("%d %s\n", code, why);
     fflush(stdout);
-    usleep(1500000); /* the agent asks for an image meanwhile */
+    usleep(1500000); /* the agent asks for an image */
     done = 1;
     if (argv[1][0] == '1')
         require(seteuid(0) == 0);
     if (strchr("2356789fNl", argv[1][0]))
-        return 0; /* no way back */
+        return 0; /* cannot be undone */
     if (argv[1][0] == 'r')
         require(pthread_mutex_unlock(&robust) == 0);
     if (argv[1][0] == 't' || argv[1][0] == 'r' || argv[1][0] == '4')
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
     }
     if (argv[1][0] == 'q')
         require(mq_unlink(name) == 0);
-    /* What is gone is forgotten. */
+    /* After the obstacle is gone, images are possible. */
     if (set >= 0)
         require(semctl(set, 0, IPC_RMID) == 0);
     if (queue >= 0)

@@ -1,5 +1,5 @@
-/* Has one of everything that an image has a table for, and waits for its image. In a restored process
- * it says so and ends. usage: rich FOLDER */
+/* Has one entry for each table of an image, and waits for its image. In a restored process it ends
+ * with a code of its own. usage: rich FOLDER */
 #include "rank.h"
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static void *other(void *nothing)
 int main(int argc, char **argv)
 {
     require(argc == 2 && chdir(argv[1]) == 0);
-    /* All but the agent's. */
+    /* All signals but the agent's. */
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, 62);

@@ -1,4 +1,4 @@
-/* Waits in all the ways that a signal ends, and must not notice the images. Prints the times.
+/* Waits in all ways that a signal ends, and must not notice the images. Prints the times.
  * usage: sleeper */
 #include "rank.h"
 #include <math.h>

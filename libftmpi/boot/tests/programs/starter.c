@@ -1,4 +1,4 @@
-/* A library whose constructor waits for a thread that makes calls which nobody has made before. */
+/* A library whose constructor waits for a thread; the thread calls functions for the first time. */
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>

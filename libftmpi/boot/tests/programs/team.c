@@ -1,4 +1,5 @@
-/* A team of OpenMP threads, with the constructs that keep state in the runtime. usage: team STEPS FOLDER */
+/* A team of OpenMP threads, with the constructs that keep state in the runtime. usage: team STEPS
+ * FOLDER */
 #include "rank.h"
 #include <omp.h>
 

@@ -1,6 +1,6 @@
-/* Threads with everything that an image must bring back of them: locks of all kinds held over it,
- * waits of all kinds, thread-local storage, signal stacks, names; and threads that come and go.
- * usage: threads STEPS FOLDER (prints the same sum in whatever order they run) */
+/* Threads with all state that an image must bring back: locks of all kinds, waits of all kinds,
+ * thread-local storage, signal stacks, names. Threads also begin and end.
+ * usage: threads STEPS FOLDER (prints the same sum in any order of the threads) */
 #include "rank.h"
 #include <pthread.h>
 #include <sched.h>
@@ -71,7 +71,7 @@ static struct timespec soon(long nanoseconds)
 static void step_of(int me, int step)
 {
     mine = mix(mine, work(mine + step, 300));
-    /* Held in several depths, over computing. */
+    /* Held several times, during a computation. */
     require(pthread_mutex_lock(&recursive) == 0);
     require(pthread_mutex_lock(&recursive) == 0);
     shared_sum += work(step * WORKERS + me, 100);
@@ -132,7 +132,7 @@ static void step_of(int me, int step)
 static void *worker(void *argument)
 {
     int me = (int)(intptr_t)argument;
-    char name[16], told[16];
+    char name[16], found[16];
     sprintf(name, "worker %d", me);
     require(prctl(PR_SET_NAME, name) == 0);
     stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 }, now;
@@ -147,7 +147,7 @@ static void *worker(void *argument)
         if (step % 50 == 49)
             pthread_barrier_wait(&all);
         if (step % 100 == 99) {
-            require(prctl(PR_GET_NAME, told) == 0 && strcmp(name, told) == 0);
+            require(prctl(PR_GET_NAME, found) == 0 && strcmp(name, found) == 0);
             require(sigaltstack(0, &now) == 0 && now.ss_sp == stack.ss_sp && now.ss_size == 65536);
             require(pthread_sigmask(SIG_BLOCK, 0, &old) == 0 && sigismember(&old, SIGUSR1) == me % 2);
         }

@@ -18,7 +18,7 @@ static void files_begin(void)
     close(made);
     in = open("in", O_RDONLY);
     out = open("out", O_CREAT | O_WRONLY | O_TRUNC, 0640);
-    /* An image may lie before this, and an earlier life may have come further. */
+    /* An image may be taken before this, and an earlier incarnation may have come further. */
     while ((log_ = open("log", O_CREAT | O_WRONLY | O_APPEND | O_EXCL, 0600)) == -1 && errno == EEXIST)
         unlink("log");
     twin = dup(out);
@@ -45,7 +45,7 @@ static int gone, temporary, gone_reader, null, folder;
 static uint64_t gone_sum[64];
 static void deleted_begin(void)
 {
-    /* Of a file that has its name yet, an image could not be restored when that is gone. */
+    /* No image while the file still has its name: it could not be restored after the name is gone. */
     undisturbed(1);
     gone = open("gone", O_CREAT | O_RDWR, 0600);
     temporary = open(".", O_TMPFILE | O_RDWR, 0600);
@@ -107,13 +107,13 @@ static void shared_step(int step)
     require(second_view[at * 256] == kept[at]);
     uint64_t word = 0;
     require(pread(memory, &word, 8, (65536 + at * 256) * 8) == 8 && word == kept[at]);
-    /* What is in a file is not part of the image: only what is written again counts. */
+    /* The contents of the file are not part of the image: the step writes them again. */
     of_file[step % 1024] = step;
     require(of_file[step % 1024] == (uint64_t)step);
     spin(100);
 }
 
-/* A pipe to oneself with something in it, an event counter, flags. */
+/* A pipe within the process with something in it, an event counter, flags. */
 static int pipes[2], counter, semaphore;
 static uint64_t written, taken;
 static void pipes_begin(void)
@@ -148,8 +148,8 @@ static void pipes_step(int step)
     require(fcntl(pipes[1], F_GETPIPE_SZ) == 1 << 17);
 }
 
-/* Private mappings of data: of files that are replaced, removed or written over later; of one that is removed
- * already; of a memfd; with a torn end, and with pages behind it. */
+/* Private mappings of data files: replaced, removed or overwritten later; removed already; a
+ * memfd. Each file ends within a page, and the mapping has pages behind the end. */
 enum { MAPPED = 5, MAPPED_PAGES = 300 };
 static uint64_t *mapped[MAPPED], overlay[MAPPED_PAGES];
 static const char *mapped_name[MAPPED] = { "replaced", "removed", "over", "removed before", "memfd" };
@@ -182,7 +182,7 @@ static void mapped_step(int step)
     int at = next() % MAPPED_PAGES, of = next() % MAPPED;
     undisturbed(1);
     if (step == 4000) {
-        /* It is not looked at any more. */
+        /* The program does not read this mapping any more. */
         require(munmap(mapped[2], (MAPPED_PAGES + 4) * 4096L) == 0);
         mapped[2] = NULL;
         close(mapped_file(2, "over", 5));

@@ -1,4 +1,5 @@
-/* Programs of items: what the kernel keeps for the process, its threads and its memory. See items.h.
+/* Programs of items: what the kernel keeps for the process, its threads and its memory. See
+ * items.h.
  * usage: torture_process ITEM STEPS FOLDER */
 #include "items.h"
 #include <immintrin.h>
@@ -14,7 +15,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-/* Handlers, masks, waiting signals, a signal stack that is in use. */
+/* Handlers, masks, pending signals, a signal stack in use. */
 static volatile int usr1, fpe;
 static char *stack_memory;
 static void on_usr1(int signal) { (void)signal; usr1++; spin(50); }
@@ -67,7 +68,8 @@ static void signals_step(int step)
     require(usr1 == before + 1);
     union sigval value = { .sival_int = 4711 };
     before = fpe;
-    /* A restored process has another number: an image may lie between asking for it and using it. */
+    /* A restored process has another id: an image may be taken between the call that gives it and
+     * its use. */
     int result;
     do
         result = sigqueue(getpid(), SIGFPE, value);
@@ -80,7 +82,7 @@ static void signals_step(int step)
     require(sigismember(&mask, SIGUSR2) && !sigismember(&mask, SIGUSR1));
 }
 
-/* Interval timers and those of timer_create: none may stop, none may get lost. */
+/* Interval timers and POSIX timers: none may stop or get lost. */
 static volatile int fired[4];
 static timer_t timers[3];
 static void on_timer(int signal, siginfo_t *info, void *context)
@@ -99,7 +101,7 @@ static void timers_begin(void)
     require(sigaction(SIGALRM, &action, 0) == 0 && sigaction(SIGRTMIN + 1, &action, 0) == 0);
     struct itimerval interval = { { 0, 1500 }, { 0, 1500 } };
     setitimer(ITIMER_REAL, &interval, 0);
-    timer_t hole;
+    timer_t unused;
     for (int i = 0; i < 3; i++) {
         struct sigevent event = { .sigev_notify = i == 1 ? SIGEV_THREAD_ID : SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1 };
         event.sigev_value.sival_int = 100 + i;
@@ -107,8 +109,8 @@ static void timers_begin(void)
         require(timer_create(i == 2 ? CLOCK_REALTIME : CLOCK_MONOTONIC, &event, timers + i) == 0);
         struct itimerspec spec = { { 0, 1000000 * (i + 1) }, { 0, 1000000 } };
         require(timer_settime(timers[i], 0, &spec, 0) == 0);
-        /* Numbers with holes. */
-        require(timer_create(CLOCK_MONOTONIC, &event, &hole) == 0 && timer_delete(hole) == 0);
+        /* The numbers of the timers are not consecutive. */
+        require(timer_create(CLOCK_MONOTONIC, &event, &unused) == 0 && timer_delete(unused) == 0);
     }
 }
 static void timers_step(int step)
@@ -201,7 +203,7 @@ static void stack_step(int step)
     }
 }
 
-/* Registers: as wide as they are here, over thousands of instructions without a call. */
+/* Registers, as wide as this processor has them, over thousands of instructions without a call. */
 static void registers_begin(void) { }
 __attribute__((target("avx512f"))) static void wide_loop(int step)
 {
@@ -254,12 +256,13 @@ static void limits_begin(void)
     struct rlimit limit = { 9999, 12345 };
     require(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     require(getrlimit(RLIMIT_CORE, &limit) == 0);
-    /* It may be less already, and only root may raise it. */
+    /* The limit may be lower already, and only root may raise it. */
     core_max = limit.rlim_max < 654321 ? limit.rlim_max : 654321;
     limit.rlim_cur = 0;
     limit.rlim_max = core_max;
     require(setrlimit(RLIMIT_CORE, &limit) == 0);
-    /* Files in /proc belong to root from now on, and memory that is shared is read through one. */
+    /* From now on files in /proc belong to root. The image reads shared memory through such a
+     * file. */
     require(prctl(PR_SET_DUMPABLE, 0) == 0);
     common = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     require(common != MAP_FAILED);
@@ -267,7 +270,7 @@ static void limits_begin(void)
     require(prctl(PR_SET_NAME, "torture's name") == 0);
     errno = 0;
     priority = getpriority(PRIO_PROCESS, 0) + 2;
-    /* The tests themselves may be the last of all. */
+    /* The tests may run with the lowest priority already. */
     priority = priority > 19 ? 19 : priority;
     require(errno == 0 && setpriority(PRIO_PROCESS, 0, priority) == 0);
 }
@@ -292,7 +295,7 @@ static void limits_step(int step)
     require(time(0) > 1000000000);
 }
 
-/* What a process asks the kernel for, and what its threads do each for itself. */
+/* Attributes of the process, and of each of its threads. */
 static pthread_barrier_t pair_there;
 static int unchanged;
 static int io_class(int class, int level) { return class << 13 | level; }
@@ -315,7 +318,7 @@ static void *other_attributes(void *none)
     pthread_barrier_wait(&pair_there);
     for (;;) {
         is(33333, SCHED_OTHER, 3);
-        /* Not those of the main thread, which makes it again. */
+        /* Not those of the main thread, which makes this thread again. */
         cpu_set_t mine;
         require(sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_EQUAL(&mine, &all_processors));
         require(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 || unchanged);
@@ -374,7 +377,7 @@ static void attributes_step(int step)
     require(prctl(PR_GET_PDEATHSIG, &value) == 0 && value == SIGUSR2);
     require(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 && personality(~0u) & ADDR_COMPAT_LAYOUT);
     if (as_root && step % 1024 == 0) {
-        /* What is new is locked from the start: counted. */
+        /* New memory is locked at once, and counted. */
         long before = locked_kilobytes();
         char *new = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         require(before > 0 && new != MAP_FAILED && locked_kilobytes() == before + 1024 && munmap(new, 1 << 20) == 0);

@@ -1,4 +1,4 @@
-/* Memory whose contents nobody wants: they stay with the process, and stay out of its images. */
+/* Memory whose contents are of no use: they stay in the process, and out of its images. */
 #include "rank.h"
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@ int main(void)
     require(memory != MAP_FAILED);
     for (size_t i = 0; i < words; i++)
         memory[i] = (i + 1) * 0x9e3779b97f4a7c15ull;
-    /* All but the first and the last page. */
+    /* Without the first and the last page. */
     useless[0] = (uint64_t)memory + 4096;
     useless[1] = (uint64_t)memory + bytes - 4096;
     be_a_rank();

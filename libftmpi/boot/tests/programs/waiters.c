@@ -1,5 +1,5 @@
-/* Threads that wait, nearly all the time, for locks that name their owner by thread id: what they take
- * after a restore must be theirs. usage: waiters STEPS FOLDER */
+/* Threads that wait, nearly all the time, for locks that name their owner by thread id. A lock
+ * that a thread takes after a restore must belong to it. usage: waiters STEPS FOLDER */
 #include "rank.h"
 #include <pthread.h>
 #include <threads.h>
@@ -51,7 +51,7 @@ static void *waiter(void *number)
     int kind = (int)(intptr_t)number / WAITERS, way = (int)(intptr_t)number % WAITERS;
     for (int step = 0; step < steps; step++) {
         take(kind, way);
-        usleep(500); /* most images find one here and the other waiting */
+        usleep(500); /* most images find one thread here and the other one waiting */
         give(kind);
     }
     return 0;
