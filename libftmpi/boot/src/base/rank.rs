@@ -1,5 +1,6 @@
 //! Which rank this process is, in which incarnation, and whether an image of it can be taken.
 
+use crate::base::refusal::Refusal;
 use crate::base::syscalls;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::BootTable;
@@ -38,16 +39,18 @@ pub fn is_rank() -> bool {
     STATE.load(Ordering::Relaxed) != State::NotARank as u32
 }
 
-/// Succeeds if an image of this process can be taken; otherwise gives an error number.
-pub fn admit() -> Result<(), i32> {
-    if STATE.load(Ordering::Relaxed) != State::Ready as u32 {
-        return Err(if STATE.load(Ordering::Relaxed) == State::NoReservedArea as u32 {
-            libc::ENOMEM
-        } else {
-            libc::ESRCH
-        });
+/// Succeeds if an image of this process can be taken.
+pub fn admit() -> Result<(), Refusal<'static>> {
+    let state = STATE.load(Ordering::Relaxed);
+    if state == State::NoReservedArea as u32 {
+        Err(Refusal::NoReservedArea)
+    } else if state != State::Ready as u32 {
+        Err(Refusal::NotARank)
+    } else if is_forked() {
+        Err(Refusal::ForkedProcess)
+    } else {
+        Ok(())
     }
-    if is_forked() { Err(libc::EPERM) } else { Ok(()) }
 }
 
 /// Whether the program forked this process. A forked process is no rank.
@@ -61,17 +64,6 @@ pub fn is_forked() -> bool {
         if PID.load(Ordering::Relaxed) == known {
             return true;
         }
-    }
-}
-
-/// The text for an error of [`admit`].
-pub fn why_not_admitted(errno: i32) -> &'static str {
-    match errno {
-        libc::ENOMEM => {
-            "the address range that images need is taken (a sanitizer, or a limit on address space)"
-        }
-        libc::ESRCH => "this process is not a rank",
-        _ => "a process that a rank has started is not the rank",
     }
 }
 

@@ -38,6 +38,14 @@ pub enum Refusal<'a> {
         errno: Errno,
     },
 
+    // Capture: what is known before the process is looked at.
+    NotARank,
+    /// A process that a rank has forked.
+    ForkedProcess,
+    NoReservedArea,
+    /// The image child of the previous image still runs.
+    PreviousImage,
+
     // Capture: the process as a whole.
     LayoutNotFixed,
     ChildProcesses,
@@ -310,7 +318,9 @@ impl Refusal<'_> {
             | R::TooManyLocksHeld { .. }
             | R::MappedFileWritten { .. }
             | R::LeaseBreaking { .. } => libc::EAGAIN,
-            R::ChildProcesses => libc::EBUSY,
+            R::NotARank => libc::ESRCH,
+            R::ForkedProcess => libc::EPERM,
+            R::PreviousImage | R::ChildProcesses => libc::EBUSY,
             R::HeapUnknown => libc::EACCES,
             R::DirectoryGone { .. } => libc::ENOENT,
             R::TimersNotUnderstood | R::SharedMappingAppeared | R::Damaged { .. } => libc::EIO,
@@ -321,7 +331,7 @@ impl Refusal<'_> {
             | R::Misfit { .. }
             | R::MappedFileChanged { .. } => libc::ENOEXEC,
             R::WrongBuild | R::OtherKindOfFile { .. } => libc::EINVAL,
-            R::TooManyKernelMappings => libc::ENOMEM,
+            R::NoReservedArea | R::TooManyKernelMappings => libc::ENOMEM,
         }
     }
 }
@@ -343,6 +353,13 @@ impl fmt::Display for Refusal<'_> {
             R::MappedFileUnreadable { path, errno } => {
                 write!(f, "{path}, which the program maps, cannot be read: {}", error_text(errno))
             }
+            R::NotARank => f.write_str("this process is not a rank"),
+            R::ForkedProcess => f.write_str("a process that a rank has started is not the rank"),
+            R::NoReservedArea => f.write_str(
+                "the address range that images need is taken (a sanitizer, or a limit on address \
+                 space)",
+            ),
+            R::PreviousImage => f.write_str("the image before this one is still being written"),
             R::LayoutNotFixed => f.write_str(
                 "the address layout of this process is not fixed: no image of it could be \
                  restored; allow the system call 'personality' on this host",

@@ -45,10 +45,9 @@ unsafe impl Sync for LastRefusal {}
 
 static LAST_REFUSAL: LastRefusal = LastRefusal(UnsafeCell::new(Line::new()));
 
-fn remember_refusal(text: &[u8]) {
+fn remember_refusal(text: core::fmt::Arguments<'_>) {
     // SAFETY: see `LastRefusal`.
-    let why = unsafe { &mut *LAST_REFUSAL.0.get() };
-    why.set(format_args!("{}", Shown(text)));
+    unsafe { &mut *LAST_REFUSAL.0.get() }.set(text);
 }
 
 /// See [`ftmpi_checkpoint::boot_abi::BootTable::why_refused`].
@@ -153,9 +152,9 @@ pub unsafe extern "C" fn capture(
     }
     // SAFETY: valid by the caller.
     let asked = unsafe { *request };
-    if let Err((errno, why)) = admit() {
-        remember_refusal(why.as_bytes());
-        return -errno;
+    if let Err(refusal) = admit() {
+        remember_refusal(format_args!("{refusal}"));
+        return -refusal.errno();
     }
     let begun = syscalls::now_ns();
     let mask = syscalls::set_signal_mask(!0);
@@ -197,7 +196,7 @@ pub unsafe extern "C" fn capture(
         outcome.child_pid = job.child;
         outcome.pause_ns = syscalls::now_ns() - begun;
     } else {
-        remember_refusal(area.line().bytes());
+        remember_refusal(format_args!("{}", Shown(area.line().bytes())));
     }
     // SAFETY: valid by the caller; the restored process has the same memory.
     unsafe { *out = outcome };
@@ -228,10 +227,12 @@ pub extern "C" fn reap() -> c_int {
 /// # Safety
 /// `text` is valid for `len` bytes, or null.
 pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -> c_int {
-    if let Err((errno, why)) = admit() {
+    if let Err(refusal) = admit() {
+        let mut line = Line::new();
+        line.set(format_args!("{refusal}"));
         // SAFETY: by the caller.
-        unsafe { copy_text(why.as_bytes(), text, len) };
-        return errno;
+        unsafe { copy_text(line.bytes(), text, len) };
+        return refusal.errno();
     }
     let mask = syscalls::set_signal_mask(!0);
     let mut job = Job {
@@ -258,12 +259,9 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
     -result
 }
 
-fn admit() -> Result<(), (i32, &'static str)> {
-    rank::admit().map_err(|errno| (errno, rank::why_not_admitted(errno)))?;
-    if reap() == 1 {
-        return Err((libc::EBUSY, "the image before this one is still being written"));
-    }
-    Ok(())
+fn admit() -> Result<(), Refusal<'static>> {
+    rank::admit()?;
+    if reap() == 1 { Err(Refusal::PreviousImage) } else { Ok(()) }
 }
 
 /// Runs on the stack in the reserved area.
