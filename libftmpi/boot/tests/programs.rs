@@ -133,7 +133,7 @@ fn useless_memory_stays_out() {
     let image = raw(&arriving.join().unwrap().unwrap());
     assert!(image.len() < 16 << 20, "{} bytes", image.len());
     // The program looks through its memory meanwhile.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(100));
     process.kill();
     process.end(LONG);
     let process = job.start(1, Some(&image));
