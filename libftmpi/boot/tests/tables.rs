@@ -1,6 +1,6 @@
-//! Gives images with changed tables to new processes. The process ends with one line and one of the
-//! two documented codes, or runs on as if nothing were. It never gets a signal, ends with another
-//! code, or hangs.
+//! Gives images with changed tables to new processes. The process ends with one line and one of
+//! the two documented codes, or runs on as if nothing were. It never gets a signal, ends with
+//! another code, or hangs.
 
 mod driver;
 

@@ -54,9 +54,9 @@ const SCAN_LEN: usize = 128 * KIB;
 /// The state of the process, and the line that says why there is no image.
 const PROCESS: usize = RESERVED_AREA_BASE + MIB;
 
-const FACTS_LEN: usize = 64 * KIB;
+const PROCESS_LEN: usize = 64 * KIB;
 
-const LINE: usize = PROCESS + FACTS_LEN;
+const LINE: usize = PROCESS + PROCESS_LEN;
 
 /// Files whose private mappings may be data.
 const DATA_FILES: usize = LINE + 16 * KIB;
@@ -100,7 +100,7 @@ const SIGNALS: usize = RESERVED_AREA_BASE + 24 * MIB;
 
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
-    assert!(size_of::<ProcessState>() <= FACTS_LEN);
+    assert!(size_of::<ProcessState>() <= PROCESS_LEN);
     assert!(SCAN + SCAN_LEN <= PROCESS);
     assert!(LINE + size_of::<Line>() <= DATA_FILES);
     assert!(DATA_FILES + DATA_FILES_MAX * size_of::<DataFile>() <= COPIES);

@@ -236,6 +236,11 @@ pub fn stat(path: &CStr) -> Result<libc::stat, Errno> {
     Ok(stat)
 }
 
+/// When a file was last written to: nanoseconds since 1970.
+pub fn modified(stat: &libc::stat) -> u64 {
+    (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
+}
+
 pub fn fcntl(fd: i32, what: i32, arg: usize) -> Result<i32, Errno> {
     // SAFETY: only commands with numbers as arguments are used.
     unsafe { call!(libc::SYS_fcntl, fd, what, arg) }.map(|n| n as i32)

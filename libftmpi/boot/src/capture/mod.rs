@@ -1,9 +1,8 @@
 //! Takes an image: looks at the process, makes a copy-on-write child that writes the image, and
 //! goes on.
 //!
-//! The process stands still only while its descriptors and mappings are looked at, while shared
-//! memory and files without a name are copied, and for `clone`. All other threads stand still,
-//! too.
+//! The process and all its threads stand still for a short time only: for the look at descriptors
+//! and mappings, for copies of shared memory and of files without a name, and for `clone`.
 //!
 //! Everything runs on the stack in the reserved area. The program's stack gets a few words below
 //! its own, which hold what `setjmp` would save. The restored process finds the same words: there
@@ -308,7 +307,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
         }
         errno => Err(area.refuse(Refusal::SharersNotStopped { errno })),
     };
-    page_attributes::close(area);
+    page_attributes::give_advice_again(area);
     file_locks::take_again(area);
     // Signals that were taken out of the kernel to be looked at.
     let signals = pending_signals::known(area, &area.parking().signals);
@@ -345,7 +344,7 @@ fn examine(
     process.descriptors = checkpoint::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
     if job.take != 0 {
         page_attributes::gather(area)?;
-        page_attributes::open(area);
+        page_attributes::take_advice_back(area);
     }
     let survey = mappings::survey(area)?;
     process.image_no = job.image_no;

@@ -116,7 +116,7 @@ fn examine(
         size: stat.st_size as u64,
         device: stat.st_dev,
         inode: stat.st_ino,
-        modified: regular_file::modified(&stat),
+        modified: syscalls::modified(&stat),
         ..Descriptor::default()
     };
     if standard_stream::is_launchers(&mut entry, &stat)

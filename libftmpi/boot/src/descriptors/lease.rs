@@ -9,8 +9,8 @@ use crate::tuning::{PAUSE_NS, PREDECESSOR_PATIENCE_NS};
 /// [`leases_hold_everywhere`](crate::descriptors::file_system::leases_hold_everywhere).)
 ///
 /// The kernel grants a write lease only if no other open of the file exists. Signals are blocked
-/// here, so the signal of a process that breaks the lease does no harm. A lease of the program is
-/// the same lease as ours, and it stays what it was.
+/// here, so the signal of a process that breaks the lease does no harm. A process has one lease on
+/// an open file: a lease of the program stays what it was.
 pub fn is_exclusive(fd: i32) -> bool {
     let Ok(held) = syscalls::fcntl(fd, libc::F_GETLEASE, 0) else { return false };
     if held == i32::from(libc::F_WRLCK as i16) {

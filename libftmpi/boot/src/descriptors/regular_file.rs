@@ -20,18 +20,13 @@ use crate::descriptors::unsupported::special_file;
 use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{Descriptor, Text, descriptor as how};
 
-/// When a file was last written to: nanoseconds since 1970.
-pub fn modified(stat: &libc::stat) -> u64 {
-    (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
-}
-
 /// Fills the entry.
 pub fn examine(it: &mut Candidate<'_>) -> Result<(), Refused> {
     let fd = it.entry.fd;
     if it.file_type() == libc::S_IFREG && is_nfs(fd) && is_nfs_deleted(it.path()) {
         return Err(it.refuse("a file that was deleted, which NFS removes when this process ends"));
     }
-    if let Some(what) = gone_from(it.strings.c_str(it.path), &it.stat) {
+    if let Some(what) = why_gone(it.strings.c_str(it.path), &it.stat) {
         return Err(it.refuse(special_file(fd).unwrap_or(what)));
     }
     it.entry.how = how::REOPEN;
@@ -45,7 +40,7 @@ pub fn path_of(strings: &mut Strings, fd: i32) -> Result<Text, Errno> {
     let mut name = [0u8; 64];
     let path = strings.link(numbered("fd", fd as u32, &mut name))?;
     let mut own = [0u8; OWN_PROC];
-    match through_self(strings.get(path), &mut own) {
+    match own_proc_path(strings.get(path), &mut own) {
         Some(own) => strings.add(own),
         None => Ok(path),
     }
@@ -61,7 +56,7 @@ const OWN_PROC: usize = 128;
 
 /// The path below `/proc/self` of a file of `/proc` about this process. Files about threads have
 /// none: threads have other ids in the next incarnation.
-fn through_self<'a>(path: &[u8], into: &'a mut [u8; OWN_PROC]) -> Option<&'a [u8]> {
+fn own_proc_path<'a>(path: &[u8], into: &'a mut [u8; OWN_PROC]) -> Option<&'a [u8]> {
     const SELF: &[u8] = b"/proc/self";
     let (pid, rest) = procfs::decimal(path.strip_prefix(b"/proc/")?)?;
     let len = SELF.len() + rest.len();
@@ -74,7 +69,7 @@ fn through_self<'a>(path: &[u8], into: &'a mut [u8; OWN_PROC]) -> Option<&'a [u8
 }
 
 /// Why the path does not lead to the file any more, if that is known already.
-fn gone_from(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
+fn why_gone(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
     let of_a_process = path.to_bytes().strip_prefix(b"/proc/").and_then(|rest| rest.first());
     if of_a_process.is_some_and(u8::is_ascii_digit) {
         return Some("a file of /proc about a process, which is another one after a restart");
@@ -168,7 +163,7 @@ pub fn restore(
         let reads_only = entry.open_flags as i32 & libc::O_ACCMODE == libc::O_RDONLY;
         if !reads_only {
             print(Notice::OtherFile { path: shown });
-        } else if (stat.st_size as u64, modified(&stat)) != (entry.size, entry.modified) {
+        } else if (stat.st_size as u64, syscalls::modified(&stat)) != (entry.size, entry.modified) {
             return Err(area.refuse(Refusal::FileReplaced { fd, path: shown }));
         }
     }
@@ -199,7 +194,7 @@ fn why_not_cut<'a>(
         Some(Notice::NotCutOthersHaveItOpen { path })
     } else if !leases_hold_everywhere(fd) {
         Some(Notice::NotCutOtherHosts { path })
-    } else if incarnation.died != 0 && modified(stat) > incarnation.died {
+    } else if incarnation.died != 0 && syscalls::modified(stat) > incarnation.died {
         Some(Notice::NotCutWrittenSince { path })
     } else {
         None

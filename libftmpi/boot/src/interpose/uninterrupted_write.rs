@@ -11,7 +11,7 @@ use core::ffi::{c_int, c_void};
 
 /// Calls again for the rest, as long as only the agent's signal ended the call. `call` gets the
 /// number of bytes that are written.
-fn whole(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
+fn write_all(fd: c_int, len: usize, mut call: impl FnMut(usize) -> isize) -> isize {
     let mut done = 0;
     loop {
         let before = WakeCount::now();
@@ -38,7 +38,7 @@ fn blocks(fd: c_int) -> bool {
 pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: usize) -> isize {
     let next = next!(c"write", -1, fn(c_int, *const c_void, usize) -> isize);
     // SAFETY: by the caller; fewer than `len` bytes are written when the call is made again.
-    whole(fd, len, |done| unsafe { next(fd, bytes.byte_add(done), len - done) })
+    write_all(fd, len, |done| unsafe { next(fd, bytes.byte_add(done), len - done) })
 }
 
 /// See `send(2)`.
@@ -58,5 +58,5 @@ pub unsafe extern "C" fn send(
         return unsafe { next(socket, bytes, len, flags) };
     }
     // SAFETY: by the caller; fewer than `len` bytes are written when the call is made again.
-    whole(socket, len, |done| unsafe { next(socket, bytes.byte_add(done), len - done, flags) })
+    write_all(socket, len, |done| unsafe { next(socket, bytes.byte_add(done), len - done, flags) })
 }

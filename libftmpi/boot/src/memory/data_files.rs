@@ -45,10 +45,6 @@ fn found(area: &ReservedArea, count: usize, entry: &Entry<'_>) -> Option<usize> 
     files.iter().position(|f| (f.device, f.inode) == (entry.device, entry.inode))
 }
 
-fn time_ns(stat: &libc::stat) -> u64 {
-    (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
-}
-
 impl DataFiles {
     /// Looks at a private mapping of a file, while the process stands still. The file is not
     /// opened: to close it again would take the program's locks on it away.
@@ -116,7 +112,8 @@ impl DataFiles {
             let changed = match syscalls::stat(strings.c_str(file.path)) {
                 Ok(now) => {
                     now.st_ino == file.inode
-                        && (now.st_size as u64, time_ns(&now)) != (file.size, file.time_ns)
+                        && (now.st_size as u64, syscalls::modified(&now))
+                            != (file.size, file.time_ns)
                 }
                 // A file with another name, or without one, is unchanged.
                 Err(libc::ENOENT | libc::ENOTDIR) => false,
@@ -147,7 +144,7 @@ fn look(area: &ReservedArea, entry: &Entry<'_>) -> DataFile {
     let mut file = DataFile { device: entry.device, inode: entry.inode, ..DataFile::default() };
     if let Some(Ok(stat)) = path_of(entry, area.content()).map(syscalls::stat) {
         file.size = stat.st_size as u64;
-        file.time_ns = time_ns(&stat);
+        file.time_ns = syscalls::modified(&stat);
         let is_regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
         file.may_be = u32::from(is_regular && stat.st_ino == entry.inode);
     }

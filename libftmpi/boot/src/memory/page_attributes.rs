@@ -40,7 +40,7 @@ fn advise(range: &Range, advice: i32) -> Result<(), syscalls::Errno> {
 }
 
 /// Locked memory in kilobytes.
-fn locked(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
+fn locked_kilobytes(area: &ReservedArea) -> Result<u64, syscalls::Errno> {
     let mut lines = Lines::open(c"/proc/self/status", area.text())?;
     while let Some(line) = lines.next()? {
         if let Some(rest) = line.strip_prefix(b"VmLck:") {
@@ -58,7 +58,7 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     let failed = |errno| area.unreadable("/proc/self", errno);
     // A program that has locked all memory gets all of it locked again.
     let all = locked_memory::locks_all();
-    let some = !all && locked(area).map_err(failed)? != 0;
+    let some = !all && locked_kilobytes(area).map_err(failed)? != 0;
     if !some && !ADVISED.load(Ordering::Relaxed) {
         return Ok(());
     }
@@ -123,7 +123,7 @@ const ADVICE: [(u32, i32, i32); 2] = [
 
 /// Takes the advice back, so that a child gets all memory. The kernel refuses this for memory of a
 /// device, which the child then lacks.
-pub fn open(area: &ReservedArea) {
+pub fn take_advice_back(area: &ReservedArea) {
     for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, _, opposite) in ADVICE {
             if range.flags & flag != 0 {
@@ -134,7 +134,7 @@ pub fn open(area: &ReservedArea) {
 }
 
 /// Gives the advice again. There are as many mappings as before.
-pub fn close(area: &ReservedArea) {
+pub fn give_advice_again(area: &ReservedArea) {
     for range in &area.ranges()[..area.process_state().ranges as usize] {
         for (flag, advice, _) in ADVICE {
             if range.flags & flag != 0 {
@@ -174,7 +174,7 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
         advise(range, MADV_GUARD_INSTALL)
             .map_err(|errno| area.refuse(Refusal::GuardsNotMade { at: range.start, errno }))?;
     }
-    close(area);
+    give_advice_again(area);
     Ok(())
 }
 

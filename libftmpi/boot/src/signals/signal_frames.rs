@@ -112,7 +112,7 @@ fn at_system_call(ip: usize) -> bool {
     unsafe { *(ip as *const [u8; 2]) == SYSCALL }
 }
 
-/// Replaces the old id of a thread in the registers of a thread that was in a function of the C
+/// Replaces the old id of a thread in its registers, if the thread was in a function of the C
 /// library about an owned lock. The function compares the id, or writes it.
 ///
 /// Registers that a function preserves may hold any number of the program, and stay. So do all

@@ -62,9 +62,9 @@ pub fn repair(threads: &[Thread]) {
     }
 }
 
-/// Whether such a lock lies at an address. A function of the C library about locks keeps the
-/// address of the lock in the register of its first argument, while it has a thread's id in
-/// another register.
+/// Whether such a lock lies at an address. A function of the C library about locks has the address
+/// of the lock in the register of its first argument. At the same time another register may hold a
+/// thread's id.
 pub fn is_linker_lock(at: usize) -> bool {
     let [address, size] = [0, 1].map(|n| LINKER_STATE[n].load(Ordering::Relaxed) as usize);
     if address == 0 || !at.is_multiple_of(8) || at < address || at + 40 > address + size {

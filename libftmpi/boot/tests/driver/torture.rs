@@ -130,7 +130,8 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     );
 }
 
-/// How often each program is restored: few times in a short run, `FTMPI_TORTURE=50` for a long one.
+/// How often each program is restored: few times in a short run, `FTMPI_TORTURE=50` for a long
+/// one.
 pub fn generations() -> u32 {
     std::env::var("FTMPI_TORTURE").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
 }
