@@ -30,11 +30,13 @@ fn table() -> Option<&'static BootTable> {
     unsafe { TABLE.load(Ordering::Relaxed).as_ref() }
 }
 
+#[inline]
 pub fn restores() -> u32 {
     RESTORES.load(Ordering::Relaxed)
 }
 
 /// Whether this process was started as a rank.
+#[inline]
 pub fn is_rank() -> bool {
     STATE.load(Ordering::Relaxed) != State::NotARank as u32
 }

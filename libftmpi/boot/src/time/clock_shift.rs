@@ -33,6 +33,7 @@ static AHEAD: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
 /// What each clock of the program showed at the image. Part of the image, as all memory.
 static AT_IMAGE: [AtomicI64; 3] = [const { AtomicI64::new(0) }; 3];
 
+#[inline]
 fn which(clock: clockid_t) -> Option<usize> {
     match clock {
         libc::CLOCK_MONOTONIC | libc::CLOCK_MONOTONIC_COARSE => Some(0),
@@ -104,6 +105,7 @@ fn is_writable(maps: &[Map], address: u64) -> bool {
 }
 
 /// A time that is some nanoseconds later. An invalid time stays as it is.
+#[inline]
 pub fn shifted(time: timespec, by: i64) -> timespec {
     if by == 0 || !(0..SECOND).contains(&time.tv_nsec) {
         return time;
@@ -118,6 +120,7 @@ pub fn shifted(time: timespec, by: i64) -> timespec {
 
 /// Nanoseconds that a clock of the program is ahead of the kernel's; `None` for clocks that are
 /// never shifted.
+#[inline]
 pub fn ahead(clock: clockid_t) -> Option<i64> {
     which(clock).map(|n| AHEAD[n].load(Ordering::Relaxed))
 }
