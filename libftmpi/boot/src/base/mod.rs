@@ -7,6 +7,7 @@ pub mod notice;
 pub mod procfs;
 pub mod rank;
 pub mod refusal;
+pub mod refusal_text;
 pub mod report;
 pub mod reserved_area;
 pub mod strings;
