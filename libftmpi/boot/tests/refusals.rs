@@ -94,7 +94,8 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
         job.folder = Some(folder.to_path_buf());
         let process = job.start(0, None);
         assert_eq!(process.report(LONG).unwrap().result, 2);
-        std::thread::sleep(Duration::from_millis(100));
+        // The obstacle is there.
+        assert_eq!(process.report(LONG).unwrap().result, 2);
         let arriving = process.ask(1);
         let report = process.report(LONG).unwrap();
         let verdict = arriving.join().unwrap();
@@ -122,7 +123,8 @@ fn descriptors_among_those_of_the_library_are_refused_and_its_own_are_not() {
         job.folder = Some(folder.path().to_path_buf());
         let process = job.start(0, None);
         assert_eq!(process.report(LONG).unwrap().result, 2);
-        std::thread::sleep(Duration::from_millis(100));
+        // The obstacle is there.
+        assert_eq!(process.report(LONG).unwrap().result, 2);
         let arriving = process.ask(1);
         let report = process.report(LONG).unwrap();
         assert_eq!(report.result < 0, word.is_some(), "{what}: {}", report.why());
