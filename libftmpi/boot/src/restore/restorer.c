@@ -39,8 +39,8 @@ enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE 
        MERGEABLE = 256, DROPPABLE = 512 };
 #define NO_FILE 0xffffffffu
 enum { DAMAGED = 117, MISFIT = 118 };
-/* The page that the rank shares with its agent: fds::STATUS, word::BOOT_SAID. */
-enum { STATUS = 1001, BOOT_SAID_AT = 94 * 8 };
+/* The page that the rank shares with its agent: fds::STATUS, word::BOOT_STDERR. */
+enum { STATUS = 1001, BOOT_STDERR_AT = 94 * 8 };
 enum {
     SYS_read = 0, SYS_write = 1, SYS_close = 3, SYS_poll = 7, SYS_mmap = 9, SYS_mprotect = 10,
     SYS_pread64 = 17, SYS_pwrite64 = 18,
@@ -80,9 +80,9 @@ static HERE void fail(const char *line, int code)
         len++;
     /* As syscalls::write_counted: the text is not the program's. */
     u64 counted = 0;
-    call6(SYS_pread64, STATUS, (u64)&counted, sizeof counted, BOOT_SAID_AT, 0, 0);
+    call6(SYS_pread64, STATUS, (u64)&counted, sizeof counted, BOOT_STDERR_AT, 0, 0);
     counted += len;
-    call6(SYS_pwrite64, STATUS, (u64)&counted, sizeof counted, BOOT_SAID_AT, 0, 0);
+    call6(SYS_pwrite64, STATUS, (u64)&counted, sizeof counted, BOOT_STDERR_AT, 0, 0);
     call3(SYS_write, 2, (u64)line, len);
     for (;;)
         call3(SYS_exit_group, code, 0, 0);
