@@ -21,5 +21,6 @@ pub mod slab;
 pub mod status;
 pub mod text;
 pub mod topology;
+pub mod tuning;
 pub mod usermem;
 pub mod window;

@@ -491,7 +491,7 @@ mod tests {
     use super::*;
 
     /// The address of a test's own vector.
-    fn lend(v: &mut [u8]) -> UserPtr {
+    fn address_of(v: &mut [u8]) -> UserPtr {
         // SAFETY: each test keeps the vector until its last use of the pointer.
         unsafe { UserPtr::new(v.as_mut_ptr().cast()) }
     }
@@ -511,13 +511,13 @@ mod tests {
                     })
                     .collect();
                 let mut packed = vec![0u8; len * count];
-                let mut gather = Gather::new(lend(&mut memory), &mut packed);
+                let mut gather = Gather::new(address_of(&mut memory), &mut packed);
                 gather.strided(first, stride, len, count);
                 assert_eq!(gather.filled(), len * count);
                 assert_eq!(packed, expected);
 
                 let mut target = vec![0u8; span];
-                let base = lend(&mut target);
+                let base = address_of(&mut target);
                 Scatter::new(base, &packed).strided(first, stride, len, count);
                 for i in 0..count as i64 {
                     let at = (first + stride * i) as usize;
@@ -531,7 +531,7 @@ mod tests {
     fn combine_works_on_unaligned_operands() {
         let mut a = vec![0u8; 1 + 8 * 5];
         let mut b = vec![0u8; 3 + 8 * 5];
-        let (pa, pb) = (lend(&mut a).offset(1), lend(&mut b).offset(3));
+        let (pa, pb) = (address_of(&mut a).offset(1), address_of(&mut b).offset(3));
         for i in 0..5 {
             pa.offset(8 * i).store(i as f64);
             pb.offset(8 * i).store(10.0);

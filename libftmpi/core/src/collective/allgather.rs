@@ -2,37 +2,36 @@
 //!
 //! Short: Bruck's algorithm (Bruck, Ho, Kipnis, Upfal, Weathersby 1997) on packed blocks, in
 //! ⌈log₂ n⌉ rounds for any number of ranks. Long: around the ring, straight between the programs'
-//! buffers. Where ranks share too few processors: straight from everybody to everybody, since each
-//! round more is one in which all wait for a processor in turn.
+//! buffers. Oversubscribed ranks: straight from each to all, since in each further round all ranks
+//! wait for a processor in turn.
 
-use super::data::{Blocks, Piece};
-use super::plan::Plan;
-use super::schedule::Carrier;
+use super::data::{PerRank, Piece};
+use super::steps::Steps;
+use crate::tuning::{ALLGATHER_SHORT_BYTES, DIRECT_BYTES};
 
-/// Up to this many bytes in all, latency counts more than the additional copies.
-const SHORT_BYTES: usize = 64 << 10;
-
-/// In a crowd blocks up to this many bytes go straight to everybody: channels take them in without their reader.
-const DIRECT_BYTES: usize = 64 << 10;
-
-/// Everybody's block goes to everybody. `send` is `None` if the block is in place.
-pub fn allgather<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
-    let total: usize = (0..p.size).map(|i| recv.bytes(i)).sum();
+/// The block of every rank goes to all ranks. `send` is `None` if the block is in place.
+pub fn allgather<S: Steps>(p: &mut S, send: Option<&Piece>, recv: &impl PerRank) {
+    let n = p.size();
+    let (total, largest) = if recv.is_uniform() {
+        (n * recv.bytes(0), recv.bytes(0))
+    } else {
+        let sizes = (0..n).map(|i| recv.bytes(i));
+        sizes.fold((0, 0), |(sum, max), bytes| (sum + bytes, max.max(bytes)))
+    };
     if total == 0 {
         return;
     }
-    let largest = (0..p.size).map(|i| recv.bytes(i)).max().unwrap_or(0);
-    if p.size > 2 && largest <= DIRECT_BYTES && p.is_small_crowd() {
+    if n > 2 && largest <= DIRECT_BYTES && p.prefers_direct() {
         direct(p, send, recv);
-    } else if total <= SHORT_BYTES && p.size > 2 {
+    } else if total <= ALLGATHER_SHORT_BYTES && n > 2 {
         bruck(p, send, recv);
     } else {
         ring(p, send, recv);
     }
 }
 
-fn direct<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
-    let (n, me) = (p.size, p.me);
+fn direct<S: Steps>(p: &mut S, send: Option<&Piece>, recv: &impl PerRank) {
+    let (n, me) = (p.size(), p.me());
     let mine = send.cloned().unwrap_or_else(|| recv.piece(me));
     for distance in 1..n {
         let (to, from) = ((me + distance) % n, (me + n - distance) % n);
@@ -48,20 +47,21 @@ fn direct<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) 
     }
 }
 
-fn bruck<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
-    let n = p.size;
-    let me = p.me;
-    // Blocks me, me + 1, … in this order; `starts[i]` is where the i-th of them begins.
-    let mut starts = Vec::with_capacity(n + 1);
-    let mut end = 0;
-    for i in 0..n {
-        starts.push(end);
-        end += recv.bytes((me + i) % n);
-    }
-    starts.push(end);
-    let stage = p.scratch(end);
+fn bruck<S: Steps>(p: &mut S, send: Option<&Piece>, recv: &impl PerRank) {
+    let n = p.size();
+    let me = p.me();
+    // Blocks me, me + 1, … in this order; where the i-th of them begins.
+    let starts = (!recv.is_uniform()).then(|| {
+        let ends = (0..n).scan(0, |end, i| {
+            *end += recv.bytes((me + i) % n);
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect::<Vec<usize>>()
+    });
+    let start = |i: usize| starts.as_ref().map_or_else(|| i * recv.bytes(0), |starts| starts[i]);
+    let stage = p.scratch(start(n));
     let part = |from: usize, to: usize| {
-        Piece::bytes(stage.offset(starts[from] as i64), starts[to] - starts[from])
+        Piece::bytes(stage.offset(start(from) as i64), start(to) - start(from))
     };
     match send {
         Some(send) => p.copy(send.clone(), part(0, 1)),
@@ -77,6 +77,11 @@ fn bruck<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
         have += more;
         round += 1;
     }
+    if let (Some(own_to_last), Some(first_to_own)) = (recv.run(me, n), recv.run(0, me)) {
+        p.copy(part(0, n - me), own_to_last);
+        p.copy(part(n - me, n), first_to_own);
+        return;
+    }
     for i in 0..n {
         if i > 0 || send.is_some() {
             p.copy(part(i, i + 1), recv.piece((me + i) % n));
@@ -84,9 +89,9 @@ fn bruck<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
     }
 }
 
-fn ring<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Piece>, recv: &Blocks) {
-    let n = p.size;
-    let me = p.me;
+fn ring<S: Steps>(p: &mut S, send: Option<&Piece>, recv: &impl PerRank) {
+    let n = p.size();
+    let me = p.me();
     if let Some(send) = send {
         p.copy(send.clone(), recv.piece(me));
     }

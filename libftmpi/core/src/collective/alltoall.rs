@@ -1,58 +1,54 @@
 //! All-to-all with equal blocks, different blocks, different types.
 //!
-//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks; not where
-//! ranks share too few processors, and wait for one in each round.
-//! Others: directly, in windows, each rank beginning with its neighbour so that no receiver is
-//! flooded.
+//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks; not
+//! of oversubscribed ranks, which wait for a processor in each round. Others: directly, in windows,
+//! each rank beginning with its neighbour so that no receiver is flooded.
 
-use super::data::{Blocks, Piece};
-use super::plan::Plan;
-use super::schedule::Carrier;
-
-/// Blocks up to this many bytes go through intermediaries.
-pub const SHORT_BYTES: usize = 256;
-/// With fewer ranks that saves nothing.
-pub const SHORT_RANKS: usize = 8;
-/// Exchanges under way at once.
-const WINDOW: usize = 32;
+use super::data::{PerRank, Piece};
+use super::steps::Steps;
+use crate::tuning::{ALLTOALL_SHORT_BYTES, ALLTOALL_SHORT_RANKS, ALLTOALL_WINDOW};
+use crate::usermem::UserPtr;
 
 /// Block `j` of rank `i` becomes block `i` of rank `j`. `send` is `None` if the blocks are in place.
-pub fn alltoall<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Blocks>, recv: &Blocks) {
-    let n = p.size;
-    let uniform = recv.is_uniform() && send.is_none_or(Blocks::is_uniform);
-    if uniform && n >= SHORT_RANKS && recv.bytes(0) <= SHORT_BYTES && !p.is_small_crowd() {
+pub fn alltoall<S: Steps, B: PerRank>(p: &mut S, send: Option<&B>, recv: &B) {
+    let n = p.size();
+    let uniform = recv.is_uniform() && send.is_none_or(PerRank::is_uniform);
+    if uniform
+        && n >= ALLTOALL_SHORT_RANKS
+        && recv.bytes(0) <= ALLTOALL_SHORT_BYTES
+        && !p.prefers_direct()
+    {
         return bruck(p, send, recv);
     }
-    let staged: Vec<Piece> = match send {
-        Some(send) => (0..n).map(|i| send.piece(i)).collect(),
-        None => stage(p, recv),
-    };
+    let staged = if send.is_none() { stage(p, recv) } else { Vec::new() };
+    let out = |i: usize| send.map_or_else(|| staged[i].clone(), |send| send.piece(i));
     if send.is_some() {
-        p.copy(staged[p.me].clone(), recv.piece(p.me));
+        p.copy(out(p.me()), recv.piece(p.me()));
     }
     for distance in 1..n {
-        let (to, from) = ((p.me + distance) % n, (p.me + n - distance) % n);
+        let (to, from) = ((p.me() + distance) % n, (p.me() + n - distance) % n);
         if recv.bytes(from) > 0 {
             p.recv(recv.piece(from), from, 0);
         }
-        if !staged[to].is_empty() {
-            p.send(staged[to].clone(), to, 0);
+        let data = out(to);
+        if !data.is_empty() {
+            p.send(data, to, 0);
         }
-        if distance % WINDOW == 0 {
+        if distance % ALLTOALL_WINDOW == 0 {
             p.fence();
         }
     }
 }
 
 /// Packs what is in place into memory of ours, so that it can be overwritten.
-fn stage<C: Carrier>(p: &mut Plan<'_, C>, blocks: &Blocks) -> Vec<Piece> {
-    let total = (0..p.size).map(|i| blocks.bytes(i)).sum();
+fn stage<S: Steps, B: PerRank>(p: &mut S, blocks: &B) -> Vec<Piece> {
+    let total = (0..p.size()).map(|i| blocks.bytes(i)).sum();
     let mut at = p.scratch(total);
-    let mut staged = Vec::with_capacity(p.size);
-    for i in 0..p.size {
+    let mut staged = Vec::with_capacity(p.size());
+    for i in 0..p.size() {
         let len = blocks.bytes(i);
         let piece = Piece::bytes(at, len);
-        if i != p.me && len > 0 {
+        if i != p.me() && len > 0 {
             p.copy(blocks.piece(i), piece.clone());
         }
         staged.push(piece);
@@ -61,9 +57,9 @@ fn stage<C: Carrier>(p: &mut Plan<'_, C>, blocks: &Blocks) -> Vec<Piece> {
     staged
 }
 
-fn bruck<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Blocks>, recv: &Blocks) {
-    let n = p.size;
-    let me = p.me;
+fn bruck<S: Steps, B: PerRank>(p: &mut S, send: Option<&B>, recv: &B) {
+    let n = p.size();
+    let me = p.me();
     let block = recv.bytes(0);
     if block == 0 {
         return;
@@ -77,9 +73,7 @@ fn bruck<C: Carrier>(p: &mut Plan<'_, C>, send: Option<&Blocks>, recv: &Blocks) 
     }
     let half = n.div_ceil(2);
     let (out, into) = (p.scratch(block * half), p.scratch(block * half));
-    let at = |base: crate::usermem::UserPtr, k: usize| {
-        Piece::bytes(base.offset((block * k) as i64), block)
-    };
+    let at = |base: UserPtr, k: usize| Piece::bytes(base.offset((block * k) as i64), block);
     let mut bit = 1;
     let mut round = 0;
     while bit < n {

@@ -1,12 +1,12 @@
 //! A collective call with all its arguments resolved: what a schedule is written from, once for a
 //! blocking or non-blocking call, at every start for a persistent one.
 
-use super::data::{Blocks, Elements, Piece, TypeRef};
+use super::data::{Blocks, Elements, PerRank, Piece};
 use super::inter::{self, Root, Sides};
 use super::neighbor::{self, Neighbors};
 use super::plan::Plan;
 use super::schedule::Carrier;
-use super::{allgather, alltoall, bcast, gather, reduce, scan};
+use super::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan};
 use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
@@ -64,7 +64,7 @@ pub enum Call {
     ReduceScatter {
         send: Option<UserPtr>,
         recv: UserPtr,
-        datatype: TypeRef,
+        elements: Elements,
         counts: Rc<[usize]>,
         op: Op,
     },
@@ -81,8 +81,8 @@ pub enum Call {
 }
 
 impl Call {
-    /// Whether the program gave the same memory for its own data and for where these are to go (on an
-    /// intracommunicator). MPI forbids it (MPI-4.1, 6.2 and 2.5.1); what is meant is `MPI_IN_PLACE`.
+    /// Whether the program gave the same memory for its own data and for their target, on an
+    /// intracommunicator. MPI forbids it (MPI-4.1, 6.2 and 2.5.1); the program means `MPI_IN_PLACE`.
     #[must_use]
     pub fn is_aliased(&self, me: usize) -> bool {
         // What other types select at the same address may lie between each other.
@@ -116,7 +116,7 @@ impl Call {
     /// Writes this rank's part down, on an intracommunicator.
     pub fn write<C: Carrier>(&self, p: &mut Plan<'_, C>) {
         match self {
-            Call::Barrier => bcast::barrier(p),
+            Call::Barrier => barrier::barrier(p),
             Call::Bcast { data, root } => bcast::bcast(p, data, rank_of(*root)),
             Call::Gather { send, recv, root, uniform } => {
                 gather::gather(p, send.as_ref(), recv, rank_of(*root), *uniform);
@@ -127,16 +127,16 @@ impl Call {
             Call::Allgather { send, recv } => allgather::allgather(p, send.as_ref(), recv),
             Call::Alltoall { send, recv } => alltoall::alltoall(p, send.as_ref(), recv),
             Call::Reduce { send, recv, elements, op, root } => {
-                reduce::reduce(p, *send, *recv, elements, op, rank_of(*root));
+                reduce::reduce(p, *send, *recv, elements.with(op), rank_of(*root));
             }
             Call::Allreduce { send, recv, elements, op } => {
-                reduce::allreduce(p, *send, *recv, elements, op);
+                allreduce::allreduce(p, *send, *recv, elements.with(op));
             }
             Call::Scan { send, recv, elements, op, inclusive } => {
-                scan::scan(p, *send, *recv, elements, op, *inclusive);
+                scan::scan(p, *send, *recv, elements.with(op), *inclusive);
             }
-            Call::ReduceScatter { send, recv, datatype, counts, op } => {
-                scan::reduce_scatter(p, *send, *recv, datatype, counts, op);
+            Call::ReduceScatter { send, recv, elements, counts, op } => {
+                reduce_scatter::reduce_scatter(p, *send, *recv, counts, elements.with(op));
             }
             Call::NeighborAllgather { neighbors, send, recv } => {
                 neighbor::allgather(p, neighbors, send, recv);
@@ -162,13 +162,13 @@ impl Call {
             Call::Allgather { send: Some(send), recv } => inter::allgather(p, sides, send, recv),
             Call::Alltoall { send: Some(send), recv } => inter::alltoall(p, sides, send, recv),
             Call::Reduce { send: Some(send), recv, elements, op, root } => {
-                inter::reduce_out(p, sides, *send, *recv, elements, op, *root);
+                inter::reduce_out(p, sides, *send, *recv, elements.with(op), *root);
             }
             Call::Allreduce { send: Some(send), recv, elements, op } => {
-                inter::allreduce(p, sides, *send, *recv, elements, op);
+                inter::allreduce(p, sides, *send, *recv, elements.with(op));
             }
-            Call::ReduceScatter { send: Some(send), recv, datatype, counts, op } => {
-                inter::reduce_scatter(p, sides, *send, *recv, datatype, counts, op);
+            Call::ReduceScatter { send: Some(send), recv, elements, counts, op } => {
+                inter::reduce_scatter(p, sides, *send, *recv, counts, elements.with(op));
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use crate::datatype::{self, Builtin, Datatype};
 use crate::engine::{RecvData, SendData};
+use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
 
@@ -22,12 +23,14 @@ pub struct Piece {
 impl Piece {
     /// Plain bytes.
     #[must_use]
+    #[inline]
     pub fn bytes(at: UserPtr, len: usize) -> Self {
         Self { at, count: len, datatype: None }
     }
 
     /// Elements of a datatype; plain bytes, if that comes to the same.
     #[must_use]
+    #[inline]
     pub fn typed(at: UserPtr, count: usize, datatype: &TypeRef) -> Self {
         if let Some((displacement, len)) = datatype.block(count as u64) {
             return Self::bytes(at.offset(displacement), len as usize);
@@ -50,8 +53,8 @@ impl Piece {
         self.len() == 0
     }
 
-    /// Whether both, at one address, certainly are the same bytes as far as the shorter one goes. Types are compared
-    /// by identity: of two that are made alike it is not known.
+    /// Whether both, at one address, certainly are the same bytes as far as the shorter one goes.
+    /// Types are compared by identity: nothing is known of two types that are made alike.
     #[must_use]
     pub fn is_laid_out_as(&self, other: &Piece) -> bool {
         match (&self.datatype, &other.datatype) {
@@ -63,6 +66,7 @@ impl Piece {
 
     /// As payload of a send.
     #[must_use]
+    #[inline]
     pub fn to_send(&self) -> SendData {
         let ptr = self.at;
         match &self.datatype {
@@ -75,6 +79,7 @@ impl Piece {
 
     /// As target of a receive.
     #[must_use]
+    #[inline]
     pub fn to_receive(&self) -> RecvData {
         let ptr = self.at;
         match &self.datatype {
@@ -88,6 +93,10 @@ impl Piece {
     /// Copies to `to`, repacking; false if `to` was too small (what fits is copied).
     #[must_use]
     pub fn copy_to(&self, to: &Piece) -> bool {
+        if self.datatype.is_none() && to.datatype.is_none() {
+            self.at.copy_to(to.at, self.count.min(to.count));
+            return self.count <= to.count;
+        }
         let byte = Datatype::builtin(Builtin::Byte);
         datatype::copy(
             self.at,
@@ -98,6 +107,79 @@ impl Piece {
             to.datatype.as_ref().unwrap_or(byte),
         );
         self.len() <= to.len()
+    }
+}
+
+/// One piece of data for each rank of a group.
+pub trait PerRank {
+    /// Piece number `i`.
+    fn piece(&self, i: usize) -> Piece;
+
+    /// Bytes of data in piece number `i`.
+    fn bytes(&self, i: usize) -> usize;
+
+    /// Whether all pieces have the same number of bytes by construction: every rank knows it.
+    fn is_uniform(&self) -> bool;
+
+    /// Pieces `from..to` as one, if they lie one after the other and are uniform.
+    fn run(&self, from: usize, to: usize) -> Option<Piece>;
+}
+
+/// Equal pieces of plain bytes, one after the other.
+#[derive(Clone, Copy)]
+pub struct Equal {
+    /// Where the first begins.
+    pub base: UserPtr,
+    /// Bytes of each.
+    pub len: usize,
+}
+
+impl PerRank for Equal {
+    #[inline]
+    fn piece(&self, i: usize) -> Piece {
+        Piece::bytes(self.base.offset((i * self.len) as i64), self.len)
+    }
+
+    #[inline]
+    fn bytes(&self, _: usize) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn is_uniform(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn run(&self, from: usize, to: usize) -> Option<Piece> {
+        Some(Piece::bytes(self.base.offset((from * self.len) as i64), (to - from) * self.len))
+    }
+}
+
+/// Pieces of plain bytes, each with its address and its length.
+#[derive(Clone, Copy)]
+pub struct Scattered<'a>(pub &'a [(UserPtr, usize)]);
+
+impl PerRank for Scattered<'_> {
+    #[inline]
+    fn piece(&self, i: usize) -> Piece {
+        let (at, len) = self.0[i];
+        Piece::bytes(at, len)
+    }
+
+    #[inline]
+    fn bytes(&self, i: usize) -> usize {
+        self.0[i].1
+    }
+
+    #[inline]
+    fn is_uniform(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn run(&self, _: usize, _: usize) -> Option<Piece> {
+        None
     }
 }
 
@@ -147,10 +229,10 @@ impl Blocks {
         let datatype = Datatype::builtin(Builtin::Byte).clone();
         Self { base, spread: Spread::Uniform { count: len, datatype } }
     }
+}
 
-    /// Piece number `i`.
-    #[must_use]
-    pub fn piece(&self, i: usize) -> Piece {
+impl PerRank for Blocks {
+    fn piece(&self, i: usize) -> Piece {
         match &self.spread {
             Spread::Uniform { count, datatype } => {
                 let at = datatype.extent().wrapping_mul((*count * i) as i64);
@@ -166,9 +248,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of data in piece number `i`.
-    #[must_use]
-    pub fn bytes(&self, i: usize) -> usize {
+    fn bytes(&self, i: usize) -> usize {
         match &self.spread {
             Spread::Uniform { count, datatype } => count * datatype.size() as usize,
             Spread::Varied { counts, datatype, .. } => counts[i] * datatype.size() as usize,
@@ -176,14 +256,18 @@ impl Blocks {
         }
     }
 
-    /// Whether all pieces have the same number of bytes by construction, so that everybody knows.
-    #[must_use]
-    pub fn is_uniform(&self) -> bool {
+    fn is_uniform(&self) -> bool {
         matches!(self.spread, Spread::Uniform { .. })
+    }
+
+    fn run(&self, from: usize, to: usize) -> Option<Piece> {
+        let Spread::Uniform { count, datatype } = &self.spread else { return None };
+        let at = datatype.extent().wrapping_mul((*count * from) as i64);
+        Some(Piece::typed(self.base.offset(at), count * (to - from), datatype))
     }
 }
 
-/// The operands of a reduction.
+/// The elements of a reduction.
 #[derive(Clone)]
 pub struct Elements {
     /// Type of one element.
@@ -193,7 +277,26 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// Bytes of data.
+    /// The elements, and how they are combined.
+    #[must_use]
+    pub fn with<'a>(&'a self, op: &'a Op) -> Operands<'a> {
+        Operands { datatype: &self.datatype, count: self.count, op }
+    }
+}
+
+/// What a reduction combines, and how.
+#[derive(Clone, Copy)]
+pub struct Operands<'a> {
+    /// Type of one element.
+    pub datatype: &'a TypeRef,
+    /// How many elements one operand has.
+    pub count: usize,
+    /// How two of them are combined.
+    pub op: &'a Op,
+}
+
+impl Operands<'_> {
+    /// Bytes of data in one operand.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count * self.datatype.size() as usize
@@ -207,18 +310,21 @@ impl Elements {
 
     /// Elements `from..from + count` of the array at `base`.
     #[must_use]
+    #[inline]
     pub fn part(&self, base: UserPtr, from: usize, count: usize) -> Piece {
-        Piece::typed(self.at(base, from), count, &self.datatype)
+        Piece::typed(self.at(base, from), count, self.datatype)
     }
 
     /// The whole array at `base`.
     #[must_use]
+    #[inline]
     pub fn all(&self, base: UserPtr) -> Piece {
-        self.part(base, 0, self.count)
+        Piece::typed(base, self.count, self.datatype)
     }
 
     /// Address of element `index` of the array at `base`.
     #[must_use]
+    #[inline]
     pub fn at(&self, base: UserPtr, index: usize) -> UserPtr {
         base.offset(self.datatype.extent().wrapping_mul(index as i64))
     }

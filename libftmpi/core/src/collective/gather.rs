@@ -3,35 +3,30 @@
 //! Short equal blocks go along a binomial tree, packed; everything else directly, since the root's
 //! memory is the bottleneck then.
 
-use super::data::{Blocks, Piece};
-use super::plan::Plan;
-use super::schedule::Carrier;
-
-/// Blocks up to this many bytes go along the tree.
-const TREE_BYTES: usize = 4 << 10;
-/// With fewer ranks the tree is no better.
-pub const TREE_RANKS: usize = 5;
+use super::data::{PerRank, Piece};
+use super::steps::Steps;
+use crate::tuning::{GATHER_TREE_BYTES, GATHER_TREE_RANKS};
 
 /// Everybody's block goes to `root`. `send` is `None` at a root that has its block in place.
 /// `uniform`: blocks are of one size (as for `MPI_Gather`).
-pub fn gather<C: Carrier>(
-    p: &mut Plan<'_, C>,
+pub fn gather<S: Steps>(
+    p: &mut S,
     send: Option<&Piece>,
-    recv: &Blocks,
+    recv: &impl PerRank,
     root: usize,
     uniform: bool,
 ) {
-    let block = if p.me == root { recv.bytes(root) } else { send.map_or(0, Piece::len) };
-    if uniform && block <= TREE_BYTES && p.size >= TREE_RANKS {
+    let block = if p.me() == root { recv.bytes(root) } else { send.map_or(0, Piece::len) };
+    if uniform && block <= GATHER_TREE_BYTES && p.size() >= GATHER_TREE_RANKS {
         return gather_tree(p, send, recv, root, block);
     }
-    if p.me != root {
+    if p.me() != root {
         if let Some(send) = send.filter(|s| !s.is_empty()) {
             p.send(send.clone(), root, 0);
         }
         return;
     }
-    for from in (0..p.size).filter(|&i| i != root && recv.bytes(i) > 0) {
+    for from in (0..p.size()).filter(|&i| i != root && recv.bytes(i) > 0) {
         p.recv(recv.piece(from), from, 0);
     }
     if let Some(send) = send {
@@ -39,18 +34,18 @@ pub fn gather<C: Carrier>(
     }
 }
 
-fn gather_tree<C: Carrier>(
-    p: &mut Plan<'_, C>,
+fn gather_tree<S: Steps>(
+    p: &mut S,
     send: Option<&Piece>,
-    recv: &Blocks,
+    recv: &impl PerRank,
     root: usize,
     block: usize,
 ) {
     if block == 0 {
         return;
     }
-    let n = p.size;
-    let place = (p.me + n - root) % n;
+    let n = p.size();
+    let place = (p.me() + n - root) % n;
     // Blocks `place..place + subtree` come together here.
     let subtree = subtree(place, n);
     let stage = p.scratch(block * subtree);
@@ -85,24 +80,24 @@ fn subtree(place: usize, n: usize) -> usize {
 }
 
 /// Every block of `root` goes to its rank. `recv` is `None` at a root that keeps its block.
-pub fn scatter<C: Carrier>(
-    p: &mut Plan<'_, C>,
-    send: &Blocks,
+pub fn scatter<S: Steps>(
+    p: &mut S,
+    send: &impl PerRank,
     recv: Option<&Piece>,
     root: usize,
     uniform: bool,
 ) {
-    let block = if p.me == root { send.bytes(root) } else { recv.map_or(0, Piece::len) };
-    if uniform && block <= TREE_BYTES && p.size >= TREE_RANKS {
+    let block = if p.me() == root { send.bytes(root) } else { recv.map_or(0, Piece::len) };
+    if uniform && block <= GATHER_TREE_BYTES && p.size() >= GATHER_TREE_RANKS {
         return scatter_tree(p, send, recv, root, block);
     }
-    if p.me != root {
+    if p.me() != root {
         if let Some(recv) = recv.filter(|r| !r.is_empty()) {
             p.recv(recv.clone(), root, 0);
         }
         return;
     }
-    for to in (0..p.size).filter(|&i| i != root && send.bytes(i) > 0) {
+    for to in (0..p.size()).filter(|&i| i != root && send.bytes(i) > 0) {
         p.send(send.piece(to), to, 0);
     }
     if let Some(recv) = recv {
@@ -110,9 +105,9 @@ pub fn scatter<C: Carrier>(
     }
 }
 
-fn scatter_tree<C: Carrier>(
-    p: &mut Plan<'_, C>,
-    send: &Blocks,
+fn scatter_tree<S: Steps>(
+    p: &mut S,
+    send: &impl PerRank,
     recv: Option<&Piece>,
     root: usize,
     block: usize,
@@ -120,8 +115,8 @@ fn scatter_tree<C: Carrier>(
     if block == 0 {
         return;
     }
-    let n = p.size;
-    let place = (p.me + n - root) % n;
+    let n = p.size();
+    let place = (p.me() + n - root) % n;
     let subtree = subtree(place, n);
     let stage = p.scratch(block * subtree);
     let part =

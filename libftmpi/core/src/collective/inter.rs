@@ -1,17 +1,17 @@
 //! Collectives between the two groups of an intercommunicator.
 //!
 //! Plain forms: data goes straight to the other group, after a reduction within its own group where
-//! one is asked for. Both groups must be told apart by the plan: steps within the own group are
-//! written before or after [`Plan::turn_to`].
+//! one is asked for. The plan tells both groups apart: steps within the own group are written before
+//! or after [`Plan::turn_to`].
 
-use super::bcast;
-use super::data::{Blocks, Elements, Piece, Spread, TypeRef};
+use super::bcast::bcast as bcast_within;
+use super::data::{Blocks, Operands, PerRank, Piece, Spread};
 use super::gather::scatter;
 use super::plan::Plan;
 use super::reduce::reduce;
 use super::schedule::Carrier;
+use super::steps::Steps;
 use crate::group::Group;
-use crate::op::Op;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
 
@@ -75,7 +75,7 @@ pub fn bcast<'a, C: Carrier>(p: &mut Plan<'a, C>, sides: Sides<'a>, data: &Piece
                 p.fence();
             }
             sides.near(p);
-            bcast::bcast(p, data, 0);
+            bcast_within(p, data, 0);
         }
     }
 }
@@ -160,24 +160,23 @@ pub fn reduce_out<'a, C: Carrier>(
     sides: Sides<'a>,
     send: UserPtr,
     recv: UserPtr,
-    el: &Elements,
-    op: &Op,
+    what: Operands<'_>,
     root: Root,
 ) {
-    if el.is_empty() {
+    if what.is_empty() {
         return;
     }
     match root {
         Root::Me => {
             sides.far(p);
-            p.recv(el.all(recv), 0, 1);
+            p.recv(what.all(recv), 0, 1);
         }
         Root::Bystander => {}
         Root::Remote(root) => {
-            let result = reduced_here(p, sides, send, el, op);
+            let result = reduced_here(p, sides, send, what);
             if sides.me == 0 {
                 sides.far(p);
-                p.send(el.all(result), root, 1);
+                p.send(what.all(result), root, 1);
             }
         }
     }
@@ -188,12 +187,11 @@ fn reduced_here<'a, C: Carrier>(
     p: &mut Plan<'a, C>,
     sides: Sides<'a>,
     send: UserPtr,
-    el: &Elements,
-    op: &Op,
+    what: Operands<'_>,
 ) -> UserPtr {
     sides.near(p);
-    let result = if sides.me == 0 { p.elements(el, el.count) } else { UserPtr::BOTTOM };
-    reduce(p, Some(send), result, el, op, 0);
+    let result = if sides.me == 0 { p.elements(what, what.count) } else { UserPtr::BOTTOM };
+    reduce(p, Some(send), result, what, 0);
     p.fence();
     result
 }
@@ -204,21 +202,20 @@ pub fn allreduce<'a, C: Carrier>(
     sides: Sides<'a>,
     send: UserPtr,
     recv: UserPtr,
-    el: &Elements,
-    op: &Op,
+    what: Operands<'_>,
 ) {
-    if el.is_empty() {
+    if what.is_empty() {
         return;
     }
-    let result = reduced_here(p, sides, send, el, op);
+    let result = reduced_here(p, sides, send, what);
     if sides.me == 0 {
         sides.far(p);
-        p.recv(el.all(recv), 0, 1);
-        p.send(el.all(result), 0, 1);
+        p.recv(what.all(recv), 0, 1);
+        p.send(what.all(result), 0, 1);
         p.fence();
     }
     sides.near(p);
-    bcast::bcast(p, &el.all(recv), 0);
+    bcast_within(p, &what.all(recv), 0);
 }
 
 /// The reduction over the other group is spread over this one.
@@ -227,21 +224,19 @@ pub fn reduce_scatter<'a, C: Carrier>(
     sides: Sides<'a>,
     send: UserPtr,
     recv: UserPtr,
-    datatype: &TypeRef,
     counts: &Rc<[usize]>,
-    op: &Op,
+    what: Operands<'_>,
 ) {
-    let el = Elements { datatype: datatype.clone(), count: counts.iter().sum() };
-    if el.is_empty() {
+    if what.is_empty() {
         return;
     }
-    let result = reduced_here(p, sides, send, &el, op);
+    let result = reduced_here(p, sides, send, what);
     let mut theirs = UserPtr::BOTTOM;
     if sides.me == 0 {
-        theirs = p.elements(&el, el.count);
+        theirs = p.elements(what, what.count);
         sides.far(p);
-        p.recv(el.all(theirs), 0, 1);
-        p.send(el.all(result), 0, 1);
+        p.recv(what.all(theirs), 0, 1);
+        p.send(what.all(result), 0, 1);
         p.fence();
     }
     sides.near(p);
@@ -258,7 +253,7 @@ pub fn reduce_scatter<'a, C: Carrier>(
     let spread = Spread::Varied {
         counts: Rc::clone(counts),
         displacements: starts,
-        datatype: datatype.clone(),
+        datatype: what.datatype.clone(),
     };
-    scatter(p, &Blocks { base: theirs, spread }, Some(&el.part(recv, 0, own)), 0, uniform);
+    scatter(p, &Blocks { base: theirs, spread }, Some(&what.part(recv, 0, own)), 0, uniform);
 }

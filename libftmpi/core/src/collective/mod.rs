@@ -1,23 +1,31 @@
-//! Collective operations as schedules.
+//! Collective operations (MPI-4.1, chapter 6).
 //!
-//! Guarantees: which messages are sent, in which order they get their identities, and in which
-//! order operands are combined depends on the communicator and the arguments only, never on timing
-//! or placement: a repeated operation gives the same bits. The one exception: where ranks outnumbered
-//! processors when the job began, which every rank is told alike in all its lives, messages take other
-//! ways ([`Plan::is_crowded`]); operands are combined as everywhere.
+//! Each algorithm is written once, over [`Steps`], and has two executors: [`Plan`] writes a schedule,
+//! [`Short`] carries a short blocking call out at once. Which calls are short says
+//! `mpi::short_collectives`; the checks of the arguments are in `mpi::collective_arguments`.
+//!
+//! Guarantees: the communicator and the arguments alone decide which messages are sent, in which
+//! order they get their identities, and in which order operands are combined. Timing and placement
+//! decide nothing, so that a repeated operation gives the same bits. There is one exception: if ranks
+//! outnumber processors when the job begins, messages take other ways
+//! ([`Steps::is_oversubscribed`]). All ranks are given that fact alike, in all their incarnations,
+//! and operands are combined in the same order as everywhere.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `schedule` | steps and their executor |
-//! | `plan` | writing a schedule down |
+//! | `allgather`, `allreduce`, `alltoall`, `barrier`, `bcast`, `gather` (with scatter), `reduce`, `reduce_scatter`, `scan` | algorithms between the ranks of one group |
+//! | `neighbor`, `inter` | between neighbours; between the two groups of an intercommunicator |
+//! | `steps` | what an algorithm asks for |
+//! | `plan`, `schedule`, `step` | the executor that writes a schedule, and what it writes |
+//! | `short` | the executor that needs no schedule |
 //! | `call` | a call with its arguments, to be planned |
-//! | `bcast` … `neighbor` | algorithms between the ranks of one group |
-//! | `inter` | between the two groups of an intercommunicator |
 //! | `data`, `pool` | pieces of memory, ours and the program's |
 
 pub(crate) mod allgather;
+pub(crate) mod allreduce;
 pub(crate) mod alltoall;
-mod bcast;
+pub(crate) mod barrier;
+pub(crate) mod bcast;
 mod call;
 mod carrier;
 mod data;
@@ -27,22 +35,24 @@ mod neighbor;
 mod plan;
 mod pool;
 pub(crate) mod reduce;
+pub(crate) mod reduce_scatter;
 mod scan;
 mod schedule;
+mod short;
+mod step;
+mod steps;
 #[cfg(test)]
 mod tests;
 
-/// In a crowd of more ranks a message from everybody to everybody is too much: channels are made on first use.
-pub(crate) const CROWD_MAX: usize = 32;
-
-pub(crate) use bcast::{SMALL_CROWD, from_root};
 pub use call::Call;
-pub use data::{Blocks, Elements, Piece, Spread, TypeRef};
+pub use data::{Blocks, Elements, Equal, Operands, PerRank, Piece, Scattered, Spread, TypeRef};
 pub use inter::{Root, Sides};
 pub use neighbor::Neighbors;
 pub(crate) use plan::share_a_host;
 pub use plan::{Plan, persistent_tag_of, tag_of};
 pub use pool::Pool;
-pub(crate) use pool::lend;
-pub(crate) use scan::PAIRWISE_RANKS;
-pub use schedule::{Carrier, Schedule, Step};
+pub(crate) use pool::address_of;
+pub use schedule::{Carrier, Schedule};
+pub use short::{Line, Short};
+pub use step::Step;
+pub use steps::Steps;

@@ -1,8 +1,7 @@
 //! Neighbourhood collectives: with the neighbours of the communicator's topology only.
 
-use super::data::{Blocks, Piece};
-use super::plan::Plan;
-use super::schedule::Carrier;
+use super::data::{Blocks, PerRank, Piece};
+use super::steps::Steps;
 use std::rc::Rc;
 
 /// The neighbours of this rank, each once per edge; `None` is beyond the border of a grid.
@@ -40,12 +39,7 @@ impl Neighbors {
 }
 
 /// One block goes to all destinations, a block comes from each source.
-pub fn allgather<C: Carrier>(
-    p: &mut Plan<'_, C>,
-    neighbors: &Neighbors,
-    send: &Piece,
-    recv: &Blocks,
-) {
+pub fn allgather<S: Steps>(p: &mut S, neighbors: &Neighbors, send: &Piece, recv: &Blocks) {
     receive(p, neighbors, recv);
     for &(to, step) in neighbors.destinations.iter().filter(|_| !send.is_empty()) {
         if let Some(to) = to {
@@ -55,12 +49,7 @@ pub fn allgather<C: Carrier>(
 }
 
 /// A block goes to each destination, a block comes from each source.
-pub fn alltoall<C: Carrier>(
-    p: &mut Plan<'_, C>,
-    neighbors: &Neighbors,
-    send: &Blocks,
-    recv: &Blocks,
-) {
+pub fn alltoall<S: Steps>(p: &mut S, neighbors: &Neighbors, send: &Blocks, recv: &Blocks) {
     receive(p, neighbors, recv);
     for (i, &(to, step)) in neighbors.destinations.iter().enumerate() {
         if let Some(to) = to.filter(|_| send.bytes(i) > 0) {
@@ -69,7 +58,7 @@ pub fn alltoall<C: Carrier>(
     }
 }
 
-fn receive<C: Carrier>(p: &mut Plan<'_, C>, neighbors: &Neighbors, recv: &Blocks) {
+fn receive<S: Steps>(p: &mut S, neighbors: &Neighbors, recv: &Blocks) {
     for (i, &(from, step)) in neighbors.sources.iter().enumerate() {
         if let Some(from) = from.filter(|_| recv.bytes(i) > 0) {
             p.recv(recv.piece(i), from, step);

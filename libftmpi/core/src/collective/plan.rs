@@ -4,14 +4,14 @@
 //! MPI demands to agree (sizes in bytes, root, operation); messages to one receiver are reserved in
 //! the order in which the plan names them.
 
-use super::CROWD_MAX;
-use super::data::{Elements, Piece, TypeRef};
-use super::pool::{Pool, lend};
-use super::schedule::{Carrier, Schedule, Step};
+use super::data::{Operands, Piece};
+use super::pool::{Pool, address_of};
+use super::schedule::{Carrier, Schedule};
+use super::step::Step;
+use super::steps::Steps;
 use crate::error::Result;
 use crate::group::Group;
-
-use crate::op::Op;
+use crate::tuning::DIRECT_RANKS_MAX;
 use crate::usermem::{Scratch, UserPtr};
 use ftmpi_wire::Rank;
 
@@ -27,8 +27,8 @@ pub fn tag_of(sequence: u32) -> i32 {
     ((sequence & ((1 << NUMBER_BITS) - 1)) << STEP_BITS) as i32
 }
 
-/// The tag of every round of the persistent collective that was the `number`-th to be made on a communicator: ranks
-/// make them in the same order, but each starts them in an order of its own (MPI-4.0, 6.13).
+/// The tag of every round of the `number`-th persistent collective of a communicator. All ranks make
+/// them in the same order, but each rank starts them in an order of its own (MPI-4.0, 6.13).
 #[must_use]
 pub fn persistent_tag_of(number: u32) -> i32 {
     tag_of(number) | (1 << (NUMBER_BITS + STEP_BITS))
@@ -52,8 +52,8 @@ pub struct Plan<'a, C: Carrier> {
     pub size: usize,
     context: u16,
     tag: i32,
-    /// Host of each rank of the world, where ranks outnumber processors.
-    crowd: Option<&'a [u32]>,
+    /// Host of each rank of the world, if ranks outnumber processors.
+    oversubscribed: Option<&'a [u32]>,
     steps: Vec<Step>,
     scratch: Vec<Scratch>,
 }
@@ -71,27 +71,14 @@ impl<'a, C: Carrier> Plan<'a, C> {
         let (steps, scratch) = pool.take_lists();
         let size = ranks.len() as usize;
         let me = me as usize;
-        Self { carrier, pool, ranks, me, size, context, tag, crowd: None, steps, scratch }
+        Self { carrier, pool, ranks, me, size, context, tag, oversubscribed: None, steps, scratch }
     }
 
-    /// Tells that ranks outnumber processors, and on which host each rank of the world is, if it is so. All
-    /// ranks must be told the same, in all their lives.
+    /// Says that ranks outnumber processors, and on which host each rank of the world is. All ranks
+    /// are given the same, in all their incarnations.
     #[must_use]
-    pub fn in_crowd(self, crowd: Option<&'a [u32]>) -> Self {
-        Self { crowd, ..self }
-    }
-
-    /// Whether the ranks share a host, and its processors with one another. What costs is then not how much
-    /// one of them does, nor when, but how often one must wait for another, which runs in its place.
-    #[must_use]
-    pub fn is_crowded(&self) -> bool {
-        self.crowd.is_some_and(|host_of| share_a_host(self.ranks, host_of))
-    }
-
-    /// The same, of so few ranks that each may talk to all.
-    #[must_use]
-    pub fn is_small_crowd(&self) -> bool {
-        self.size <= CROWD_MAX && self.is_crowded()
+    pub fn oversubscribed(self, hosts: Option<&'a [u32]>) -> Self {
+        Self { oversubscribed: hosts, ..self }
     }
 
     /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).
@@ -99,19 +86,6 @@ impl<'a, C: Carrier> Plan<'a, C> {
         self.ranks = ranks;
         self.size = ranks.len() as usize;
         self.me = me as usize;
-    }
-
-    /// Sends `data` to rank `to`, as message number `step` of the operation.
-    pub fn send(&mut self, data: Piece, to: usize, step: usize) {
-        let to = self.world(to);
-        let ssn = self.carrier.reserve(to);
-        self.steps.push(Step::Send { ssn, to, tag: self.tag_at(step), data });
-    }
-
-    /// Receives message number `step` of the operation from rank `from`.
-    pub fn recv(&mut self, into: Piece, from: usize, step: usize) {
-        let from = self.world(from);
-        self.steps.push(Step::Recv { from, tag: self.tag_at(step), into });
     }
 
     fn world(&self, rank: usize) -> Rank {
@@ -122,13 +96,8 @@ impl<'a, C: Carrier> Plan<'a, C> {
         self.tag | (step & ((1 << STEP_BITS) - 1)) as i32
     }
 
-    /// Waits for everything above.
-    pub fn fence(&mut self) {
-        self.steps.push(Step::Fence);
-    }
-
-    /// Goes on only if `verdict` says of the `ranks` words of `mine`'s length that have come to `all` that all call
-    /// what this rank does.
+    /// Goes on only if `verdict` accepts what has come to `all`: for each rank a word as long as `mine`,
+    /// which says what the rank calls.
     pub fn compare(&mut self, verdict: fn(&[u8], &[u8]) -> Result<()>, mine: &[u8], all: UserPtr) {
         self.fence();
         self.steps.push(Step::Compare { verdict, mine: mine.into(), all, ranks: self.size });
@@ -139,45 +108,62 @@ impl<'a, C: Carrier> Plan<'a, C> {
         self.tag = tag;
     }
 
-    /// Copies, repacking.
-    pub fn copy(&mut self, from: Piece, to: Piece) {
+    /// The finished schedule.
+    #[must_use]
+    pub fn finish(self) -> Schedule<C::Request> {
+        Schedule::new(self.context, self.steps, self.scratch)
+    }
+}
+
+impl<C: Carrier> Steps for Plan<'_, C> {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn is_oversubscribed(&self) -> bool {
+        self.oversubscribed.is_some_and(|host_of| share_a_host(self.ranks, host_of))
+    }
+
+    fn prefers_direct(&self) -> bool {
+        self.size <= DIRECT_RANKS_MAX && self.is_oversubscribed()
+    }
+
+    fn send(&mut self, data: Piece, to: usize, step: usize) {
+        let to = self.world(to);
+        let ssn = self.carrier.reserve(to);
+        self.steps.push(Step::Send { ssn, to, tag: self.tag_at(step), data });
+    }
+
+    fn recv(&mut self, into: Piece, from: usize, step: usize) {
+        let from = self.world(from);
+        self.steps.push(Step::Recv { from, tag: self.tag_at(step), into });
+    }
+
+    fn fence(&mut self) {
+        self.steps.push(Step::Fence);
+    }
+
+    fn copy(&mut self, from: Piece, to: Piece) {
         if from.at != to.at || from.datatype.is_some() || to.datatype.is_some() {
             self.steps.push(Step::Copy { from, to });
         }
     }
 
-    /// `inout = input op inout` on `count` elements.
-    pub fn reduce(
-        &mut self,
-        op: &Op,
-        datatype: &TypeRef,
-        count: usize,
-        input: UserPtr,
-        inout: UserPtr,
-    ) {
+    fn reduce(&mut self, what: Operands<'_>, count: usize, input: UserPtr, inout: UserPtr) {
         if count > 0 {
-            let (op, datatype) = (*op, datatype.clone());
+            let (op, datatype) = (*what.op, what.datatype.clone());
             self.steps.push(Step::Reduce { op, datatype, count, input, inout });
         }
     }
 
-    /// `len` bytes that live as long as the schedule.
-    pub fn scratch(&mut self, len: usize) -> UserPtr {
+    fn scratch(&mut self, len: usize) -> UserPtr {
         let mut scratch = self.pool.take(len);
-        let at = lend(&mut scratch);
+        let at = address_of(&mut scratch);
         self.scratch.push(scratch);
         at
-    }
-
-    /// Room for `count` elements that lie as the program's do.
-    pub fn elements(&mut self, like: &Elements, count: usize) -> UserPtr {
-        let (len, origin) = like.span(count);
-        self.scratch(len).offset(origin)
-    }
-
-    /// The finished schedule.
-    #[must_use]
-    pub fn finish(self) -> Schedule<C::Request> {
-        Schedule::new(self.context, self.steps, self.scratch)
     }
 }

@@ -3,32 +3,39 @@
 //! Guarantees: a repeated small collective allocates nothing; what is kept is bounded, since it is
 //! part of every process image.
 
-use super::schedule::Step;
+use super::step::{Awaited, Step};
+use crate::ids::ReqId;
+use crate::tuning::{
+    POOL_KEPT_BYTES_MAX, POOL_KEPT_LISTS, POOL_KEPT_PER_CLASS, POOL_KEPT_STEPS, POOL_LARGEST_BITS,
+    POOL_SMALLEST_BITS,
+};
 use crate::usermem::{Scratch, UserPtr};
 
-/// Smallest size that is kept, as a power of two.
-const SMALLEST_BITS: u32 = 6;
-/// Largest size that is kept (16 MiB), as a power of two.
-const LARGEST_BITS: u32 = 24;
-const CLASSES: usize = (LARGEST_BITS - SMALLEST_BITS + 1) as usize;
-/// Buffers kept of one size.
-const KEPT_PER_CLASS: usize = 8;
-/// Bytes kept in all.
-const KEPT_BYTES_MAX: usize = 32 << 20;
-/// Lists of steps kept.
-const KEPT_LISTS: usize = 8;
+const CLASSES: usize = (POOL_LARGEST_BITS - POOL_SMALLEST_BITS + 1) as usize;
 
-/// The address of a buffer that is lent to steps or requests. Whoever calls this keeps the buffer
-/// until they are done, and makes no slice of it meanwhile.
-pub(crate) fn lend(scratch: &mut Scratch) -> UserPtr {
+/// The address of a buffer for steps or requests. The caller keeps the buffer until they are done,
+/// and makes no slice of it meanwhile.
+pub(crate) fn address_of(scratch: &mut Scratch) -> UserPtr {
     // SAFETY: the contract above; within this crate the owners are schedules, requests and blocking
     // calls, which give a buffer back only when nothing is under way any more.
     unsafe { scratch.ptr() }
 }
 
+/// What is under way in an operation without a schedule.
+#[derive(Default)]
+pub struct ShortLists {
+    /// Receives that the next fence carries out.
+    pub awaited: Vec<Awaited>,
+    /// Sends that are not complete.
+    pub sends: Vec<ReqId>,
+    /// Memory of the operation.
+    pub scratch: Vec<Scratch>,
+}
+
 /// Buffers and lists that are not in use.
 #[derive(Default)]
 pub struct Pool {
+    short: ShortLists,
     free: [Vec<Scratch>; CLASSES],
     kept_bytes: usize,
     lists: Vec<(Vec<Step>, Vec<Scratch>)>,
@@ -36,8 +43,8 @@ pub struct Pool {
 
 /// The class whose buffers hold `len` bytes, if it is kept.
 fn class(len: usize) -> Option<usize> {
-    let bits = len.max(1).next_power_of_two().trailing_zeros().max(SMALLEST_BITS);
-    (bits <= LARGEST_BITS).then_some((bits - SMALLEST_BITS) as usize)
+    let bits = len.max(1).next_power_of_two().trailing_zeros().max(POOL_SMALLEST_BITS);
+    (bits <= POOL_LARGEST_BITS).then_some((bits - POOL_SMALLEST_BITS) as usize)
 }
 
 impl Pool {
@@ -48,7 +55,7 @@ impl Pool {
             self.kept_bytes -= scratch.len();
             return scratch;
         }
-        Scratch::new(1 << (class as u32 + SMALLEST_BITS))
+        Scratch::new(1 << (class as u32 + POOL_SMALLEST_BITS))
     }
 
     /// Takes a buffer back.
@@ -56,12 +63,26 @@ impl Pool {
         let len = scratch.len();
         if let Some(class) = class(len)
             && len.is_power_of_two()
-            && self.free[class].len() < KEPT_PER_CLASS
-            && self.kept_bytes + len <= KEPT_BYTES_MAX
+            && self.free[class].len() < POOL_KEPT_PER_CLASS
+            && self.kept_bytes + len <= POOL_KEPT_BYTES_MAX
         {
             self.kept_bytes += len;
             self.free[class].push(scratch);
         }
+    }
+
+    /// Empty lists for an operation without a schedule.
+    #[inline]
+    pub fn take_short_lists(&mut self) -> ShortLists {
+        std::mem::take(&mut self.short)
+    }
+
+    /// Takes empty lists back.
+    #[inline]
+    pub fn give_back_short_lists(&mut self, lists: ShortLists) {
+        debug_assert!(lists.awaited.is_empty() && lists.sends.is_empty());
+        debug_assert!(lists.scratch.is_empty());
+        self.short = lists;
     }
 
     /// Empty lists for a new schedule.
@@ -72,7 +93,7 @@ impl Pool {
     /// Takes empty lists back.
     pub fn give_back_steps(&mut self, steps: Vec<Step>, scratch: Vec<Scratch>) {
         debug_assert!(steps.is_empty() && scratch.is_empty());
-        if self.lists.len() < KEPT_LISTS && steps.capacity() <= 4096 {
+        if self.lists.len() < POOL_KEPT_LISTS && steps.capacity() <= POOL_KEPT_STEPS {
             self.lists.push((steps, scratch));
         }
     }

@@ -9,13 +9,11 @@
 //! Non-Blocking Collective Operations for MPI" (SC 2007): rounds of communication, separated by
 //! [`Step::Fence`], with local work between them.
 
-use super::data::{Piece, TypeRef};
 use super::pool::Pool;
-
+use super::step::Step;
 use crate::engine::{Completion, RecvData, SendData};
-use crate::error::{ErrorClass, Result};
-use crate::op::Op;
-use crate::usermem::{Scratch, UserPtr};
+use crate::error::ErrorClass;
+use crate::usermem::Scratch;
 use ftmpi_wire::{Rank, Ssn};
 
 /// What schedules need of the engine; the tests of the algorithms put a model in its place.
@@ -39,65 +37,6 @@ pub trait Carrier {
     fn is_done(&self, request: Self::Request) -> bool;
     /// Takes the result of a complete request, which is gone thereafter.
     fn finish(&mut self, request: Self::Request) -> Completion;
-}
-
-/// One step of a schedule.
-#[derive(Clone)]
-pub enum Step {
-    /// Start a send.
-    Send {
-        /// Identity, reserved when the schedule was built.
-        ssn: Ssn,
-        /// Receiver.
-        to: Rank,
-        /// Tag in the collective context.
-        tag: i32,
-        /// Payload.
-        data: Piece,
-    },
-    /// Start a receive.
-    Recv {
-        /// Sender.
-        from: Rank,
-        /// Tag in the collective context.
-        tag: i32,
-        /// Where to.
-        into: Piece,
-    },
-    /// Wait for all sends and receives that were started before.
-    Fence,
-    /// `inout = input op inout`.
-    Reduce {
-        /// Operation.
-        op: Op,
-        /// Type of the elements.
-        datatype: TypeRef,
-        /// How many.
-        count: usize,
-        /// Left operand.
-        input: UserPtr,
-        /// Right operand and result.
-        inout: UserPtr,
-    },
-    /// Copy, repacking between layouts.
-    Copy {
-        /// Source.
-        from: Piece,
-        /// Target.
-        to: Piece,
-    },
-    /// Ends the schedule with an error if the words of all ranks say that they call different things. (Messages
-    /// that were reserved for what would have followed are never sent: their numbers stay free.)
-    Compare {
-        /// Compares ours with all of them, in the order of the ranks.
-        verdict: fn(&[u8], &[u8]) -> Result<()>,
-        /// Our word.
-        mine: Box<[u8]>,
-        /// As many bytes for each rank.
-        all: UserPtr,
-        /// How many ranks.
-        ranks: usize,
-    },
 }
 
 /// A collective operation of this rank under way.

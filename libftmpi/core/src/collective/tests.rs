@@ -1,6 +1,6 @@
 //! All algorithms against naive results, on a model that carries messages as late as it may.
 
-mod crowd;
+mod oversubscribed;
 mod reductions;
 
 use super::*;
@@ -132,24 +132,24 @@ impl Carrier for Port<'_> {
 }
 
 /// Ranks outnumber processors, or not: half of all runs.
-fn any_crowd(random: &mut Random) -> Option<&'static [u32]> {
+fn any_hosts(random: &mut Random) -> Option<&'static [u32]> {
     (random.below(2) == 0).then_some(&[0; 32])
 }
 
 /// Runs one call on every rank of `ranks`; `calls[i]` is that of rank `i`.
 fn run(calls: &[Call], random: &mut Random) {
-    let crowd = any_crowd(random);
-    run_in(crowd, calls, random);
+    let hosts = any_hosts(random);
+    run_in(hosts, calls, random);
 }
 
 /// Tells how many messages there were.
-fn run_in(crowd: Option<&'static [u32]>, calls: &[Call], random: &mut Random) -> usize {
+fn run_in(hosts: Option<&'static [u32]>, calls: &[Call], random: &mut Random) -> usize {
     let n = calls.len();
     // Group of the communicator in another order than in the world.
     let shift = random.below(n);
     let members: Vec<Rank> = (0..n).map(|i| Rank(((i + shift) % n) as u32)).collect();
     let ranks = Group::new(&members).unwrap();
-    run_sides(crowd, &[(ranks.clone(), calls)], random, |call, plan, _, _| call.write(plan))
+    run_sides(hosts, &[(ranks.clone(), calls)], random, |call, plan, _, _| call.write(plan))
 }
 
 /// Runs one call on both sides of an intercommunicator.
@@ -159,8 +159,8 @@ fn run_between(left: &[Call], right: &[Call], random: &mut Random) {
     };
     let (l, r) = (members(0, left.len()), members(left.len(), right.len()));
     let groups = [l.clone(), r.clone()];
-    let crowd = any_crowd(random);
-    run_sides(crowd, &[(l, left), (r, right)], random, |call, plan, side, me| {
+    let hosts = any_hosts(random);
+    run_sides(hosts, &[(l, left), (r, right)], random, |call, plan, side, me| {
         let groups: &[Group; 2] = Box::leak(Box::new(groups.clone()));
         let sides = Sides { local: &groups[side], me, remote: &groups[1 - side] };
         call.write_between(plan, sides);
@@ -168,7 +168,7 @@ fn run_between(left: &[Call], right: &[Call], random: &mut Random) {
 }
 
 fn run_sides(
-    crowd: Option<&'static [u32]>,
+    hosts: Option<&'static [u32]>,
     sides: &[(Group, &[Call])],
     random: &mut Random,
     write: impl Fn(&Call, &mut Plan<'static, Port<'static>>, usize, u32),
@@ -183,7 +183,7 @@ fn run_sides(
             let port: &'static mut Port<'static> = Box::leak(Box::new(Port { world, me }));
             let own: &'static mut Pool = Box::leak(Box::default());
             let plan = Plan::new(port, own, ranks, i as u32, 1, tag_of(7));
-            let mut plan = plan.in_crowd(crowd);
+            let mut plan = plan.oversubscribed(hosts);
             write(call, &mut plan, side, i as u32);
             running.push((me, plan.finish()));
         }

@@ -5,7 +5,9 @@
 
 use super::{CommId, Mpi};
 use crate::bail;
-use crate::collective::{Blocks, Call, Elements, Piece, Plan, Root, Sides, lend};
+use crate::collective::{
+    Blocks, Call, Elements, Operands, Piece, Plan, Root, Sides, Steps, address_of,
+};
 use crate::comm::{Contexts, Members};
 use crate::datatype::{Builtin, Datatype};
 use crate::engine::{Link, TaskId};
@@ -45,7 +47,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn run_within(&mut self, scope: &Scope, call: &Call) -> Result<()> {
         let (pool, engine) = (&mut self.pool, &mut self.engine);
         let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
-        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
+        let mut plan = plan.oversubscribed(self.oversubscribed.then_some(&*self.hosts));
         call.write(&mut plan);
         let schedule = plan.finish();
         self.run(schedule)
@@ -55,7 +57,7 @@ impl<L: Link> Mpi<L> {
     fn run_across(&mut self, scope: &Scope, remote: &Group, call: &Call) -> Result<()> {
         let (pool, engine) = (&mut self.pool, &mut self.engine);
         let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
-        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
+        let mut plan = plan.oversubscribed(self.oversubscribed.then_some(&*self.hosts));
         let sides = Sides { local: &scope.group, me: scope.me, remote };
         call.write_between(&mut plan, sides);
         let schedule = plan.finish();
@@ -66,7 +68,7 @@ impl<L: Link> Mpi<L> {
     fn and(&mut self, scope: &Scope, words: &mut [u64]) -> Result<()> {
         let bytes = 8 * words.len();
         let (mut ours, mut theirs) = (self.pool.take(bytes), self.pool.take(bytes));
-        let (at, far) = (lend(&mut ours), lend(&mut theirs));
+        let (at, far) = (address_of(&mut ours), address_of(&mut theirs));
         for (i, word) in words.iter().enumerate() {
             at.offset(8 * i as i64).store(*word);
         }
@@ -135,7 +137,7 @@ impl<L: Link> Mpi<L> {
     ) -> Result<(TaskId, [Scratch; 2])> {
         let bytes = 8 * offered.len();
         let mut masks = [self.pool.take(bytes), self.pool.take(bytes)];
-        let [at, far] = masks.each_mut().map(lend);
+        let [at, far] = masks.each_mut().map(address_of);
         for (i, word) in offered.iter().enumerate() {
             at.offset(8 * i as i64).store(*word);
         }
@@ -144,7 +146,7 @@ impl<L: Link> Mpi<L> {
         let op = Op::Predefined(Predefined::Band);
         let (pool, engine) = (&mut self.pool, &mut self.engine);
         let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
-        let mut plan = plan.in_crowd(self.crowded.then_some(&*self.hosts));
+        let mut plan = plan.oversubscribed(self.oversubscribed.then_some(&*self.hosts));
         let within = Call::Allreduce { send: None, recv: at, elements: elements.clone(), op };
         within.write(&mut plan);
         if let Some(remote) = &scope.remote {
@@ -153,7 +155,8 @@ impl<L: Link> Mpi<L> {
             let across = Call::Allreduce { send: Some(at), recv: far, elements, op };
             across.write_between(&mut plan, sides);
             plan.fence();
-            plan.reduce(&op, datatype, offered.len(), far, at);
+            let count = offered.len();
+            plan.reduce(Operands { datatype, count, op: &op }, count, far, at);
         }
         let schedule = Box::new(plan.finish());
         Ok((self.engine.start_schedule(schedule)?, masks))
@@ -163,7 +166,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn collect_within(&mut self, scope: &Scope, mine: &[u8]) -> Result<Vec<u8>> {
         let (mut send, n) = (self.pool.take(mine.len()), scope.group.len() as usize);
         let mut recv = self.pool.take(mine.len() * n);
-        let (at, all) = (lend(&mut send), lend(&mut recv));
+        let (at, all) = (address_of(&mut send), address_of(&mut recv));
         at.write(mine);
         let call = Call::Allgather {
             send: Some(Piece::bytes(at, mine.len())),
@@ -186,7 +189,7 @@ impl<L: Link> Mpi<L> {
     ) -> Result<Vec<u8>> {
         let (mut send, n) = (self.pool.take(mine.len()), remote.len() as usize);
         let mut recv = self.pool.take(mine.len() * n);
-        let (at, all) = (lend(&mut send), lend(&mut recv));
+        let (at, all) = (address_of(&mut send), address_of(&mut recv));
         at.write(mine);
         let call = Call::Allgather {
             send: Some(Piece::bytes(at, mine.len())),
@@ -203,7 +206,7 @@ impl<L: Link> Mpi<L> {
     /// `data` of member `root` of the own group, at all.
     pub(super) fn broadcast(&mut self, scope: &Scope, root: u32, data: &mut [u8]) -> Result<()> {
         let mut copy = self.pool.take(data.len());
-        let at = lend(&mut copy);
+        let at = address_of(&mut copy);
         at.write(data);
         let call =
             Call::Bcast { data: Piece::bytes(at, data.len()), root: Root::Remote(root as usize) };

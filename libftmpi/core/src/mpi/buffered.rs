@@ -9,7 +9,7 @@
 use super::{CommId, Mpi, Request};
 use crate::bail;
 use crate::bsend::{BsendBuffer, BufferOwner, Pending};
-use crate::collective::{Piece, lend};
+use crate::collective::{Piece, address_of};
 use crate::engine::{Link, SendData, SendMode};
 use crate::error::Result;
 use crate::request::{Active, Slot};
@@ -161,7 +161,7 @@ impl<L: Link> Mpi<L> {
             );
         }
         let mut copy = self.pool.take(piece.len());
-        let packed = Piece::bytes(lend(&mut copy), piece.len());
+        let packed = Piece::bytes(address_of(&mut copy), piece.len());
         let _ = piece.copy_to(&packed);
         self.bsend.sent += 1;
         let number = self.bsend.sent;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use super::{Buffer, Collective, CommId, Mpi, Peer};
 use crate::bail;
-use crate::collective::{Blocks, Call, Piece, Plan, Schedule};
+use crate::collective::{Blocks, Call, Piece, Plan, Schedule, Steps};
 use crate::comm::Members;
 use crate::datatype::{Builtin, Class, Datatype, TypeId};
 use crate::engine::{Decision, Link, ReqId};
@@ -311,7 +311,7 @@ impl<L: Link> Mpi<L> {
         let context = members.collective_context();
         let (engine, pool) = (&mut self.engine, &mut self.pool);
         let mut plan = Plan::new(engine, pool, &members.local, members.me, context, first)
-            .in_crowd(self.crowded.then_some(&*self.hosts));
+            .oversubscribed(self.oversubscribed.then_some(&*self.hosts));
         let (word, all) = (plan.scratch(LEN), plan.scratch(LEN * plan.size));
         word.write(&mine);
         let words = Call::Allgather {

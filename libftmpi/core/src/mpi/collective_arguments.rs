@@ -1,7 +1,7 @@
 //! The arguments of a collective, checked and resolved into what a schedule is made of.
 //!
-//! Guarantees (MPI-4.1, chapter 6): arguments that are not significant at this rank are not looked at; a
-//! wrong one is told with its name and value before anything is sent.
+//! Guarantees (MPI-4.1, chapter 6): arguments that are not significant at this rank are not looked
+//! at. A wrong argument is reported with its name and value before anything is sent.
 
 use super::arguments::number;
 use super::{Buffer, Counts, Peer};
@@ -141,7 +141,7 @@ impl<L: Link> Mpi<L> {
         Ok(Blocks { base, spread: Spread::Mixed { counts, displacements, datatypes } })
     }
 
-    /// A block for all destinations of a neighbourhood, which may be none: then the buffer is not looked at.
+    /// A block for all destinations of a neighbourhood. If there are none, the buffer is not looked at.
     fn neighbor_piece(&self, at: UserPtr, count: i64, datatype: TypeId, n: usize) -> Result<Piece> {
         if n > 0 {
             return self.piece(at, count, datatype);
@@ -193,16 +193,50 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Checks arguments and looks objects up.
-    #[allow(clippy::too_many_lines)]
     pub(super) fn resolve(
         &self,
         comm: CommId,
         members: &Members,
         what: &Collective<'_>,
     ) -> Result<Call> {
+        use Collective as C;
+        let call = match what {
+            C::Barrier => Call::Barrier,
+            C::Bcast { .. }
+            | C::Gather { .. }
+            | C::Gatherv { .. }
+            | C::Scatter { .. }
+            | C::Scatterv { .. } => self.resolve_rooted(members, what)?,
+            C::Allgather { .. }
+            | C::Allgatherv { .. }
+            | C::Alltoall { .. }
+            | C::Alltoallv { .. }
+            | C::Alltoallw { .. } => self.resolve_exchange(members, what)?,
+            C::Reduce { .. }
+            | C::Allreduce { .. }
+            | C::Scan { .. }
+            | C::Exscan { .. }
+            | C::ReduceScatter { .. }
+            | C::ReduceScatterBlock { .. } => self.resolve_reduction(members, what)?,
+            C::NeighborAllgather { .. }
+            | C::NeighborAllgatherv { .. }
+            | C::NeighborAlltoall { .. }
+            | C::NeighborAlltoallv { .. }
+            | C::NeighborAlltoallw { .. } => self.resolve_neighborhood(comm, what)?,
+        };
+        if members.remote.is_some() && !call.works_between_groups() {
+            bail!(Comm, "this collective (or MPI_IN_PLACE) is not defined on an intercommunicator");
+        }
+        if members.remote.is_none() && call.is_aliased(members.me as usize) {
+            bail!(Buffer, "the send and the receive buffer are the same memory: use MPI_IN_PLACE");
+        }
+        Ok(call)
+    }
+
+    /// Broadcast, gather and scatter.
+    fn resolve_rooted(&self, members: &Members, what: &Collective<'_>) -> Result<Call> {
         let n = members.peers().len() as usize;
-        let call = match *what {
-            Collective::Barrier => Call::Barrier,
+        Ok(match *what {
             Collective::Bcast { buffer, count, datatype, root } => {
                 let (root, _) = role(members, root)?;
                 let data = if root == Root::Bystander {
@@ -286,6 +320,14 @@ impl<L: Link> Mpi<L> {
                 };
                 Call::Scatter { send, recv, root, uniform: false }
             }
+            _ => unreachable!("resolve() gives this function its own family only"),
+        })
+    }
+
+    /// Allgather and all-to-all.
+    fn resolve_exchange(&self, members: &Members, what: &Collective<'_>) -> Result<Call> {
+        let n = members.peers().len() as usize;
+        Ok(match *what {
             Collective::Allgather { send, send_count, send_type, recv, recv_count, recv_type } => {
                 Call::Allgather {
                     send: self.piece_unless_in_place(send, send_count, send_type)?,
@@ -354,6 +396,13 @@ impl<L: Link> Mpi<L> {
                 let recv = self.mixed(at, recv_counts, recv_displs, recv_types, n)?;
                 Call::Alltoall { send, recv }
             }
+            _ => unreachable!("resolve() gives this function its own family only"),
+        })
+    }
+
+    /// Reductions and scans.
+    fn resolve_reduction(&self, members: &Members, what: &Collective<'_>) -> Result<Call> {
+        Ok(match *what {
             Collective::Reduce { send, recv, count, datatype, op, root } => {
                 let (root, here) = role(members, root)?;
                 let (elements, op) = self.operands(count, datatype, op)?;
@@ -390,6 +439,14 @@ impl<L: Link> Mpi<L> {
                 let counts: Rc<[usize]> = vec![count; members.local.len() as usize].into();
                 self.reduce_scatter(send, recv, counts, datatype, op)?
             }
+            _ => unreachable!("resolve() gives this function its own family only"),
+        })
+    }
+
+    /// Collectives with the neighbours of a topology.
+    fn resolve_neighborhood(&self, comm: CommId, what: &Collective<'_>) -> Result<Call> {
+        let neighbors = self.neighbors(comm)?;
+        Ok(match *what {
             Collective::NeighborAllgather {
                 send,
                 send_count,
@@ -398,7 +455,6 @@ impl<L: Link> Mpi<L> {
                 recv_count,
                 recv_type,
             } => {
-                let neighbors = self.neighbors(comm)?;
                 let (at, n) = (address(send, "send")?, neighbors.destinations.len());
                 let send = self.neighbor_piece(at, send_count, send_type, n)?;
                 let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
@@ -414,7 +470,6 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_type,
             } => {
-                let neighbors = self.neighbors(comm)?;
                 let (at, n) = (address(send, "send")?, neighbors.destinations.len());
                 let send = self.neighbor_piece(at, send_count, send_type, n)?;
                 let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
@@ -429,7 +484,6 @@ impl<L: Link> Mpi<L> {
                 recv_count,
                 recv_type,
             } => {
-                let neighbors = self.neighbors(comm)?;
                 let (at, n) = (address(send, "send")?, neighbors.destinations.len());
                 let send = self.neighbor_blocks(at, send_count, send_type, n)?;
                 let (at, n) = (address(recv, "receive")?, neighbors.sources.len());
@@ -446,7 +500,6 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_type,
             } => {
-                let neighbors = self.neighbors(comm)?;
                 let (from, n) = (address(send, "send")?, neighbors.destinations.len());
                 let send = self.varied(from, send_counts, send_displs, send_type, n)?;
                 let (to, n) = (address(recv, "receive")?, neighbors.sources.len());
@@ -463,21 +516,14 @@ impl<L: Link> Mpi<L> {
                 recv_displs,
                 recv_types,
             } => {
-                let neighbors = self.neighbors(comm)?;
                 let (from, n) = (address(send, "send")?, neighbors.destinations.len());
                 let send = self.mixed(from, send_counts, send_displs, send_types, n)?;
                 let (to, n) = (address(recv, "receive")?, neighbors.sources.len());
                 let recv = self.mixed(to, recv_counts, recv_displs, recv_types, n)?;
                 Call::NeighborAlltoall { neighbors, send, recv }
             }
-        };
-        if members.remote.is_some() && !call.works_between_groups() {
-            bail!(Comm, "this collective (or MPI_IN_PLACE) is not defined on an intercommunicator");
-        }
-        if members.remote.is_none() && call.is_aliased(members.me as usize) {
-            bail!(Buffer, "the send and the receive buffer are the same memory: use MPI_IN_PLACE");
-        }
-        Ok(call)
+            _ => unreachable!("resolve() gives this function its own family only"),
+        })
     }
 
     /// This rank's own block of a gather or scatter; `None`: it is in place.
@@ -526,8 +572,7 @@ impl<L: Link> Mpi<L> {
             bail!(Count, "the counts add up to too much");
         };
         let (elements, op) = self.operands(total, datatype, op)?;
-        let datatype = elements.datatype;
         let recv = address(recv, "receive")?;
-        Ok(Call::ReduceScatter { send: unless_in_place(send), recv, datatype, counts, op })
+        Ok(Call::ReduceScatter { send: unless_in_place(send), recv, elements, counts, op })
     }
 }

@@ -21,7 +21,7 @@ impl<L: Link> Mpi<L> {
         if self.checks {
             self.compare_calls(comm, &what, How::Now)?;
         }
-        if let Some(answer) = self.fast_collective(comm, &what) {
+        if let Some(answer) = self.short_collective(comm, &what) {
             return answer;
         }
         let members = self.members(comm)?;
@@ -90,9 +90,9 @@ impl<L: Link> Mpi<L> {
     pub(super) fn schedule(&mut self, call: &Call, members: &Members, tag: i32) -> Schedule<ReqId> {
         let context = members.collective_context();
         let (engine, pool) = (&mut self.engine, &mut self.pool);
-        let crowd = self.crowded.then_some(&*self.hosts);
+        let oversubscribed = self.oversubscribed.then_some(&*self.hosts);
         let plan = Plan::new(engine, pool, &members.local, members.me, context, tag);
-        let mut plan = plan.in_crowd(crowd);
+        let mut plan = plan.oversubscribed(oversubscribed);
         match &members.remote {
             None => call.write(&mut plan),
             Some(remote) => {

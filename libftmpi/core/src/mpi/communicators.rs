@@ -3,7 +3,7 @@
 use super::agreement::{Scope, private_tag};
 use super::{BufferOwner, CommId, Mpi, Request, Status};
 use crate::bail;
-use crate::collective::lend;
+use crate::collective::address_of;
 use crate::comm::{Comm, Members, Offer};
 use crate::engine::Link;
 use crate::error::{ErrorClass, Result};
@@ -169,7 +169,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn duplicated(&mut self, mut duplicate: Duplicate) -> Status {
         let schedule = self.engine.take_schedule(duplicate.task);
         let mut error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
-        let at = lend(&mut duplicate.masks[0]);
+        let at = address_of(&mut duplicate.masks[0]);
         let mask: [u64; Offer::WORDS] = std::array::from_fn(|i| at.offset(8 * i as i64).load());
         for scratch in duplicate.masks {
             self.pool.give_back(scratch);

@@ -7,7 +7,7 @@
 
 use super::one_sided::{OneSided, OriginBuffer, TargetBuffer};
 use super::{CommId, Mpi, Peer};
-use crate::collective::lend;
+use crate::collective::address_of;
 use crate::datatype::{Builtin, TypeId};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
@@ -59,7 +59,7 @@ impl<L: Link> Mpi<L> {
             return Ok(before);
         }
         let (mut ours, mut theirs) = (self.pool.take(8), self.pool.take(8));
-        let (from, to) = (lend(&mut ours), lend(&mut theirs));
+        let (from, to) = (address_of(&mut ours), address_of(&mut theirs));
         from.store(value);
         let datatype = TypeId::builtin(Builtin::Int64T);
         let buffer = |at| OriginBuffer { at, count: 1, datatype };

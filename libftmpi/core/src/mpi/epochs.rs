@@ -7,7 +7,7 @@
 
 use super::{Collective, Mpi, Peer};
 use crate::bail;
-use crate::collective::lend;
+use crate::collective::address_of;
 use crate::datatype::{Builtin, TypeId};
 use crate::engine::{Decision, Link, RecvData, Source};
 use crate::error::Result;
@@ -62,7 +62,7 @@ impl<L: Link> Mpi<L> {
             window.toward.iter_mut().map(|toward| std::mem::take(&mut toward.fenced)).collect();
         let n = ours.len();
         let (mut send, mut recv) = (self.pool.take(8 * n), self.pool.take(8 * n));
-        let (from, to) = (lend(&mut send), lend(&mut recv));
+        let (from, to) = (address_of(&mut send), address_of(&mut recv));
         for (i, count) in ours.iter().enumerate() {
             from.offset(8 * i as i64).store(*count);
         }

@@ -144,7 +144,8 @@ impl<L: Link> Mpi<L> {
         len: usize,
     ) -> Result<Vec<u8>> {
         let (mut out, mut into) = (self.pool.take(mine.len()), self.pool.take(len));
-        let (from, to) = (crate::collective::lend(&mut out), crate::collective::lend(&mut into));
+        let (from, to) =
+            (crate::collective::address_of(&mut out), crate::collective::address_of(&mut into));
         from.write(mine);
         let recv = self.engine.irecv(
             RecvData::Bytes { ptr: to, len },

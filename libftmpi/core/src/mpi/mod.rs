@@ -15,7 +15,7 @@
 //! | `persistent`, `partitioned` | start; messages whose parts become ready one by one |
 //! | `checks` | what is compared and reported on request |
 //! | `sessions` | sessions, process sets, communicators from groups |
-//! | `collectives`, `fast` | all collectives, in three forms; short ones without a schedule |
+//! | `collectives`, `short_collectives` | all collectives, in three forms; short ones without a schedule |
 //! | `communicators`, `agreement`, `intercomms` | making and freeing communicators |
 //! | `properties` | names, error handlers, attributes, info |
 //! | `topologies` | grids and graphs |
@@ -34,7 +34,6 @@ mod communicators;
 mod completion;
 mod counters;
 mod epochs;
-mod fast;
 mod file_access;
 mod file_effects;
 mod file_together;
@@ -48,6 +47,7 @@ mod persistent;
 mod point;
 mod properties;
 mod sessions;
+mod short_collectives;
 #[cfg(test)]
 mod tests;
 mod topologies;
@@ -130,7 +130,7 @@ pub struct Mpi<L: Link> {
     /// Segments of shared memory that this rank has named.
     segments_named: u32,
     /// Some host has more ranks than processors.
-    crowded: bool,
+    oversubscribed: bool,
     /// That of this rank, as the program was told.
     host: Option<u32>,
     processor_name: Option<Vec<u8>>,
@@ -142,9 +142,9 @@ pub struct Mpi<L: Link> {
 const NOBODY: CommId = CommId(u32::MAX);
 
 impl<L: Link> Mpi<L> {
-    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts), `crowded`
+    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts), `oversubscribed`
     /// whether some host then had more ranks than processors. All ranks are told the same, in all lives.
-    pub fn new(engine: Engine<L>, hosts: Vec<u32>, crowded: bool) -> Self {
+    pub fn new(engine: Engine<L>, hosts: Vec<u32>, oversubscribed: bool) -> Self {
         let size = engine.size();
         let me = engine.me();
         let mut contexts = Contexts::default();
@@ -183,7 +183,7 @@ impl<L: Link> Mpi<L> {
             words: None,
             hosts,
             segments_named: 0,
-            crowded,
+            oversubscribed,
             host: None,
             processor_name: None,
             blamed: NOBODY,

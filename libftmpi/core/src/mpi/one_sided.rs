@@ -6,7 +6,7 @@
 
 use super::{Mpi, Peer, Request};
 use crate::bail;
-use crate::collective::{Piece, lend};
+use crate::collective::{Piece, address_of};
 use crate::datatype::{Datatype, TypeId};
 use crate::engine::{Link, RecvData, ReqId, SendData, SendMode};
 use crate::error::{ErrorClass, MpiError, Result};
@@ -322,7 +322,7 @@ impl<L: Link> Mpi<L> {
         let reply = if replied { self.engine.windows.number_reply(world) } else { 0 };
         let waiting = replied.then(|| {
             let mut place = self.pool.take(4);
-            let into = RecvData::Bytes { ptr: lend(&mut place), len: 4 };
+            let into = RecvData::Bytes { ptr: address_of(&mut place), len: 4 };
             (self.engine.receive_own(into, world, context, tags::reply(reply)), place)
         });
         let asked = Asked { action, mode, reply, target: None, len: 0, apart: None };
@@ -334,7 +334,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn await_reply(&mut self, waiting: Reply) -> Result<()> {
         let (request, mut place) = waiting;
         self.engine.wait(request);
-        let class: i32 = lend(&mut place).load();
+        let class: i32 = address_of(&mut place).load();
         self.pool.give_back(place);
         told(class)
     }

@@ -14,7 +14,7 @@
 use super::arguments::{number, send_tag, world_rank};
 use super::{CommId, Mpi, Peer, Request, Status, Tag};
 use crate::bail;
-use crate::collective::lend;
+use crate::collective::address_of;
 use crate::datatype::TypeId;
 use crate::engine::{Decision, Link, RecvData, SendData, SendMode};
 use crate::error::{ErrorClass, Result};
@@ -217,7 +217,7 @@ impl<L: Link> Mpi<L> {
                     datatype.pack(data.at, data.count as u64, offset, &mut bytes[HEADER..]);
                 }
             }
-            let payload = SendData::Bytes { ptr: lend(&mut copy), len: HEADER + len };
+            let payload = SendData::Bytes { ptr: address_of(&mut copy), len: HEADER + len };
             let mode = SendMode::Standard;
             match self.engine.isend(payload, channel.peer, channel.context, TAG, mode) {
                 None => self.pool.give_back(copy),
@@ -356,7 +356,7 @@ impl<L: Link> Mpi<L> {
             return;
         }
         let mut buffer = self.pool.take(HEADER + PIECE);
-        let into = RecvData::Bytes { ptr: lend(&mut buffer), len: HEADER + PIECE };
+        let into = RecvData::Bytes { ptr: address_of(&mut buffer), len: HEADER + PIECE };
         let request = self.engine.irecv_own(into, peer, context, TAG);
         self.partitions.streams.insert((context, peer), Stream { request, buffer });
     }

@@ -3,7 +3,7 @@
 use super::arguments::{Destination, Origin, recv_tag, send_tag};
 use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
 use crate::bail;
-use crate::collective::{Piece, lend};
+use crate::collective::{Piece, address_of};
 use crate::datatype::TypeId;
 use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, Result};
@@ -347,7 +347,7 @@ impl<L: Link> Mpi<L> {
     ) -> Result<(Scratch, SendData)> {
         let piece = self.piece(buffer, count, datatype)?;
         let mut copy = self.pool.take(piece.len());
-        let packed = Piece::bytes(lend(&mut copy), piece.len());
+        let packed = Piece::bytes(address_of(&mut copy), piece.len());
         let _ = piece.copy_to(&packed);
         Ok((copy, packed.to_send()))
     }

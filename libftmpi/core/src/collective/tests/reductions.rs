@@ -203,7 +203,7 @@ fn reduce_scatter_spreads_the_result() {
             .map(|i| Call::ReduceScatter {
                 send: r.send(i),
                 recv: r.recvs[i].ptr(),
-                datatype: pair(),
+                elements: Elements { datatype: pair(), count: counts.iter().sum() },
                 counts: counts.clone().into(),
                 op: r.op,
             })

@@ -1,7 +1,7 @@
 //! Collectives through the facade: blocking, overlapping, persistent, short and long.
 
 use super::super::{Buffer, Collective, Peer, Request, Tag};
-use super::{DOUBLE, INT, Rank0, WORLD, at, counts, lend, me, run, send};
+use super::{DOUBLE, INT, Rank0, WORLD, address_of, at, counts, me, run, send};
 use crate::error::ErrorClass;
 use crate::op::{OpId, Predefined};
 
@@ -9,7 +9,7 @@ const SUM: OpId = OpId::predefined(Predefined::Sum);
 
 fn bcast(v: &mut [i32], root: usize) -> Collective<'static> {
     let count = v.len() as i64;
-    Collective::Bcast { buffer: lend(v), count, datatype: INT, root: Peer::Rank(root as u32) }
+    Collective::Bcast { buffer: address_of(v), count, datatype: INT, root: Peer::Rank(root as u32) }
 }
 
 #[test]
@@ -143,7 +143,14 @@ fn every_call_once() {
         b = [0; 4];
         mpi.collective(WORLD, what).unwrap();
         assert_eq!(b.iter().sum::<i32>(), 10 * lens[i]);
-        mpi.reduce_local(Buffer::At(lend(&mut a)), Buffer::At(lend(&mut b)), 0, INT, SUM).unwrap();
+        mpi.reduce_local(
+            Buffer::At(address_of(&mut a)),
+            Buffer::At(address_of(&mut b)),
+            0,
+            INT,
+            SUM,
+        )
+        .unwrap();
     });
 }
 
@@ -203,7 +210,7 @@ fn overlapping_operations_and_point_to_point() {
         if i == 0 {
             for _ in 1..n {
                 let mut v = [0];
-                mpi.recv(lend(&mut v), 1, INT, Peer::Any, Tag::Is(4), WORLD).unwrap();
+                mpi.recv(address_of(&mut v), 1, INT, Peer::Any, Tag::Is(4), WORLD).unwrap();
             }
             mpi.waitall(&mut requests, |_, _| {}).unwrap();
         } else {
@@ -242,7 +249,7 @@ fn probing_lets_collectives_go_on() {
                 for _ in 1..n {
                     let seen = mpi.probe(Peer::Any, Tag::Is(6), WORLD).unwrap();
                     let mut w = [0];
-                    mpi.recv(lend(&mut w), 1, INT, seen.source, Tag::Is(6), WORLD).unwrap();
+                    mpi.recv(address_of(&mut w), 1, INT, seen.source, Tag::Is(6), WORLD).unwrap();
                 }
                 mpi.wait(&mut request).unwrap();
             } else {
@@ -297,7 +304,7 @@ fn a_freed_collective_request_goes_on() {
 fn bad_arguments_of_collectives() {
     run(1, |mpi| {
         let mut v = [0];
-        let buffer = lend(&mut v);
+        let buffer = address_of(&mut v);
         let mut class = |what| mpi.collective(WORLD, what).unwrap_err().class;
         let (datatype, root) = (INT, Peer::Rank(0));
         assert_eq!(

@@ -3,7 +3,7 @@
 use super::super::{
     Collective, CommId, Errhandler, ErrhandlerId, Language, Peer, SendKind, SplitType, Tag,
 };
-use super::{INT, Rank0, WORLD, at, lend, me, run};
+use super::{INT, Rank0, WORLD, address_of, at, me, run};
 use crate::error::ErrorClass;
 use crate::group::{Comparison, Group, GroupId};
 use crate::op::{OpId, Predefined};
@@ -39,11 +39,13 @@ fn split_orders_by_key_and_contexts_are_apart() {
         let next = (mpi.comm_rank(half).unwrap() + 1) % mpi.comm_size(half).unwrap();
         let mut values = [i as i32, 100 + i as i32];
         let mut got = [0, 0];
-        let p = lend(&mut values);
+        let p = address_of(&mut values);
         let to = Peer::Rank(next);
         let std = SendKind::Standard;
-        let mut a = mpi.irecv(lend(&mut got[..1]), 1, INT, Peer::Any, Tag::Any, half).unwrap();
-        let mut b = mpi.irecv(lend(&mut got[1..]), 1, INT, Peer::Any, Tag::Any, WORLD).unwrap();
+        let mut a =
+            mpi.irecv(address_of(&mut got[..1]), 1, INT, Peer::Any, Tag::Any, half).unwrap();
+        let mut b =
+            mpi.irecv(address_of(&mut got[1..]), 1, INT, Peer::Any, Tag::Any, WORLD).unwrap();
         let there = Peer::Rank(members[next as usize] as u32);
         mpi.send(std, p.offset(4), 1, INT, there, 3, WORLD).unwrap();
         mpi.send(std, p, 1, INT, to, 3, half).unwrap();
@@ -86,7 +88,7 @@ fn duplicates_that_nobody_waits_for() {
             made.push(mpi.comm_idup(WORLD).unwrap());
             if i == 0 {
                 let mut v = [0];
-                mpi.recv(lend(&mut v), 1, INT, Peer::Rank(1), Tag::Is(2), WORLD).unwrap();
+                mpi.recv(address_of(&mut v), 1, INT, Peer::Rank(1), Tag::Is(2), WORLD).unwrap();
             } else if i == 1 {
                 super::send(mpi, &mut [1], 0, 2);
             }
@@ -148,12 +150,12 @@ fn intercommunicators() {
         if left {
             let mut v = [i as i32];
             let to = Peer::Rank(2);
-            mpi.send(SendKind::Standard, lend(&mut v), 1, INT, to, 0, inter).unwrap();
+            mpi.send(SendKind::Standard, address_of(&mut v), 1, INT, to, 0, inter).unwrap();
         } else if i == 4 {
             for k in 0..2 {
                 let mut v = [-1];
                 let from = Peer::Rank(k);
-                let status = mpi.recv(lend(&mut v), 1, INT, from, Tag::Any, inter).unwrap();
+                let status = mpi.recv(address_of(&mut v), 1, INT, from, Tag::Any, inter).unwrap();
                 assert_eq!((status.source, v[0]), (from, k as i32));
             }
         }

@@ -12,7 +12,7 @@ fn parts_arrive_whatever_their_number() {
         {
             let n = (parts * each) as usize;
             let mut values = vec![-1; n];
-            let at = lend(&mut values);
+            let at = address_of(&mut values);
             for round in 0..3 {
                 if i == 0 {
                     values.iter_mut().enumerate().for_each(|(k, v)| *v = k as i32 + round);
@@ -50,7 +50,7 @@ fn a_partitioned_message_of_another_length_is_an_error() {
     run(2, |mpi| {
         let (i, _) = me(mpi);
         let mut values = vec![7; 40];
-        let at = lend(&mut values);
+        let at = address_of(&mut values);
         if i == 0 {
             let mut q = mpi.psend_init(at, 4, 10, INT, Peer::Rank(1), 0, WORLD).unwrap();
             mpi.start(q).unwrap();
@@ -101,7 +101,7 @@ fn calls_that_differ_are_found() {
         let (i, _) = me(mpi);
         mpi.set_checks(true);
         let mut values = [1, 2, 3, 4];
-        let at = lend(&mut values);
+        let at = address_of(&mut values);
         let bcast = |count: i64, root: u32| Collective::Bcast {
             buffer: at,
             count,

@@ -17,13 +17,13 @@ pub(super) const INT: TypeId = TypeId::builtin(Builtin::Int);
 pub(super) const DOUBLE: TypeId = TypeId::builtin(Builtin::Double);
 
 /// The address of a test's own values.
-pub(super) fn lend<T>(values: &mut [T]) -> UserPtr {
+pub(super) fn address_of<T>(values: &mut [T]) -> UserPtr {
     // SAFETY: every test keeps its buffers until its requests are complete.
     unsafe { UserPtr::new(values.as_mut_ptr().cast()) }
 }
 
 pub(super) fn at<T>(values: &mut [T]) -> Buffer {
-    Buffer::At(lend(values))
+    Buffer::At(address_of(values))
 }
 
 pub(super) fn counts(values: &[i32]) -> Counts {
@@ -38,10 +38,10 @@ pub(super) fn me(mpi: &Rank0) -> (usize, usize) {
 pub(super) fn send(mpi: &mut Rank0, values: &mut [i32], to: usize, tag: i32) {
     let count = values.len() as i64;
     let to = Peer::Rank(to as u32);
-    mpi.send(SendKind::Standard, lend(values), count, INT, to, tag, WORLD).unwrap();
+    mpi.send(SendKind::Standard, address_of(values), count, INT, to, tag, WORLD).unwrap();
 }
 
 pub(super) fn recv(mpi: &mut Rank0, values: &mut [i32], from: Peer, tag: Tag) -> super::Status {
     let count = values.len() as i64;
-    mpi.recv(lend(values), count, INT, from, tag, WORLD).unwrap()
+    mpi.recv(address_of(values), count, INT, from, tag, WORLD).unwrap()
 }

@@ -1,18 +1,18 @@
 //! Point-to-point communication and completion.
 
 use super::super::{BufferOwner, Message, Peer, Request, SendKind, Status, Tag, TestAny};
-use super::{INT, Rank0, WORLD, lend, me, recv, run, send};
+use super::{INT, Rank0, WORLD, address_of, me, recv, run, send};
 use crate::datatype::Datatype;
 use crate::error::ErrorClass;
 
 fn isend(mpi: &mut Rank0, kind: SendKind, v: &mut [i32], to: usize, tag: i32) -> Request {
     let (count, to) = (v.len() as i64, Peer::Rank(to as u32));
-    mpi.isend(kind, lend(v), count, INT, to, tag, WORLD).unwrap()
+    mpi.isend(kind, address_of(v), count, INT, to, tag, WORLD).unwrap()
 }
 
 fn irecv(mpi: &mut Rank0, v: &mut [i32], from: Peer, tag: Tag) -> Request {
     let count = v.len() as i64;
-    mpi.irecv(lend(v), count, INT, from, tag, WORLD).unwrap()
+    mpi.irecv(address_of(v), count, INT, from, tag, WORLD).unwrap()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn wildcards_probes_and_order() {
             let mut v = [0, 0];
             let got = if k % 4 == 2 {
                 let (mut message, seen) = mpi.mprobe(Peer::Any, Tag::Any, WORLD).unwrap();
-                let got = mpi.mrecv(lend(&mut v), 2, INT, &mut message).unwrap();
+                let got = mpi.mrecv(address_of(&mut v), 2, INT, &mut message).unwrap();
                 assert_eq!(message, Message::NULL);
                 assert_eq!(seen, got);
                 got
@@ -77,7 +77,7 @@ fn wildcards_probes_and_order() {
                         break found;
                     }
                 };
-                let mut r = mpi.imrecv(lend(&mut v), 2, INT, &mut message).unwrap();
+                let mut r = mpi.imrecv(address_of(&mut v), 2, INT, &mut message).unwrap();
                 mpi.wait(&mut r).unwrap()
             } else {
                 let got = recv(mpi, &mut v, status.source, status.tag);
@@ -100,7 +100,7 @@ fn truncation_is_an_error_of_the_receiver_only() {
                 continue;
             }
             let mut v = [0; 4];
-            let answer = mpi.recv(lend(&mut v), 3, INT, Peer::Any, Tag::Any, WORLD);
+            let answer = mpi.recv(address_of(&mut v), 3, INT, Peer::Any, Tag::Any, WORLD);
             let error = answer.unwrap_err();
             assert_eq!(error.class, ErrorClass::Truncate);
             let sizes = format!("is {} bytes long, the receive buffer 12:", 4 * len);
@@ -115,7 +115,7 @@ fn truncation_is_an_error_of_the_receiver_only() {
 fn bad_arguments_are_refused() {
     run(1, |mpi| {
         let mut v = [0];
-        let p = lend(&mut v);
+        let p = address_of(&mut v);
         let mut class = |count, to, tag| {
             mpi.send(SendKind::Standard, p, count, INT, to, tag, WORLD).unwrap_err().class
         };
@@ -153,7 +153,7 @@ fn to_oneself_and_replacing() {
         assert_eq!(v, [1, 2, 3]);
         let mut big = vec![i as i32; 3000];
         let other = Peer::Rank(1 - i as u32);
-        let p = lend(&mut big);
+        let p = address_of(&mut big);
         mpi.sendrecv_replace(p, 3000, INT, other, 1, other, Tag::Is(1), WORLD).unwrap();
         assert_eq!(big, vec![1 - i as i32; 3000]);
         let mut r =
@@ -162,7 +162,7 @@ fn to_oneself_and_replacing() {
         assert_eq!(big, vec![i as i32; 3000]);
         let mut into = [0];
         let status = mpi
-            .sendrecv(p, 1, INT, other, 3, lend(&mut into), 1, INT, other, Tag::Is(3), WORLD)
+            .sendrecv(p, 1, INT, other, 3, address_of(&mut into), 1, INT, other, Tag::Is(3), WORLD)
             .unwrap();
         assert_eq!((status.source, into[0]), (other, 1 - i as i32));
     });
@@ -182,16 +182,16 @@ fn buffered_sends_are_accounted() {
         }
         let to = Peer::Rank(1);
         let mut v = vec![0; 1000];
-        let answer = mpi.send(SendKind::Buffered, lend(&mut v), 1000, INT, to, 0, WORLD);
+        let answer = mpi.send(SendKind::Buffered, address_of(&mut v), 1000, INT, to, 0, WORLD);
         assert_eq!(answer.unwrap_err().class, ErrorClass::Buffer);
         let mut space = vec![0u8; 3 * 4096];
-        let p = lend(&mut space);
+        let p = address_of(&mut space);
         let owner = BufferOwner::Process;
         mpi.buffer_attach(owner, p, Some(3 * 4096 + 288)).unwrap();
         assert!(mpi.buffer_attach(owner, p, Some(1)).is_err());
         for k in 0..3 {
             v.fill(k);
-            mpi.send(SendKind::Buffered, lend(&mut v), 1000, INT, to, k, WORLD).unwrap();
+            mpi.send(SendKind::Buffered, address_of(&mut v), 1000, INT, to, k, WORLD).unwrap();
         }
         v.fill(-1);
         assert_eq!(mpi.buffer_detach(owner).unwrap(), Some((p, Some(3 * 4096 + 288))));
@@ -207,9 +207,9 @@ fn persistent_requests_start_again() {
         let (mut out, mut into) = ([0, 0], [0, 0]);
         let kind = SendKind::Standard;
         let mut requests = [
-            mpi.recv_init(lend(&mut into), 2, INT, other, Tag::Any, WORLD).unwrap(),
-            mpi.send_init(kind, lend(&mut out), 2, INT, other, 9, WORLD).unwrap(),
-            mpi.recv_init(lend(&mut into), 2, INT, Peer::ProcNull, Tag::Any, WORLD).unwrap(),
+            mpi.recv_init(address_of(&mut into), 2, INT, other, Tag::Any, WORLD).unwrap(),
+            mpi.send_init(kind, address_of(&mut out), 2, INT, other, 9, WORLD).unwrap(),
+            mpi.recv_init(address_of(&mut into), 2, INT, Peer::ProcNull, Tag::Any, WORLD).unwrap(),
         ];
         for round in 0..10 {
             assert_eq!(mpi.test(&mut requests[0]).unwrap(), Some(Status::EMPTY));
@@ -303,7 +303,7 @@ fn derived_types_travel() {
         mpi.types.get(column).unwrap().commit();
         let mut matrix: Vec<i32> = (0..400).collect();
         if i == 0 {
-            let p = lend(&mut matrix).offset(12);
+            let p = address_of(&mut matrix).offset(12);
             mpi.send(SendKind::Standard, p, 1, column, Peer::Rank(1), 0, WORLD).unwrap();
         } else {
             let mut v = vec![0; 40];

@@ -4,9 +4,9 @@ use super::*;
 
 /// Every member comes to the same answer, from the same words.
 #[test]
-fn a_communicator_is_crowded_only_within_one_host() {
+fn a_communicator_is_oversubscribed_only_within_one_host() {
     let hosts = [0, 0, 0, 1, 1, 0];
-    let answers = |crowd: Option<&[u32]>, members: &[u32]| -> Vec<bool> {
+    let answers = |oversubscribed: Option<&[u32]>, members: &[u32]| -> Vec<bool> {
         let members: Vec<Rank> = members.iter().copied().map(Rank).collect();
         let ranks = Group::new(&members).unwrap();
         let world = RefCell::default();
@@ -15,7 +15,7 @@ fn a_communicator_is_crowded_only_within_one_host() {
                 let (mut port, mut pool) =
                     (Port { world: &world, me: members[i] }, Pool::default());
                 let plan = Plan::new(&mut port, &mut pool, &ranks, i as u32, 1, tag_of(7));
-                plan.in_crowd(crowd).is_crowded()
+                plan.oversubscribed(oversubscribed).is_oversubscribed()
             })
             .collect()
     };
@@ -28,7 +28,7 @@ fn a_communicator_is_crowded_only_within_one_host() {
 }
 
 /// Messages of a broadcast of `len` bytes between eight ranks, all of which get it.
-fn messages(crowd: Option<&'static [u32]>, len: usize, datatype: &TypeRef) -> usize {
+fn messages(oversubscribed: Option<&'static [u32]>, len: usize, datatype: &TypeRef) -> usize {
     let mut random = Random(len as u64);
     let (root, count) = (3, len / datatype.size() as usize);
     let room = count * datatype.extent() as usize + 8;
@@ -39,7 +39,7 @@ fn messages(crowd: Option<&'static [u32]>, len: usize, datatype: &TypeRef) -> us
         root: Root::Remote(root),
     };
     let calls: Vec<Call> = memories.iter_mut().map(call).collect();
-    let messages = run_in(crowd, &calls, &mut random);
+    let messages = run_in(oversubscribed, &calls, &mut random);
     let expected = packed(&mut memories[root], count, datatype);
     for memory in &mut memories {
         assert_eq!(packed(memory, count, datatype), expected);
@@ -48,12 +48,12 @@ fn messages(crowd: Option<&'static [u32]>, len: usize, datatype: &TypeRef) -> us
 }
 
 #[test]
-fn a_long_broadcast_takes_the_tree_in_a_crowd() {
+fn oversubscribed_ranks_take_the_tree_for_a_long_broadcast() {
     const ONE_HOST: &[u32] = &[0; 8];
     const TWO_HOSTS: &[u32] = &[0, 0, 0, 0, 1, 1, 1, 1];
     let (tree, scatter_and_ring) = (7, 7 + 8 * 7);
     for datatype in [byte(), holes()] {
-        let messages = |crowd, len| messages(crowd, len, &datatype);
+        let messages = |oversubscribed, len| messages(oversubscribed, len, &datatype);
         assert_eq!(messages(Some(ONE_HOST), 64 << 10), tree);
         // What a channel can hold goes in pieces.
         assert_eq!(messages(Some(ONE_HOST), 128 << 10), 2 * tree);
@@ -71,11 +71,11 @@ const ONE_HOST: &[u32] = &[0; 16];
 
 /// Sums of numbers of very different size depend on the order of the operands: it is the same everywhere.
 #[test]
-fn a_sum_has_the_same_bits_in_a_crowd() {
+fn a_sum_of_oversubscribed_ranks_has_the_same_bits() {
     let double = Datatype::builtin(Builtin::Double).clone();
     for n in 2..=16 {
         for count in [1, 40, 600, 1200] {
-            let sums = |crowd| {
+            let sums = |oversubscribed| {
                 let mut random = Random((n * 10_000 + count) as u64);
                 let mut operands: Vec<Memory> = (0..n).map(|_| Memory::new(8 * count)).collect();
                 let mut results: Vec<Memory> = (0..n).map(|_| Memory::new(8 * count)).collect();
@@ -93,11 +93,11 @@ fn a_sum_has_the_same_bits_in_a_crowd() {
                         op: Op::Predefined(crate::op::Predefined::Sum),
                     })
                     .collect();
-                let messages = run_in(crowd, &calls, &mut random);
+                let messages = run_in(oversubscribed, &calls, &mut random);
                 (results.into_iter().map(|memory| memory.0).collect::<Vec<_>>(), messages)
             };
-            let ((apart, _), (crowded, messages)) = (sums(None), sums(Some(ONE_HOST)));
-            assert!(apart == crowded && apart.iter().all(|bits| *bits == apart[0]), "{n} {count}");
+            let ((apart, _), (together, messages)) = (sums(None), sums(Some(ONE_HOST)));
+            assert!(apart == together && apart.iter().all(|bits| *bits == apart[0]), "{n} {count}");
             if n > 2 && n * count * 8 <= 64 << 10 {
                 assert_eq!(messages, 2 * (n - 1));
             }
@@ -106,7 +106,7 @@ fn a_sum_has_the_same_bits_in_a_crowd() {
 }
 
 #[test]
-fn nobody_waits_for_a_processor_twice_in_a_crowd() {
+fn no_oversubscribed_rank_waits_for_a_processor_twice() {
     let mut random = Random(1);
     let n = 8;
     assert_eq!(run_in(Some(ONE_HOST), &vec![Call::Barrier; n], &mut random), 2 * (n - 1));

@@ -1,0 +1,74 @@
+//! Tuning values of the crate: each with its unit and one line of reason.
+//!
+//! Measurements behind them are in `docs/performance/log.md`. Values that decide which messages are
+//! sent are part of what a replay repeats: all ranks of a job have the same.
+
+// ---- Short collectives, which need no schedule (`mpi::short_collectives`)
+
+/// Bytes of a message up to which a blocking collective is short.
+pub const SHORT_BYTES: usize = 8192;
+/// Ranks up to which each sends its blocks straight to all in a short collective.
+pub const SHORT_EXCHANGE_RANKS: usize = 16;
+
+// ---- Oversubscribed ranks
+
+/// Ranks up to which each may send to all: channels are made on first use and take memory.
+pub const DIRECT_RANKS_MAX: usize = 32;
+/// Bytes of a message up to which it goes straight to its receiver: a channel holds that much.
+pub const DIRECT_BYTES: usize = 64 << 10;
+/// Ranks up to which a barrier by dissemination needs no more than two rounds.
+pub const TWO_ROUNDS_RANKS: usize = 4;
+
+// ---- Broadcast
+
+/// Bytes from which a broadcast is scattered and collected: bandwidth counts more than latency.
+pub const BCAST_LONG_BYTES: usize = 128 << 10;
+/// The same for oversubscribed ranks: not before a message fills a channel many times.
+pub const BCAST_LONG_BYTES_OVERSUBSCRIBED: usize = 2 << 20;
+/// Ranks from which scattering pays; with fewer the tree is no worse.
+pub const BCAST_LONG_RANKS: usize = 8;
+/// Bytes of a piece of a broadcast by oversubscribed ranks: it is sent without asking the receiver.
+pub const BCAST_PIECE_BYTES: usize = 64 << 10;
+/// Bytes up to which oversubscribed ranks send pieces: a channel holds them without its receiver.
+pub const BCAST_PIECES_BYTES: usize = 256 << 10;
+
+// ---- Reductions
+
+/// Bytes from which a vector is reduced in parts: bandwidth counts more than latency.
+pub const ALLREDUCE_LONG_BYTES: usize = 16 << 10;
+/// Bytes of all operands up to which one of the oversubscribed ranks combines them.
+pub const ALLREDUCE_AT_ONE_BYTES: usize = 64 << 10;
+/// Bytes from which blocks of a reduce-scatter are exchanged pairwise.
+pub const REDUCE_SCATTER_LONG_BYTES: usize = 16 << 10;
+/// Ranks up to which they are exchanged pairwise always: all messages leave at once.
+pub const PAIRWISE_RANKS: usize = 8;
+
+// ---- Gather, allgather, all-to-all
+
+/// Bytes of a block up to which a gather or a scatter goes along a tree.
+pub const GATHER_TREE_BYTES: usize = 4 << 10;
+/// Ranks from which it does; with fewer the tree is no better.
+pub const GATHER_TREE_RANKS: usize = 5;
+/// Bytes of all blocks up to which an allgather packs them: latency counts more than copies.
+pub const ALLGATHER_SHORT_BYTES: usize = 64 << 10;
+/// Bytes of a block up to which an all-to-all goes through intermediaries.
+pub const ALLTOALL_SHORT_BYTES: usize = 256;
+/// Ranks from which it does; with fewer that saves nothing.
+pub const ALLTOALL_SHORT_RANKS: usize = 8;
+/// Exchanges of an all-to-all under way at once: more would flood the receivers.
+pub const ALLTOALL_WINDOW: usize = 32;
+
+// ---- Memory of schedules, kept between operations and part of every image (`collective::pool`)
+
+/// Smallest size of a kept buffer, as a power of two of bytes.
+pub const POOL_SMALLEST_BITS: u32 = 6;
+/// Largest size of a kept buffer, as a power of two of bytes (16 MiB).
+pub const POOL_LARGEST_BITS: u32 = 24;
+/// Buffers kept of one size.
+pub const POOL_KEPT_PER_CLASS: usize = 8;
+/// Bytes kept in all.
+pub const POOL_KEPT_BYTES_MAX: usize = 32 << 20;
+/// Lists of steps kept.
+pub const POOL_KEPT_LISTS: usize = 8;
+/// Steps of a list up to which it is kept.
+pub const POOL_KEPT_STEPS: usize = 4096;
