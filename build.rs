@@ -6,7 +6,7 @@
 //! | crate | files | what |
 //! | --- | --- | --- |
 //! | `libftmpi/abi` | `stubs.rs` | C functions that have no body yet |
-//! | `libftmpi/fortran` | `declarations.rs`, `subroutines.rs`, `descriptors.rs` | Fortran bindings |
+//! | `libftmpi/fortran` | `declarations`, `subroutines`, `descriptors` | Fortran bindings |
 //! | `libftmpi/standard` | `translations.rs`, `functions.rs` | the standard ABI |
 //!
 //! The last two link to an empty library named `libmpi.so.12`. The linker notes the name as needed;

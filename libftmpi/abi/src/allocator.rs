@@ -2,13 +2,14 @@
 //! program's `malloc` and must still be able to allocate.
 //!
 //! Small pieces come from `dlmalloc`. Large ones (slabs of the sender log, buffers of unexpected
-//! messages) are mapped one by one on boundaries of huge pages, and huge pages are asked for: the
-//! first touch of 2 MiB then is one fault, not 512.
+//! messages) are mapped one by one, aligned to huge pages. Huge pages are asked for: the first
+//! touch of 2 MiB is then one fault, not 512.
 //!
-//! All of it lies in a part of the address space of its own, far from where the kernel puts what a program maps.
-//! How much the library needs by when depends on timing; what the program maps must not lie elsewhere for that in
-//! its next life: it may send addresses to others (`MPI_Get_address`, for windows whose memory is attached), and
-//! no replay repeats an address that has changed.
+//! All of it lies in a part of the address space of its own, far from where the kernel puts the
+//! program's mappings. How much the library needs by when depends on timing. The program's mappings
+//! must have the same addresses in its next incarnation: it may send addresses to others
+//! (`MPI_Get_address`, for windows whose memory is attached), and no replay repeats an address that
+//! has changed.
 
 use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
@@ -17,7 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const HUGE: usize = 2 << 20;
 const PAGE: usize = 4096;
-/// The library's part of the address space: above what the boot library uses, far below what the kernel gives.
+/// The library's part of the address space: above what the boot library uses, far below what the
+/// kernel gives.
 const BEGIN: usize = 0x400_0000_0000;
 const END: usize = 0x2000_0000_0000;
 /// Places that are tried before the kernel may choose.
@@ -79,7 +81,8 @@ fn map(size: usize) -> *mut u8 {
     at
 }
 
-/// On a boundary of huge pages, at an address of the kernel's choice; what lies before and behind it is given back.
+/// On a boundary of huge pages, at an address of the kernel's choice; what lies before and behind
+/// it is given back.
 fn map_anywhere(len: usize) -> Option<usize> {
     let reserved = len.checked_add(HUGE)?;
     let begin = mmap(0, reserved, 0)?;
@@ -93,7 +96,8 @@ fn map_anywhere(len: usize) -> Option<usize> {
     Some(at)
 }
 
-// SAFETY: segments are fresh, zero, private and whole pages; only what was given is changed or given back.
+// SAFETY: segments are fresh, zero, private and whole pages; only what was given is changed or
+// given back.
 unsafe impl dlmalloc::Allocator for Place {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         match take(size, PAGE).or_else(|| mmap(0, size, 0)) {
@@ -157,7 +161,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {
-            // Fresh from the kernel, hence zero.
+            // Fresh from the kernel, therefore zero.
             return map(layout.size());
         }
         // SAFETY: as our caller promises.
@@ -203,7 +207,7 @@ unsafe impl GlobalAlloc for Allocator {
 mod tests {
     use super::*;
 
-    /// Whatever it takes, the kernel gives the program the same place.
+    /// The kernel gives the program the same place, for every need of the library.
     #[test]
     fn the_library_leaves_the_programs_part_alone() {
         let a = Allocator::new();

@@ -1,13 +1,15 @@
 //! Attributes of communicators, datatypes and windows, with their copy and delete functions.
 //!
-//! Guarantees: functions of the program run while nothing of ours is borrowed, since they may call MPI again, also on the same object; a copy function that fails keeps
-//! the object from being duplicated; a delete function that fails keeps the attribute.
+//! Guarantees: functions of the program run while nothing of the library is borrowed, since they
+//! may call MPI again, also on the same object. A copy function that fails keeps the object from
+//! being duplicated. A delete function that fails keeps the attribute.
 //!
-//! Values know from which language they came (MPI-4.1, 19.3.7): C, its callbacks included, gets a pointer
-//! that C set as it is, and of a value that Fortran set its address. A C copy function that returns that
-//! address (`MPI_DUP_FN` does) makes a copy of the value, which remains Fortran's; any other pointer that
-//! it returns is a value set in C. Callbacks in Fortran get the value, or the bits of the pointer, and the
-//! copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran hands C's pointers on.
+//! Values know from which language they came (MPI-4.1, 19.3.7): C, its callbacks included, gets a
+//! pointer that C set as it is, and of a value that Fortran set its address. A C copy function that
+//! returns that address (`MPI_DUP_FN` does) makes a copy of the value, which remains Fortran's; any
+//! other pointer that it returns is a value set in C. Callbacks in Fortran get the value, or the
+//! bits of the pointer, and the copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran
+//! hands C's pointers on.
 
 use crate::calls::{
     self, enter, job, not_running, nowhere, on_comm, on_job, on_win, raise_code, raise_on_win,
@@ -114,7 +116,7 @@ fn pointer(value: Value) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(value.number() as usize)
 }
 
-/// The value under a key as C gets it; none, if there is none (any more).
+/// The value under a key as C gets it; `None`, if there is no value (any more).
 fn as_c(attributes: &mut Attributes, id: KeyvalId) -> Option<*mut c_void> {
     let value = *attributes.get(id)?;
     match value.language {
@@ -481,10 +483,10 @@ pub extern "C" fn MPI_Win_delete_attr(win: Win, keyval: Keyval) -> c_int {
     delete("MPI_Win_delete_attr", Object::Win(win), keyval)
 }
 
-/// What the Fortran library says and asks beyond the calls of C, through functions of [`crate::fortran`]. It
-/// calls the C function first, so that tools see the call; these have nothing to refuse that it let pass.
-/// Where they find no such key or value, a tool stands between with handles of its own: then values are
-/// C's, in both directions.
+/// What the Fortran library says and asks beyond the calls of C, through functions of
+/// [`crate::fortran`]. It calls the C function first, so that tools see the call; these have
+/// nothing to refuse that it let pass. Where they find no such key or value, a tool stands between
+/// with handles of its own: then values are C's, in both directions.
 pub mod from_fortran {
     use super::*;
 

@@ -1,8 +1,8 @@
 //! What every call has in common: entering the library, finding the job, reporting an error.
 //!
 //! Guarantees: no body runs unless MPI is initialised and not finalized (except the few that MPI
-//! allows); an error reaches the error handler of the communicator that it belongs to, with a text
-//! that names the call, the communicator, the rank and the offending value; no borrow of the job is
+//! allows). An error reaches the error handler of the communicator that it belongs to, with a text
+//! that names the call, the communicator, the rank and the offending value. No borrow of the job is
 //! held while a handler of the program runs, since it may call MPI again.
 
 use crate::constants::MPI_SUCCESS;
@@ -24,9 +24,10 @@ const BEFORE_INIT: u8 = 0;
 const RUNNING: u8 = 1;
 const FINALIZED: u8 = 2;
 
-/// Of the library. There is one thread in it; the atomic is only for tools that look from another one.
+/// Of the library. There is one thread in it; the atomic is only for tools that look from another
+/// one.
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE_INIT);
-/// Of the world model: a program may use sessions before, beside or instead of `MPI_Init`.
+/// Phase of the world model: a program may use sessions before, beside or instead of `MPI_Init`.
 static WORLD: AtomicU8 = AtomicU8::new(BEFORE_INIT);
 
 /// `MPI_Init` was called.
@@ -191,8 +192,8 @@ pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_
     }
 }
 
-/// Runs the body of a call on requests: its errors are raised on the communicator, or window, of the request
-/// that failed.
+/// Runs the body of a call on requests: its errors are raised on the communicator, or window, of
+/// the request that failed.
 #[inline(always)]
 pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> c_int {
     let Some(job) = job() else { return not_running(call) };
@@ -239,8 +240,8 @@ pub fn raise_code(call: &'static str, comm: Comm, code: c_int, text: &str) -> c_
     hand_over(call, handler, Comm::of(on).0, || comm.describe(), code, text)
 }
 
-/// Brings an error to an error handler that is not a communicator's. `handle` and `on` are the object
-/// that it belongs to, for the handler and for the user.
+/// Brings an error to an error handler that is not a communicator's. `handle` and `on` are the
+/// object that it belongs to, for the handler and for the user.
 #[cold]
 pub fn raise_to(
     call: &'static str,
@@ -281,7 +282,8 @@ fn hand_over(
     }
 }
 
-/// Calls a function of the program; what it leaves of the code is what the call returns (MPI-4.1, 9.3.1).
+/// Calls a function of the program; what it leaves of the code is what the call returns (MPI-4.1,
+/// 9.3.1).
 fn run_handler(function: usize, language: Language, handle: u32, code: c_int) -> c_int {
     let (mut handle, mut code) = (handle as c_int, code);
     match language {
@@ -295,8 +297,8 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             outside(|| unsafe { function(&mut handle, &mut code) });
         }
         Language::Fortran => {
-            // SAFETY: the program gave this address as a subroutine with two integer arguments, which
-            // Fortran passes by reference.
+            // SAFETY: the program gave this address as a subroutine with two integer arguments,
+            // which Fortran passes by reference.
             let function: unsafe extern "C" fn(*mut c_int, *mut c_int) =
                 unsafe { std::mem::transmute(function) };
             // SAFETY: as above.
@@ -318,7 +320,7 @@ fn die(call: &str, on: Option<String>, code: c_int, text: &str) -> ! {
     ftmpi_runtime::abort(if code == 0 { 1 } else { code })
 }
 
-/// Tells the user something, in one write: other ranks may do the same at the same time.
+/// Prints a line for the user, in one write: other ranks may print at the same time.
 pub fn say(text: &str) {
     let line = match job().map(|job| job.comm_rank(CommId::WORLD)) {
         Some(Ok(rank)) => format!("ftmpi: rank {rank}: {text}\n"),

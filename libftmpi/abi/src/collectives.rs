@@ -1,7 +1,7 @@
 //! Collective operations: blocking, non-blocking and persistent, for `int` and for `MPI_Count`.
 //!
-//! Guarantees: the six functions of one operation share one description of what is to be done, so they
-//! cannot differ in meaning.
+//! Guarantees: the six functions of one operation share one description of what is to be done, so
+//! they cannot differ in meaning.
 
 use crate::calls::{Job, enter, on_comm, on_job};
 use crate::constants::{MPI_PROC_NULL, MPI_ROOT};
@@ -73,7 +73,7 @@ macro_rules! collective {
     };
 }
 
-/// `MPI_Barrier` has no counts, hence no large form.
+/// `MPI_Barrier` has no counts, and therefore no large form.
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Barrier(comm: Comm) -> c_int {
     on_comm("MPI_Barrier", comm, |job, comm| job.collective(comm, Collective::Barrier))
@@ -114,8 +114,8 @@ fn type_of(
     }
     match datatype.id() {
         Ok(id) => Ok(id),
-        // Significant at the root only: elsewhere anything may stand there. On an intercommunicator the root
-        // says `MPI_ROOT`, and the rank that others give is one of the other group.
+        // Significant at the root only: elsewhere anything may stand there. On an intercommunicator
+        // the root says `MPI_ROOT`, and the rank that others give is one of the other group.
         Err(error) => match root {
             Some(root)
                 if root != MPI_ROOT
@@ -128,7 +128,8 @@ fn type_of(
     }
 }
 
-/// The type of the buffer that `MPI_PROC_NULL` and leaf processes of an intercommunicator do not use.
+/// The type of the buffer that `MPI_PROC_NULL` and leaf processes of an intercommunicator do not
+/// use.
 fn leaf_type(buffer: Buf, datatype: Datatype, root: c_int) -> Result<TypeId> {
     let unused = matches!(decode::buffer(buffer), Buffer::InPlace)
         || root == MPI_ROOT
@@ -181,7 +182,7 @@ collective! {
     }
 }
 
-/// The operations in which everybody sends to and receives from everybody.
+/// The operations in which every rank sends to and receives from all ranks.
 macro_rules! all_to_all {
     ($variant:ident [$($names:tt)*]) => { collective! {
         [$($names)*]
@@ -199,7 +200,8 @@ fn MPI_Allgather_init, fn MPI_Allgather_init_c] }
 all_to_all! { Alltoall [fn MPI_Alltoall, fn MPI_Alltoall_c, fn MPI_Ialltoall, fn MPI_Ialltoall_c,
 fn MPI_Alltoall_init, fn MPI_Alltoall_init_c] }
 
-/// The same with all neighbours: never in place, and without a type where there is nothing, as MPICH has it.
+/// The same with all neighbours: never in place, and without a type where there is nothing, as
+/// MPICH has it.
 macro_rules! with_neighbors {
     ($variant:ident [$($names:tt)*]) => { collective! {
         [$($names)*]

@@ -1,7 +1,7 @@
 //! Communicators: making, comparing, naming, freeing.
 //!
-//! Guarantees: attribute callbacks of the program run between two uses of the job, never inside one,
-//! because they may call MPI again.
+//! Guarantees: attribute callbacks of the program run between two uses of the job, never inside
+//! one, because they may call MPI again.
 
 use crate::attributes;
 use crate::calls::{anywhere, enter, on_comm, say};
@@ -185,8 +185,8 @@ pub extern "C" fn MPI_Comm_split_type(
     on_comm("MPI_Comm_split_type", comm, |job, comm| {
         newcomm.put(Comm::NULL)?; // What is left when the call fails.
         let split = match split_type {
-            // Splitting by hardware finer than a host is not offered: by MPI's rules every process then
-            // is without a communicator.
+            // Splitting by hardware finer than a host is not offered: by MPI's rules every process
+            // then is without a communicator.
             MPI_UNDEFINED | MPI_COMM_TYPE_HW_UNGUIDED => None,
             MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED => {
                 let wanted = match info.optional_id()? {
@@ -208,7 +208,7 @@ pub extern "C" fn MPI_Comm_split_type(
 
 /// Calls the delete functions of a communicator, if it may be freed.
 fn give_up_attributes(call: &'static str, comm: Comm) -> std::result::Result<(), c_int> {
-    // (Not told by the code: an error handler may make it MPI_SUCCESS.)
+    // (The return code does not show it: an error handler may make it MPI_SUCCESS.)
     let mut may_go = false;
     let code = on_comm(call, comm, |job, id| {
         job.comm_may_go(id)?;

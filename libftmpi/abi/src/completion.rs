@@ -119,7 +119,7 @@ pub extern "C" fn MPI_Waitany(
     settle("MPI_Waitany", code, Places::One(status))
 }
 
-/// Telling of one of several requests, if one is complete.
+/// Returns one of several requests, if one is complete.
 macro_rules! any {
     ($(fn $name:ident, $method:ident;)*) => { $(
         #[entry(guard = enter)]
@@ -174,7 +174,8 @@ macro_rules! some {
                 let n = length("incount", incount)?;
                 let requests = requests.slice(n)?;
                 let indices = indices.slice(n)?;
-                // Told one by one: with an error in a status the call fails, and they count all the same.
+                // They are returned one by one: with an error in a status the call fails, and they
+                // count all the same.
                 let mut told = 0;
                 let done = job.$method(requests, |nth, index, status| {
                     indices[nth] = index as c_int;

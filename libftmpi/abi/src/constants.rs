@@ -1,8 +1,8 @@
 //! Integers of the MPICH ABI as `mpi.h` compiles them into applications.
 //!
-//! Guarantees: every value equals the one in the public headers of MPICH 3.1 and later (the ABI that
-//! Intel MPI, MVAPICH and Cray share); a C test compiles both headers and compares. Handles are in
-//! [`crate::handle`], error classes in `ftmpi_core::error`.
+//! Guarantees: every value equals the one in the public headers of MPICH 3.1 and later (the ABI
+//! that Intel MPI, MVAPICH and Cray share); a C test compiles both headers and compares. Handles
+//! are in [`crate::handle`], error classes in `ftmpi_core::error`.
 
 use std::ffi::{c_int, c_void};
 
@@ -80,7 +80,8 @@ pub fn is_in_place(buffer: *const c_void) -> bool {
     buffer as usize == usize::MAX
 }
 
-/// What `libmpi_abi.so.1` gives for a small number that is a constant here and none there: so much added.
+/// What `libmpi_abi.so.1` gives for a small number that is a constant here and none there: so much
+/// added.
 const NONE_THERE: c_int = c_int::MIN + 0x10_0000;
 
 /// The number that the program gave, for the text of an error, if this is what came of it.

@@ -1,8 +1,8 @@
 //! Handles of datatypes.
 //!
-//! Guarantees: the handle of a predefined type is decoded with one table look-up and one comparison; a
-//! handle that MPICH does not define is refused. A type that the program makes has the same number in the
-//! core and in its handle.
+//! Guarantees: the handle of a predefined type is decoded with one table look-up and one
+//! comparison; a handle that MPICH does not define is refused. A type that the program makes has
+//! the same number in the core and in its handle.
 
 use crate::calls::Job;
 use crate::handle::Datatype;
@@ -133,8 +133,8 @@ impl Datatype {
         self.other_id()
     }
 
-    /// The type of so many elements that are communicated. Of none it may be `MPI_DATATYPE_NULL`: programs written for
-    /// MPICH give that.
+    /// The type of so many elements that are communicated. Of none it may be `MPI_DATATYPE_NULL`:
+    /// programs written for MPICH give that.
     #[inline(always)]
     pub fn id_of(self, count: i64) -> Result<TypeId> {
         self.id().or_else(|error| match self {

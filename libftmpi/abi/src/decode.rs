@@ -97,8 +97,8 @@ pub fn tag(tag: c_int) -> Tag {
 /// The address of a communication buffer.
 #[inline(always)]
 pub fn at(buffer: Buf) -> UserPtr {
-    // SAFETY: the program gave this address for a communication; it stays valid until that is complete
-    // by the rules of MPI.
+    // SAFETY: the program gave this address for a communication; it stays valid until that is
+    // complete by the rules of MPI.
     unsafe { UserPtr::new(buffer) }
 }
 
@@ -230,8 +230,8 @@ pub fn fit<N: Number>(value: i64) -> Result<N> {
     }
 }
 
-/// A number of elements in the type that the call returns it in; `MPI_UNDEFINED` if there is none or
-/// it is too large.
+/// A number of elements in the type that the call returns it in; `MPI_UNDEFINED` if there is none
+/// or it is too large.
 pub fn count_or_undefined<N: Number>(value: Option<i64>) -> N {
     let undefined = i64::from(crate::constants::MPI_UNDEFINED);
     value

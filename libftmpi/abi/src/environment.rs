@@ -70,8 +70,8 @@ fn start(call: &'static str, required: c_int) -> c_int {
     }
 }
 
-/// Joins the job, unless this process has done so: by `MPI_Init`, a session, or a call that the standard
-/// allows before both. A program that calls nothing else leaves the job when it ends.
+/// Joins the job, unless this process has done so: by `MPI_Init`, a session, or a call that the
+/// standard allows before both. A program that calls nothing else leaves the job when it ends.
 pub fn join(required: c_int) -> Result<()> {
     if calls::has_ended() {
         bail!(Other, "MPI has ended in this process and cannot be used again");
@@ -96,7 +96,7 @@ pub fn join(required: c_int) -> Result<()> {
     let job = ftmpi_runtime::get();
     let part = job.engine.link.job.as_ref().map_or(0, |job| job.app_number);
     predefined_attributes::set_job(job.engine.size(), part);
-    // The same in every life: the environment is the job's.
+    // The same in every incarnation: the environment is the job's.
     job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
     ftmpi_runtime::finalize_at_exit(true);
     Ok(())
@@ -131,7 +131,8 @@ pub fn joined(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<(
     }
 }
 
-/// For calls on objects of this process alone that are allowed at any time, also when MPI has ended (MPI-4.1, 11.4.1).
+/// For calls on objects of this process alone that are allowed at any time, also when MPI has ended
+/// (MPI-4.1, 11.4.1).
 pub fn anytime(call: &'static str, body: impl FnOnce(&mut calls::Job) -> Result<()>) -> c_int {
     if !calls::has_ended() {
         return joined(call, body);
@@ -147,8 +148,8 @@ pub extern "C" fn MPI_Finalize() -> c_int {
     if job().is_none() || !is_initialized() || is_finalized() {
         return not_running("MPI_Finalize");
     }
-    // The attributes of MPI_COMM_SELF are deleted first, while MPI still works: libraries hook their own
-    // clean-up there.
+    // The attributes of MPI_COMM_SELF are deleted first, while MPI still works: libraries hook
+    // their own clean-up there.
     if let Err(code) = attributes::delete_all("MPI_Finalize", Comm::SELF) {
         return code;
     }
@@ -233,7 +234,8 @@ pub extern "C" fn MPI_Get_processor_name(
     length: Out<c_int>,
 ) -> c_int {
     on_job("MPI_Get_processor_name", |job| {
-        // The name of the host where the first life asked: a replay elsewhere must answer the same.
+        // The name of the host where the first incarnation asked: a replay elsewhere must give the
+        // same answer.
         let known = job.processor_name(|| {
             let mut buffer = [0u8; MPI_MAX_PROCESSOR_NAME];
             // SAFETY: the buffer is ours and its length is passed; one byte stays zero.
@@ -303,7 +305,8 @@ pub extern "C" fn MPI_Alloc_mem(size: isize, info: Info, base: Out<*mut c_void>)
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Free_mem(base: BufMut) -> c_int {
     on_job("MPI_Free_mem", |_| {
-        // SAFETY: the program promises that `base` came from `MPI_Alloc_mem` and is not used any more.
+        // SAFETY: the program promises that `base` came from `MPI_Alloc_mem` and is not used any
+        // more.
         unsafe { libc::free(base) };
         Ok(())
     })

@@ -1,4 +1,5 @@
-//! Error codes and their texts: those of the standard and those that the program adds (MPI-3.1, 8.5).
+//! Error codes and their texts: those of the standard and those that the program adds (MPI-3.1,
+//! 8.5).
 //!
 //! Guarantees: the code of an error is the number of its class. Codes that the program adds get
 //! numbers above the predefined ones, the same in every replay.
@@ -59,7 +60,7 @@ pub fn bytes_of(code: c_int) -> Vec<u8> {
     }
 }
 
-/// The same for a line of ours.
+/// The same as text, for a line of the library.
 pub fn text_of(code: c_int) -> String {
     String::from_utf8_lossy(&bytes_of(code)).into_owned()
 }

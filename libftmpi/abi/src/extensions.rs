@@ -1,7 +1,8 @@
 //! MPICH's own extensions: names that a program linked to MPICH may need in order to start.
 //!
-//! Guarantees: questions about optional hardware are answered ("no"); everything else says that it is
-//! not supported, without reading its arguments, hence it is declared without.
+//! Guarantees: questions about optional hardware are answered with "no". All other functions report
+//! that they are not supported, without reading their arguments; they are declared without
+//! arguments.
 
 use crate::calls::{anywhere, enter, on_requests, unsupported};
 use crate::generalized::{Places, settle};
@@ -135,7 +136,8 @@ macro_rules! gpu_support {
 
 gpu_support! { MPIX_GPU_query_support PMPIX_GPU_query_support }
 
-/// A constant of `mpi.h` that is an exported variable: stands for all handles of a performance variable.
+/// A constant of `mpi.h` that is an exported variable: stands for all handles of a performance
+/// variable.
 #[repr(transparent)]
 pub struct Sentinel(*const c_void);
 

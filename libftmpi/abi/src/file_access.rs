@@ -37,7 +37,7 @@ macro_rules! blocking {
     };
 }
 
-/// Non-blocking calls, likewise.
+/// Non-blocking calls, in the same forms.
 macro_rules! immediate {
     ($(fn $name:ident, fn $large:ident, $write:literal, $pointer:expr $(, $offset:ident)?;)*) => { $(
         immediate!(@one $name, c_int, $write, $pointer $(, $offset)?);
@@ -58,7 +58,7 @@ macro_rules! immediate {
     };
 }
 
-/// Split collectives, likewise.
+/// Split collectives, in the same forms.
 macro_rules! split {
     ($(fn $begin:ident, fn $large:ident, fn $end:ident, $kind:literal, $write:literal, $pointer:expr
        $(, $offset:ident)?;)*) => { $(

@@ -10,12 +10,13 @@ use ftmpi_core::mpi::Request;
 use ftmpi_core::request::Staging;
 use std::ffi::{c_int, c_void};
 
-/// A variable that Fortran start-up code writes once and C code reads, or whose address is a sentinel.
+/// A variable that Fortran start-up code writes once and C code reads, or whose address is a
+/// sentinel.
 #[repr(transparent)]
 pub struct Shared<T>(std::cell::UnsafeCell<T>);
 
-// SAFETY: this library never accesses the contents of these variables; whoever does (the program, the
-// Fortran library) does so by the rules of MPI, before threads exist.
+// SAFETY: this library never accesses the contents of these variables. The program and the Fortran
+// library do so by the rules of MPI, before threads exist.
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -40,7 +41,8 @@ sentinels! {
     // `.true.` and `.false.` of the Fortran compiler.
     MPIR_fortran_true: c_int = 1;
     MPIR_fortran_false: c_int = 0;
-    // Set by the Fortran library to the addresses of its `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+    // Set by the Fortran library to the addresses of its `MPI_STATUS_IGNORE` and
+    // `MPI_STATUSES_IGNORE`.
     MPI_F_STATUS_IGNORE: *mut c_int = std::ptr::null_mut();
     MPI_F_STATUSES_IGNORE: *mut c_int = std::ptr::null_mut();
 }
@@ -73,8 +75,9 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
     0
 }
 
-// Private to our libmpifort.so.12, which calls them behind the functions of the standard: attributes know
-// from which language they came. `is_address` tells integers of the kind of addresses from default ones.
+// Private functions for our libmpifort.so.12, which calls them after the functions of the standard:
+// attributes know from which language they came. `is_address` tells integers of the kind of
+// addresses from default ones.
 
 /// The program has made this key in Fortran.
 #[unsafe(no_mangle)]
@@ -93,7 +96,8 @@ struct Sections {
 
 impl Sections {
     fn act(&self, what: c_int) {
-        // SAFETY: our Fortran library gave both, and has its function for the length of the process.
+        // SAFETY: our Fortran library gave both, and has its function for the length of the
+        // process.
         unsafe { (self.act)(self.state, what) }
     }
 }
@@ -114,8 +118,8 @@ impl Drop for Sections {
     }
 }
 
-/// Array sections with gaps take part in this collective by copies: `act(state, 0)` copies in when it begins
-/// again, `act(state, 1)` out when it is complete, `act(state, 2)` gives the memory back.
+/// Array sections with gaps take part in this collective by copies: `act(state, 0)` copies in when
+/// it begins again, `act(state, 1)` out when it is complete, `act(state, 2)` gives the memory back.
 #[unsafe(no_mangle)]
 pub extern "C" fn ftmpi_fortran_stage(request: u32, state: *mut c_void, act: Stage) {
     let _guard = enter();

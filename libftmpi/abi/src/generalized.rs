@@ -1,8 +1,8 @@
 //! Generalized requests: calling the program's functions.
 //!
 //! Guarantees: they run when the call has done everything else and nothing of MPI is borrowed; what
-//! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code where
-//! there is one request, in the status where there are several.
+//! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code
+//! where there is one request, in the status where there are several.
 
 use crate::calls::{Job, enter, job, nowhere, on_requests, raise_code};
 use crate::constants::MPI_SUCCESS;
@@ -20,7 +20,7 @@ use std::ffi::{c_int, c_void};
 /// Where the statuses of a call go.
 #[derive(Clone, Copy)]
 pub enum Places {
-    /// Nobody wants them.
+    /// The status is not wanted.
     None,
     One(StatusOut),
     Many(StatusesOut),

@@ -1,11 +1,12 @@
 //! Handles of the MPICH ABI: what the 32 bits mean, and how they become ids of the core and back.
 //!
-//! Guarantees: predefined handles have the values that `mpi.h` compiles into applications; a handle
-//! of another kind, a null handle or garbage is refused with the error class of the kind that was
-//! expected, never mistaken for an object.
+//! Guarantees: predefined handles have the values that `mpi.h` compiles into applications. A handle
+//! of another kind, a null handle or garbage is refused with the error class of the expected kind.
+//! None of them is mistaken for an object.
 //!
-//! Layout: bits 30–31 say null (00), predefined (01), made at run time (10); bits 26–29 say of which
-//! kind the object is; the rest is its number. A predefined datatype carries its size in bits 8–15.
+//! Layout: bits 30–31 say null (00), predefined (01), made at run time (10); bits 26–29 say of
+//! which kind the object is; the rest is its number. A predefined datatype carries its size in bits
+//! 8–15.
 
 use ftmpi_core::error::{ErrorClass, MpiError};
 

@@ -1,12 +1,12 @@
 //! The C face of libmpi.so.12: every MPI function with the binary interface of MPICH.
 //!
-//! Guarantees: this crate decodes and encodes, nothing more; raw handles and integers of the interface
-//! never reach the core. Every name that MPICH exports exists; what has no body yet comes from
-//! `include/mpi.table` by the build script and answers `MPI_ERR_UNSUPPORTED_OPERATION` through the
-//! error handler.
+//! Guarantees: this crate decodes and encodes, nothing more; raw handles and integers of the
+//! interface never reach the core. Every name that MPICH exports exists; what has no body yet comes
+//! from `include/mpi.table` by the build script and answers `MPI_ERR_UNSUPPORTED_OPERATION` through
+//! the error handler.
 //!
-//! The exported functions are safe Rust on purpose: pointers arrive as the types of [`memory`], which
-//! hold the only dereferences.
+//! The exported functions are safe Rust on purpose: pointers arrive as the types of [`memory`],
+//! which hold the only dereferences.
 
 // Names and meaning of exported functions are the MPI standard's: it documents them.
 #![allow(missing_docs)]

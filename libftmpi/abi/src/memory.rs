@@ -1,9 +1,9 @@
 //! The pointers that a C program passes, as types that cannot be used wrongly by accident.
 //!
-//! Guarantees: bodies of MPI functions contain no raw dereference. A value of these types exists only
-//! as an argument of an exported function; that its target is valid for the length of the call (for
-//! communication buffers: until completion) is the caller's duty by the MPI standard. A null pointer
-//! where memory is needed becomes `MPI_ERR_ARG`, not a crash.
+//! Guarantees: bodies of MPI functions contain no raw dereference. A value of these types exists
+//! only as an argument of an exported function; that its target is valid for the length of the call
+//! (for communication buffers: until completion) is the caller's duty by the MPI standard. A null
+//! pointer where memory is needed becomes `MPI_ERR_ARG`, not a crash.
 
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::text::within;
@@ -27,8 +27,8 @@ impl<T: Copy> Out<T> {
         if self.0.is_null() {
             return Err(null("an output argument"));
         }
-        // SAFETY: not null; the caller of the MPI function promised a writable `T`. Fortran may pass
-        // an address that is not aligned for it.
+        // SAFETY: not null; the caller of the MPI function promised a writable `T`. Fortran may
+        // pass an address that is not aligned for it.
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
@@ -129,13 +129,13 @@ impl<T: Copy> OutArray<T> {
 pub struct Text(*const c_char);
 
 impl Text {
-    /// The bytes of the text, in whatever encoding, without the zero.
+    /// The bytes of the text, in its own encoding, without the zero.
     pub fn get<'a>(self, what: &str) -> Result<&'a [u8]> {
         if self.0.is_null() {
             return Err(null(what));
         }
-        // SAFETY: not null; the caller promised a text that ends with a zero byte, for the length of the
-        // call, and no body keeps it longer.
+        // SAFETY: not null; the caller promised a text that ends with a zero byte, for the length
+        // of the call, and no body keeps it longer.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 

@@ -1,4 +1,4 @@
-//! Put, get, accumulate and their kin.
+//! Put, get, accumulate and their forms (MPI-3.1, 11.3).
 
 use crate::calls::{enter, on_win};
 use crate::decode::{self, Number};

@@ -15,8 +15,8 @@ use std::ffi::{c_int, c_void};
 const FIRST_USER: u32 = Predefined::ALL.len() as u32;
 
 impl Op {
-    /// The operation that this handle names. `mpi.h` counts the predefined ones from 1, in the order of
-    /// the core's enum.
+    /// The operation that this handle names. `mpi.h` counts the predefined ones from 1, in the
+    /// order of the core's enum.
     #[inline(always)]
     pub fn id(self) -> Result<OpId> {
         match (self.predefined_index(), self.made_index()) {
@@ -34,7 +34,8 @@ impl Op {
 /// The handle that the program's function gets.
 struct Lent {
     handle: Datatype,
-    /// The program has freed its own while the reduction was pending: this one is for the length of the call.
+    /// The program has freed its own while the reduction was pending: this one is for the length of
+    /// the call.
     stored: bool,
 }
 
@@ -61,7 +62,7 @@ impl Drop for Lent {
         if self.stored
             && let (Some(job), Ok(id)) = (job(), self.handle.id())
         {
-            // (What the function may have hung on it is forgotten: nobody can name it any more.)
+            // (What the function attached to it is forgotten: the program cannot name it any more.)
             let _ = job.types.free(id);
         }
     }
@@ -79,13 +80,14 @@ fn invoke_int(
     // `MPI_OP_CREATE`, whose functions have the same shape).
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let lent = Lent::of(datatype);
-    let (mut handle, extent) = (lent.handle, datatype.extent());
+    let borrowed = Lent::of(datatype);
+    let (mut handle, extent) = (borrowed.handle, datatype.extent());
     let (mut input, mut inout, mut left) = (input, inout, count);
     while left > 0 {
         let part = left.min(c_int::MAX as usize);
         let mut len = part as c_int;
-        // SAFETY: both buffers hold `left` values; the function may change its copies of the other two.
+        // SAFETY: both buffers hold `left` values; the function may change its copies of the other
+        // two.
         outside(|| unsafe { function(input, inout, &mut len, &mut handle) });
         left -= part;
         let bytes = extent.wrapping_mul(part as i64) as isize;
@@ -105,9 +107,10 @@ fn invoke_large(
     // SAFETY: the program gave this address to `MPI_Op_create_c` as an `MPI_User_function_c`.
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let lent = Lent::of(datatype);
-    let (mut handle, mut len) = (lent.handle, count as i64);
-    // SAFETY: both buffers hold `count` values; the function may change its copies of the other two.
+    let borrowed = Lent::of(datatype);
+    let (mut handle, mut len) = (borrowed.handle, count as i64);
+    // SAFETY: both buffers hold `count` values; the function may change its copies of the other
+    // two.
     outside(|| unsafe { function(input, inout, &mut len, &mut handle) });
 }
 

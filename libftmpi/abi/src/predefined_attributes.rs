@@ -27,7 +27,8 @@ pub fn last_used_code_changed() {
     PERMANENT[5].store(error_codes::last_used_code(), Ordering::Relaxed);
 }
 
-/// Told once, when MPI starts: the size of the job, and which part of a `:`-separated command this rank is of.
+/// Set once, when MPI starts: the size of the job, and the part of a `:`-separated command to which
+/// this rank belongs.
 pub fn set_job(size: u32, part: u32) {
     PERMANENT[4].store(size as i32, Ordering::Relaxed);
     PERMANENT[6].store(part as i32, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! Data representations that the program registers (MPI-4.1, 14.5.3).
 //!
-//! Guarantees: a conversion function is called with the handle that the program used, with no more values
-//! than its kind of count can hold, and only for memory that the program gave; an extent function only for
-//! predefined types.
+//! Guarantees: a conversion function is called with the handle that the program used, with no more
+//! values than its kind of count can hold, and only for memory that the program gave. An extent
+//! function is called only for predefined types.
 
 use crate::calls::enter;
 use crate::files::on_no_file;
@@ -31,8 +31,9 @@ fn convert(custom: &Custom, function: usize, what: Conversion) -> c_int {
     ) -> c_int = unsafe { std::mem::transmute(function) };
     let (user, file) = (what.user.as_ptr(), what.file.as_ptr());
     let handle = Datatype::of(what.datatype);
-    // SAFETY: the program's buffer holds what the call that is being made says; ours so many values in
-    // the size that the program's extent function told. The caller counts within an `int`.
+    // SAFETY: the program's buffer holds what the call says. The library's buffer has room for so
+    // many values of the size that the program's extent function returned. The caller counts within
+    // an `int`.
     unsafe {
         function(user, handle, what.count as c_int, file, what.position as i64, state(custom))
     }

@@ -1,5 +1,5 @@
-//! Array sections with gaps as buffers of calls that go on after they returned: what `libmpifort.so.12` asks
-//! for behind the functions of the standard.
+//! Array sections with gaps as buffers of calls that go on after they returned: what
+//! `libmpifort.so.12` asks for behind the functions of the standard.
 
 use crate::calls::{Job, enter, on_comm, on_file, on_requests, on_win};
 use crate::handle::{Comm, Datatype, Win};
@@ -11,8 +11,8 @@ use ftmpi_core::error::Result;
 use ftmpi_core::mpi::Request;
 use std::ffi::{CStr, c_char, c_int};
 
-/// What the call that has the buffer is about, whose error handler hears of mistakes: numbers shared with
-/// `libftmpi/fortran/src/descriptor.rs`.
+/// What the call that has the buffer is about, whose error handler hears of mistakes: numbers
+/// shared with `libftmpi/fortran/src/descriptor.rs`.
 const ON_COMM: c_int = 0;
 const ON_WIN: c_int = 1;
 
@@ -25,9 +25,9 @@ unsafe fn named(name: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("an MPI call")
 }
 
-/// The type of which one value is `count` values of `datatype` in an array section: bytes of an element,
-/// and extent and distance in bytes of each dimension; `whole`: no value may lie across a gap. The program's handles are not touched; whoever calls
-/// frees the type.
+/// The type of which one value is `count` values of `datatype` in an array section: bytes of an
+/// element, and extent and distance in bytes of each dimension. `whole`: no value may lie across a
+/// gap. The program's handles are not touched; the caller frees the type.
 ///
 /// # Safety
 /// `call` is a constant text of our Fortran library.
@@ -69,8 +69,8 @@ pub unsafe extern "C" fn ftmpi_fortran_section(
     }
 }
 
-/// The partitions of a request are equal parts of one value of this type at `buffer`: an array section that
-/// is the buffer of `MPI_Psend_init` or `MPI_Precv_init`.
+/// The partitions of a request are equal parts of one value of this type at `buffer`: an array
+/// section that is the buffer of `MPI_Psend_init` or `MPI_Precv_init`.
 ///
 /// # Safety
 /// `call` is a constant text of our Fortran library.

@@ -44,7 +44,7 @@ pub fn on_session(
     }
 }
 
-/// What an error of a call that is given a handler leads to; fatal, if the handler is none.
+/// The handler of an error of a call that is given a handler; fatal, if the handle names none.
 fn given(job: &Job, errhandler: Errhandler) -> mpi::Errhandler {
     errhandler.id().map_or(mpi::Errhandler::Fatal, |id| job.errhandler(id))
 }
@@ -101,7 +101,7 @@ pub extern "C" fn MPI_Session_finalize(session: Out<Session>) -> c_int {
 pub extern "C" fn MPI_Session_get_info(session: Session, info: Out<Info>) -> c_int {
     on_session("MPI_Session_get_info", session, |job, session| {
         let hints = job.session_get_info(session)?;
-        // What was granted, whatever was asked for (MPI-4.1, 11.3.1).
+        // The level that was granted, independent of what was asked for (MPI-4.1, 11.3.1).
         job.infos.get_mut(hints)?.set(b"thread_level", thread_level_name().as_bytes())?;
         info.put(Info::of(hints))
     })

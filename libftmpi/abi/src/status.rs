@@ -1,9 +1,9 @@
 //! `MPI_Status` of the MPICH ABI.
 //!
 //! Guarantees: layout and meaning of the five integers are those of MPICH 3.1 and later, so that
-//! `MPI_Get_count` of a profiling tool or of inlined code reads them rightly: the number of bytes is
-//! 63 bits wide, its low half first, its high half shifted left by one because the lowest bit of the
-//! second word says "cancelled".
+//! `MPI_Get_count` of a profiling tool or of inlined code reads them rightly. The number of bytes
+//! has 63 bits: its low half comes first, its high half is shifted left by one, because the lowest
+//! bit of the second word means "cancelled".
 
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use std::ffi::c_int;
@@ -55,8 +55,8 @@ impl MpiStatus {
     }
 }
 
-/// `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`, `(MPI_Status *) 1`. A null pointer is taken for it
-/// too: it is what the standard ABI and careless programs pass.
+/// `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`, `(MPI_Status *) 1`. A null pointer is taken for
+/// it too: it is what the standard ABI and careless programs pass.
 #[inline(always)]
 pub fn is_ignored(status: *const MpiStatus) -> bool {
     status as usize <= 1

@@ -1,4 +1,4 @@
-//! Events and their sources in the tools interface: there are none.
+//! Events and their sources in the tools interface: there is none.
 //!
 //! Guarantees: both are counted as zero, and every number, name or handle is refused with the class
 //! of error that the standard has for it.

@@ -2,8 +2,8 @@
 //! variables, two categories, no events (MPI-4.1, chapter 15).
 //!
 //! Guarantees: calls return their codes and never reach an error handler; nothing can be written;
-//! what a program reads of a counter is recorded like every answer that depends on timing, so that a
-//! replay reads the same.
+//! what a program reads of a counter is recorded like every answer that depends on timing, so that
+//! a replay reads the same.
 
 use crate::calls::{enter, enter_first, job};
 use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED};
@@ -201,9 +201,10 @@ fn named<T>(table: &[T], name: Text, of: fn(&T) -> &str) -> Result<c_int, E> {
     found.map(|index| index as c_int).ok_or(E::TInvalidName)
 }
 
-/// Counters are read under the lock of the job, so a tool with several threads needs a job that has one:
-/// it is joined here, as by a session, if MPI has not started yet. Under a protocol that repeats what
-/// was read after a failure the job lets one thread in at a time, and so does this interface.
+/// Counters are read under the lock of the job, so a tool with several threads needs a job that has
+/// one: it is joined here, as by a session, if MPI has not started yet. Under a protocol that
+/// repeats what was read after a failure the job lets one thread in at a time, and so does this
+/// interface.
 #[entry]
 pub extern "C" fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
     USERS.fetch_add(1, Ordering::Relaxed);
@@ -337,7 +338,8 @@ fn store(place: BufMut, bytes: &[u8]) -> Result<(), E> {
 pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
     tool(|| {
         let setting = by_address(&SETTINGS, handle)?;
-        // Known from MPI_Init on. A process of its own has no job: nothing is logged, no image taken.
+        // Known from MPI_Init on. A process of its own has no job: nothing is logged, no image
+        // taken.
         let setup = job().ok_or(E::TNotAccessible)?.engine.link.job.as_deref();
         match setting.value {
             Value::Text(value) => {
@@ -487,7 +489,8 @@ pub extern "C" fn MPI_T_pvar_read(of: Handle, handle: Handle, place: BufMut) -> 
     })
 }
 
-/// What continuous counters that cannot be written refuse; all handles at once are none that would.
+/// The code for changes of continuous counters, which cannot be written; with all handles at once,
+/// no handle would be changed.
 macro_rules! refused {
     ($(fn $name:ident($($extra:ident: $type:ty)?), $error:ident;)*) => { $(
         #[entry]

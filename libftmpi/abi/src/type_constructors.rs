@@ -1,5 +1,5 @@
-//! Constructors of derived datatypes, for `int` and for `MPI_Count`, under the names of MPI-1 and of
-//! MPI-2.
+//! Constructors of derived datatypes, for `int` and for `MPI_Count`, under the names of MPI-1 and
+//! of MPI-2.
 
 use crate::calls::{Job, enter, on_job};
 use crate::constants::{
@@ -36,8 +36,8 @@ fn store(job: &mut Job, made: core::Datatype, call: &str) -> Result<Datatype> {
     Datatype::store(job, made)
 }
 
-/// One constructor: its names, its parameters between call and result, and the type it makes from the
-/// old one.
+/// One constructor: its names, its parameters between call and result, and the type it makes from
+/// the old one.
 macro_rules! constructors {
     ($([$(fn $name:ident),*] ($($p:ident: $t:ty),*) |$old:ident| $make:expr;)*) => { $(
         constructors!(@each [$($name),*] ($($p: $t),*) |$old| $make);
@@ -202,8 +202,9 @@ pub extern "C" fn MPI_Type_dup(oldtype: Datatype, newtype: Out<Datatype>) -> c_i
     })
 }
 
-/// The smallest of `choices` (decimal digits, decimal exponent, type) that has precision `p` and range
-/// `r`; either may be `MPI_UNDEFINED`, not both. The kinds are gfortran's: 4, 8, 10 (of the x87), 16.
+/// The smallest of `choices` (decimal digits, decimal exponent, type) that has precision `p` and
+/// range `r`; either may be `MPI_UNDEFINED`, not both. The kinds are gfortran's: 4, 8, 10 (of the
+/// x87), 16.
 fn selected(p: c_int, r: c_int, choices: &[(c_int, c_int, Builtin)]) -> Result<Builtin> {
     if p == MPI_UNDEFINED && r == MPI_UNDEFINED {
         bail!(Arg, "precision and range are both MPI_UNDEFINED");

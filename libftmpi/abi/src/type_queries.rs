@@ -112,7 +112,8 @@ pub extern "C" fn MPI_Type_get_envelope(
     })
 }
 
-/// The arguments of a constructor are told in the form of the call that made the type, as MPICH does.
+/// The arguments of a constructor are returned in the form of the call that made the type, as in
+/// MPICH.
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Type_get_envelope_c(
     datatype: Datatype,
@@ -170,8 +171,7 @@ pub extern "C" fn MPI_Type_get_contents_c(
 /// The program's arrays; one for counts only in the `_c` form.
 type Arrays = (OutArray<c_int>, OutArray<i64>, Option<OutArray<i64>>, OutArray<Datatype>);
 
-/// Tells how a type was made; `room` is for how many integers, addresses, counts and datatypes there is
-/// place.
+/// Returns how a type was made; `room` is the room for integers, addresses, counts and datatypes.
 fn contents(job: &mut Job, datatype: Datatype, room: [i64; 4], arrays: Arrays) -> Result<()> {
     let (integers, addresses, counts, datatypes) = arrays;
     let t = datatype.look(job)?;

@@ -101,7 +101,7 @@ static DENSE: [u8; 256] = {
     sizes
 };
 
-/// Address and length of a buffer of a predefined contiguous type: the fast way.
+/// Address and length of a buffer of a predefined contiguous type: the fast path.
 #[inline(always)]
 pub(crate) fn dense(at: UserPtr, count: i64, datatype: TypeId) -> Option<(UserPtr, usize)> {
     let size = *DENSE.get(datatype.0 as usize)?;

@@ -1,13 +1,17 @@
 //! Attributes that the program attaches to communicators, datatypes and windows (MPI-3.1, 6.7).
 //!
-//! Copy and delete functions may call MPI again, so nothing here calls them: a [`Call`] says which
-//! function to call with what, the front calls it with no borrow held, then tells what came of it.
+//! Copy and delete functions may call MPI again, so nothing here calls them. A [`Call`] says which
+//! function to call with which arguments. The front calls the function with no borrow held, then
+//! reports the result.
 //!
-//! Guarantees: a key that is freed lives on, and may be used through a copy of its handle, until no
-//! object holds it (6.7.2: the program then ends the references, also by deleting attributes under
-//! that key); attributes are copied in the order in which they were set, and deleted in the reverse
-//! order, as `MPI_Finalize` must do for those of `MPI_COMM_SELF`; a value that Fortran set has an
-//! address, which stays the same until it is set again or removed, and what C writes there is the value.
+//! Guarantees: a freed key stays valid, also through a copy of its handle, until no object holds it
+//! (6.7.2; the program ends the references, for instance by deleting attributes under the key).
+//!
+//! Attributes are copied in the order in which they were set. They are deleted in the reverse
+//! order, as `MPI_Finalize` must do for those of `MPI_COMM_SELF`.
+//!
+//! A value that Fortran set has an address, which stays the same until the value is set again or
+//! removed. What C writes at that address is the value.
 
 use crate::bail;
 use crate::error::Result;
@@ -57,13 +61,13 @@ pub struct Callbacks {
 pub struct Value {
     /// The pointer or the integer, sign-extended. See [`Value::number`].
     pub bits: i64,
-    /// Who set it.
+    /// The language that set it.
     pub language: Language,
 }
 
 impl Value {
-    /// What Fortran sees: the bits of the pointer, or the integer. Of a default integer only the low half
-    /// counts: C may have written that half through the address of the value.
+    /// What Fortran sees: the bits of the pointer, or the integer. Of a default integer only the
+    /// low half counts: C may have written that half through the address of the value.
     #[must_use]
     pub fn number(self) -> i64 {
         match self.language {
@@ -186,7 +190,7 @@ impl Attributes {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no attribute.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -198,15 +202,17 @@ impl Attributes {
         self.0.iter().find(|entry| entry.0 == id).map(|entry| &*entry.1)
     }
 
-    /// Where the bits of the value under this key lie until it is set again or removed: C programs get
-    /// this address of values that Fortran set, as that of an integer of either width, and may write there.
+    /// Where the bits of the value under this key lie until it is set again or removed: C programs
+    /// get this address of values that Fortran set, as that of an integer of either width, and may
+    /// write there.
     #[must_use]
     pub fn address(&mut self, id: KeyvalId) -> Option<*mut i64> {
         let entry = self.0.iter_mut().find(|entry| entry.0 == id)?;
         Some(&raw mut entry.1.bits)
     }
 
-    /// Says who set the value under this key, after it was set; tells whether there is one.
+    /// Records the language of the value under this key, after it was set; returns whether there is
+    /// a value.
     pub fn set_language(&mut self, id: KeyvalId, language: Language) -> bool {
         let entry = self.0.iter_mut().find(|entry| entry.0 == id);
         entry.map(|entry| entry.1.language = language).is_some()
@@ -327,7 +333,7 @@ mod tests {
         let got = *attributes.get(key).unwrap();
         assert_eq!(got.number(), 7);
         assert_eq!(Value { language: Language::FortranAddress, ..got }.number(), got.bits);
-        // What is set again is C's until somebody says otherwise.
+        // A value that is set again belongs to C until its language is recorded.
         attributes.set(&mut keyvals, key, value(1 << 40));
         assert_eq!(attributes.get(key).unwrap().number(), 1 << 40);
     }

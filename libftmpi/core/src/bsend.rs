@@ -24,7 +24,7 @@ pub(crate) struct Pending {
     pub(crate) bytes: usize,
 }
 
-/// One attached buffer and what is under way in it.
+/// One attached buffer and the sends that use it.
 pub(crate) struct BsendBuffer {
     pub(crate) at: UserPtr,
     /// `None`: `MPI_BUFFER_AUTOMATIC`, as large as need be.

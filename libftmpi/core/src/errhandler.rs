@@ -14,7 +14,7 @@ pub enum Language {
     Fortran,
 }
 
-/// Who is told of an error.
+/// An error handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errhandler {
     /// `MPI_ERRORS_ARE_FATAL`: the job ends.

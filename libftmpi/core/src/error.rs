@@ -167,7 +167,7 @@ impl fmt::Display for ErrorClass {
 pub struct MpiError {
     /// The class that the call returns.
     pub class: ErrorClass,
-    /// What happened, to whom, and what to do.
+    /// The text: what happened, to which object, and what to do.
     pub text: Cow<'static, str>,
     /// What the file system refused, if it was the file system.
     pub refusal: Option<Refusal>,

@@ -1,9 +1,9 @@
 //! Groups: ordered sets of processes (MPI-3.1, 6.3).
 //!
 //! Guarantees: immutable and cheap to clone; rank to process in constant time; process to rank in
-//! constant time unless the members are scattered thinly over a far larger world (then logarithmic);
-//! a group of neighbouring processes in ascending order, such as that of `MPI_COMM_WORLD`, needs no
-//! table.
+//! constant time unless the members are scattered thinly over a far larger world (then
+//! logarithmic); a group of neighbouring processes in ascending order, such as that of
+//! `MPI_COMM_WORLD`, needs no table.
 
 use crate::bail;
 use crate::error::Result;
@@ -30,7 +30,7 @@ struct Table {
     index: Index,
 }
 
-/// The way back from processes to members.
+/// The map from processes to members.
 #[derive(Debug)]
 enum Index {
     /// Entry `p - first` is the member that is process `p`, or `ABSENT`.

@@ -26,11 +26,12 @@ impl ErrhandlerId {
     pub const RETURN: Self = Self(1);
     /// `MPI_ERRORS_ABORT` of MPI-4.
     pub const ABORT: Self = Self(2);
-    /// The program has set none: `MPI_ERRORS_ARE_FATAL`, but once `MPI_COMM_WORLD` has one, that. So it is in MPICH,
-    /// and programs that set the world's handler after they made communicators rely on it.
+    /// The program has set none: `MPI_ERRORS_ARE_FATAL`, but once `MPI_COMM_WORLD` has one, that.
+    /// So it is in MPICH, and programs that set the world's handler after they made communicators
+    /// rely on it.
     pub const DEFAULT: Self = Self(3);
 
-    /// What the program is told that it has.
+    /// The handler that the program gets to see.
     #[must_use]
     pub fn or_fatal(self) -> Self {
         if self == Self::DEFAULT { Self::FATAL } else { self }
@@ -50,8 +51,8 @@ impl Request {
     /// `MPI_REQUEST_NULL`.
     pub const NULL: Self = Self(0x2c00_0000);
     /// A request that was complete when it was made (an eager send, communication with
-    /// `MPI_PROC_NULL`): shared by all of these, needs no slot. In another life of the rank the same
-    /// send may get a slot, so nothing may be decided by the difference.
+    /// `MPI_PROC_NULL`). All of these share it, and it needs no slot. In another incarnation of the
+    /// rank the same send may get a slot, so that no decision may depend on the difference.
     pub const DONE: Self = Self(0x6c00_0000);
     const LIVE: u32 = 0xac00_0000;
     const INDEX: u32 = 0x03ff_ffff;

@@ -5,7 +5,7 @@ use crate::info::Info;
 
 /// One session of the program.
 pub(crate) struct Session {
-    /// Who is told of errors.
+    /// The error handler.
     pub(crate) errhandler: ErrhandlerId,
     /// Hints given by the program.
     pub(crate) info: Info,

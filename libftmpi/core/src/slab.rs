@@ -1,9 +1,9 @@
 //! A table of objects under small numbers, which become MPI handles.
 //!
-//! Guarantees: insert, look-up and removal in constant time; the number that an insertion gets
-//! depends only on the sequence of insertions and removals before it, so that a replayed rank gives
-//! its objects the same handles. Numbers are reused (last freed, first used); there is no
-//! generation, because a handle of the MPICH ABI has no room for one.
+//! Guarantees: insert, look-up and removal in constant time. The number that an insertion gets
+//! depends only on the insertions and removals before it, so that a replayed rank gives its objects
+//! the same handles. Numbers are reused (last freed, first used). There is no generation, because a
+//! handle of the MPICH ABI has no room for one.
 
 use crate::bail;
 use crate::error::Result;
@@ -118,7 +118,8 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// Frees the number of an object that owns nothing: it is not dropped, which would cost a look at what it is.
+    /// Frees the number of an object that owns nothing: it is not dropped, which would cost a look
+    /// at what it is.
     #[inline]
     pub fn forget(&mut self, index: u32) {
         if let Some(slot @ Slot::Full(_)) = self.slots.get_mut(index as usize) {

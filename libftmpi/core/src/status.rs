@@ -1,4 +1,4 @@
-//! What a call tells of a message.
+//! The status of a message.
 
 use crate::arguments::Peer;
 use crate::comm::Members;
@@ -8,7 +8,7 @@ use crate::error::ErrorClass;
 /// A status in core terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Who sent, as a rank of the communicator.
+    /// The sender, as a rank of the communicator.
     pub source: Peer,
     /// With which tag.
     pub tag: Tag,

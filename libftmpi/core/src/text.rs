@@ -1,4 +1,5 @@
-//! Texts of the program: bytes that end before a zero, UTF-8 mostly, but whatever they are they stay as they are.
+//! Texts of the program: bytes that end before a zero, mostly UTF-8. Other encodings stay as they
+//! are.
 
 /// The begin of `text`, at most `room` bytes, that does not end within a character of UTF-8.
 #[must_use]
@@ -6,7 +7,8 @@ pub fn within(text: &[u8], room: usize) -> &[u8] {
     if text.len() <= room {
         return text;
     }
-    // A character has at most three bytes after its first; bytes of other encodings are cut anywhere.
+    // A character has at most three bytes after its first; bytes of other encodings are cut
+    // anywhere.
     let first = (room.saturating_sub(3)..=room).rev().find(|&at| text[at] & 0xc0 != 0x80);
     match first {
         Some(at) if text[at] >= 0xc0 => &text[..at],

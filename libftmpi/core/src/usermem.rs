@@ -1,9 +1,9 @@
 //! The program's memory: the only module of the core that reads and writes through raw addresses.
 //!
-//! MPI hands us addresses, not slices: `MPI_BOTTOM` with absolute displacements, buffers with holes
-//! that belong to somebody else, buffers that two pending sends share. A [`UserPtr`] therefore is
-//! an address with a promise. The promise is made once, with `unsafe`, where the address enters
-//! (the ABI, or a [`Scratch`] of our own); everything after that is safe code.
+//! MPI gets addresses, not slices: `MPI_BOTTOM` with absolute displacements, buffers with holes
+//! that belong to others, buffers that two pending sends share. A [`UserPtr`] therefore is an
+//! address with a promise. The promise is made once, with `unsafe`, where the address enters (the
+//! ABI, or a [`Scratch`] of the library). Everything after that is safe code.
 //!
 //! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
@@ -28,10 +28,10 @@ impl UserPtr {
     /// Takes an address that the program gave to a call.
     ///
     /// # Safety
-    /// As long as this value or anything derived from it is used, the bytes that the accompanying
-    /// datatype and count describe are readable, and, if they are received into, writable; nobody
-    /// else writes them meanwhile. This is exactly what MPI demands of the caller of a
-    /// communication call until the operation is complete.
+    /// While this value or a value derived from it is used, the bytes that the accompanying
+    /// datatype and count describe are readable. They are writable if they are received into. No
+    /// one else writes them meanwhile. MPI demands exactly this of the caller of a communication
+    /// call until the operation is complete.
     #[must_use]
     pub unsafe fn new(address: *const c_void) -> Self {
         Self(address.expose_provenance())
@@ -94,8 +94,8 @@ impl UserPtr {
         unsafe { ftmpi_copy::copy(self.bytes(), out.as_mut_ptr(), out.len()) }
     }
 
-    /// Copies `out.len()` bytes from here into `out`, past the caches if there are many: for what is
-    /// kept and not looked at soon. The ranges must not overlap; `out` is memory of our own.
+    /// Copies `out.len()` bytes from here into `out`, past the caches if there are many: for what
+    /// is kept and not looked at soon. The ranges must not overlap; `out` is memory of our own.
     #[inline]
     pub fn store_away(self, out: &mut [u8]) {
         const MANY: usize = 16 << 10;
@@ -106,8 +106,8 @@ impl UserPtr {
         unsafe { ftmpi_copy::stream(self.bytes(), out.as_mut_ptr(), out.len()) }
     }
 
-    /// The same for what is kept and goes from there to its receiver: through the caches, as far as it has
-    /// room in them.
+    /// The same for what is kept and goes from there to its receiver: through the caches, as far as
+    /// it has room in them.
     #[inline]
     pub fn store_near(self, out: &mut [u8]) {
         const ROOM: usize = 8 << 20;
@@ -226,7 +226,7 @@ pub trait RunVisitor {
     }
 }
 
-/// Collects runs of the program's memory into one packed stretch of ours.
+/// Collects runs of the program's memory into one packed stretch of the library's.
 pub struct Gather<'a> {
     base: UserPtr,
     out: &'a mut [MaybeUninit<u8>],
@@ -249,8 +249,8 @@ impl<'a> Gather<'a> {
         let mut gather = Gather { base, out: &mut out.spare_capacity_mut()[..len], filled: 0 };
         fill(&mut gather);
         let filled = gather.filled;
-        // SAFETY: `take` hands out places one after the other, each is written before the next is
-        // asked for, so the first `filled` bytes after the old length are initialised.
+        // SAFETY: `take` hands out places one after the other. Each is written before the next is
+        // asked for, so that the first `filled` bytes after the old length are initialised.
         unsafe { out.set_len(old + filled) }
     }
 
@@ -309,7 +309,7 @@ impl RunVisitor for Gather<'_> {
     }
 }
 
-/// Spreads one packed stretch of ours over runs of the program's memory.
+/// Spreads one packed stretch of the library's memory over runs of the program's memory.
 pub struct Scatter<'a> {
     base: UserPtr,
     data: &'a [u8],
@@ -374,7 +374,7 @@ impl RunVisitor for Scatter<'_> {
 /// The program's own allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Lender {
-    /// So many zero bytes on a boundary of [`Lent::ALIGN`], or null.
+    /// So many zero bytes, aligned to [`Lent::ALIGN`], or null.
     pub take: fn(usize) -> *mut c_void,
     /// Gives back what `take` gave.
     pub give: fn(*mut c_void),
@@ -382,14 +382,15 @@ pub struct Lender {
 
 static LENDER: OnceLock<Lender> = OnceLock::new();
 
-/// From here on [`Lent`] memory comes from there; without it (in the simulator, whose images have only that) from
-/// the same place as everything else.
+/// From here on [`Lent`] memory comes from `source`. Without a source (in the simulator, whose
+/// images have only that memory) it comes from the same place as everything else.
 pub fn lend_from(lender: Lender) {
     let _ = LENDER.set(lender);
 }
 
-/// Zeroed memory that the program has from us and may tell others the address of. It comes from the program's own
-/// allocator, so that a replay gives it at the same address; where ours would lie depends on what we needed before.
+/// Zeroed memory of the library for the program, which may send its address to others. It comes
+/// from the program's own allocator, so that a replay gives it at the same address. The addresses
+/// of the library's allocator depend on what the library needed before.
 #[derive(Debug)]
 pub struct Lent {
     at: *mut c_void,
@@ -492,7 +493,7 @@ mod tests {
 
     /// The address of a test's own vector.
     fn address_of(v: &mut [u8]) -> UserPtr {
-        // SAFETY: each test keeps the vector until its last use of the pointer.
+        // Returns one of several requests, if one is complete.
         unsafe { UserPtr::new(v.as_mut_ptr().cast()) }
     }
 

@@ -1,10 +1,10 @@
-//! Everything of the core that reads bytes or arguments from elsewhere, fed with what nobody should send:
-//! datatype constructors with absurd arguments, serialised datatypes and one-sided requests with damage,
-//! views over any datatype, `external32`, info objects.
+//! Everything of the core that reads bytes or arguments from elsewhere, fed with what nobody should
+//! send: datatype constructors with absurd arguments, serialised datatypes and one-sided requests
+//! with damage, views over any datatype, `external32`, info objects.
 //!
-//! Nothing may panic, no single allocation may exceed what the input justifies (the allocator of this test
-//! refuses more than `ALLOCATION_MAX`), and what is accepted must be consistent. All draws come from fixed
-//! seeds: a failure names its seed and comes again.
+//! Nothing may panic, no single allocation may exceed what the input justifies (the allocator of
+//! this test refuses more than `ALLOCATION_MAX`), and what is accepted must be consistent. All
+//! draws come from fixed seeds: a failure names its seed and comes again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -311,7 +311,8 @@ fn views_over_any_types_translate_or_refuse() {
             }
         }
         let filetype = types[types.len() - 1].clone();
-        // Looking at every part of a type takes time by its size; a program knows how large its own are.
+        // Looking at every part of a type takes time by its size; a program knows how large its own
+        // are.
         if filetype.size() > 1 << 16 {
             continue;
         }

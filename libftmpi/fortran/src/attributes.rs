@@ -1,16 +1,19 @@
 //! Attributes: values are integers in Fortran and pointers in C.
 //!
-//! Guarantees (MPI-4.1, 19.3.7): a value set in Fortran is read in Fortran as it is, cut or sign-extended where
-//! the kinds of the integers differ, and in C as its address, which is that of an `int` after `MPI_Attr_put` and of
-//! an `MPI_Aint` otherwise; one set in C is seen in Fortran as the pointer's bits. Predefined attributes are
-//! pointers to the value in C and the value in Fortran, where their key is one higher.
+//! Guarantees (MPI-4.1, 19.3.7): a value set in Fortran is read in Fortran as it is, cut or
+//! sign-extended where the kinds of the integers differ. C reads it as its address: that of an
+//! `int` after `MPI_Attr_put`, of an `MPI_Aint` otherwise. Fortran reads a value set in C as the
+//! pointer's bits. Predefined attributes are pointers to the value in C and the value in Fortran,
+//! where their key is one higher.
 //!
-//! libmpi keeps the values with their languages. Every call goes through the C function of its name, so that
-//! tools see it; a second, private call then tells libmpi that it came from Fortran, or asks for the value.
+//! libmpi keeps the values with their languages. Every call goes through the C function of its
+//! name, so that tools see it. A second, private call then marks the value as Fortran's, or asks
+//! for it.
 //!
-//! The copy and delete procedures of a key are called through a C function here, which finds them in the
-//! key's extra state and gets values as they are, whoever set them. Keys are few and may be used after they
-//! are freed (by attributes that still exist), so that state is never given back.
+//! The copy and delete procedures of a key are called through a C function here. It finds them in
+//! the key's extra state and gets values as they are, from both languages. Keys are few and may be
+//! used after they are freed (by attributes that still exist), so that the state is never given
+//! back.
 
 use core::ffi::{c_int, c_void};
 
@@ -66,7 +69,8 @@ unsafe extern "C" fn copy(
 ) -> c_int {
     // SAFETY: `state` is a `Key` that was leaked when the key was made; one thread.
     let key = unsafe { &mut *state.cast::<Key>() };
-    // Little-endian: a reference to the wide value is one to its low half, for procedures that read 32 bits.
+    // Little-endian: a reference to the wide value is one to its low half, for procedures that read
+    // 32 bits.
     let (mut value, mut copied, mut keep, mut code) = (value as isize, 0isize, 0, 0);
     // SAFETY: a Fortran procedure with these arguments.
     unsafe {

@@ -1,13 +1,14 @@
 //! Functions that a program passes: user operations, error handlers, generalized requests, data
 //! representations.
 //!
-//! Operations and the error handlers of communicators, windows and sessions have the same arguments in both
-//! languages (references to integers), so the Fortran procedure itself is given to C. The others are called
-//! through a C function here, which finds the Fortran procedure in the extra state that C hands back.
+//! Operations and the error handlers of communicators, windows and sessions have the same arguments
+//! in both languages (references to integers): C gets the Fortran procedure itself. The others are
+//! called through a C function here, which finds the Fortran procedure in the extra state that C
+//! hands back.
 //!
-//! Guarantees: the procedures of a generalized request get the variable that the program passed as its extra
-//! state, not a copy, as under MPICH: what they write there the program sees. It has to live until the
-//! request is freed.
+//! Guarantees: the procedures of a generalized request get the variable that the program passed as
+//! its extra state, not a copy, as under MPICH: what they write there the program sees. It has to
+//! live until the request is freed.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -72,9 +73,9 @@ unsafe fn MPI_Session_create_errhandler(
     set(ierror, c::Session_create_errhandler(function, errhandler));
 }
 
-// ---- Error handlers of files ----
-// A file is a pointer in C and an integer in Fortran, and an error handler carries no extra state: each of
-// a fixed number of C functions remembers one Fortran procedure.
+// ---- Error handlers of files ---- A file is a pointer in C and an integer in Fortran, and an
+// error handler carries no extra state. Each of a fixed number of C functions remembers one Fortran
+// procedure.
 
 const FILE_HANDLERS: usize = 16;
 static FILE_HANDLER: [AtomicPtr<c_void>; FILE_HANDLERS] =
@@ -84,8 +85,8 @@ type FileHandler = unsafe extern "C" fn(*mut *mut c_void, *mut c_int);
 
 unsafe extern "C" fn file_handler<const I: usize>(file: *mut *mut c_void, code: *mut c_int) {
     let procedure = FILE_HANDLER[I].load(Ordering::Relaxed);
-    // SAFETY: the slot was filled with a Fortran procedure of these arguments before C learnt of this
-    // function, and is never emptied.
+    // SAFETY: the slot was filled with a Fortran procedure of these arguments before C learnt of
+    // this function, and is never emptied.
     unsafe {
         let procedure: unsafe extern "C" fn(*mut c_int, *mut c_int) =
             core::mem::transmute(procedure);
@@ -140,7 +141,8 @@ unsafe fn MPI_File_create_errhandler(
 
 // ---- Generalized requests ----
 
-/// The procedures of one request and their extra state: the program's own variable, which they may change.
+/// The procedures of one request and their extra state: the program's own variable, which they may
+/// change.
 struct Request {
     query: unsafe extern "C" fn(*mut isize, *mut c_int, *mut c_int),
     free: unsafe extern "C" fn(*mut isize, *mut c_int),
@@ -217,7 +219,7 @@ type Conversion<C> = unsafe extern "C" fn(
 );
 type Extent = unsafe extern "C" fn(*mut c_int, *mut isize, *mut isize, *mut c_int);
 
-/// The procedures of one representation, which lives as long as the program.
+/// The procedures of one representation. They stay as long as the program runs.
 struct Representation<C> {
     read: Conversion<C>,
     write: Conversion<C>,
@@ -270,8 +272,8 @@ unsafe extern "C" fn file_extent<C>(
     code
 }
 
-// Passed, not called: they stand for "no conversion". Those behind the first two are what gfortran makes of
-// the procedures of MPICH's module, with which a program may have been compiled.
+// Passed, not called: they stand for "no conversion". Those behind the first two are what gfortran
+// makes of the procedures of MPICH's module, with which a program may have been compiled.
 macro_rules! null_conversions {
     ($($name:ident, $count:ty;)*) => {$(
         /// `MPI_CONVERSION_FN_NULL`, in the form that its count says.

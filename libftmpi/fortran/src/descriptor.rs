@@ -1,10 +1,12 @@
-//! Array descriptors of gfortran: what a dummy argument `type(*), dimension(..)` is (GCC 9 and later).
+//! Array descriptors of gfortran: what a dummy argument `type(*), dimension(..)` is (GCC 9 and
+//! later).
 //!
 //! Guarantees: a contiguous array, a scalar or a special address costs no more than looking at the
-//! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy where
-//! the call is over when it returns, or is a collective, whose request brings the copy back; in other calls
-//! that go on by a datatype that is composed of section, count and datatype. A section that is too short for
-//! them is refused before anything is done, through the error handler that the call has.
+//! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy
+//! where the call is over when it returns, or is a collective, whose request brings the copy back;
+//! in other calls that go on by a datatype that is composed of section, count and datatype. A
+//! section that is too short for them is refused before anything is done, through the error handler
+//! that the call has.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -94,8 +96,8 @@ pub unsafe fn address(p: *mut c_void) -> *mut c_void {
     }
 }
 
-/// The address of a buffer of one value of a predefined datatype, which lies in the first elements of a
-/// section that follow one another: calls that take no count.
+/// The address of a buffer of one value of a predefined datatype, for calls that take no count. The
+/// value lies in the first elements of a section, which follow one another.
 ///
 /// # Safety
 /// `p` is a descriptor that gfortran passed, `datatype` refers to a handle.
@@ -145,11 +147,13 @@ impl Section {
     }
 }
 
-/// A choice buffer of a call that is over when it returns (or, [staged](stage), of a collective that goes on).
+/// A choice buffer of a call that is over when it returns (or, [staged](stage), of a collective
+/// that goes on).
 pub struct Copied {
     at: *mut c_void,
     copy: Option<(Section, Vec<u8>, bool)>,
-    /// What was there when a collective began that goes on: what it does not change is the program's.
+    /// What was there when a collective began that goes on: what it does not change is the
+    /// program's.
     before: Vec<u8>,
 }
 
@@ -244,8 +248,8 @@ struct Staged {
     out: bool,
 }
 
-// SAFETY: private to our two libraries; the signatures are those of `libftmpi/abi/src/fortran.rs` and
-// `sections.rs`.
+// SAFETY: private to our two libraries; the signatures are those of `libftmpi/abi/src/fortran.rs`
+// and `sections.rs`.
 unsafe extern "C" {
     fn ftmpi_fortran_stage(
         request: c_int,
@@ -273,7 +277,7 @@ unsafe extern "C" {
 }
 
 /// # Safety
-/// `state` is a [`Staged`] of ours; after `what` 2 it is not used again.
+/// `state` is a [`Staged`] of this file; after `what` 2 it is not used again.
 unsafe extern "C" fn act(state: *mut c_void, what: c_int) {
     let staged = state.cast::<Staged>();
     // SAFETY: the caller's promise; libmpi calls one at a time.
@@ -313,7 +317,7 @@ pub unsafe fn stage(mut buffers: Vec<Copied>, request: *const c_int, code: c_int
     unsafe { ftmpi_fortran_stage(*request, state.cast(), act) };
 }
 
-/// Whom a call is about: its error handler hears of a section that cannot be used.
+/// The object of a call: its error handler gets the error about a section that cannot be used.
 #[derive(Clone, Copy)]
 pub enum About {
     Comm(*const c_int),
@@ -326,8 +330,8 @@ pub enum About {
 /// `MPI_COMM_WORLD`
 static WORLD: c_int = 0x4400_0000;
 
-/// A datatype that says how count and datatype lie in the section; a code if they do not. `whole`: no value
-/// may lie across a gap.
+/// A datatype that says how count and datatype lie in the section; a code if they do not. `whole`:
+/// no value may lie across a gap.
 fn compose(
     section: &Section,
     count: i64,
@@ -345,8 +349,8 @@ fn compose(
     let dimensions: Vec<[i64; 2]> =
         section.dimensions.iter().map(|&(extent, stride)| [extent as i64, stride as i64]).collect();
     let mut made = MPI_BYTE;
-    // SAFETY: the object is a reference to a handle, as the interface says; the array lives for the length
-    // of the call, and the name, a constant, for that of the process.
+    // SAFETY: the object is a reference to a handle, as the interface says. The array lives for the
+    // length of the call. The name, a constant, lives for that of the process.
     let code = unsafe {
         ftmpi_fortran_section(
             call.as_ptr(),
@@ -375,7 +379,7 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// `Err`: such a section cannot be used, and the error handler was told.
+    /// `Err`: such a section cannot be used, and the error handler was called.
     ///
     /// # Safety
     /// `p` is a descriptor that gfortran passed; the others are references to integers.
@@ -454,7 +458,8 @@ impl Drop for Typed {
     }
 }
 
-/// The choice buffer of a partitioned request: the type of all partitions together, if there are gaps.
+/// The choice buffer of a partitioned request: the type of all partitions together, if there are
+/// gaps.
 pub struct Parts {
     at: *mut c_void,
     made: Option<c_int>,

@@ -20,8 +20,8 @@ unsafe fn MPI_Init_thread(required: *mut c_int, provided: *mut c_int, ierror: *m
 
 #[fortran]
 unsafe fn MPI_Pcontrol(level: *mut c_int) {
-    // No error code: a program that passes `level` alone, as the standard has it, leaves any word in the
-    // place where a second argument would be.
+    // No error code: a program that passes `level` alone, as the standard has it, leaves any word
+    // in the place where a second argument would be.
     let _ = c::Pcontrol(*level);
 }
 
@@ -74,8 +74,8 @@ unsafe fn MPI_Session_detach_buffer(
     set(ierror, c::Session_detach_buffer(*session, (&raw mut address).cast(), size));
 }
 
-/// Room in C for a text of which the program wants `length` characters; bounded, because the number is the
-/// program's.
+/// Room in C for a text of which the program wants `length` characters; bounded, because the number
+/// is the program's.
 fn wanted(length: c_int) -> Text {
     Text::room(length.clamp(0, 1 << 20) as usize + 1)
 }
@@ -164,6 +164,7 @@ unsafe fn MPI_Session_get_nth_pset(
     set(ierror, code);
 }
 
-// The call itself is what counts: it keeps the compiler from moving accesses to the buffer across it.
+// The call itself is what counts: it keeps the compiler from moving accesses to the buffer across
+// it.
 #[fortran]
 unsafe fn MPI_F_sync_reg(_buffer: *mut c_void) {}

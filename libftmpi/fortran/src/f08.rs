@@ -1,9 +1,9 @@
-//! What else the module `mpi_f08` needs: operators on handles, procedures that are passed, and the few
-//! calls whose arguments differ from those of `mpif.h`.
+//! What else the module `mpi_f08` needs: operators on handles, procedures that are passed, and the
+//! few calls whose arguments differ from those of `mpif.h`.
 //!
 //! The names are those that gfortran makes of the module procedures of MPICH's `mpi_f08_types` and
-//! `mpi_f08_callbacks`: programs compiled with its modules find them here, and so do ours, whose modules
-//! have the same procedures.
+//! `mpi_f08_callbacks`: programs compiled with its modules find them here, and so do ours, whose
+//! modules have the same procedures.
 
 use core::ffi::{c_int, c_void};
 
@@ -53,7 +53,7 @@ statuses! {
     "__mpi_f08_types_MOD_mpi_status_f2f08" "__mpi_f08_types_MOD_mpi_status_f082f"
 }
 
-/// `MPI_Sizeof` as MPICH's modules have it: one procedure for each type. (Ours have one for all.)
+/// `MPI_Sizeof` of MPICH's modules: one procedure for each type. (Ours have one for all.)
 macro_rules! sizes {
     ($($name:literal: $size:literal;)*) => {$(
         const _: () = {
@@ -127,8 +127,8 @@ passed! {
     "mpi_win_null_delete_fn" = a::mpi_win_null_delete_fn_: (x, k, v, s, e);
 }
 
-/// Detaching a buffer: in this module the program gets its address. (The forms with a large count are as in
-/// C, and generated.)
+/// Detaching a buffer: in this module the program gets its address. (The forms with a large count
+/// are as in C, and generated.)
 macro_rules! detach {
     ($($name:ident $twin:ident: $call:ident ($($object:ident)?);)*) => {$(
         detach! { @ $name, mpi::$call, ($($object)?) }

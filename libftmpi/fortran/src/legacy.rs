@@ -1,5 +1,5 @@
-//! Functions that MPI-2 deprecated and MPI-3 removed: in Fortran their addresses and displacements are
-//! INTEGERs of 32 bits, which C does not have.
+//! Functions that MPI-2 deprecated and MPI-3 removed: in Fortran their addresses and displacements
+//! are INTEGERs of 32 bits, which C does not have.
 
 use core::ffi::{c_int, c_void};
 

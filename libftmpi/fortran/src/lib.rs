@@ -4,9 +4,9 @@
 //!
 //! Most subroutines are generated. Their parameters are in `include/mpi.table`, one line for each
 //! function; the generator is `tools/codegen/src/fortran`, which `build.rs` at the top calls. The
-//! binding of `MPI_Waitall` is such a function: `subroutine.rs` there says how each kind of parameter
-//! is passed. The modules below hold what is written by hand, and what generated functions call.
-//! A function that is mentioned in these sources is not generated.
+//! binding of `MPI_Waitall` is such a function: `subroutine.rs` there says how each kind of
+//! parameter is passed. The modules below hold what is written by hand, and what generated
+//! functions call. A function that is mentioned in these sources is not generated.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -19,12 +19,12 @@
 //!
 //! # Guarantees
 //!
-//! A Fortran program finds every subroutine that it names, under the symbols that gfortran makes. It
-//! may be compiled with our modules, with `mpif.h`, or with those of another MPI of the MPICH
+//! A Fortran program finds every subroutine that it names, under the symbols that gfortran makes.
+//! It may be compiled with our modules, with `mpif.h`, or with those of another MPI of the MPICH
 //! family. Handles are the same integers in both languages, statuses the same five integers. What
 //! differs (special addresses, truth values, indices, texts, callbacks, attributes) is translated
-//! here and nowhere else. There is no state but the callbacks' own: an image of the process contains
-//! all of it.
+//! here and nowhere else. There is no state but the callbacks' own: an image of the process
+//! contains all of it.
 
 mod attributes;
 mod callbacks;

@@ -23,11 +23,11 @@ pub fn logical(flag: c_int) -> c_int {
     (flag != 0) as c_int
 }
 
-/// Stands in a variable of ours that no call has written: neither a truth value, an index nor a number.
+/// The value of a variable that no call has written: neither a truth value, an index nor a number.
 pub const UNTOLD: c_int = c_int::MIN;
 
-/// Gives the program what a call wrote, whatever code it returned: one that tells of a request which ended with
-/// an error says first which (MPI-4.1, 3.7.5), and an error handler may change the code.
+/// Stores what a call wrote, for every return code. A call that reports a request with an error
+/// also returns its index (MPI-4.1, 3.7.5), and an error handler may change the code.
 ///
 /// # Safety
 /// `p` points to an integer of the program.
@@ -58,8 +58,8 @@ pub unsafe fn from_one(p: *mut c_int, count: c_int) {
     }
 }
 
-/// Number of dimensions of a Cartesian communicator, 0 if it is none. The error, if there is one, comes from
-/// the function that asked.
+/// Number of dimensions of a Cartesian communicator; 0 for any other. An error comes from the
+/// function that asked.
 ///
 /// # Safety
 /// MPI is initialised.
@@ -74,7 +74,7 @@ pub unsafe fn cartdim(comm: c_int) -> c_int {
     dimensions
 }
 
-/// An array of truth values on its way between the languages.
+/// An array of truth values between the languages.
 pub struct Logicals(Vec<c_int>);
 
 impl Logicals {

@@ -1,8 +1,9 @@
 //! Arguments that are known by their address.
 //!
-//! `MPI_BOTTOM` and its like are variables of Fortran common blocks. The program has those blocks too, by
-//! the same names, and the dynamic linker makes all of us use one copy (the program's): so comparing
-//! addresses tells. Names and layout belong to the binary interface of the MPICH family.
+//! `MPI_BOTTOM` and other special addresses are variables of Fortran common blocks. The program has
+//! those blocks too, by the same names. The dynamic linker makes all libraries use one copy, the
+//! program's: comparing addresses recognises them. Names and layout belong to the binary interface
+//! of the MPICH family.
 
 use core::ffi::{c_int, c_void};
 
@@ -60,15 +61,15 @@ unsafe extern "C" {
 #[cfg(test)]
 use of_the_c_library::*;
 
-/// Tells the C library where Fortran's ignored statuses lie, for `MPI_Status_f2c`. Runs when the library is
-/// loaded: the addresses are fixed from then on.
+/// Gives the C library the addresses of Fortran's ignored statuses, for `MPI_Status_f2c`. Runs when
+/// the library is loaded: the addresses are fixed from then on.
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = {
     extern "C" fn at_load() {
-        // SAFETY: the variables belong to libmpi, which is loaded and relocated before us; nobody else
-        // writes them, and no thread exists yet.
+        // SAFETY: the variables belong to libmpi, which is loaded and relocated before this
+        // library. No one else writes them, and no thread exists yet.
         unsafe {
             MPI_F_STATUS_IGNORE = element!(mpipriv1_, 2);
             MPI_F_STATUSES_IGNORE = element!(mpipriv2_, 0);
@@ -91,7 +92,7 @@ pub fn buffer(p: *mut c_void) -> *mut c_void {
     }
 }
 
-/// What a detaching call of `mpi_f08` tells as the buffer's address.
+/// The buffer's address that a detaching call of `mpi_f08` returns.
 pub fn detached(p: *mut c_void) -> *mut c_void {
     if p == C_BUFFER_AUTOMATIC { element!(mpifcmba_, 0).cast() } else { p }
 }
@@ -117,7 +118,8 @@ pub fn status(p: *mut c_int) -> *mut c_void {
     }
 }
 
-/// An array of statuses for C. A program that gives the name for a single status is understood as well.
+/// An array of statuses for C. A program that gives the name for a single status is understood as
+/// well.
 #[inline(always)]
 pub fn statuses(p: *mut c_int) -> *mut c_void {
     if p == element!(mpipriv2_, 0) || p == (&raw mut MPIR_F08_MPI_STATUSES_IGNORE_OBJ).cast() {

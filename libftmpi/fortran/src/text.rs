@@ -2,18 +2,18 @@
 
 use core::ffi::c_char;
 
-/// A text on its way between the languages, with room for C's zero.
+/// A text between the languages, with room for C's zero.
 pub struct Text(Vec<u8>);
 
-/// The length that a Fortran compiler passed. Some pass 32 bits and leave the upper half undefined; no
-/// character variable is that long.
+/// The length that a Fortran compiler passed. Some pass 32 bits and leave the upper half undefined;
+/// no character variable is that long.
 pub fn hidden(length: usize) -> usize {
     length as u32 as usize
 }
 
 impl Text {
-    /// Takes the name of an object: without its trailing blanks, but with those in front, which count
-    /// (MPI-4.1, 7.8).
+    /// Takes the name of an object: without its trailing blanks, but with those in front, which
+    /// count (MPI-4.1, 7.8).
     ///
     /// # Safety
     /// `p` points to `length` characters.
@@ -26,9 +26,9 @@ impl Text {
         Text(bytes)
     }
 
-    /// Takes a Fortran text without its trailing blanks. Leading blanks go too: the standard says so for
-    /// keys and values of infos, and commands with their arguments; of the others (names of files, ports,
-    /// representations, texts of errors) it says nothing, and MPICH drops them.
+    /// Takes a Fortran text without its trailing blanks. Leading blanks go too: the standard says
+    /// so for keys and values of infos, and commands with their arguments; of the others (names of
+    /// files, ports, representations, texts of errors) it says nothing, and MPICH drops them.
     ///
     /// # Safety
     /// `p` points to `length` characters.

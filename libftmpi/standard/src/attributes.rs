@@ -1,5 +1,5 @@
-//! Attributes: their functions of copying and deleting see handles and keys of the standard interface, and
-//! predefined attributes have its values.
+//! Attributes: their functions of copying and deleting see handles and keys of the standard
+//! interface, and predefined attributes have its values.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -10,8 +10,8 @@ use crate::special::both;
 
 const COPY_IT: usize = 1; // MPI_COMM_DUP_FN and its kin
 
-/// The program's functions of one key and their extra state. It lives as long as the program, because
-/// objects may have attributes of a key that was freed.
+/// The program's functions of one key and their extra state. It stays as long as the program runs,
+/// because objects may have attributes of a key that was freed.
 struct Key {
     copy: usize,
     delete: usize,
@@ -121,7 +121,7 @@ create! {
     MPI_Win_create_keyval / PMPI_Win_create_keyval, Win_create_keyval, win_copy, win_delete;
 }
 
-// Values of predefined attributes are told by address: each needs a place of its own.
+// Values of predefined attributes are returned by address: each needs a place of its own.
 static HOST: AtomicI32 = AtomicI32::new(0);
 static IO: AtomicI32 = AtomicI32::new(0);
 static FLAVOR: [AtomicI32; 4] = [const { AtomicI32::new(0) }; 4];
@@ -130,7 +130,7 @@ static MODEL: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];
 /// The address that the program gets for an attribute of the first interface.
 ///
 /// # Safety
-/// `value` is what the first interface told for that key.
+/// `value` is what the first interface returned for that key.
 unsafe fn attribute_out(number: c_int, value: *mut c_void) -> *mut c_void {
     let read = || {
         // SAFETY: these attributes are addresses of integers.

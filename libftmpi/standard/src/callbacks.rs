@@ -1,9 +1,9 @@
 //! Functions that a program passes: user operations, error handlers, generalized requests, data
 //! representations. They see handles, statuses and codes of the standard interface.
 //!
-//! Operations and error handlers carry no state of their own, so each different function of the program
-//! gets one of a fixed number of functions here, which stands for it as long as the program lives; the same
-//! function always the same one. What carries a state is found in it.
+//! Operations and error handlers carry no state of their own. Each function of the program
+//! therefore gets one of a fixed number of functions here, for as long as the program runs; the
+//! same function always gets the same one. A callback that carries a state is found in it.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -108,8 +108,8 @@ macro_rules! operations {
         unsafe extern "C" fn $call<const A: usize, const B: usize>(
             input: *mut c_void, inout: *mut c_void, count: *mut $count, datatype: *mut u32)
         {
-            // SAFETY: the program gave this address as a function of this shape; the first interface
-            // passes a datatype by address.
+            // SAFETY: the program gave this address as a function of this shape; the first
+            // interface passes a datatype by address.
             unsafe {
                 let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut $count, *mut usize) =
                     core::mem::transmute($family.get(A, B));
@@ -150,8 +150,8 @@ macro_rules! handlers {
         static $family: Family = Family::new();
 
         unsafe extern "C" fn $call<const A: usize, const B: usize>(object: *mut $handle, code: *mut c_int) {
-            // SAFETY: the program gave this address as an error handler, which may take more arguments than
-            // these two, but not fewer; both come by address.
+            // SAFETY: the program gave this address as an error handler, which may take more
+            // arguments than these two, but not fewer; both come by address.
             unsafe {
                 let function: unsafe extern "C" fn(*mut usize, *mut c_int, ...) =
                     core::mem::transmute($family.get(A, B));
@@ -256,7 +256,7 @@ both! {
 
 // ---- data representations ----
 
-/// The program's functions of one representation, which lives as long as the program.
+/// The program's functions of one representation. They stay as long as the program runs.
 struct Representation {
     read: usize,
     write: usize,

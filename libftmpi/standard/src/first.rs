@@ -1,7 +1,7 @@
 //! The functions of `libmpi.so.12`, looked up once when this library is loaded.
 //!
-//! They have the same names as ours, so ordinary linking would find ours again. The profiling names are
-//! taken: a tool stands before this interface, not between the two.
+//! They have the same names as ours, so ordinary linking would find ours again. The profiling names
+//! are taken: a tool stands before this interface, not between the two.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -9,13 +9,13 @@
 //!
 //! # Guarantees
 //!
-//! A program compiled with the standard's `mpi.h` runs on the same core as all others. Each function
-//! translates handles, statuses and integers, calls its namesake in `libmpi.so.12`, and translates
-//! the results. There is no state but that of callbacks and no second core: protocols, images and
-//! errors are those of a program of the first interface.
+//! A program compiled with the standard's `mpi.h` runs on the same core as all others. Each
+//! function translates handles, statuses and integers, calls its namesake in `libmpi.so.12`, and
+//! translates the results. There is no state but that of callbacks and no second core: protocols,
+//! images and errors are those of a program of the first interface.
 //!
-//! Predefined handles are small numbers of the standard, in a table. All other handles are the first
-//! interface's 32 bits, which are never that small.
+//! Predefined handles are small numbers of the standard, in a table. All other handles are the
+//! first interface's 32 bits, which are never that small.
 
 mod attributes;
 mod callbacks;
@@ -29,9 +29,9 @@ mod status;
 mod convert {
     use core::ffi::c_int;
 
-    /// What no constant of the first interface is, nor anything within 65535 of it: where a program gives a
-    /// small number that would be a constant there, that number is added (the first interface knows this, see
-    /// `constants::given`).
+    /// What no constant of the first interface is, nor anything within 65535 of it: where a program
+    /// gives a small number that would be a constant there, that number is added (the first
+    /// interface knows this, see `constants::given`).
     const NOTHING: c_int = c_int::MIN + 0x10_0000;
 
     include!(concat!(env!("OUT_DIR"), "/translations.rs"));
@@ -80,7 +80,8 @@ mod convert {
                 assert_eq!(error_out(error_in(code)), code);
             }
             assert_eq!((error_in(15), error_in(1001)), (14, 61));
-            // An error class of the first interface that the standard does not have, and added ones.
+            // An error class of the first interface that the standard does not have, and added
+            // ones.
             assert_eq!((error_out(101), error_in(0x4000_0001)), (101, 0x4000_0001));
             assert_eq!(file_mode_out(file_mode_in(2 | 32 | 4)), 2 | 32 | 4);
             assert_eq!(file_mode_in(2 | 32), 1 | 8);

@@ -145,7 +145,8 @@ pub unsafe fn read(place: *mut c_int) -> c_int {
     if place.is_null() { 0 } else { unsafe { *place } }
 }
 
-/// Our place for a result, or null where the program gave none: the first interface says what it thinks of it.
+/// Our place for a result, or null where the program gave none: the first interface says what it
+/// thinks of it.
 pub fn unless_null<T>(program: *mut T, ours: *mut c_void) -> *mut c_void {
     if program.is_null() { core::ptr::null_mut() } else { ours }
 }

@@ -1,5 +1,5 @@
-//! What does not follow from the kind of a parameter: addresses with a meaning, lengths that depend on a
-//! communicator, constants inside of arrays, versions, conversion to integers.
+//! What does not follow from the kind of a parameter: addresses with a meaning, lengths that depend
+//! on a communicator, constants inside of arrays, versions, conversion to integers.
 
 use core::ffi::{c_int, c_void};
 
@@ -278,7 +278,8 @@ fn partitioned(
     error_out(code)
 }
 
-/// Some of the integers that a datatype was made of are constants: order, distributions and their arguments.
+/// Some of the integers that a datatype was made of are constants: order, distributions and their
+/// arguments.
 fn translate_contents(datatype: u32, integers: *mut c_int) {
     let (mut ints, mut addresses, mut counts, mut types, mut combiner) =
         (0i64, 0i64, 0i64, 0i64, 0);

@@ -1,8 +1,8 @@
 //! `MPI_Status` of the two interfaces.
 //!
-//! Guarantees: the standard's has 32 bytes and begins with source, tag and error; its five reserved integers
-//! hold what the first interface knows besides (number of bytes, cancelled), so nothing is lost on the way
-//! there and back.
+//! Guarantees: the standard's status has 32 bytes and begins with source, tag and error. Its five
+//! reserved integers hold the other facts of the first interface (number of bytes, cancelled):
+//! nothing is lost between the two.
 
 use core::ffi::{c_int, c_void};
 

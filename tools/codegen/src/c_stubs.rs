@@ -8,8 +8,8 @@ use crate::table::{Function, Kind};
 
 /// Rust source of an exported `MPI_X` and `PMPI_X` for every function that is not `implemented`.
 ///
-/// Each calls `crate::unsupported("MPI_X")`, which reports through the error handler and returns the
-/// code. Conversions between equal integers are done outright.
+/// Each calls `crate::unsupported("MPI_X")`, which reports through the error handler and returns
+/// the code. Conversions between equal integers are done outright.
 pub fn stubs(functions: &[Function], implemented: &BTreeSet<String>) -> String {
     let mut out = String::from("// Generated from include/mpi.table by build.rs.\n");
     for f in functions.iter().filter(|f| !implemented.contains(&f.name)) {

@@ -41,8 +41,8 @@ pub fn rust_type(p: &Param) -> String {
     }
 }
 
-/// Does the function return an integer handle or integer that equals its only argument? In this ABI,
-/// handles of C and Fortran are the same integers.
+/// Does the function return an integer handle or integer that equals its only argument? In this
+/// ABI, handles of C and Fortran are the same integers.
 pub fn is_identity(f: &Function) -> bool {
     let integer = |k: &Kind| matches!(k, Kind::Handle(_) | Kind::Fint | Kind::Int);
     let conversion = ["_c2f", "_f2c", "_toint", "_fromint"].iter().any(|s| f.name.ends_with(s));

@@ -9,7 +9,8 @@ use super::steps::Steps;
 use crate::tuning::{ALLTOALL_SHORT_BYTES, ALLTOALL_SHORT_RANKS, ALLTOALL_WINDOW};
 use crate::usermem::UserPtr;
 
-/// Block `j` of rank `i` becomes block `i` of rank `j`. `send` is `None` if the blocks are in place.
+/// Block `j` of rank `i` becomes block `i` of rank `j`. `send` is `None` if the blocks are in
+/// place.
 pub fn alltoall<S: Steps, B: PerRank>(p: &mut S, send: Option<&B>, recv: &B) {
     let n = p.size();
     let uniform = recv.is_uniform() && send.is_none_or(PerRank::is_uniform);
@@ -40,7 +41,7 @@ pub fn alltoall<S: Steps, B: PerRank>(p: &mut S, send: Option<&B>, recv: &B) {
     }
 }
 
-/// Packs what is in place into memory of ours, so that it can be overwritten.
+/// Packs what is in place into scratch memory, so that it can be overwritten.
 fn stage<S: Steps, B: PerRank>(p: &mut S, blocks: &B) -> Vec<Piece> {
     let total = (0..p.size()).map(|i| blocks.bytes(i)).sum();
     let mut at = p.scratch(total);

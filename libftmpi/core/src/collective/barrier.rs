@@ -6,7 +6,7 @@ use super::steps::Steps;
 use crate::tuning::TWO_ROUNDS_RANKS;
 use crate::usermem::UserPtr;
 
-/// Nobody leaves before everybody came.
+/// No rank leaves before all ranks came.
 pub fn barrier<S: Steps>(p: &mut S) {
     let nothing = || Piece::bytes(UserPtr::BOTTOM, 0);
     if p.size() > TWO_ROUNDS_RANKS && p.prefers_direct() {

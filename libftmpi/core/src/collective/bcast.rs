@@ -18,7 +18,7 @@ use crate::tuning::{
 };
 use crate::usermem::UserPtr;
 
-/// `data` of `root` goes to everybody.
+/// `data` of `root` goes to all ranks.
 pub fn bcast<S: Steps>(p: &mut S, data: &Piece, root: usize) {
     if p.size() < 2 || data.is_empty() {
         return;
@@ -55,11 +55,11 @@ fn tree_of_pieces<S: Steps>(p: &mut S, data: &Piece, root: usize) {
     unpack(p, base, data, root);
 }
 
-/// So many pieces go from `root` to everybody, in their order.
+/// `pieces` pieces go from `root` to all ranks, in their order.
 fn along_the_tree<S: Steps>(p: &mut S, root: usize, pieces: usize, piece: impl Fn(usize) -> Piece) {
     let n = p.size();
     let place = (p.me() + n - root) % n;
-    // The lowest bit of the place tells who is above, the bits below it who is below.
+    // The lowest set bit of the place names the rank above; the bits below it name the ranks below.
     let mut mask = 1;
     while mask < n && place & mask == 0 {
         mask *= 2;
@@ -85,7 +85,8 @@ fn along_the_tree<S: Steps>(p: &mut S, root: usize, pieces: usize, piece: impl F
     }
 }
 
-/// Where the data lies as plain bytes: where it is, or in memory of ours, filled at the root.
+/// Where the data lies as plain bytes: in the program's buffer, or in scratch memory that the root
+/// fills.
 fn packed<S: Steps>(p: &mut S, data: &Piece, root: usize) -> UserPtr {
     if data.datatype.is_none() {
         return data.at;
@@ -98,7 +99,7 @@ fn packed<S: Steps>(p: &mut S, data: &Piece, root: usize) -> UserPtr {
     packed
 }
 
-/// The other way round, at all others, when everything is there.
+/// Unpacks the data at all other ranks, when all pieces are there.
 fn unpack<S: Steps>(p: &mut S, from: UserPtr, data: &Piece, root: usize) {
     if data.datatype.is_some() && p.me() != root {
         p.fence();

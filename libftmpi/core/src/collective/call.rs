@@ -82,7 +82,8 @@ pub enum Call {
 
 impl Call {
     /// Whether the program gave the same memory for its own data and for their target, on an
-    /// intracommunicator. MPI forbids it (MPI-4.1, 6.2 and 2.5.1); the program means `MPI_IN_PLACE`.
+    /// intracommunicator. MPI forbids it (MPI-4.1, 6.2 and 2.5.1); the program means
+    /// `MPI_IN_PLACE`.
     #[must_use]
     pub fn is_aliased(&self, me: usize) -> bool {
         // What other types select at the same address may lie between each other.

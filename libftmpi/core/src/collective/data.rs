@@ -1,4 +1,5 @@
-//! What steps of a schedule send, receive and copy: pieces of the program's memory or of ours.
+//! What steps of a schedule send, receive and copy: pieces of memory of the program or of the
+//! library.
 
 use crate::datatype::{self, Builtin, Datatype};
 use crate::engine::{RecvData, SendData};
@@ -14,7 +15,7 @@ pub type TypeRef = Datatype;
 pub struct Piece {
     /// The buffer argument.
     pub at: UserPtr,
-    /// Elements of the datatype; bytes if there is none.
+    /// Elements of the datatype; bytes, if there is no datatype.
     pub count: usize,
     /// How they lie; `None`: as plain bytes.
     pub datatype: Option<TypeRef>,
@@ -329,8 +330,9 @@ impl Operands<'_> {
         base.offset(self.datatype.extent().wrapping_mul(index as i64))
     }
 
-    /// Bytes from the first to the last byte of `count` elements, and where the first element's
-    /// origin lies in such a stretch (a multiple of 16, so that members keep their alignment).
+    /// Bytes from the first to the last byte of `count` elements, and the offset of the first
+    /// element's origin in them. The offset is a multiple of 16, so that members keep their
+    /// alignment.
     #[must_use]
     pub fn span(&self, count: usize) -> (usize, i64) {
         let (low, high) = self.datatype.span(count as u64).unwrap_or((0, 0));

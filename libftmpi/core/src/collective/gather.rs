@@ -7,8 +7,8 @@ use super::data::{PerRank, Piece};
 use super::steps::Steps;
 use crate::tuning::{GATHER_TREE_BYTES, GATHER_TREE_RANKS};
 
-/// Everybody's block goes to `root`. `send` is `None` at a root that has its block in place.
-/// `uniform`: blocks are of one size (as for `MPI_Gather`).
+/// The block of every rank goes to `root`. `send` is `None` at a root that has its block in place.
+/// `uniform`: all blocks have one size (as for `MPI_Gather`).
 pub fn gather<S: Steps>(
     p: &mut S,
     send: Option<&Piece>,

@@ -1,8 +1,8 @@
 //! Collectives between the two groups of an intercommunicator.
 //!
-//! Plain forms: data goes straight to the other group, after a reduction within its own group where
-//! one is asked for. The plan tells both groups apart: steps within the own group are written before
-//! or after [`Plan::turn_to`].
+//! Data goes straight to the other group, after a reduction within its own group where the call
+//! asks for one. The plan tells both groups apart: steps within the own group are written before or
+//! after [`Plan::turn_to`].
 
 use super::bcast::bcast as bcast_within;
 use super::data::{Blocks, Operands, PerRank, Piece, Spread};
@@ -47,7 +47,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Nobody leaves before all of the other group came.
+/// No rank leaves before all ranks of the other group came.
 pub fn barrier<'a, C: Carrier>(p: &mut Plan<'a, C>, sides: Sides<'a>) {
     sides.far(p);
     let nothing = || Piece::bytes(UserPtr::BOTTOM, 0);
@@ -122,7 +122,7 @@ pub fn scatter_out<'a, C: Carrier>(
     }
 }
 
-/// Everybody's block goes to everybody of the other group.
+/// The block of every rank goes to all ranks of the other group.
 pub fn allgather<'a, C: Carrier>(
     p: &mut Plan<'a, C>,
     sides: Sides<'a>,
@@ -196,7 +196,7 @@ fn reduced_here<'a, C: Carrier>(
     result
 }
 
-/// The reduction over the other group comes to everybody.
+/// The reduction over the other group comes to all ranks.
 pub fn allreduce<'a, C: Carrier>(
     p: &mut Plan<'a, C>,
     sides: Sides<'a>,

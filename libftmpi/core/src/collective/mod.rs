@@ -1,19 +1,22 @@
 //! Collective operations (MPI-4.1, chapter 6).
 //!
-//! Each algorithm is written once, over [`Steps`], and has two executors: [`Plan`] writes a schedule,
-//! [`Short`] carries a short blocking call out at once. Which calls are short says
+//! Each algorithm is written once, over [`Steps`], and has two executors: [`Plan`] writes a
+//! schedule, [`Short`] carries a short blocking call out at once. Which calls are short says
 //! `mpi::short_collectives`; the checks of the arguments are in `mpi::collective_arguments`.
 //!
 //! Guarantees: the communicator and the arguments alone decide which messages are sent, in which
 //! order they get their identities, and in which order operands are combined. Timing and placement
-//! decide nothing, so that a repeated operation gives the same bits. There is one exception: if ranks
-//! outnumber processors when the job begins, messages take other ways
-//! ([`Steps::is_oversubscribed`]). All ranks are given that fact alike, in all their incarnations,
-//! and operands are combined in the same order as everywhere.
+//! decide nothing, so that a repeated operation gives the same bits.
+//!
+//! There is one exception: if ranks outnumber processors when the job begins, messages take other
+//! routes ([`Steps::is_oversubscribed`]). All ranks are given that fact alike, in all their
+//! incarnations. Operands are combined in the same order as everywhere.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `allgather`, `allreduce`, `alltoall`, `barrier`, `bcast`, `gather` (with scatter), `reduce`, `reduce_scatter`, `scan` | algorithms between the ranks of one group |
+//! | `allgather`, `alltoall`, `bcast`, `barrier` | data between the ranks of a group |
+//! | `gather` | gather and scatter |
+//! | `reduce`, `allreduce`, `reduce_scatter`, `scan` | reductions between the ranks of a group |
 //! | `neighbor`, `inter` | between neighbours; between the two groups of an intercommunicator |
 //! | `steps` | what an algorithm asks for |
 //! | `plan`, `schedule`, `step` | the executor that writes a schedule, and what it writes |

@@ -7,9 +7,9 @@ use std::rc::Rc;
 /// The neighbours of this rank, each once per edge; `None` is beyond the border of a grid.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
-    /// From whom blocks come, with the number of the message (of all from that rank).
+    /// The source of each block, with the number of the message among all from that rank.
     pub sources: Rc<[(Option<usize>, usize)]>,
-    /// To whom blocks go, with the number of the message.
+    /// The destination of each block, with the number of the message.
     pub destinations: Rc<[(Option<usize>, usize)]>,
 }
 
@@ -28,7 +28,7 @@ impl Neighbors {
         Self { sources: sources.into(), destinations: destinations.into() }
     }
 
-    /// Of a graph: several edges between two ranks are told apart by their order.
+    /// Neighbours in a graph: several edges between two ranks are told apart by their order.
     #[must_use]
     pub fn graph(sources: &[usize], destinations: &[usize]) -> Self {
         Self {

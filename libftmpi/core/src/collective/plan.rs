@@ -18,7 +18,7 @@ use ftmpi_wire::Rank;
 /// Bits of a tag that number messages within one operation.
 const STEP_BITS: u32 = 12;
 
-/// What tells the collectives of a communicator apart.
+/// Bits of a tag that tell the collectives of a communicator apart.
 const NUMBER_BITS: u32 = 18;
 
 /// The tag of everything that belongs to the `sequence`-th collective of a communicator.
@@ -27,8 +27,8 @@ pub fn tag_of(sequence: u32) -> i32 {
     ((sequence & ((1 << NUMBER_BITS) - 1)) << STEP_BITS) as i32
 }
 
-/// The tag of every round of the `number`-th persistent collective of a communicator. All ranks make
-/// them in the same order, but each rank starts them in an order of its own (MPI-4.0, 6.13).
+/// The tag of every round of the `number`-th persistent collective of a communicator. All ranks
+/// make them in the same order, but each rank starts them in an order of its own (MPI-4.0, 6.13).
 #[must_use]
 pub fn persistent_tag_of(number: u32) -> i32 {
     tag_of(number) | (1 << (NUMBER_BITS + STEP_BITS))
@@ -46,7 +46,7 @@ pub struct Plan<'a, C: Carrier> {
     carrier: &'a mut C,
     pool: &'a mut Pool,
     ranks: &'a Group,
-    /// This rank among `ranks`; on the remote side of an intercommunicator there is none.
+    /// This rank among `ranks`; it is none of them on the remote side of an intercommunicator.
     pub me: usize,
     /// How many ranks.
     pub size: usize,
@@ -96,8 +96,8 @@ impl<'a, C: Carrier> Plan<'a, C> {
         self.tag | (step & ((1 << STEP_BITS) - 1)) as i32
     }
 
-    /// Goes on only if `verdict` accepts what has come to `all`: for each rank a word as long as `mine`,
-    /// which says what the rank calls.
+    /// Goes on only if `verdict` accepts what has come to `all`: for each rank a word as long as
+    /// `mine`, which says what the rank calls.
     pub fn compare(&mut self, verdict: fn(&[u8], &[u8]) -> Result<()>, mine: &[u8], all: UserPtr) {
         self.fence();
         self.steps.push(Step::Compare { verdict, mine: mine.into(), all, ranks: self.size });

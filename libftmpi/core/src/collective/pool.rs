@@ -21,7 +21,7 @@ pub(crate) fn address_of(scratch: &mut Scratch) -> UserPtr {
     unsafe { scratch.ptr() }
 }
 
-/// What is under way in an operation without a schedule.
+/// The lists of an operation without a schedule.
 #[derive(Default)]
 pub struct ShortLists {
     /// Receives that the next fence carries out.

@@ -49,8 +49,8 @@ pub fn reduce_scatter<S: Steps>(
 }
 
 /// Each block of the operand goes straight to the rank whose result it is part of. `what` has the
-/// elements of this rank's block. Short messages between few ranks leave all at once; whether they do
-/// may differ between ranks.
+/// elements of this rank's block. Short messages between few ranks leave all at once; whether they
+/// do may differ between ranks.
 pub fn pairwise<S: Steps>(
     p: &mut S,
     block: impl Fn(usize) -> Piece,

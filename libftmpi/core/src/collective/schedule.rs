@@ -1,9 +1,9 @@
 //! A collective operation as a list of steps, and its executor.
 //!
-//! Guarantees: the list is fixed when the operation is called, and with it the identity of every
-//! message that it will send ([`Carrier::reserve`]) and the order of every reduction; executing it
-//! earlier or later, in one go or in many, changes neither. This is what makes collectives
-//! repeatable in a replay and bitwise reproducible between runs.
+//! Guarantees: the list is fixed when the operation is called. The identity of every message
+//! ([`Carrier::reserve`]) and the order of every reduction are fixed with it. Executing the list
+//! earlier or later, in one go or in many, changes neither. Collectives are therefore repeatable in
+//! a replay and bitwise reproducible between runs.
 //!
 //! The form follows Hoefler, Lumsdaine, Rehm: "Implementation and Performance Analysis of
 //! Non-Blocking Collective Operations for MPI" (SC 2007): rounds of communication, separated by
@@ -18,7 +18,7 @@ use ftmpi_wire::{Rank, Ssn};
 
 /// What schedules need of the engine; the tests of the algorithms put a model in its place.
 pub trait Carrier {
-    /// A send or receive under way.
+    /// A send or receive that is not complete.
     type Request: Copy + std::fmt::Debug;
     /// Gives the next message to `to` its identity.
     fn reserve(&mut self, to: Rank) -> Ssn;
@@ -39,7 +39,7 @@ pub trait Carrier {
     fn finish(&mut self, request: Self::Request) -> Completion;
 }
 
-/// A collective operation of this rank under way.
+/// A collective operation of this rank that is not complete.
 pub struct Schedule<R> {
     pub(super) context: u16,
     pub(super) steps: Vec<Step>,
@@ -98,8 +98,8 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
         self.pending.last().copied()
     }
 
-    /// Tells of the completion of the request that [`Schedule::waits_for`] named, which was
-    /// finished elsewhere.
+    /// Takes the completion of the request that [`Schedule::waits_for`] named, which was finished
+    /// elsewhere.
     pub fn completed(&mut self, completion: &Completion) {
         self.pending.pop();
         self.error = self.error.or(completion.error);
@@ -120,8 +120,8 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
                 pending.push(carrier.receive(into.to_receive(), *from, context, *tag));
             }
             Step::Reduce { op, datatype, count, input, inout } => {
-                // An operation of the program may let other threads in, which change what carries us: the
-                // compiler must not think it knows it.
+                // An operation of the program may let other threads in, which change what carries
+                // us: the compiler must not think it knows it.
                 std::hint::black_box(std::ptr::from_mut(carrier));
                 if let Err(e) = op.apply(*input, *inout, *count, datatype) {
                     *error = error.or(Some(e.class));
@@ -136,12 +136,12 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
         }
     }
 
-    /// What is to be said of its error, if that is more than its class says.
+    /// The text of its error, if that is more than the text of the class.
     pub fn take_words(&mut self) -> Option<String> {
         self.words.take()
     }
 
-    /// Gives the memory back and tells the first error.
+    /// Gives the memory back and returns the first error.
     pub fn dismantle(mut self, pool: &mut Pool) -> Option<ErrorClass> {
         debug_assert!(self.pending.is_empty(), "a schedule is dismantled while it runs");
         for scratch in self.scratch.drain(..) {

@@ -1,7 +1,7 @@
 //! The executor of short blocking operations: every step is carried out at once.
 //!
-//! Guarantees: an operation allocates nothing once its lists have grown; the messages are those of a
-//! [`Plan`](super::Plan) for the same call. What is sent leaves before anything is waited for, so
+//! Guarantees: an operation allocates nothing once its lists have grown; the messages are those of
+//! a [`Plan`](super::Plan) for the same call. What is sent leaves before anything is waited for, so
 //! that a receive can take its message straight from the channel.
 //!
 //! Which calls are short says `mpi::short_collectives`.
@@ -16,7 +16,7 @@ use crate::group::Group;
 use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
-/// One collective of a communicator: who takes part, and where its messages belong.
+/// One collective of a communicator: its ranks, and where its messages belong.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     /// The ranks of the communicator.

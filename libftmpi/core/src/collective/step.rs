@@ -51,8 +51,8 @@ pub enum Step {
         /// Target.
         to: Piece,
     },
-    /// Ends the schedule with an error if the words of all ranks say that they call different things.
-    /// Messages that were reserved for later steps are never sent: their numbers stay free.
+    /// Ends the schedule with an error if the records of all ranks show that they call different
+    /// things. Messages that were reserved for later steps are never sent: their numbers stay free.
     Compare {
         /// Compares ours with all of them, in the order of the ranks.
         verdict: fn(&[u8], &[u8]) -> Result<()>,

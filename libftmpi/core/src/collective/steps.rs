@@ -4,22 +4,22 @@
 //! [`Plan`](super::Plan) writes the steps into a schedule, which runs at once, later or again;
 //! [`Short`](super::Short) runs them at once, without a schedule.
 //!
-//! Guarantees: both executors give the messages of an operation the same identities, in the order in
-//! which the algorithm names them. Ranks may differ in the executor that they take.
+//! Guarantees: both executors give the messages of an operation the same identities, in the order
+//! in which the algorithm names them. Ranks may differ in the executor that they take.
 
 use super::data::{Operands, Piece};
 use crate::usermem::UserPtr;
 
 /// An executor of an algorithm between the ranks of one group.
 pub trait Steps {
-    /// This rank. On the remote side of an intercommunicator it is none of the group.
+    /// This rank. On the remote side of an intercommunicator it belongs to the other group.
     fn me(&self) -> usize;
 
     /// How many ranks there are.
     fn size(&self) -> usize;
 
-    /// Whether the ranks share a host that has fewer processors than ranks. The cost of an algorithm
-    /// is then how often a rank waits for another one, which runs in its place.
+    /// Whether the ranks share a host that has fewer processors than ranks. The cost of an
+    /// algorithm is then how often a rank waits for another one, which runs in its place.
     fn is_oversubscribed(&self) -> bool;
 
     /// Whether the ranks are oversubscribed, and so few that each may send to all.

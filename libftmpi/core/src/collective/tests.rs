@@ -142,7 +142,7 @@ fn run(calls: &[Call], random: &mut Random) {
     run_in(hosts, calls, random);
 }
 
-/// Tells how many messages there were.
+/// Returns how many messages there were.
 fn run_in(hosts: Option<&'static [u32]>, calls: &[Call], random: &mut Random) -> usize {
     let n = calls.len();
     // Group of the communicator in another order than in the world.

@@ -1,11 +1,12 @@
 //! Which context ids are free on this rank.
 //!
 //! A new communicator takes the lowest id that is free on all its ranks: they combine their masks
-//! with a bitwise and. Ids come in pairs: even for point-to-point, odd for collectives. The lower
-//! half is for calls that wait for the agreement; non-blocking ones use the upper half, where each
-//! offers a few ids of its own until it is complete, so that agreements under way at the same time
-//! cannot choose the same id. Which ids, follows from the parent and the number of the call: the
-//! same on all ranks, and scattered, so that two offers have few ids in common.
+//! with a bitwise and. Ids come in pairs: even for point-to-point, odd for collectives.
+//!
+//! The lower half is for calls that wait for the agreement. Non-blocking calls use the upper half.
+//! Each of them offers a few ids of its own until it is complete, so that agreements at the same
+//! time cannot choose the same id. The parent and the number of the call decide which ids: the same
+//! on all ranks, and scattered, so that two offers have few ids in common.
 //!
 //! Guarantees: an id is not given again while a communicator, or a request on a freed one, uses it.
 
@@ -33,7 +34,7 @@ impl Default for Contexts {
 }
 
 impl Contexts {
-    /// Words of the mask for calls that wait.
+    /// Words (64 bits) of the mask for calls that wait.
     pub const WORDS: usize = WORDS / 2;
     /// Takes a context.
     pub fn take(&mut self, context: u16) {
@@ -41,7 +42,7 @@ impl Contexts {
         self.free[pair / 64] &= !(1 << (pair % 64));
     }
 
-    /// Offers ids for the `sequence`-th call on a communicator of this context. Nobody else is
+    /// Offers ids for the `sequence`-th call on a communicator of this context. No other call is
     /// offered them until they are withdrawn.
     pub fn offer(&mut self, context: u16, sequence: u32) -> Offer {
         self.reclaim();
@@ -74,7 +75,7 @@ impl Contexts {
         self.lingering.push(members);
     }
 
-    /// Words `from..from + out.len()` of the mask of free ids.
+    /// Words (64 bits) `from..from + out.len()` of the mask of free ids.
     pub fn mask(&mut self, from: usize, out: &mut [u64]) {
         self.reclaim();
         out.copy_from_slice(&self.free[from..from + out.len()]);
@@ -112,10 +113,10 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Words of the mask.
+    /// Words (64 bits) of the mask.
     pub const WORDS: usize = 8;
 
-    /// Number `i` of the ids. The step is odd, hence they all differ.
+    /// Number `i` of the ids. The step is odd, so that all ids differ.
     fn pair(&self, i: usize) -> usize {
         PAIRS / 2 + self.start.wrapping_add(i.wrapping_mul(self.step)) % (PAIRS / 2)
     }

@@ -26,7 +26,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Those whom a rank argument names: the other group, if there is one.
+    /// The group that a rank argument names: the other one, if there is one.
     #[inline]
     #[must_use]
     pub fn peers(&self) -> &Group {
@@ -50,7 +50,7 @@ impl Members {
 /// A communicator.
 #[derive(Debug)]
 pub struct Comm {
-    /// Who belongs to it.
+    /// The processes that belong to it.
     pub members: Rc<Members>,
     /// Collectives called so far.
     pub sequence: u32,
@@ -58,7 +58,7 @@ pub struct Comm {
     pub persistent: u32,
     /// Whether its ranks share a host, once that was asked.
     pub on_one_host: Option<bool>,
-    /// Who is told of errors.
+    /// The error handler.
     pub errhandler: ErrhandlerId,
     /// Name given by the program.
     pub name: Vec<u8>,

@@ -1,7 +1,7 @@
 //! The predefined datatypes: sizes, alignments and what a value of each means to a reduction.
 //!
-//! Sizes are those of the System V ABI for x86-64 and of GNU Fortran with default kinds, which are
-//! also compiled into the handles of the MPICH ABI (a test compares the two).
+//! Sizes are those of the System V ABI for x86-64 and of GNU Fortran with default kinds. They are
+//! also compiled into the handles of the MPICH ABI; a test compares the two.
 
 /// How the bytes of one value are to be understood, independently of the language it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -176,7 +176,8 @@ builtins! {
 }
 
 impl Builtin {
-    /// The runs of data in one value: displacement and length in bytes, in the order of the typemap.
+    /// The runs of data in one value: displacement and length in bytes, in the order of the
+    /// typemap.
     #[must_use]
     pub fn runs(self) -> Vec<(i64, u64)> {
         match self.class() {

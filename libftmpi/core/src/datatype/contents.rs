@@ -1,5 +1,5 @@
-//! What the program said when it made a type, for `MPI_Type_get_envelope` and
-//! `MPI_Type_get_contents` (MPI-3.1, 4.1.13).
+//! The arguments of a type constructor, for `MPI_Type_get_envelope` and `MPI_Type_get_contents`
+//! (MPI-3.1, 4.1.13).
 
 use super::{Builtin, Datatype, Distribution, Order};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Pieces of arrays: `MPI_Type_create_subarray` and `MPI_Type_create_darray` (MPI-3.1, 4.1.3, 4.1.4).
+//! Pieces of arrays: `MPI_Type_create_subarray` and `MPI_Type_create_darray` (MPI-3.1, 4.1.3,
+//! 4.1.4).
 //!
 //! Both make types whose bounds are those of the whole array, set explicitly.
 

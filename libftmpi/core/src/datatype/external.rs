@@ -1,8 +1,8 @@
 //! The data representation `external32`: big-endian, with fixed sizes (MPI-4.1, 4.3 and 14.5.2).
 //!
 //! Conversion works on packed streams: the sequence of basic values of a type says how long each is
-//! here and there. Values that the smaller external form cannot hold (a `long` of more than 32 bits)
-//! are refused, never cut.
+//! here and there. Values that the smaller external form cannot hold (a `long` of more than 32
+//! bits) are refused, never cut.
 
 use super::{Builtin, Class, Constructor, Datatype, Repr};
 use crate::bail;
@@ -78,8 +78,8 @@ impl Basic {
     }
 }
 
-/// The binary128 number with the value of an 80-bit one: both have 15 bits of exponent with the same
-/// bias; the 80-bit one shows its leading bit.
+/// The binary128 number with the value of an 80-bit one: both have 15 bits of exponent with the
+/// same bias; the 80-bit one shows its leading bit.
 fn quad_of(extended: u128) -> u128 {
     let sign = (extended >> 79) & 1;
     let (mut exponent, mut mantissa) = ((extended >> 64) & 0x7fff, extended as u64);
@@ -179,7 +179,7 @@ impl Datatype {
         }
     }
 
-    /// Bytes of one value in `external32`; too many for any memory are as many as can be said.
+    /// Bytes of one value in `external32`. Sizes beyond any memory saturate.
     fn external_bytes(&self) -> Result<u64> {
         if self.size() == 0 {
             return Ok(0);
@@ -236,7 +236,8 @@ impl Datatype {
         Ok(out)
     }
 
-    /// As much of the packed stream of `count` values as there is of it in `external32`: whole values only.
+    /// As much of the packed stream of `count` values as there is of it in `external32`: whole
+    /// values only.
     pub fn from_external_part(&self, count: u64, external: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(external.len());
         let (mut from, mut ended) = (external, false);

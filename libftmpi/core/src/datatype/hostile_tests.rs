@@ -1,5 +1,5 @@
-//! Constructors, views and hints with arguments that nobody means: each is refused or makes a type whose
-//! every answer can be given, soon and without overflow.
+//! Constructors, views and hints with senseless arguments: each is refused, or makes a type that
+//! answers every question soon and without overflow.
 
 use super::darray::{Distribution, Order};
 use super::*;

@@ -1,21 +1,21 @@
-//! Datatypes as they are in a file whose values have other sizes than in memory: `external32` (MPI-4.1,
-//! 14.5.2) and representations of the program (14.5.3).
+//! Datatypes as they are in a file whose values have other sizes than in memory: `external32`
+//! (MPI-4.1, 14.5.2) and representations of the program (14.5.3).
 //!
-//! Guarantees: a *portable* type (made by counting in whole values: contiguous, vector, indexed, subarray,
-//! darray…) has its displacements scaled, so that in the file it means the same values. Displacements in
-//! bytes (hvector, hindexed, struct, resized) are taken as given, as the standard says: the program found them
-//! with `MPI_File_get_type_extent`. Where all values have the size that they have in memory, the type is the
-//! same in both.
+//! Guarantees: a *portable* type (made by counting in whole values: contiguous, vector, indexed,
+//! subarray, darray…) has its displacements scaled, so that in the file it means the same values.
+//! Displacements in bytes (hvector, hindexed, struct, resized) are taken as given, as the standard
+//! says: the program found them with `MPI_File_get_type_extent`. Where all values have the size
+//! that they have in memory, the type is the same in both.
 
 use super::{Builtin, Constructor, Datatype, Signature};
 use crate::bail;
 use crate::error::Result;
 
-/// Tells how many bytes a predefined type has in the file.
+/// Gives the bytes of a predefined type in the file.
 pub type Sizes<'a> = &'a mut dyn FnMut(Builtin) -> Result<u64>;
 
 impl Datatype {
-    /// Bytes of one value in the stream of a file; too many for any file are as many as can be said.
+    /// Bytes of one value in the stream of a file. Sizes beyond any file saturate.
     pub fn size_in_file(&self, sizes: Sizes) -> Result<u64> {
         if self.size() == 0 {
             return Ok(0);

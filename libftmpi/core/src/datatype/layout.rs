@@ -4,10 +4,9 @@
 //! [`Layout`] keeps loops as loops, joins neighbouring runs, and turns regular lists of runs into
 //! loops. Parts are shared between types.
 //!
-//! Guarantees: runs are visited in the order of the typemap, whatever range of the packed stream is
-//! asked for; entering in the middle costs the depth of the tree times a binary search, so that a
-//! pipeline can pack piece by piece; every displacement of a run fits an `i64` (construction fails
-//! otherwise).
+//! Guarantees: runs are visited in the order of the typemap, for every range of the packed stream.
+//! Entering in the middle costs the depth of the tree times a binary search, so that a pipeline can
+//! pack piece by piece. Every displacement of a run fits an `i64`; construction fails otherwise.
 
 use crate::error::{ErrorClass, Result};
 use crate::usermem::RunVisitor;
@@ -131,8 +130,8 @@ impl Layout {
         Some((self.disp.wrapping_add(low), self.disp.wrapping_add(high)))
     }
 
-    /// Whether every run begins at or behind the end of the one before it; in time that depends on the
-    /// description, not on the number of runs.
+    /// Whether every run begins at or behind the end of the one before it; in time that depends on
+    /// the description, not on the number of runs.
     pub(super) fn is_ascending(&self) -> bool {
         let apart = |count: u64, stride: i64, (low, high): (i64, i64)| {
             count < 2 || i128::from(stride) >= i128::from(high) - i128::from(low)
@@ -181,8 +180,8 @@ impl Layout {
         if size > i64::MAX as u128 {
             return Err(too_large());
         }
-        // A distance that is none of the address space is refused even where both its ends are in it:
-        // every place within is then a product of `i64`s.
+        // A distance outside of the address space is refused, also if both its ends are inside:
+        // every place between them is then a product of `i64`s.
         let reach = i128::from(narrow(i128::from(stride) * i128::from(count - 1))?);
         let bounds =
             (narrow(i128::from(low) + reach.min(0))?, narrow(i128::from(high) + reach.max(0))?);

@@ -1,8 +1,8 @@
 //! Datatypes: what the bytes of a buffer are and where they lie (MPI-3.1, chapter 4).
 //!
 //! A [`Datatype`] is immutable and shared; a handle of the program is one reference to it. It keeps
-//! both what the program said ([`Constructor`], for `MPI_Type_get_contents`) and what follows from
-//! it: bounds, a signature, and a tree of loops for copying.
+//! the arguments of its constructor ([`Constructor`], for `MPI_Type_get_contents`). It also keeps
+//! what follows from them: bounds, a signature, and a tree of loops for copying.
 //!
 //! Guarantees: no constructor can make a type whose size or bounds overflow 64 bits; extents follow
 //! MPICH (a structure is padded to the alignment of its members unless a bound was set by
@@ -37,7 +37,7 @@ use layout::Layout;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// The longest chain of types derived from one another. It bounds recursion.
+/// The longest chain of derived types. It bounds recursion.
 pub const MAX_DEPTH: u32 = 2048;
 
 /// A datatype; cloning it is cheap and gives the same type.
@@ -64,7 +64,7 @@ struct Inner {
     dense: bool,
     depth: u32,
     committed: AtomicBool,
-    /// Made by a `_c` call, which its contents tell.
+    /// Made by a `_c` call; the contents are given in that form.
     large: AtomicBool,
     /// The number that the type table last gave it; the table decides whether that is still so.
     number: AtomicU32,
@@ -190,7 +190,7 @@ impl Datatype {
         }
     }
 
-    /// Whether an array of values, of whatever count, is one block of memory without holes.
+    /// Whether an array of values, of every count, is one block of memory without holes.
     #[must_use]
     #[inline]
     pub fn is_contiguous(&self) -> bool {
@@ -217,8 +217,8 @@ impl Datatype {
         }
     }
 
-    /// The range of displacements that `count` values touch, `(0, 0)` if none; `None` if it does not
-    /// fit the address space.
+    /// The range of displacements that `count` values touch, `(0, 0)` if none; `None` if it does
+    /// not fit the address space.
     #[must_use]
     pub fn span(&self, count: u64) -> Option<(i64, i64)> {
         if count == 0 || self.0.size == 0 {
@@ -240,7 +240,7 @@ impl Datatype {
         self.0.committed.store(true, Ordering::Relaxed);
     }
 
-    /// The program made it by a call with large counts: its arguments are told in that form.
+    /// Marks a type of a call with large counts: its arguments are given in that form.
     pub fn mark_large(&self) {
         self.0.large.store(true, Ordering::Relaxed);
     }
@@ -251,7 +251,7 @@ impl Datatype {
         self.0.large.load(Ordering::Relaxed)
     }
 
-    /// What the program said when it made the type.
+    /// The arguments of the constructor.
     #[must_use]
     pub fn constructor(&self) -> &Constructor {
         &self.0.constructor

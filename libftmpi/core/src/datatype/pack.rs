@@ -1,8 +1,8 @@
 //! Copying between typed buffers and packed streams.
 //!
 //! The packed stream of `count` values is the bytes of their typemaps, one after the other. All
-//! copies work on any range of it, so that a message can be packed into a ring piece by piece and a
-//! truncated one unpacked as far as it goes.
+//! copies work on any range of the stream: a message can be packed into a ring piece by piece, and
+//! a truncated one unpacked as far as it goes.
 
 use super::Datatype;
 use crate::error::{ErrorClass, Result};

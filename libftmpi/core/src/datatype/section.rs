@@ -1,10 +1,10 @@
-//! The datatype of what a Fortran program says with an array section that has gaps, a count and a datatype
-//! (MPI-4.1, 19.1.13): elements of a datatype lie in the section as if it were contiguous.
+//! The datatype of what a Fortran program says with an array section that has gaps, a count and a
+//! datatype (MPI-4.1, 19.1.13): elements of a datatype lie in the section as if it were contiguous.
 //!
-//! Guarantees: what [`over_section`](Datatype::over_section) makes has the signature that was named and is
-//! made of predefined types by an ordinary constructor, so that everything that looks at types (conversion,
-//! operations, counts of elements, tools) finds what it would find in a contiguous array. Only where a value
-//! lies across a gap there are bytes instead, and only if the caller allows that.
+//! Guarantees: the type of [`over_section`](Datatype::over_section) has the given signature and is
+//! made of predefined types by an ordinary constructor. Conversion, operations, counts of elements
+//! and tools find in it what they find in a contiguous array. Only a value that lies across a gap
+//! becomes bytes, and only if the caller allows that.
 
 use super::{Builtin, Class, Datatype};
 use crate::bail;
@@ -21,8 +21,8 @@ pub struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Where byte `at` of the section lies if the section is taken for contiguous, relative to its first
-    /// byte, and how many bytes from there on lie in the same element.
+    /// The place of byte `at` of the section, taken for contiguous, relative to its first byte; and
+    /// how many bytes from there on lie in the same element.
     fn place(&self, at: i64) -> Result<(i64, u64)> {
         let Ok(place) = u64::try_from(at) else {
             bail!(Buffer, "the datatype begins before the array section that is the buffer");
@@ -123,8 +123,8 @@ impl RunVisitor for Collect<'_> {
 }
 
 impl Datatype {
-    /// The same as loops, however many elements there are: for a type without holes of which whole elements
-    /// of the section are made, in whole columns.
+    /// The same as loops, however many elements there are: for a type without holes of which whole
+    /// elements of the section are made, in whole columns.
     fn regular(&self, count: u64, section: Section<'_>) -> Result<Option<Datatype>> {
         let (size, total) = (self.size(), self.size() * count);
         let holes = !self.is_contiguous() || self.true_lb() != 0 || size == 0;
@@ -145,8 +145,8 @@ impl Datatype {
         Ok((left == 1).then_some(made))
     }
 
-    /// The type of which one value at the section's first element is `count` values of this one in the
-    /// section; `whole`: a value of a predefined type that lies across a gap is an error.
+    /// The type of which one value at the section's first element is `count` values of this one in
+    /// the section; `whole`: a value of a predefined type that lies across a gap is an error.
     pub fn over_section(&self, count: u64, section: Section<'_>, whole: bool) -> Result<Datatype> {
         if section.element == 0 {
             bail!(Buffer, "the elements of the array section that is the buffer are empty");

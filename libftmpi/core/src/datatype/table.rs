@@ -170,7 +170,7 @@ impl TypeTable {
     }
 
     /// `MPI_Type_free`: communication under way and derived types keep the type itself alive. The
-    /// attributes must have been deleted before; see [`TypeTable::is_last_handle`].
+    /// attributes must be deleted first; see [`TypeTable::is_last_handle`].
     pub fn free(&mut self, id: TypeId) -> Result<()> {
         let Some(index) = id.derived_index() else {
             let name = id.as_builtin().map_or("this", Builtin::name);
@@ -178,7 +178,8 @@ impl TypeTable {
         };
         let entry = self.entry_mut(id)?;
         if entry.lasting {
-            // Erroneous, but MPICH takes it, and programs do it: their handle is gone, the type is not.
+            // Erroneous, but MPICH takes it, and programs do it: their handle is gone, the type is
+            // not.
             return Ok(());
         }
         entry.handles -= 1;

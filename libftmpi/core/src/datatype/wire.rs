@@ -1,11 +1,11 @@
-//! Datatypes as bytes: the origin of a one-sided operation tells the target where its data lies
+//! Datatypes as bytes. The origin of a one-sided operation sends the target the type of its data
 //! (MPI-3.1, 11.3: the target's type is an argument of the origin).
 //!
 //! A type is a list of nodes, each made from earlier ones, the last one is the type itself; shared
 //! parts are written once. What was made by `MPI_Type_dup` or for a Fortran precision is written as
 //! what it equals.
 //!
-//! Guarantees: whatever bytes come, reading ends with a type that the constructors accept, or with an
+//! Guarantees: on any bytes, reading ends with a type that the constructors accept, or with an
 //! error, in memory proportional to the bytes.
 
 use super::{Builtin, Constructor, Datatype, Distribution, Inner, Order};

@@ -50,8 +50,8 @@ impl Doing {
     ];
 }
 
-/// What the file system refused, and its code for that: with class and path, the whole error. It is
-/// recorded, so that a life that repeats the call says the same words.
+/// A refusal of the file system, and its code: with class and path it is the whole error. It is
+/// recorded, so that a later incarnation that repeats the call gives the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     /// What was wanted.
@@ -93,11 +93,11 @@ pub trait Disk {
     fn open(&mut self, path: &Path, how: Open) -> Result<Handle>;
     /// Closes it.
     fn close(&mut self, file: Handle);
-    /// What tells the file that is at a path from every other one that is or was there; 0: there is none,
-    /// else at least 2 and below [`IDENTITIES`].
+    /// A number that tells the file at a path from every other file that is or was there. It is 0
+    /// if there is none, else at least 2 and below [`IDENTITIES`].
     fn identity(&mut self, path: &Path) -> u64;
-    /// A new file in the directory of a path that has no name yet, and its [identity](Disk::identity);
-    /// `None` where the file system has no such files.
+    /// A new file in the directory of a path that has no name yet, and its
+    /// [identity](Disk::identity); `None` where the file system has no such files.
     fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)>;
     /// Gives it this name, which must be free.
     fn name(&mut self, file: Handle, path: &Path) -> Result<()>;

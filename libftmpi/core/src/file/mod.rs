@@ -72,7 +72,7 @@ pub struct File {
     pub atomic: bool,
     /// Hints given by the program.
     pub info: Info,
-    /// Who is told of errors.
+    /// The error handler.
     pub errhandler: ErrhandlerId,
     /// Between begin and end.
     pub split: Option<Split>,

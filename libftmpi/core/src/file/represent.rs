@@ -1,9 +1,10 @@
-//! Representations of data in files: `external32` (big-endian, sizes fixed by the standard: MPI-3.1, 13.5.2)
-//! and those that the program registers (13.5.3).
+//! Representations of data in files: `external32` (big-endian, sizes fixed by the standard:
+//! MPI-3.1, 13.5.2) and those that the program registers (13.5.3).
 //!
-//! Guarantees: the values of any datatype are converted one by one, in the order of its stream; values may
-//! have another size in the file than in memory (`MPI_LONG` has 4 bytes in `external32`). Where they lie in
-//! the file, `datatype::in_file` says. A value that does not fit the file's form is an error, never cut.
+//! Guarantees: the values of any datatype are converted one by one, in the order of its stream;
+//! values may have another size in the file than in memory (`MPI_LONG` has 4 bytes in
+//! `external32`). Where they lie in the file, `datatype::in_file` says. A value that does not fit
+//! the file's form is an error, never cut.
 
 use crate::bail;
 use crate::datatype::{Builtin, Datatype, TypeId};
@@ -14,8 +15,9 @@ use std::ffi::OsString;
 /// Longest name of a representation, with the zero byte of C.
 pub const NAME_MAX: usize = 128;
 
-/// One call of a conversion function: `count` values of the type's signature, which lie in the file's
-/// buffer one after the other, and in the program's as the type says, from the value `position` on.
+/// One call of a conversion function, on `count` values of the type's signature from the value
+/// `position` on. In the file's buffer they lie one after the other, in the program's as the type
+/// says.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Conversion {
@@ -26,8 +28,8 @@ pub struct Conversion {
     pub position: u64,
 }
 
-/// A representation that the program registered. Its functions are addresses in the program, called by the
-/// layer that knows their shapes.
+/// A representation that the program registered. Its functions are addresses in the program, called
+/// by the layer that knows their shapes.
 #[derive(Debug)]
 pub struct Custom {
     /// Its name.
@@ -36,7 +38,7 @@ pub struct Custom {
     pub read: Option<usize>,
     /// From memory to the file; `None`: as in memory.
     pub write: Option<usize>,
-    /// Tells how many bytes a predefined type has in the file.
+    /// Gives the bytes of a predefined type in the file.
     pub extent: usize,
     /// The program's pointer for them.
     pub state: usize,
@@ -66,7 +68,8 @@ impl Custom {
         }
     }
 
-    /// Converts all values of a buffer, in calls that an `int` can count; `datatype` is that of the buffer.
+    /// Converts all values of a buffer, in calls that an `int` can count; `datatype` is that of the
+    /// buffer.
     pub fn convert_all(
         &self,
         function: usize,
@@ -99,7 +102,8 @@ impl Custom {
     }
 }
 
-/// How many of the values of `count` elements are whole in `bytes` of the file, and their bytes in memory.
+/// How many of the values of `count` elements are whole in `bytes` of the file, and their bytes in
+/// memory.
 pub fn whole_values(
     datatype: &Datatype,
     count: u64,

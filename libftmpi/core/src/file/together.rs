@@ -1,12 +1,13 @@
-//! Collective access in two phases: who reads or writes which part of the file for whom, after Thakur, Gropp
-//! and Lusk ("Data sieving and collective I/O in ROMIO", 1999).
+//! Collective access in two phases: which process reads or writes which part of the file for the
+//! others (Thakur, Gropp, Lusk: "Data sieving and collective I/O in ROMIO", 1999).
 //!
-//! Where the pieces of several processes lie between one another, each would touch the file in many small
-//! pieces. Instead some of them (*nodes*) take a part of the range each, in windows; everybody sends its
-//! pieces of a window to the window's node (or asks it for them), which accesses the file in large runs.
+//! If the pieces of several processes interleave, each process would touch the file in many small
+//! pieces. Instead some of the processes (*nodes*) take a part of the range each, in windows. Every
+//! process sends its pieces of a window to the window's node, or asks the node for them. The node
+//! accesses the file in large runs.
 //!
-//! Guarantees: all processes that have the same offers come to the same plan; the windows of a plan cover
-//! its range once; nothing that was not asked for is written.
+//! Guarantees: all processes that have the same offers come to the same plan; the windows of a plan
+//! cover its range once; nothing that was not asked for is written.
 
 use crate::error::{ErrorClass, Result};
 use crate::file::view::Run;
@@ -21,8 +22,8 @@ const ALIGN: u64 = 4096;
 /// Bytes that a node handles at a time, unless a hint says otherwise.
 const WINDOW: u64 = 16 << 20;
 
-/// Pieces of fewer bytes are better written together, and read together: measured with 4 processes and a file
-/// in the page cache, where a system call costs about as much as the exchange of so many bytes.
+/// Bytes of a piece below which pieces are exchanged: a system call costs about as much as the
+/// exchange of so many bytes.
 const SMALL_WRITE: u64 = 256;
 const SMALL_READ: u64 = 64;
 /// Of so many bytes of the range at least one must be data.
@@ -48,8 +49,8 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Reads `cb_nodes`, `cb_buffer_size`, `romio_cb_read` and `romio_cb_write`; what makes no sense
-    /// counts as not given, as the standard wants it of hints.
+    /// Reads `cb_nodes`, `cb_buffer_size`, `romio_cb_read` and `romio_cb_write`; what makes no
+    /// sense counts as not given, as the standard wants it of hints.
     #[must_use]
     pub fn of(info: &Info) -> Self {
         let text = |key: &[u8]| {
@@ -80,8 +81,8 @@ pub struct Offer {
     pub bytes: u64,
     /// Pieces that they lie in.
     pub runs: u64,
-    /// It cannot take part: its arguments are wrong, or its pieces do not ascend, or it is alone with the
-    /// file for the time of an access (atomic mode).
+    /// It cannot take part: its arguments are wrong, or its pieces do not ascend, or it is alone
+    /// with the file for the time of an access (atomic mode).
     pub alone: bool,
     /// Its hints; those of the first process count.
     pub hints: Hints,
@@ -139,7 +140,7 @@ impl Offer {
     }
 }
 
-/// Who does what.
+/// The work of each process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     low: u64,
@@ -251,7 +252,7 @@ impl<'a> Course<'a> {
         Self { runs, packed }
     }
 
-    /// What of it lies in a window.
+    /// The part of it that lies in a window.
     pub fn within(&self, window: (u64, u64)) -> impl Iterator<Item = Part> + '_ {
         let first = self.runs.partition_point(|run| run.0 + run.1 as u64 <= window.0);
         let behind = self.runs.partition_point(|run| run.0 < window.1).max(first);
@@ -313,8 +314,8 @@ pub fn describe(parts: impl Iterator<Item = Part>, out: &mut Vec<u8>) {
     out[head..head + 8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Reads a description: the runs, their bytes together, and what comes behind it. `window` is what they
-/// must lie in.
+/// Reads a description: the runs, their bytes together, and what comes behind it. `window` is what
+/// they must lie in.
 pub fn described(bytes: &[u8], window: (u64, u64)) -> Result<(Vec<Run>, u64, &[u8])> {
     let broken = || ErrorClass::Intern.because("a description of an access to a file is damaged");
     let (head, mut rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;

@@ -1,7 +1,7 @@
 //! Views: which bytes of a file a process sees, and in which order (MPI-3.1, 13.3).
 //!
-//! From displacement `disp` on, the file is a sequence of `filetype`s; what they cover is what can be
-//! seen, counted in `etype`s.
+//! From displacement `disp` on, the file is a sequence of `filetype`s; what they cover is what can
+//! be seen, counted in `etype`s.
 //!
 //! Guarantees: positions are translated in time that does not depend on how far into the file they
 //! are; no arithmetic overflows in silence.
@@ -68,7 +68,8 @@ pub struct View {
     pub filetype: Datatype,
     /// How data are represented.
     pub representation: Representation,
-    /// Etype and filetype as they are in the file, where values have another size there than in memory.
+    /// Etype and filetype as they are in the file, where values have another size there than in
+    /// memory.
     pub in_file: Option<(Datatype, Datatype)>,
 }
 
@@ -118,8 +119,8 @@ fn begins_in_order(filetype: &Datatype) -> bool {
 }
 
 impl View {
-    /// Checks the arguments of `MPI_File_set_view`. What is only read may be seen twice. A process with a filetype
-    /// without data sees nothing.
+    /// Checks the arguments of `MPI_File_set_view`. What is only read may be seen twice. A process
+    /// with a filetype without data sees nothing.
     pub fn check(&self, reads_only: bool) -> Result<()> {
         if self.disp < 0 {
             bail!(Arg, "the displacement of a view is {}, must not be negative", self.disp);

@@ -16,16 +16,16 @@ use crate::group::Group;
 use crate::op::{Op, Predefined};
 use crate::usermem::Scratch;
 
-/// Words of the mask of free contexts that are tried at a time: 1024 communicators.
+/// Words (64 bits) of the mask of free contexts that are tried at a time: 1024 communicators.
 const WINDOW: usize = 16;
 
-/// Tags of exchanges that are not counted by the communicator: negative, hence never those of
-/// counted collectives.
+/// Tags of exchanges that the communicator does not count: negative, so that no counted collective
+/// has them.
 pub(super) fn private_tag(tag: i32) -> i32 {
     i32::MIN | (tag & 0x7_ffff) << 12
 }
 
-/// Among whom, and under which tag.
+/// The members of an exchange, and its tag.
 pub(super) struct Scope {
     pub group: Group,
     pub me: u32,
@@ -98,9 +98,9 @@ impl<L: Link> Mpi<L> {
 
     /// A context that is free on all members. The caller takes it before it waits for anything.
     ///
-    /// Other threads may be looking for contexts at the same time: each call offers some that nobody
-    /// else here is offered, other ones when they have none in common. Only when none of these is
-    /// left come those that are offered to everybody.
+    /// Other threads may look for contexts at the same time. Each call offers ids that no other
+    /// call of this process offers, and other ids if the members have none of these in common.
+    /// After that come the ids that every call may be offered.
     pub(super) fn agree(&mut self, scope: &Scope) -> Result<u16> {
         const ATTEMPTS: u32 = 8;
         for attempt in 0..ATTEMPTS {
@@ -129,7 +129,8 @@ impl<L: Link> Mpi<L> {
         )
     }
 
-    /// Starts the exchange of a `MPI_Comm_idup`. The first buffer holds the outcome when it is done.
+    /// Starts the exchange of a `MPI_Comm_idup`. The first buffer holds the outcome when it is
+    /// done.
     pub(super) fn start_agreement(
         &mut self,
         scope: &Scope,
@@ -162,7 +163,7 @@ impl<L: Link> Mpi<L> {
         Ok((self.engine.start_schedule(schedule)?, masks))
     }
 
-    /// Everybody's `mine`, of equal length, in order of the ranks of the own group.
+    /// The `mine` of every member, all of one length, in the order of the ranks of the own group.
     pub(super) fn collect_within(&mut self, scope: &Scope, mine: &[u8]) -> Result<Vec<u8>> {
         let (mut send, n) = (self.pool.take(mine.len()), scope.group.len() as usize);
         let mut recv = self.pool.take(mine.len() * n);
@@ -180,7 +181,7 @@ impl<L: Link> Mpi<L> {
         answer.map(|()| out)
     }
 
-    /// Everybody's `mine` of the other group.
+    /// The `mine` of every member of the other group.
     pub(super) fn collect_across(
         &mut self,
         scope: &Scope,

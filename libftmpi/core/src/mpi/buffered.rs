@@ -1,10 +1,10 @@
 //! `MPI_Bsend` and the buffers that the program attaches: to the process, to a communicator or to a
 //! session (MPI-4.1, 3.6).
 //!
-//! Guarantees: a buffered send completes at once, or fails with `MPI_ERR_BUFFER` when what is under
-//! way would not fit the attached buffer. The payload is kept in memory of ours; of the program's
-//! buffer only the size counts. The buffer of a communicator goes before that of its session, and
-//! that before the one of the process.
+//! Guarantees: a buffered send completes at once, or fails with `MPI_ERR_BUFFER` if the attached
+//! buffer has no room beside what is under way. The payload is kept in memory of the library; of
+//! the program's buffer only the size counts. The buffer of a communicator has precedence over that
+//! of its session, and the latter over the one of the process.
 
 use super::{CommId, Mpi, Request};
 use crate::bail;
@@ -20,7 +20,8 @@ use ftmpi_wire::Rank;
 pub const BSEND_OVERHEAD: usize = 96;
 
 impl<L: Link> Mpi<L> {
-    /// `MPI_Buffer_attach` and its sisters. `bytes` is `None` for `MPI_BUFFER_AUTOMATIC`.
+    /// `MPI_Buffer_attach`, also for communicators and sessions. `bytes` is `None` for
+    /// `MPI_BUFFER_AUTOMATIC`.
     pub fn buffer_attach(
         &mut self,
         owner: BufferOwner,
@@ -43,8 +44,9 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// `MPI_Buffer_detach` and its sisters: waits for everything in it. The address and the size, which
-    /// is `None` for `MPI_BUFFER_AUTOMATIC`; no address if none is attached.
+    /// `MPI_Buffer_detach`, also for communicators and sessions: waits for everything in the
+    /// buffer. Returns its address, `None` if none is attached, and its size, `None` for
+    /// `MPI_BUFFER_AUTOMATIC`.
     pub fn buffer_detach(&mut self, owner: BufferOwner) -> Result<Option<(UserPtr, Option<i64>)>> {
         self.buffer_owner(owner)?;
         self.flush_buffer(owner);
@@ -52,14 +54,14 @@ impl<L: Link> Mpi<L> {
         Ok(buffer.map(|buffer| (buffer.at, buffer.size.map(|size| size as i64))))
     }
 
-    /// `MPI_Buffer_flush` and its sisters: waits for everything in it.
+    /// `MPI_Buffer_flush`, also for communicators and sessions: waits for everything in the buffer.
     pub fn buffer_flush(&mut self, owner: BufferOwner) -> Result<()> {
         self.buffer_owner(owner)?;
         self.flush_buffer(owner);
         Ok(())
     }
 
-    /// `MPI_Buffer_iflush` and its sisters.
+    /// `MPI_Buffer_iflush`, also for communicators and sessions.
     pub fn buffer_iflush(&mut self, owner: BufferOwner) -> Result<Request> {
         self.buffer_owner(owner)?;
         let comm = match owner {
@@ -167,8 +169,8 @@ impl<L: Link> Mpi<L> {
         let number = self.bsend.sent;
         match self.engine.isend(packed.to_send(), to, context, tag, SendMode::Standard) {
             None => self.pool.give_back(copy),
-            // A log has the payload. That the message is under way at all is a matter of timing, and an
-            // error that depends on it would come, or not, in a replay.
+            // A log has the payload. Whether the message is still under way depends on timing: an
+            // error that depends on it could be missing in a replay.
             Some(request) if self.engine.logs_to(to) => {
                 self.engine.let_go(request, to);
                 self.pool.give_back(copy);

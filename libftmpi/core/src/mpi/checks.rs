@@ -1,11 +1,13 @@
 //! Checks that cost communication or time, on request (`FTMPI_CHECK=1`): do all ranks make the same
 //! collective call; what has a rank left open at the end.
 //!
-//! Guarantees: off, a collective pays one predicted branch. On, every collective on an
-//! intracommunicator first compares what the ranks call; a difference that MPI forbids becomes an
-//! error on every rank that can see it, with the names of both calls, instead of a hang or a wrong
-//! result. A non-blocking call does not wait for others: its request ends with that error. A persistent
-//! one is compared when it is made, which MPI lets wait for all.
+//! Guarantees: without checks, a collective pays one predicted branch. With checks, every
+//! collective on an intracommunicator first compares the calls of all ranks. A difference that MPI
+//! forbids becomes an error on every rank that can see it, with the names of both calls, instead of
+//! a hang or a wrong result.
+//!
+//! A non-blocking call does not wait for others: its request ends with that error. A persistent
+//! call is compared when it is made; MPI allows it to wait for all ranks then.
 
 use std::borrow::Cow;
 
@@ -38,8 +40,8 @@ struct Print {
 struct Amount {
     /// `u64::MAX` where ranks may differ.
     bytes: u64,
-    /// One more than the number of the predefined type of which all is made; 0 where there are several, or
-    /// none, or bytes that may stand for anything.
+    /// One more than the number of the predefined type of which all is made; 0 where there are
+    /// several, or none, or bytes that may stand for anything.
     values: u32,
 }
 
@@ -61,7 +63,7 @@ impl Amount {
     }
 }
 
-/// Programs name bytes and characters for one another.
+/// Programs use bytes for characters, and the reverse.
 fn is_raw(builtin: Builtin) -> bool {
     matches!(builtin.class(), Class::Byte | Class::Packed | Class::Character(_) | Class::Marker)
 }
@@ -100,7 +102,7 @@ pub(super) enum How {
 }
 
 impl How {
-    /// Forms are told apart by multiples of this.
+    /// Forms of a call are told apart by multiples of this number.
     const ONE: u32 = 32;
 }
 
@@ -289,14 +291,15 @@ impl<L: Link> Mpi<L> {
         self.blamed = comm;
         let verdict = verdict(&mine, &all);
         if verdict.is_err() {
-            // As if it had been carried out: who called something that does not wait has taken both tags.
+            // Takes both tags as if the call were carried out: a rank whose call does not wait has
+            // taken both.
             self.next_tag(comm)?;
         }
         verdict
     }
 
-    /// The same for a call that must not wait: the schedule of `call` goes on when the words of all are here, or
-    /// ends with an error.
+    /// Compares a call that must not wait: the schedule of `call` goes on when the records of all
+    /// ranks are here, or ends with an error.
     #[cold]
     #[inline(never)]
     pub(super) fn compare_later(
@@ -325,9 +328,9 @@ impl<L: Link> Mpi<L> {
         Ok(plan.finish())
     }
 
-    /// How many messages of the program (on one communicator, if one is named) have come that nobody has
-    /// received. What has come by now depends on timing: the answer is recorded, or a repeated life would say
-    /// something else than the first.
+    /// How many messages of the program have come and were not received; on one communicator, if
+    /// one is named. The number depends on timing. It is recorded, so that a replay gives the same
+    /// answer.
     fn unreceived(&mut self, context: Option<u16>) -> usize {
         self.poll_once();
         match self.engine.decide() {

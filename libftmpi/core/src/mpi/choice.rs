@@ -1,7 +1,7 @@
 //! Which of several requests a call chose, in one number: what a log keeps of it.
 
-/// How the indices that `MPI_Waitsome` tells the program go into one recorded value. One, because a
-/// record must not end between a number of indices and the indices.
+/// How the indices that `MPI_Waitsome` returns are packed into one recorded value. One value,
+/// because a record must not end between a number of indices and the indices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
     /// Requests in the list.
@@ -25,9 +25,10 @@ impl Choice {
         Self { n, bits, most: (60 / bits) as usize }
     }
 
-    /// Where to begin to look, after so many choices of the program that told of as many as one value has room for:
-    /// elsewhere each time, or those behind would starve (MPI-4.1, 3.7.5). Steps of the golden section leave no gaps,
-    /// also if several lists take turns, which going on behind the last index would not ensure.
+    /// Where to begin to look, after `turn` choices that filled one value. A different place each
+    /// time, so that no request starves (MPI-4.1, 3.7.5). Steps of the golden section leave no
+    /// gaps, also if several lists take turns. Going on behind the last index would not ensure
+    /// that.
     pub(super) fn begin(self, turn: u64) -> usize {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let part = u128::from(turn.wrapping_mul(GOLDEN));
@@ -73,7 +74,8 @@ mod tests {
         }
     }
 
-    /// Everything is always complete, and every list is told in parts: how many of its choices until all were told.
+    /// Every request is complete at all times, and every list is returned in parts. Counts the
+    /// choices until all requests were returned.
     #[test]
     fn nobody_starves_whoever_takes_turns() {
         for n in [65, 100, 256, 1000] {

@@ -141,7 +141,8 @@ impl<L: Link> Mpi<L> {
         Ok(Blocks { base, spread: Spread::Mixed { counts, displacements, datatypes } })
     }
 
-    /// A block for all destinations of a neighbourhood. If there are none, the buffer is not looked at.
+    /// One block for all destinations of a neighbourhood. If there are none, the buffer is not
+    /// looked at.
     fn neighbor_piece(&self, at: UserPtr, count: i64, datatype: TypeId, n: usize) -> Result<Piece> {
         if n > 0 {
             return self.piece(at, count, datatype);

@@ -1,5 +1,5 @@
-//! Collectives: run at once, later, or again and again. (`collective_arguments` checks and resolves what
-//! the program gives.)
+//! Collectives: run at once, later, or again and again. (`collective_arguments` checks and resolves
+//! what the program gives.)
 
 use super::checks::How;
 use super::collective_arguments::address;

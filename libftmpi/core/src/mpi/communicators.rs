@@ -111,7 +111,8 @@ impl<L: Link> Mpi<L> {
         self.establish(parent, members).map(Some)
     }
 
-    /// `MPI_Comm_dup`, without attributes: the front copies those. Hints are not copied (MPI-4.0, 7.4.2).
+    /// `MPI_Comm_dup`, without attributes: the front copies those. Hints are not copied (MPI-4.0,
+    /// 7.4.2).
     pub fn comm_dup(&mut self, comm: CommId) -> Result<CommId> {
         self.duplicate(comm)
     }
@@ -140,8 +141,8 @@ impl<L: Link> Mpi<L> {
         Ok(new)
     }
 
-    /// `MPI_Comm_idup`, without attributes. The new communicator must not be used before the request
-    /// is complete.
+    /// `MPI_Comm_idup`, without attributes. The new communicator must not be used before the
+    /// request is complete.
     pub fn comm_idup(&mut self, comm: CommId) -> Result<(CommId, Request)> {
         let parent = self.members(comm)?;
         let old = self.comm_mut(comm)?;
@@ -210,7 +211,7 @@ impl<L: Link> Mpi<L> {
             let context = self.agree(&scope)?;
             return self.establish_group(comm, context, group);
         };
-        // Each side tells the other the place of each member in its group.
+        // Each side sends the other the place of each member in its group.
         let place = group.local(self.engine.me());
         let mine = place.unwrap_or(u32::MAX).to_le_bytes();
         let places = self.collect_across(&scope, remote, &mine)?;
@@ -315,8 +316,9 @@ impl<L: Link> Mpi<L> {
         self.split(comm, split.map(|SplitType::Shared| (host & 0x7fff_ffff) as i32), key)
     }
 
-    /// The number of this rank's host: in a later life, elsewhere, still that of the first one. (What the
-    /// others said comes from their messages, which a replay repeats anyway.)
+    /// The number of this rank's host; in a later incarnation, on another host, still the number of
+    /// the first one. The numbers of other ranks come in their messages, which a replay repeats
+    /// anyway.
     fn host_as_told(&mut self) -> u32 {
         match self.host {
             Some(host) => host,
@@ -329,8 +331,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Whether the program may free it. To be asked before the delete functions of its attributes run: of one that
-    /// stays they must not.
+    /// Whether the program may free it. To be asked before the delete functions of its attributes
+    /// run: of one that stays they must not.
     pub fn comm_may_go(&self, comm: CommId) -> Result<()> {
         match comm {
             CommId::WORLD | CommId::SELF => {
@@ -341,8 +343,9 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Comm_free`, after the front has dealt with the attributes. What is under way goes on, but in its
-    /// buffer: that is detached, and belongs to the program again when the call returns (MPI-4.1, 3.6).
+    /// `MPI_Comm_free`, after the front has dealt with the attributes. Communication under way goes
+    /// on, except in the communicator's buffer: that is detached, and belongs to the program again
+    /// when the call returns (MPI-4.1, 3.6).
     pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
         self.comm_may_go(comm)?;
         self.buffer_detach(BufferOwner::Comm(comm))?;
@@ -356,12 +359,12 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// `MPI_Comm_disconnect`: waits for what is under way on it.
+    /// `MPI_Comm_disconnect`: waits for communication under way on the communicator.
     pub fn comm_disconnect(&mut self, comm: CommId) -> Result<()> {
         self.comm_may_go(comm)?;
         let members = self.members(comm)?;
-        // Those who hold it: this call, the table, and requests of which only the engine's go on
-        // without the program.
+        // The holders of the members: this call, the table, and requests of which only the engine's
+        // part goes on without the program.
         while Rc::strong_count(&members) > 2 && !self.engine.schedules_rest() {
             self.engine.block();
         }
@@ -370,7 +373,7 @@ impl<L: Link> Mpi<L> {
     }
 }
 
-/// Little-endian words.
+/// Little-endian words of 64 bits.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word))
 }

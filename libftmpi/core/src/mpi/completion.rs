@@ -21,7 +21,8 @@ pub enum TestAny {
     NoneActive,
     /// None is complete: flag false.
     Nothing,
-    /// This one is complete. A status with an error is for [`Mpi::verdict`], after the index was told.
+    /// The request is complete. A status with an error is for [`Mpi::verdict`], after the index was
+    /// returned.
     Done(usize, Status),
 }
 
@@ -85,8 +86,8 @@ impl<L: Link> Mpi<L> {
         self.look_after_partitions();
     }
 
-    /// Takes the result of an active request that is complete; it becomes null, or inactive if it is
-    /// persistent.
+    /// Takes the result of an active request that is complete; it becomes null, or inactive if it
+    /// is persistent.
     pub(super) fn collect(&mut self, request: &mut Request) -> Status {
         let Some(index) = request.index() else {
             *request = Request::NULL;
@@ -197,8 +198,8 @@ impl<L: Link> Mpi<L> {
             && slot.template.is_none()
             && let Some(Active::Send(id) | Active::Recv(id, _)) = &slot.active
         {
-            // The fast way: nothing else to look after. (Other threads may come in while this one waits,
-            // and the table may move.)
+            // The fast path: nothing else needs attention. Other threads may come in while this one
+            // waits, and the table may move.
             let (id, comm) = (*id, slot.comm);
             let done = self.engine.wait(id);
             self.blamed = comm;
@@ -233,7 +234,7 @@ impl<L: Link> Mpi<L> {
         self.verdict(status).map(Some)
     }
 
-    /// Whether the program is told that an open request is complete; it is, then.
+    /// Whether the program learns that an open request is complete; it is complete then.
     pub(super) fn decide_done(&mut self, request: Request) -> bool {
         self.poll_once();
         match self.engine.decide() {
@@ -307,7 +308,7 @@ impl<L: Link> Mpi<L> {
         Ok(true)
     }
 
-    /// Whether the program is told that all requests are complete; they are, then.
+    /// Whether the program learns that all requests are complete; they are complete then.
     pub(super) fn all_done(&mut self, requests: &[Request]) -> Result<bool> {
         let mut open = false;
         for &request in requests.iter() {
@@ -354,8 +355,8 @@ impl<L: Link> Mpi<L> {
         Ok((known, open, count))
     }
 
-    /// Also a generalized request that another thread has completed while this one waited: nothing is
-    /// open any more about that.
+    /// Also a generalized request that another thread has completed while this one waited: nothing
+    /// is open any more about that.
     fn is_there(&self, request: Request) -> bool {
         !matches!(self.look(request), Ok(Look::Inactive) | Err(_)) && self.is_done(request)
     }
@@ -371,8 +372,9 @@ impl<L: Link> Mpi<L> {
         Ok((i, self.wait_one(request)?))
     }
 
-    /// Waits for a request whose status the call stores at `place` of an array. What it asks the program goes to
-    /// `asked`: in the next wait another thread may come in, and would take all questions for its own.
+    /// Waits for a request whose status the call stores at `place` of an array. What it asks the
+    /// program goes to `asked`: in the next wait another thread may come in, and would take all
+    /// questions for its own.
     fn wait_at(
         &mut self,
         request: &mut Request,
@@ -386,8 +388,8 @@ impl<L: Link> Mpi<L> {
         Ok(status)
     }
 
-    /// `MPI_Waitany`; `None`: nothing is active, index `MPI_UNDEFINED`. A status with an error is for
-    /// [`Mpi::verdict`], after the index was told.
+    /// `MPI_Waitany`. `None`: no request is active, index `MPI_UNDEFINED`. A status with an error
+    /// is for [`Mpi::verdict`], after the index was returned.
     pub fn waitany(&mut self, requests: &mut [Request]) -> Result<Option<(usize, Status)>> {
         let (known, open, count) = self.survey(requests)?;
         if let Some(i) = known.or(if count == 1 { open } else { None }) {
@@ -457,8 +459,8 @@ impl<L: Link> Mpi<L> {
         self.some(requests, false, done)
     }
 
-    /// The requests of which the program is told that they are complete; they are, or will be. `None`:
-    /// nothing is active.
+    /// The requests of which the program learns that they are complete; they are, or will be.
+    /// `None`: no request is active.
     pub(super) fn choose(
         &mut self,
         requests: &[Request],
@@ -468,8 +470,8 @@ impl<L: Link> Mpi<L> {
         if known.is_none() && count == 0 {
             return Ok(None);
         }
-        // Those that are complete for certain: there is nothing to wait for, but others must not starve because a
-        // program starts these again and again.
+        // Those that are complete for certain: there is nothing to wait for, but others must not
+        // starve because a program starts these again and again.
         let mut chosen: Vec<usize> = match known {
             None => Vec::new(),
             Some(first) => {
@@ -573,7 +575,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Request_free`: what is under way goes on.
+    /// `MPI_Request_free`: communication under way goes on.
     pub fn request_free(&mut self, request: &mut Request) -> Result<()> {
         if *request == Request::NULL {
             bail!(Request, "MPI_REQUEST_NULL was given");

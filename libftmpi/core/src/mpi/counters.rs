@@ -1,9 +1,9 @@
 //! A counter of all members of a communicator, kept by the first of them: what is behind the shared
 //! pointer of a file.
 //!
-//! It is a window that the program does not know, served like any other, so that it survives failures
-//! and every addition happens once. Nobody can look into it but by these calls, hence it needs no
-//! locks, and under a logging protocol nothing has to be noted when something leaves the rank.
+//! The counter is a window that the program does not know, served like any other, so that it
+//! survives failures and every addition happens once. Only these calls look into the window: it
+//! needs no locks, and a logging protocol records nothing when a message leaves the rank.
 
 use super::one_sided::{OneSided, OriginBuffer, TargetBuffer};
 use super::{CommId, Mpi, Peer};
@@ -16,7 +16,7 @@ use crate::op::{OpId, Predefined};
 use crate::window::Flavor;
 
 impl<L: Link> Mpi<L> {
-    /// Makes a counter at 0; everybody calls it.
+    /// Makes a counter with the value 0; all members call it.
     pub(super) fn win_counter(&mut self, comm: CommId) -> Result<WinId> {
         let info = self.infos.insert(Default::default())?;
         self.infos.get_mut(info)?.set(b"no_locks", b"true")?;
@@ -32,13 +32,13 @@ impl<L: Link> Mpi<L> {
         Ok(id)
     }
 
-    /// Ends it; everybody calls it.
+    /// Frees a counter; all members call it.
     pub(super) fn free_counter(&mut self, id: WinId) -> Result<()> {
         self.window_mut(id)?.locked_all = false;
         self.win_free(id)
     }
 
-    /// Its value before, and `op` applied.
+    /// Returns the counter's value, and applies `op` to it.
     fn use_counter(&mut self, id: WinId, value: i64, op: Predefined) -> Result<i64> {
         let window = self.window_mut(id)?;
         if window.members.me == 0 {
@@ -86,7 +86,7 @@ impl<L: Link> Mpi<L> {
         self.use_counter(id, value, Predefined::Sum)
     }
 
-    /// Sets it; everybody calls this with the same value, the first member does it.
+    /// Sets the counter; all members call this with the same value, the first member sets it.
     pub(super) fn set_counter(&mut self, id: WinId, value: i64) -> Result<()> {
         if self.window(id)?.members.me == 0 {
             self.use_counter(id, value, Predefined::Replace)?;

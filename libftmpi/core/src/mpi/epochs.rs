@@ -1,9 +1,11 @@
 //! Synchronisation of windows (MPI-3.1, 11.5): fences, post-start-complete-wait, locks, flushes.
 //!
-//! Guarantees: a fence carries out the operations of all origins in the order of their ranks; start
-//! and lock do not wait for others, but where loads and stores may follow that nobody can keep back (in memory that
-//! ranks share, or in a rank's own), or a lock must be recorded before anything is done under it (by a logging
-//! protocol); whatever waits serves other ranks meanwhile.
+//! Guarantees: a fence carries out the operations of all origins in the order of their ranks. A
+//! rank that waits serves other ranks meanwhile. Start and lock do not wait for others, with two
+//! exceptions:
+//! * loads and stores may follow that no rank can delay: in memory that ranks share, or in a rank's
+//!   own;
+//! * a logging protocol must record a lock before anything is done under it.
 
 use super::{Collective, Mpi, Peer};
 use crate::bail;
@@ -30,7 +32,7 @@ pub struct Assert {
     pub no_precede: bool,
     /// `MPI_MODE_NOSUCCEED`: none begins.
     pub no_succeed: bool,
-    /// `MPI_MODE_NOCHECK`: nobody holds a conflicting lock, or will meanwhile.
+    /// `MPI_MODE_NOCHECK`: no other rank holds a conflicting lock, or will meanwhile.
     pub no_check: bool,
 }
 
@@ -87,7 +89,7 @@ impl<L: Link> Mpi<L> {
                 self.serve_fenced(id, world, count)?;
             }
         }
-        // Whatever failed: nothing of this epoch is under way, or told of, in the next one.
+        // After a failure nothing of this epoch is under way in the next one, or reported there.
         let mut answer = Ok(());
         for rank in 0..n as u32 {
             answer = answer.and(self.finish_transfers(id, rank));
@@ -356,9 +358,10 @@ impl<L: Link> Mpi<L> {
         done
     }
 
-    /// Tells `rank` that we lock it, if it does not know; gives what is to be waited for. Under a logging
-    /// protocol what is done under the lock must come after the target has recorded that it granted it; else
-    /// nobody waits unless it must, the target keeps back what it may not do yet.
+    /// Sends `rank` our lock, if it was not sent yet; returns the reply to wait for. Under a
+    /// logging protocol, what is done under the lock must come after the target has recorded that
+    /// it granted it. Otherwise a rank waits only if it must: the target delays what it may not do
+    /// yet.
     fn ask_for_lock(&mut self, id: WinId, rank: u32, waits: bool) -> Result<Option<Reply>> {
         let window = self.window_mut(id)?;
         let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(None) };
@@ -407,7 +410,8 @@ impl<L: Link> Mpi<L> {
             }
         }
         if waiting.is_empty() {
-            // A program may lock its own part again and again until others have done something there.
+            // A program may lock its own part again and again until others have done something
+            // there.
             self.engine.poll_once();
         }
         let mut answer = Ok(());
@@ -420,8 +424,8 @@ impl<L: Link> Mpi<L> {
         answer
     }
 
-    /// `MPI_Win_lock_all`: other ranks are asked when something is done with them; at once where that may be
-    /// loads and stores of this process.
+    /// `MPI_Win_lock_all`: other ranks are asked when something is done with them; at once where
+    /// that may be loads and stores of this process.
     pub fn win_lock_all(&mut self, id: WinId, assert: Assert) -> Result<()> {
         self.may_lock(id)?;
         let window = self.window_mut(id)?;
@@ -467,8 +471,8 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// All operations of this process toward these ranks, whichever thread called them, are complete there
-    /// when this returns.
+    /// All operations of this process toward these ranks, whichever thread called them, are
+    /// complete there when this returns.
     fn flush(&mut self, id: WinId, ranks: &[u32]) -> Result<()> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for &rank in ranks {
@@ -535,8 +539,9 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Win_sync`: memory is one, and served in calls only; others may be served now. Ranks that share memory
-    /// and tell each other nothing by messages have this as their memory barrier.
+    /// `MPI_Win_sync`: there is one copy of the memory, and it is served in calls only; others may
+    /// be served now. For ranks that share memory and synchronise without messages this is the
+    /// memory barrier.
     pub fn win_sync(&mut self, id: WinId) -> Result<()> {
         self.window(id)?;
         fence(Ordering::SeqCst);

@@ -1,13 +1,13 @@
 //! Reading and writing files (MPI-3.1, 13.4), with the three kinds of pointers.
 //!
 //! Every form does its work in the call: non-blocking ones return a request that is complete, the
-//! begin of a split collective does all of it. Blocking and split collective ones may be done by all
-//! together (`file_together`); non-blocking ones are not, since they must not wait for others.
+//! begin of a split collective does all of it. Blocking and split collective ones may be done by
+//! all together (`file_together`); non-blocking ones are not, since they must not wait for others.
 //!
-//! Guarantees: a replay does not write again (others may have written there since), and what it reads is what
-//! its first life read: the first bytes after an image are recorded themselves, as far as `file_effects` allows;
-//! of the others a digest is, and if the file has changed, the replay ends with a clear error instead of
-//! computing with other data.
+//! Guarantees: a replay does not write again, because others may have written there since. What it
+//! reads is what its first incarnation read. The first bytes after an image are recorded
+//! themselves, as far as `file_effects` allows. Of the other bytes a digest is recorded: if the
+//! file has changed, the replay ends with a clear error instead of computing with other data.
 
 use super::file_effects::{Of, Read};
 use super::{Mpi, Request, Status};
@@ -205,7 +205,7 @@ impl<L: Link> Mpi<L> {
             Ok(access) => self.stage(id, access),
             Err(error) => Err(error),
         };
-        // Also one whose arguments are wrong tells the others, who wait for it.
+        // A process with wrong arguments takes part, too: the others wait for it.
         let plan = self.plan_together(id, write, staged.as_ref().ok())?;
         let mut staged = staged?;
         let done = match plan {
@@ -330,7 +330,7 @@ impl<L: Link> Mpi<L> {
         self.write_once(id, &staged.runs, staged.at)
     }
 
-    /// Writes, unless a life before this one has done so.
+    /// Writes, unless an earlier incarnation has written.
     pub(super) fn write_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);

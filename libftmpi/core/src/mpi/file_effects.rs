@@ -1,26 +1,29 @@
-//! What is asked of the file system, once in all lives of a rank.
+//! Requests to the file system, each carried out once in all incarnations of a rank.
 //!
-//! Guarantees: whatever the file system answers is an outcome. A replayed rank is told the same again, and
-//! does not do again what changed a file, because others may have changed it since. Three kinds:
+//! Guarantees: every answer of the file system is an outcome. A replayed rank gets the same answer
+//! again. It does not repeat what changed a file, because others may have changed the file since.
+//! There are four kinds:
 //!
-//! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later life looks
-//!   again, and nobody knows of the first time.
-//! * `read_recorded`: looks, and its data are answers too, seven bytes each, as long as not more than
-//!   [`RECORDED_MAX`] came since the last image: a program that reads what is soon written over or deleted (a
-//!   file of parameters, what ranks hand to each other) can be repeated. More would cost the event logger more
-//!   than it is worth. The data come before the answer that says how many they are: a log that ends
-//!   between them tells of no read, and the file is read anew.
-//! * `done`: may be repeated: it writes the same bytes to the same place, or sets a size. It happens when all
-//!   that led to it is stable, so a later life that repeats it does the very same.
-//! * `deleted`, `created`: deleting, and creating what must not exist. Repeated they would fail, and tell
-//!   the program of an error that never was. An intent with a mark is made stable before
-//!   (`engine::output_commit`). The mark is the *identity* of a file: not its path, since another process may have
-//!   put another file there. A deletion took place if the file that was seen before is not there any more.
-//!   A file that must not exist is made without a name, its identity is the mark, and is then given its name,
-//!   which the system does or refuses as a whole: if the path leads to that very file, we made it; if it
-//!   leads to another, somebody else was first (two processes that use such a file as a lock never both get
-//!   it). Where the file system has no files without a name (NFS, FAT), the mark only says that nothing was
-//!   there, and what is there afterwards is taken for ours.
+//! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later
+//!   incarnation looks again; no other process knows of the first time.
+//! * `read_recorded`: looks, and its data are answers too, seven bytes each, until [`RECORDED_MAX`]
+//!   bytes came since the last image. It makes a program repeatable that reads data which is soon
+//!   overwritten or deleted (a file of parameters, data that ranks hand over). More bytes would
+//!   cost the event logger more than they are worth. The data come before the answer with their
+//!   number: a log that ends between them has no read, and the file is read anew.
+//! * `done`: may be repeated; it writes the same bytes to the same place, or sets a size. It
+//!   happens when all that led to it is stable, so that a later incarnation that repeats it does
+//!   exactly the same.
+//! * `deleted`, `created`: deleting, and creating what must not exist. A repetition would fail, and
+//!   report an error that never was. Therefore an intent with a mark is made stable first
+//!   (`engine::output_commit`). The mark is the *identity* of a file, not its path: another process
+//!   may have put another file there. A deletion took place if the file with the identity is not
+//!   there any more. A file that must not exist is made without a name; its identity is the mark.
+//!   Then the file gets its name, which the system does or refuses as a whole. If the path leads to
+//!   that file, this rank made it. If the path leads to another file, another process was first:
+//!   two processes that use such a file as a lock never both get it. Some file systems have no
+//!   files without a name (NFS, FAT). There the mark only says that nothing was at the path, and a
+//!   file that is there afterwards is taken for this rank's.
 
 use super::Mpi;
 use crate::bail;
@@ -38,7 +41,7 @@ pub(super) const FAILED: u64 = 1 << 63;
 /// Where the [`Refusal`] is in such an outcome, above the class.
 const REFUSAL: u32 = 16;
 
-/// Marks of a path that is to be made where a file cannot be told from another.
+/// Marks of a path that is to be made, on a file system that cannot tell files apart.
 const FREE: u64 = 1;
 const TAKEN: u64 = 0;
 
@@ -55,13 +58,14 @@ const EACH: usize = 7;
 pub(super) struct Read {
     /// Bytes.
     pub done: u64,
-    /// In this life, from the file.
+    /// Read in this incarnation, from the file.
     pub here: bool,
     /// The bytes are recorded: if not from the file, they are from there.
     pub whole: bool,
 }
 
-/// As a number, which can be recorded; the error itself is kept for the life that it happens in.
+/// An answer as a number, which can be recorded. The error itself is kept for the incarnation that
+/// it happens in.
 fn recorded(answer: Result<u64>, error: &mut Option<MpiError>) -> u64 {
     match answer {
         Ok(number) => number & (IDENTITIES - 1),
@@ -129,7 +133,8 @@ impl<L: Link> Effect<L> for Deletion<'_> {
 struct Creation<'a> {
     path: &'a Path,
     how: Open,
-    /// Without a name, made by this life or the one whose image it began from: then it is another file.
+    /// A file without a name, made by this incarnation or by the one whose image it began from; in
+    /// the latter case it is another file.
     unnamed: Option<Handle>,
     made: Option<Handle>,
     error: Option<MpiError>,
@@ -208,7 +213,7 @@ impl<L: Link> Mpi<L> {
         )
     }
 
-    /// Looks at the file system; a replay is told what was seen.
+    /// Looks at the file system; a replay gets what was seen.
     pub(super) fn seen(
         &mut self,
         of: Of<'_>,
@@ -241,7 +246,7 @@ impl<L: Link> Mpi<L> {
                 }
                 Decision::Positive(answer) => {
                     let done = self.told(answer, None, Of::Open(file))?;
-                    // A life that died on the way may have left others before.
+                    // An incarnation that died on the way may have left others.
                     let bytes = (done as usize).next_multiple_of(EACH);
                     let whole = done > 0 && data.len() >= bytes;
                     if whole {
@@ -281,7 +286,7 @@ impl<L: Link> Mpi<L> {
         fits
     }
 
-    /// Does something that may be repeated; a replay is told the answer.
+    /// Does something that may be repeated; a replay gets the answer.
     pub(super) fn done(
         &mut self,
         of: Of<'_>,
@@ -304,7 +309,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Opens a file, and makes it if that is wanted. `None` in a replay if it is not there any more.
+    /// Opens a file, and makes it if that is wanted. `None` in a replay if it is not there any
+    /// more.
     pub(super) fn opened(&mut self, path: &Path, how: Open) -> Result<Option<Handle>> {
         let handle = if how.create && how.exclusive {
             let mut effect = Creation { path, how, unnamed: None, made: None, error: None };

@@ -1,8 +1,9 @@
 //! Collective access to files in two phases: carries out the plans of `file::together`.
 //!
-//! Guarantees: whoever takes part does so to the end of the exchange, whatever fails on the way; then all
-//! are told of the failure. Data travel in ordinary collective schedules, and what nodes do to the file is
-//! done once in all their lives: a replay repeats both, like everything else.
+//! Guarantees: every process takes part to the end of the exchange, also after a failure on the
+//! way; then all processes get the failure. Data travel in ordinary collective schedules. What
+//! nodes do to the file is done once in all their incarnations. A replay repeats both, like
+//! everything else.
 
 use super::file_access::Staged;
 use super::{CommId, Mpi};
@@ -64,7 +65,8 @@ impl<L: Link> Mpi<L> {
         Ok(Plan::of(&offers, write))
     }
 
-    /// Sends `sent[i]` bytes of `data` to rank i, in order; returns what came, `due[i]` bytes from each.
+    /// Sends `sent[i]` bytes of `data` to rank i, in order; returns what came, `due[i]` bytes from
+    /// each.
     fn exchange_pieces(
         &mut self,
         comm: CommId,
@@ -82,8 +84,8 @@ impl<L: Link> Mpi<L> {
         Ok(came)
     }
 
-    /// Brings to each node what `fill` writes for it; returns what this process got as a node, and from
-    /// whom how much.
+    /// Brings to each node what `fill` writes for it. Returns what this process got as a node, and
+    /// how much from which process.
     fn bring_to_nodes(
         &mut self,
         comm: CommId,
@@ -115,7 +117,8 @@ impl<L: Link> Mpi<L> {
         Ok((came, due))
     }
 
-    /// Tells everybody whether it went well everywhere; `who` is what failed at another process.
+    /// Reports to all processes whether it went well everywhere; `who` names what failed at another
+    /// process.
     pub(super) fn agree_on(&mut self, comm: CommId, who: &str, own: Result<()>) -> Result<()> {
         let class = own.as_ref().err().map_or(0, |error| error.class.number());
         let scope = self.scope(comm)?;
@@ -198,7 +201,8 @@ impl<L: Link> Mpi<L> {
         self.write_once(id, &whole, UserPtr::own(&buffer)).map(|_| ())
     }
 
-    /// Reads; returns the bytes of this process, fewer than it asked for only at the end of the file.
+    /// Reads; returns the bytes of this process, fewer than it asked for only at the end of the
+    /// file.
     pub(super) fn read_together(
         &mut self,
         id: FileId,

@@ -1,7 +1,8 @@
 //! Files: opening, closing, views, pointers, and what hangs on them (MPI-3.1, 13.2 to 13.4).
 //!
-//! What is asked of the file system goes through `file_effects`, so that it happens once in all lives of a
-//! rank. Data that a replay reads are compared with what the first life read (`file_access`).
+//! Requests to the file system go through `file_effects`, so that each happens once in all
+//! incarnations of a rank. Data that a replay reads are compared with what the first incarnation
+//! read (`file_access`).
 
 use super::file_effects::{FAILED, Of};
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
@@ -113,7 +114,7 @@ impl<L: Link> Mpi<L> {
         if begun.is_ok() && !first {
             answer = self.opened(path, how);
         }
-        // All have it or none.
+        // All processes have the file open, or none has.
         let failed = u8::from(begun.is_err() || answer.is_err());
         let scope = self.scope(comm)?;
         let all = self.collect_within(&scope, &[failed])?;
@@ -277,7 +278,7 @@ impl<L: Link> Mpi<L> {
             (Ok(_), Some(info)) => self.infos.get(info).map(|_| ()),
             (Ok(_), None) => Ok(()),
         };
-        // The call is collective: nobody waits for one who cannot have this view.
+        // The call is collective: no process waits for one that cannot have this view.
         self.agree_on(comm, " could not set its view: MPI_File_set_view there", outcome)?;
         let view = view?;
         if let Some(info) = info {
@@ -289,7 +290,7 @@ impl<L: Link> Mpi<L> {
         self.set_shared(id, 0)
     }
 
-    /// Everybody has come: the shared pointer, which may count, is where they left it.
+    /// All processes have come: the shared pointer, which may count, is where they left it.
     fn wanted_view(
         &mut self,
         id: FileId,
@@ -404,7 +405,8 @@ impl<L: Link> Mpi<L> {
         self.file(id)?.view.byte_offset(offset)
     }
 
-    /// Sets the shared pointer: everybody calls it, and nobody looks at it before everybody is back.
+    /// Sets the shared pointer. All processes call it, and no process looks at the pointer before
+    /// all are back.
     fn set_shared(&mut self, id: FileId, position: i64) -> Result<()> {
         let file = self.file(id)?;
         let (comm, shared) = (file.comm, file.shared);
@@ -417,7 +419,8 @@ impl<L: Link> Mpi<L> {
         self.must_be_random(id)?;
         let file = self.file(id)?;
         let (comm, shared) = (file.comm, file.shared);
-        // What others do before they come counts; and everybody looks before anybody goes on.
+        // Accesses of other processes before they come here count. All processes look at the
+        // pointer before any goes on.
         self.collective(comm, Collective::Barrier)?;
         let position =
             self.counter(shared).and_then(|current| self.sought(id, offset, whence, current));
@@ -462,8 +465,8 @@ impl<L: Link> Mpi<L> {
         Ok(self.types.get(datatype)?.in_file(sizes)?.extent())
     }
 
-    /// `MPI_File_set_info`: hints are kept beside those given before; `file::together` says which are
-    /// heeded.
+    /// `MPI_File_set_info`: hints are kept beside those given before; `file::together` says which
+    /// are heeded.
     pub fn file_set_info(&mut self, id: FileId, info: InfoId) -> Result<()> {
         let info = self.infos.get(info)?.clone();
         let file = self.file_mut(id)?;

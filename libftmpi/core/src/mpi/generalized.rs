@@ -1,11 +1,11 @@
 //! Generalized requests: the program says when they are complete (MPI-4.1, 13.2).
 //!
-//! Guarantees: the query function is called once for every status that a call tells of such a
-//! request, the free function once for the request, both after the call has done everything else,
-//! with nothing of MPI half done: they may call MPI again.
+//! Guarantees: the query function is called once for every status that a call returns for such a
+//! request, the free function once for the request. Both are called after the call has done
+//! everything else, with nothing of MPI half done: they may call MPI again.
 //!
-//! The functions are called by the front, which knows the program's language and status. This module
-//! hands it [`Question`]s.
+//! The functions are called by the front, which knows the program's language and status. This
+//! module hands it [`Question`]s.
 
 use super::{CommId, Mpi, Request};
 use crate::bail;

@@ -1,7 +1,8 @@
-//! The status of requests that stay (`MPI_Request_get_status` and, of MPI-4.1, its three sisters).
+//! The status of requests that stay: `MPI_Request_get_status` and its forms for several requests
+//! (MPI-4.1, 3.7.6).
 //!
-//! Guarantees: as for the calls that complete requests, what depends on timing is recorded; what the
-//! program was told of a request, it is told again.
+//! Guarantees: as for the calls that complete requests, every answer that depends on timing is
+//! recorded. An answer that the program got for a request it gets again.
 
 use super::{Mpi, Request, Status, TestAny};
 use crate::engine::{Decision, Link};
@@ -96,7 +97,7 @@ impl<L: Link> Mpi<L> {
     /// The status of a request that is complete, without ending it.
     fn peek(&mut self, request: Request, place: usize) -> Result<Status> {
         let Some(index) = request.index() else { return Ok(Status::EMPTY) };
-        // What the program was told stays so: the result moves from the engine into the slot.
+        // The answer that the program got stays: the result moves from the engine into the slot.
         let Some(slot) = self.requests.get_mut(index) else { return Ok(Status::EMPTY) };
         let comm = slot.comm;
         match slot.active {

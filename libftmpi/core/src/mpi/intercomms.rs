@@ -47,7 +47,8 @@ impl<L: Link> Mpi<L> {
             None
         };
         let scope = self.scope(local)?;
-        // Both groups look for a context at the same places, which are not those of another thread's call.
+        // Both groups look for a context at the same places, which are not those of another
+        // thread's call.
         let own = u64::from(scope.context) << 32 | u64::from(scope.tag as u32);
         let mut theirs = Vec::new();
         if let Some((world, context)) = bridge {
@@ -168,8 +169,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Intercomm_merge`: the group that says `high` comes last. If both say the same, the group
-    /// with the smaller first process comes first.
+    /// `MPI_Intercomm_merge`: the group that says `high` comes last. If both say the same, the
+    /// group with the smaller first process comes first.
     pub fn intercomm_merge(&mut self, inter: CommId, high: bool) -> Result<CommId> {
         let members = self.members(inter)?;
         let remote = self.remote(inter)?.clone();

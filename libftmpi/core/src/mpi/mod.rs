@@ -15,7 +15,7 @@
 //! | `persistent`, `partitioned` | start; messages whose parts become ready one by one |
 //! | `checks` | what is compared and reported on request |
 //! | `sessions` | sessions, process sets, communicators from groups |
-//! | `collectives`, `short_collectives` | all collectives, in three forms; short ones without a schedule |
+//! | `collectives`, `short_collectives` | all collectives; short ones |
 //! | `communicators`, `agreement`, `intercomms` | making and freeing communicators |
 //! | `properties` | names, error handlers, attributes, info |
 //! | `topologies` | grids and graphs |
@@ -111,7 +111,7 @@ pub struct Mpi<L: Link> {
     comms: Slab<Comm>,
     contexts: Contexts,
     requests: Slab<Slot>,
-    /// Of collectives under way and persistent ones.
+    /// Memory that stands for the program's, of collectives under way and persistent ones.
     staged: Vec<(Request, Box<dyn Staging>)>,
     messages: Slab<(MessageId, CommId, Rc<Members>)>,
     pool: Pool,
@@ -120,18 +120,18 @@ pub struct Mpi<L: Link> {
     partitions: Partitions,
     sessions: Slab<Session>,
     questions: Vec<Question>,
-    /// Choices of `MPI_Waitsome` and its kin of which a record had no room for more.
+    /// Choices of `MPI_Waitsome` and its relatives that filled a record.
     turn: u64,
     checks: bool,
-    /// What is to be said of the collective that was completed last, if it failed by them.
+    /// The text for the collective that was completed last, if its comparison failed.
     words: Option<String>,
-    /// Number of each rank's host, as this life found it.
+    /// Number of each rank's host, as this incarnation found it.
     hosts: Vec<u32>,
     /// Segments of shared memory that this rank has named.
     segments_named: u32,
     /// Some host has more ranks than processors.
     oversubscribed: bool,
-    /// That of this rank, as the program was told.
+    /// The number of this rank's host, as the program got it.
     host: Option<u32>,
     processor_name: Option<Vec<u8>>,
     blamed: CommId,
@@ -142,8 +142,9 @@ pub struct Mpi<L: Link> {
 const NOBODY: CommId = CommId(u32::MAX);
 
 impl<L: Link> Mpi<L> {
-    /// MPI over `engine`; `hosts[i]` says where rank `i` was started (only equality counts), `oversubscribed`
-    /// whether some host then had more ranks than processors. All ranks are told the same, in all lives.
+    /// MPI over `engine`. `hosts[i]` is the host on which rank `i` was started (only equality
+    /// counts). `oversubscribed`: a host then had more ranks than processors. All ranks are given
+    /// the same, in all incarnations.
     pub fn new(engine: Engine<L>, hosts: Vec<u32>, oversubscribed: bool) -> Self {
         let size = engine.size();
         let me = engine.me();
@@ -197,14 +198,15 @@ impl<L: Link> Mpi<L> {
         if self.comms.contains(self.blamed.0) { self.blamed } else { self.of_no_object() }
     }
 
-    /// A call on requests begins: what fails before it comes to one has nothing to do with an earlier one.
+    /// A call on requests begins: what fails before it comes to one has nothing to do with an
+    /// earlier one.
     #[inline]
     pub fn blame_nobody(&mut self) {
         self.blamed = NOBODY;
     }
 
-    /// The window of that request, if it was of a one-sided operation: no program has a request on the
-    /// communicator of a window.
+    /// The window of that request, if it was of a one-sided operation: no program has a request on
+    /// the communicator of a window.
     #[must_use]
     pub fn blamed_win(&self) -> Option<WinId> {
         self.engine.windows.of_comm(self.blamed)

@@ -1,8 +1,8 @@
-//! Put, get, accumulate and their kin: the origin's side.
+//! Put, get, accumulate and their forms: the origin's side (MPI-3.1, 11.3).
 //!
-//! Guarantees: errors of arguments, and data outside of the target's window, are told before anything
-//! is sent; all messages of an operation get their identity in the call, in an order that depends on
-//! nothing but the program.
+//! Guarantees: wrong arguments, and data outside of the target's window, are reported before
+//! anything is sent. All messages of an operation get their identity in the call, in an order that
+//! depends on the program only.
 
 use super::{Mpi, Peer, Request};
 use crate::bail;
@@ -411,7 +411,7 @@ impl<L: Link> Mpi<L> {
         Ok(Some(transfer))
     }
 
-    /// Whether nothing of an operation is under way; takes what has come.
+    /// Whether an operation has nothing under way; takes the messages that have come.
     pub(super) fn transfer_is_done(&mut self, transfer: &SharedTransfer) -> bool {
         let mut transfer = transfer.borrow_mut();
         let engine = &mut self.engine;
@@ -434,7 +434,7 @@ impl<L: Link> Mpi<L> {
         is_over(&transfer)
     }
 
-    /// Whether nothing of an operation is under way; looks only.
+    /// Whether an operation has nothing under way; looks only.
     pub(super) fn transfer_looks_done(&self, transfer: &SharedTransfer) -> bool {
         let transfer = transfer.borrow();
         transfer.sends.iter().all(|&send| self.engine.is_done(send))

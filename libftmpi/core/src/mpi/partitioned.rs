@@ -1,14 +1,14 @@
 //! Partitioned point-to-point communication (MPI-4.1, 4.2).
 //!
-//! A message whose parts are marked ready one by one travels as a row of pieces, each with a header
-//! that says which bytes of which message it is. Pieces are never larger than what every channel
-//! takes without a rendezvous, so that a sender's completion does not depend on what the receiver
+//! A message whose parts are marked ready one by one travels as a row of pieces. Each piece has a
+//! header: which bytes of which message it is. A piece is never larger than what every channel
+//! takes without a rendezvous, so that a sender's completion does not depend on the receiver's
 //! calls. All pieces between two ranks on one communicator have one tag, in the context of
 //! collectives; the receiver sorts them.
 //!
-//! Guarantees: the n-th `MPI_Psend_init` of a rank to another with a tag on a communicator meets the
-//! n-th `MPI_Precv_init` there; a part is reported as arrived when all its bytes are in place,
-//! whatever the number of parts on the other side; that report is recorded, because it depends on
+//! Guarantees: the n-th `MPI_Psend_init` of a rank to another with a tag on a communicator meets
+//! the n-th `MPI_Precv_init` there. A part is reported as arrived when all its bytes are in place,
+//! for every number of parts on the other side. The report is recorded, because it depends on
 //! timing.
 
 use super::arguments::{number, send_tag, world_rank};
@@ -102,8 +102,9 @@ impl<L: Link> Mpi<L> {
         self.new_request(Slot::persistent(comm, Template::PartitionedRecv(parts)))
     }
 
-    /// The partitions of a request that was just made are equal parts of one value of this type: what a
-    /// Fortran program says with an array section with gaps. It has as many bytes of data as they.
+    /// The partitions of a request that was just made are equal parts of one value of this type:
+    /// what a Fortran program says with an array section with gaps. It has as many bytes of data as
+    /// they.
     pub fn partitions_of(
         &mut self,
         request: Request,
@@ -155,7 +156,7 @@ impl<L: Link> Mpi<L> {
         self.look_after_partitions();
     }
 
-    /// `MPI_Pready` and its sisters, for the parts from `first` to `last`.
+    /// `MPI_Pready` and its forms for several parts, for the parts from `first` to `last`.
     pub fn pready(&mut self, request: Request, first: i64, last: i64) -> Result<()> {
         let index = request.index();
         let slot = index.and_then(|index| self.requests.get_mut(index));
@@ -174,7 +175,8 @@ impl<L: Link> Mpi<L> {
                 None => bail!(Arg, "partition is {part}, must be between 0 and {}", partitions - 1),
             }
         }
-        // Out of the table while the engine works: it may come back here by a function of the program.
+        // Out of the table while the engine works: it may come back here by a function of the
+        // program.
         let Some(Active::PartitionedSend(mut send)) = slot.active.take() else { return Ok(()) };
         for part in first..=last {
             send.ready[part as usize] = true;
@@ -266,7 +268,7 @@ impl<L: Link> Mpi<L> {
             bail!(Arg, "partition is {part}, must be between 0 and {}", partitions - 1);
         };
         if !matches!(slot.active, Some(Active::PartitionedRecv(_))) {
-            // Not started, or the program has been told that all of it is there.
+            // Not started, or the program knows that all of it is there.
             return Ok(true);
         }
         self.blamed = comm;
@@ -350,7 +352,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Posts the receive of a stream, if there is none.
+    /// Posts the receive of a stream, if none is posted.
     fn listen(&mut self, (context, peer): (u16, Rank)) {
         if self.partitions.streams.contains_key(&(context, peer)) {
             return;

@@ -80,7 +80,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// `MPI_Send_init` and its kin.
+    /// `MPI_Send_init` and its forms.
     #[allow(clippy::too_many_arguments)]
     pub fn send_init(
         &mut self,
@@ -288,7 +288,8 @@ impl<L: Link> Mpi<L> {
         self.finish_exchange(send, recv, comm)
     }
 
-    /// A short message first, so that it is on its way at once and the receive can take its own straight from the channel.
+    /// A short message first, so that it is on its way at once and the receive can take its message
+    /// straight from the channel.
     #[allow(clippy::too_many_arguments)]
     #[inline]
     fn send_and_receive(

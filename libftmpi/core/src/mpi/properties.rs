@@ -66,8 +66,9 @@ impl<L: Link> Mpi<L> {
         comm.map_or(Errhandler::Fatal, |comm| self.errhandler(comm.errhandler))
     }
 
-    /// On which communicator errors are raised that belong to no object: on `MPI_COMM_SELF` (MPI-4.0, 9.3), if
-    /// the program gave it a handler of its own; else it follows `MPI_COMM_WORLD`, and so do they.
+    /// On which communicator errors are raised that belong to no object: on `MPI_COMM_SELF`
+    /// (MPI-4.0, 9.3), if the program gave it a handler of its own; else it follows
+    /// `MPI_COMM_WORLD`, and so do they.
     #[must_use]
     pub fn of_no_object(&self) -> CommId {
         match self.comm(CommId::SELF) {
@@ -103,7 +104,7 @@ impl<L: Link> Mpi<L> {
         self.handlers.release(id);
     }
 
-    /// `MPI_Get_processor_name`: what `ask` says the first time, in every life of this rank.
+    /// `MPI_Get_processor_name`: the first answer of `ask`, in every incarnation of this rank.
     pub fn processor_name(&mut self, ask: impl FnOnce() -> Result<Vec<u8>>) -> Result<&[u8]> {
         if self.processor_name.is_none() {
             let live = ask()?;
@@ -112,7 +113,7 @@ impl<L: Link> Mpi<L> {
         Ok(self.processor_name.as_deref().unwrap_or_default())
     }
 
-    /// A number that depends on timing, as the program is told it: recorded, and repeated in a replay.
+    /// A number that depends on timing, as the program gets it: recorded, and repeated in a replay.
     pub fn observed(&mut self, live: u64) -> u64 {
         match self.engine.decide() {
             Decision::Positive(value) => value,
@@ -123,8 +124,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Bytes about the outside world, recorded like the answers of calls: seven at a time, each with
-    /// how many there are and whether more follow.
+    /// Bytes about the outside world, recorded like the answers of calls: seven at a time, each
+    /// with how many there are and whether more follow.
     fn fact(&mut self, live: &[u8]) -> Vec<u8> {
         let mut known = Vec::new();
         loop {
@@ -152,8 +153,8 @@ impl<L: Link> Mpi<L> {
         Ok(&self.comm(comm)?.name)
     }
 
-    /// `MPI_Comm_set_info`: hints of the standard are kept beside those that were set before (MPI-4.1, 7.4.4), all
-    /// others are ignored. None changes anything.
+    /// `MPI_Comm_set_info`: hints of the standard are kept beside those that were set before
+    /// (MPI-4.1, 7.4.4), all others are ignored. None changes anything.
     pub fn comm_set_info(&mut self, comm: CommId, info: InfoId) -> Result<()> {
         let wanted = self.infos.get(info)?.clone();
         let hints = &mut self.comm_mut(comm)?.info;

@@ -3,9 +3,9 @@
 //! A call is short if its messages are, and if its data are of predefined types whose values lie
 //! contiguously. The algorithms are those of [`crate::collective`]; [`Short`] carries them out.
 //!
-//! Guarantees: a call with an argument that is wrong is never short, so that the general path reports
-//! the error. The messages are those that a schedule sends, with the same identities: ranks may
-//! differ in which path they take.
+//! Guarantees: a call with an argument that is wrong is never short, so that the general path
+//! reports the error. The messages are those that a schedule sends, with the same identities: ranks
+//! may differ in which path they take.
 
 use super::{Collective, CommId, Mpi, Status};
 use crate::arguments::{Buffer, Counts, Peer, dense};
@@ -46,7 +46,8 @@ fn same_size((send, count, datatype): Data, len: usize) -> Option<Option<UserPtr
     }
 }
 
-/// Where the blocks of `n` ranks lie, if all are of predefined types and have at most `limit` bytes.
+/// Where the blocks of `n` ranks lie, if all are of predefined types and have at most `limit`
+/// bytes.
 #[inline]
 fn places(
     (base, counts, displacements, datatype): DataOfEach,

@@ -96,7 +96,7 @@ impl<L: Link> Mpi<L> {
     ) -> Result<CommId> {
         let size = self.intracomm_size(comm)?;
         let edges = contributed_edges(size, sources, degrees, destinations, weights)?;
-        // All edges at everybody, padded to the longest list.
+        // All edges at every rank, padded to the longest list.
         let scope = self.scope(comm)?;
         let mut mine = (edges.len() as u64).to_le_bytes().to_vec();
         mine.push(u8::from(weights.is_some()));

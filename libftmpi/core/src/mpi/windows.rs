@@ -32,7 +32,8 @@ impl<L: Link> Mpi<L> {
         self.engine.windows.get_mut(id)
     }
 
-    /// What all members contribute, one behind the other; `align`: on what boundary that of this one begins.
+    /// What all members contribute, one behind the other; `align`: on what boundary that of this
+    /// one begins.
     fn window_parts(
         &mut self,
         comm: CommId,
@@ -63,7 +64,7 @@ impl<L: Link> Mpi<L> {
         Ok(parts)
     }
 
-    /// Whether errors of arguments can be told before anything is sent.
+    /// Whether wrong arguments can be reported before anything is sent.
     fn new_window_comm(&mut self, comm: CommId) -> Result<CommId> {
         if self.comm(comm)?.members.remote.is_some() {
             bail!(Comm, "a window cannot be made on an intercommunicator");
@@ -123,7 +124,7 @@ impl<L: Link> Mpi<L> {
         if lockable {
             self.engine.open_to_others(true);
         }
-        // Nobody's request comes before everybody has the window.
+        // No rank's request comes before all ranks have the window.
         self.collective(comm, Collective::Barrier)?;
         Ok(id)
     }
@@ -162,13 +163,14 @@ impl<L: Link> Mpi<L> {
         Ok((self.establish_window(comm, Flavor::Allocate, memory, info)?, base))
     }
 
-    /// On what boundary the program wants the memory of a window. A wrong info is told of before there is any.
+    /// The alignment in bytes that the program wants for the memory of a window. A wrong info is
+    /// reported before there is any memory.
     fn alignment_hint(&self, info: Option<InfoId>) -> Result<usize> {
         info.map_or(Ok(1), |info| Ok(self.infos.get(info)?.alignment()))
     }
 
-    /// Memory of ours for the part of this rank, and where it begins in it; all members have theirs, or nobody
-    /// has and the communicator is gone.
+    /// Memory of the library for this rank's part, and where the part begins in it. All members
+    /// have theirs, or none has and the communicator is gone.
     fn window_memory(
         &mut self,
         comm: CommId,
@@ -265,7 +267,7 @@ impl<L: Link> Mpi<L> {
         let (creator, serial) = (among[0], u32::from_le_bytes(serial));
         let piece = crate::engine::Piece { creator, serial, len, mine, among };
         let at = self.engine.link.share(piece);
-        // Nobody goes on until everybody has it.
+        // No rank goes on until all ranks have it.
         let scope = self.scope(comm)?;
         let answers = self.collect_within(&scope, &[u8::from(at.is_some())])?;
         match at {
@@ -353,8 +355,8 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Of a window of separate memories each process can load and store in its own part only; the others' parts are
-    /// empty for it (MPI-4.1, 12.2.3).
+    /// Of a window of separate memories each process can load and store in its own part only; the
+    /// others' parts are empty for it (MPI-4.1, 12.2.3).
     fn own_part(&self, id: WinId, rank: Option<u32>) -> Result<(Part, UserPtr)> {
         let window = self.window(id)?;
         let me = window.members.me;
@@ -387,7 +389,7 @@ impl<L: Link> Mpi<L> {
             bail!(RmaSync, "the window is freed while a lock of this process is held");
         }
         let comm = window.comm;
-        // Everybody is through with it.
+        // All ranks have finished with it.
         self.collective(comm, Collective::Barrier)?;
         self.engine.window_ends();
         if let Some(mut window) = self.engine.windows.remove(id) {
@@ -423,8 +425,8 @@ impl<L: Link> Mpi<L> {
         Ok(&self.window(id)?.name)
     }
 
-    /// `MPI_Win_set_info`: hints are kept beside those that were set before; `no_locks` counts when the window is
-    /// made only.
+    /// `MPI_Win_set_info`: hints are kept beside those that were set before; `no_locks` counts when
+    /// the window is made only.
     pub fn win_set_info(&mut self, id: WinId, info: InfoId) -> Result<()> {
         let wanted = self.infos.get(info)?.clone();
         let hints = &mut self.window_mut(id)?.info;
@@ -439,7 +441,7 @@ impl<L: Link> Mpi<L> {
         let window = self.window(id)?;
         let mut info = window.info.clone();
         let no_locks: &[u8] = if window.lockable { b"false" } else { b"true" };
-        // What holds, whatever was asked for later.
+        // The attributes that hold, independent of later requests.
         info.set(b"no_locks", no_locks)?;
         for (key, value) in [
             (&b"accumulate_ordering"[..], &b"rar,raw,war,waw"[..]),

@@ -1,7 +1,7 @@
 //! Arithmetic of the x87's 80-bit numbers, C's `long double`, for which Rust has no type.
 //!
-//! Each function is one short piece of assembly that leaves the x87's stack as it found it, which
-//! the ABI demands to be empty at a call. The unused six bytes of a result are zero.
+//! Each function is one short piece of assembly. It leaves the x87 stack as it found it: the ABI
+//! demands an empty stack at a call. The unused six bytes of a result are zero.
 
 use std::arch::asm;
 

@@ -1,9 +1,9 @@
 //! Reduction operations: the predefined ones and the program's own (MPI-3.1, 5.9).
 //!
 //! Guarantees: operands of a predefined operation are checked against the classes of types that the
-//! standard (and MPICH, which is more generous) allows, and refused with `MPI_ERR_OP`; a result
-//! depends on nothing but the operands and their order, so that a replayed reduction gives the same
-//! bits; no operand needs to be aligned.
+//! standard allows, and MPICH, which allows more; others are refused with `MPI_ERR_OP`. A result
+//! depends on the operands and their order only, so that a replayed reduction gives the same bits.
+//! No operand needs to be aligned.
 
 mod extended;
 mod half;
@@ -106,9 +106,9 @@ impl Predefined {
 
 /// How to call the program's function: `invoke(function, input, inout, count, datatype)`.
 ///
-/// The front provides it, because only the front knows the language of the function, the handle of
-/// the datatype, and how large a count the function takes. The function may call MPI again, and other threads
-/// may call it meanwhile.
+/// The front provides the function, because only the front knows its language, the handle of the
+/// datatype, and how large a count it takes. The function may call MPI again, and other threads may
+/// call it meanwhile.
 pub type Invoke = fn(usize, *mut c_void, *mut c_void, usize, &Datatype);
 
 /// An operation of the program.
@@ -250,7 +250,7 @@ impl OpTable {
         }
     }
 
-    /// `MPI_Op_free`; reductions under way keep the operation alive.
+    /// `MPI_Op_free`; reductions that are not complete keep the operation alive.
     pub fn free(&mut self, id: OpId) -> Result<()> {
         match id.0.checked_sub(FIRST_USER) {
             None => bail!(Op, "a predefined operation cannot be freed"),

@@ -4,7 +4,8 @@ use super::*;
 use crate::usermem::Scratch;
 use proptest::prelude::*;
 
-/// Applies `op` to two arrays of values of `builtin`, given and returned as bytes, at an odd address.
+/// Applies `op` to two arrays of values of `builtin`, given and returned as bytes, at an odd
+/// address.
 fn reduce(op: Predefined, builtin: Builtin, a: &[u8], b: &[u8]) -> Vec<u8> {
     assert_eq!(a.len(), b.len());
     let (mut left, mut right) = (Scratch::new(a.len() + 1), Scratch::new(b.len() + 1));

@@ -1,4 +1,4 @@
-//! Requests of the program: one slot for whatever may be waited for.
+//! Requests of the program: one slot for everything that can be waited for.
 
 pub(crate) mod partitioned;
 
@@ -15,15 +15,16 @@ use ftmpi_wire::Rank;
 use partitioned::{PartitionedRecv, PartitionedSend, Parts};
 use std::rc::Rc;
 
-/// What is under way.
+/// The operation of a request.
 pub enum Active {
     /// A send of the engine.
     Send(ReqId),
-    /// A send that was complete at once: in another life of this rank it may not be.
+    /// A send that was complete at once: in another incarnation of this rank it may not be.
     Sent,
     /// A receive of the engine, and whose ranks its status is in.
     Recv(ReqId, Rc<Members>),
-    /// A receive whose message was there at once: in another life of this rank it may not be.
+    /// A receive whose message was there at once: in another incarnation of this rank it may not
+    /// be.
     Came(Status),
     /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if there is one.
     Exchange {
@@ -42,7 +43,7 @@ pub enum Active {
     Duplicate(Box<Duplicate>),
     /// A one-sided operation.
     OneSided(SharedTransfer),
-    /// Complete without any doubt: was so when it was made, or the program has been told.
+    /// Complete in every incarnation: it was complete when it was made, or the program knows it.
     Known(Status),
     /// A generalized request: complete when the program says so.
     Generalized(Generalized),
@@ -72,7 +73,7 @@ pub struct Callbacks {
     pub query: usize,
     /// Frees what the program keeps for the request.
     pub free: usize,
-    /// Told of `MPI_Cancel`.
+    /// Called for `MPI_Cancel`.
     pub cancel: usize,
     /// `extra_state`
     pub state: usize,
@@ -85,7 +86,7 @@ pub enum Asked {
     Query,
     /// For the status, and the request is gone.
     QueryAndFree,
-    /// The request is gone, nobody asked for its status.
+    /// The request is gone, and its status is not wanted.
     Free,
 }
 
@@ -122,7 +123,7 @@ pub enum Template {
         kind: SendKind,
         /// Payload.
         data: Piece,
-        /// To whom, in which context; `None`: `MPI_PROC_NULL`.
+        /// The destination and its context; `None`: `MPI_PROC_NULL`.
         to: Option<(Rank, u16)>,
         /// Its tag.
         tag: i32,
@@ -131,7 +132,7 @@ pub enum Template {
     Recv {
         /// Where to.
         into: Piece,
-        /// From whom, in which context; `None`: `MPI_PROC_NULL`.
+        /// The source and its context; `None`: `MPI_PROC_NULL`.
         from: Option<(Source, u16)>,
         /// With which tag.
         tag: Tag,
@@ -158,18 +159,18 @@ pub trait Staging {
 pub struct Slot {
     /// The communicator, for errors.
     pub comm: CommId,
-    /// What is under way; `None`: a persistent request that is not started.
+    /// The operation; `None`: a persistent request that is not started.
     pub active: Option<Active>,
     /// For a persistent request.
     pub template: Option<Rc<Template>>,
 }
 
-/// What can be said of a request without looking at the engine.
+/// The state of a request, as far as it is known without the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// Null, or not started.
     Inactive,
-    /// Complete, in every life of this rank.
+    /// Complete, in every incarnation of this rank.
     Known,
     /// Complete or not: that depends on timing.
     Open,
@@ -188,7 +189,7 @@ impl Slot {
         Self { comm, active: None, template: Some(Rc::new(template)) }
     }
 
-    /// What can be said at once.
+    /// The state that is known at once.
     #[must_use]
     pub fn look(&self) -> Look {
         match &self.active {
@@ -200,7 +201,7 @@ impl Slot {
         }
     }
 
-    /// Whether something is under way.
+    /// Whether an operation is under way.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.active.is_some()

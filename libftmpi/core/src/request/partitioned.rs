@@ -13,7 +13,8 @@ use std::rc::Rc;
 
 /// The tag of all pieces: that of no collective operation and no agreement.
 pub(crate) const TAG: i32 = -1;
-/// Payload of a piece. Part of what a rank sends, hence the same in all its lives.
+/// Bytes of payload of a piece. It decides what a rank sends, so that all its incarnations have the
+/// same.
 pub(crate) const PIECE: usize = 16 << 10;
 pub(crate) const HEADER: usize = 32;
 
@@ -153,7 +154,7 @@ pub(crate) struct Stream {
 pub(crate) struct Partitions {
     /// Inits so far, of sends and of receives.
     pub(crate) inits: BTreeMap<(bool, u16, Rank, i32), u32>,
-    /// Slots of receives under way.
+    /// Slots of receives that are not complete.
     pub(crate) receiving: Vec<u32>,
     pub(crate) streams: BTreeMap<(u16, Rank), Stream>,
     /// Pieces of receives that are not started yet.

@@ -105,7 +105,7 @@ impl Search {
         first > last && badness(first, last) > badness(best[0], best[best.len() - 1])
     }
 
-    /// Tries all ways to split `value` into `parts` more factors, not above the last one chosen.
+    /// Tries all ways to split `value` into `parts` more factors, none above the last one chosen.
     fn split(&mut self, value: u64, parts: usize) {
         self.steps += 1;
         if self.steps > MAX_STEPS && self.best.is_some() {

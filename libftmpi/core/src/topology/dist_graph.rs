@@ -1,9 +1,9 @@
 //! Graphs of which every process knows its own edges (MPI-3.1, 7.5.4).
 //!
 //! `MPI_Dist_graph_create` lets any process contribute any edge. [`contributed_edges`] checks what
-//! one process contributes; after an exchange, [`DistGraph::from_edges`] sorts out what concerns one
-//! process. The order of neighbours is that of the contributing ranks, then of their lists, so that
-//! it is the same in every run.
+//! one process contributes; after an exchange, [`DistGraph::from_edges`] sorts out what concerns
+//! one process. The order of neighbours is that of the contributing ranks, then of their lists, so
+//! that it is the same in every run.
 
 use crate::bail;
 use crate::error::Result;
@@ -13,11 +13,11 @@ use crate::error::Result;
 pub struct DistGraph {
     /// Where edges to this process come from.
     pub sources: Vec<i32>,
-    /// Their weights; all 1 if there are none.
+    /// Their weights; all 1 if none are given.
     pub source_weights: Vec<i32>,
     /// Where edges from this process lead to.
     pub destinations: Vec<i32>,
-    /// Their weights; all 1 if there are none.
+    /// Their weights; all 1 if none are given.
     pub destination_weights: Vec<i32>,
     /// Whether the program gave weights.
     pub weighted: bool,

@@ -1,7 +1,7 @@
-//! Virtual topologies: who is whose neighbour (MPI-3.1, chapter 7).
+//! Virtual topologies: the neighbours of each rank (MPI-3.1, chapter 7).
 //!
-//! Pure tables: nothing here communicates. Neighbours of neighbourhood collectives come in the order
-//! that MPI-3.1, 7.6 prescribes.
+//! Pure tables: nothing here communicates. Neighbours of neighbourhood collectives come in the
+//! order that MPI-3.1, 7.6 prescribes.
 
 mod cart;
 mod dims;

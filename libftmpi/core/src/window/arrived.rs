@@ -1,4 +1,4 @@
-//! A one-sided request on its way from the message to the window.
+//! A one-sided request between its message and the window.
 
 use super::request::Request;
 use crate::ids::ReqId;

@@ -1,18 +1,18 @@
-//! Who may access the memory of this rank: shared and exclusive locks.
+//! Shared and exclusive locks on the memory of this rank (MPI-3.1, 11.5.3).
 //!
-//! Readers overtake a writer that waits for readers: the holder may be waiting for what the other one does
-//! under its lock (and `MPI_Win_lock_all` asks a target only when something is done there, so that it asks late
-//! for what it has in the eyes of the program). While somebody holds the lock from before, that costs the
-//! writer nothing. Readers that only take over from each other, as those do that look at a value until the
-//! writer sets it, may do so [`PASSES`] times.
+//! Readers overtake a writer that waits for readers. The holder may wait for what the other reader
+//! does under its lock; and `MPI_Win_lock_all` asks a target only when something is done there,
+//! later than the program sees it. While a rank holds the lock from before, that costs the writer
+//! nothing. Readers that only take over from each other, such as those that look at a value until
+//! the writer sets it, may do so [`PASSES`] times.
 //!
-//! Guarantees: an exclusive holder is alone; writers are served in their order, and none waits for ever for
-//! readers that give the lock back; what is granted depends only on the order of requests and releases, so that a
-//! replay grants the same.
+//! Guarantees: an exclusive holder is alone; writers are served in their order, and none waits for
+//! ever for readers that give the lock back; what is granted depends only on the order of requests
+//! and releases, so that a replay grants the same.
 
 use std::collections::VecDeque;
 
-/// Who asked for a lock.
+/// The rank that asked for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asker {
     /// Its rank in the window.
@@ -23,7 +23,7 @@ pub struct Asker {
     pub reply: u64,
 }
 
-/// How often readers may overtake a writer when all who hold the lock have done so.
+/// How often readers may overtake a writer after all holders have overtaken it.
 const PASSES: u32 = 1000;
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ impl Locks {
             Some(holder) if holder.exclusive => return None,
             Some(_) => self.queue.iter().position(|asker| !asker.exclusive)?,
         };
-        // Whoever is before the first reader is a writer.
+        // A waiting rank before the first reader is a writer.
         let overtook = at > 0;
         if overtook && self.holders.iter().all(|holder| holder.overtook) {
             if self.passes >= PASSES {

@@ -1,7 +1,6 @@
 //! The target's side of data: finding the place in the window, storing, combining.
 //!
-//! Guarantees: no byte outside the window, or outside an attached region, is touched, whatever the
-//! request says.
+//! Guarantees: no request touches a byte outside the window or outside an attached region.
 
 use super::request::{Action, Target};
 use super::{Flavor, Window};

@@ -1,14 +1,14 @@
 //! One-sided communication (MPI-3.1, chapter 11) as active messages.
 //!
-//! The origin sends a [`request::Request`] in a context that belongs to the window alone; the target
-//! carries it out and replies. Operations between fences are carried out in the target's own fence,
-//! by rank and order of the origin: nothing there depends on timing, and accumulates of floating
-//! point numbers give the same bits in every run. All others are served whenever the target is in
-//! the library, in an order that is recorded (`crate::engine`, `services`).
+//! The origin sends a [`request::Request`] in a context that belongs to the window alone; the
+//! target carries it out and replies. Operations between fences are carried out in the target's own
+//! fence, by rank and order of the origin: nothing there depends on timing, and accumulates of
+//! floating point numbers give the same bits in every run. All others are served whenever the
+//! target is in the library, in an order that is recorded (`crate::engine`, `services`).
 //!
-//! Guarantees: operations of one origin are carried out in the order in which they were called (so
-//! accumulates are ordered as `accumulate_ordering` has it by default), each at once; nothing outside
-//! the window is touched.
+//! Guarantees: operations of one origin are carried out in the order in which they were called, so
+//! that accumulates are ordered as the default of `accumulate_ordering` demands. Each is carried
+//! out at once. Nothing outside the window is touched.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -91,7 +91,7 @@ impl Part {
 pub struct Transfer {
     /// The reply, and how many bytes it must have.
     pub reply: Option<(ReqId, u64)>,
-    /// Data on their way.
+    /// Data that are on their way.
     pub sends: Vec<ReqId>,
     /// What went wrong.
     pub error: Option<ErrorClass>,
@@ -103,20 +103,20 @@ pub type SharedTransfer = Rc<RefCell<Transfer>>;
 /// What this rank, as an origin, knows of one target.
 #[derive(Debug, Default)]
 pub struct Toward {
-    /// It is under a lock of ours: an exclusive one?
+    /// The target is locked by this rank; `true`: exclusively.
     pub lock: Option<bool>,
-    /// The target was told.
+    /// The target was asked for the lock.
     pub asked: bool,
     /// Operations since the last fence.
     pub fenced: u64,
     /// Something was sent that no flush has asked about.
     pub unflushed: bool,
-    /// Flushes that asked, and the last of them that was answered: other threads may have to wait for the
-    /// answer to what one of them asked.
+    /// Flushes that asked, and the last of them that was answered: other threads may have to wait
+    /// for the answer to what one of them asked.
     pub flushes: u64,
     /// See `flushes`.
     pub flushed: u64,
-    /// Operations with messages under way.
+    /// Operations with messages that are not complete.
     pub transfers: Vec<SharedTransfer>,
     /// Number of the last message with data apart.
     pub apart: u32,
@@ -165,10 +165,10 @@ pub struct Window {
     pub exposure: Option<Exposure>,
     /// Locks on our memory.
     pub locks: Locks,
-    /// Errors that an origin has to be told, by its rank.
+    /// Errors to be reported to an origin, by its rank.
     pub faults: BTreeMap<u32, ErrorClass>,
     pub(crate) inbox: VecDeque<Arrived>,
-    /// Who is told of errors.
+    /// The error handler.
     pub errhandler: ErrhandlerId,
     /// Name given by the program.
     pub name: Vec<u8>,
@@ -190,7 +190,8 @@ pub(crate) mod tags {
     pub const SERVICE: i32 = 0;
     /// Requests that wait for a fence.
     pub const FENCE: i32 = 1;
-    /// To those who may start: this rank has exposed its part of memory that all share.
+    /// Tag of the message to origins that may start: this rank has exposed its part of memory that
+    /// all share.
     pub const POSTED: i32 = 2;
     const APART: i32 = 1 << 28;
     const REPLY: i32 = 1 << 29;
@@ -213,7 +214,7 @@ impl Window {
         self.members.context
     }
 
-    /// Grants what can be granted; says to whom.
+    /// Grants what can be granted; returns the ranks that get a lock.
     pub fn grant(&mut self) -> Vec<locks::Asker> {
         std::iter::from_fn(|| self.locks.grant()).collect()
     }
@@ -228,7 +229,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Whether there is none.
+    /// Whether there is no window.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What the origin of a one-sided operation sends to the target.
 //!
-//! Guarantees: whatever bytes come, reading them ends with a request whose parts agree with each
-//! other (length of the data, datatype, operation), or with an error. Whether it fits the window is
+//! Guarantees: on any bytes, reading ends with a request whose parts agree with each other (length
+//! of the data, datatype, operation), or with an error. Whether the request fits the window is
 //! checked where it is carried out.
 
 use crate::bail;
@@ -32,11 +32,12 @@ pub enum Action {
     Get,
     /// Send the target's data as it was, then combine.
     GetAccumulate(Predefined),
-    /// Send the target's value as it was; if it equals the first value of the data, store the second.
+    /// Send the target's value as it was; if it equals the first value of the data, store the
+    /// second.
     CompareAndSwap,
     /// Grant a lock.
     Lock {
-        /// To nobody else.
+        /// Granted to no other rank.
         exclusive: bool,
     },
     /// Give the lock back.

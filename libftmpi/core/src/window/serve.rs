@@ -1,8 +1,8 @@
 //! The target's loop: takes requests in, serves those whose turn it is.
 //!
-//! Guarantees: requests of one origin on one window are served in the order in which they were sent;
-//! one is served only when all its data are here, and then at once; nobody's request waits for
-//! another's data.
+//! Guarantees: requests of one origin on one window are served in the order in which they were
+//! sent. A request is served only when all its data are here, and then at once. No rank's request
+//! waits for the data of another rank's.
 
 use super::arrived::{Arrived, Data};
 use super::locks::Asker;
@@ -15,8 +15,8 @@ use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 
-/// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and the origin has
-/// room for it: only what does not fit into our memory cannot be.
+/// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and
+/// the origin has room for it: only what does not fit into our memory cannot be.
 fn room(bytes: u64) -> Option<Vec<u8>> {
     let (bytes, mut message) = (usize::try_from(bytes).ok()?, Vec::new());
     message.try_reserve_exact(bytes).ok()?;
@@ -103,7 +103,8 @@ impl Arrived {
                         let ptr = UserPtr::own_mut(&mut buffer);
                         (RecvData::Bytes { ptr, len: buffer.len() }, Some(buffer))
                     }
-                    // It does not fit the window: the data are dropped, the origin is told.
+                    // The request does not fit the window: the data are dropped, the origin gets
+                    // the error.
                     _ => (RecvData::Bytes { ptr: UserPtr::BOTTOM, len: 0 }, Some(Vec::new())),
                 };
                 let id = engine.receive_own(into, self.source, window.context(), tag);
@@ -194,13 +195,13 @@ impl Arrived {
     }
 }
 
-/// What an origin is told of its operations: the class of an error, or 0.
+/// The answer to an origin about its operations: the class of an error, or 0.
 fn status(window: &mut Window, origin: u32) -> Vec<u8> {
     let class = window.faults.remove(&origin).unwrap_or(ErrorClass::Success);
     class.number().to_le_bytes().to_vec()
 }
 
-/// Grants what can be granted and tells those who wait for it.
+/// Grants what can be granted, and answers the ranks that wait for it.
 pub(crate) fn grant<L: Link>(engine: &mut Engine<L>, window: &mut Window) {
     for asker in window.grant() {
         if asker.reply != 0

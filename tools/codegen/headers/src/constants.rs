@@ -55,7 +55,8 @@ fn without_comments(text: &str) -> String {
     out + rest
 }
 
-/// The value of `((MPI_Comm)0x44000000)`, `-2`, `(-2)` or a known name; none for pointers and the rest.
+/// The value of `((MPI_Comm)0x44000000)`, `-2`, `(-2)` or a known name; none for pointers and the
+/// rest.
 fn number(text: &str, known: &BTreeMap<String, i64>) -> Option<i64> {
     let mut t = text.trim();
     loop {

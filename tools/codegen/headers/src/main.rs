@@ -1,9 +1,9 @@
 //! Generates the headers that a program is compiled with, and the page about MPI support, from
 //! `include/mpi.table` and the preambles.
 //!
-//! `ftmpi-headers OUT` writes them to the folder OUT. `ftmpi-headers --check OUT` changes nothing and
-//! fails if a file there differs. The results are tracked under `include/generated`, so that building
-//! needs no cbindgen; `make verify` checks that they are up to date.
+//! `ftmpi-headers OUT` writes them to the folder OUT. `ftmpi-headers --check OUT` changes nothing
+//! and fails if a file there differs. The results are tracked under `include/generated`, so that
+//! building needs no cbindgen; `make verify` checks that they are up to date.
 
 use std::fs;
 use std::path::Path;

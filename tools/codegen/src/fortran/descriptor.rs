@@ -124,8 +124,8 @@ impl<'f> Procedure<'f> {
         Ok(())
     }
 
-    /// Buffer `i` becomes a datatype with its gaps. Number and type of its elements follow it, where
-    /// the call has them for this buffer.
+    /// Buffer `i` becomes a datatype with its gaps. Number and type of its elements follow it,
+    /// where the call has them for this buffer.
     fn typed(&mut self, i: usize) -> Result<(), Problem> {
         let next = |k: usize| self.f.params.get(i + k).map(|q| &q.kind);
         let array = self.f.params.get(i + 1).is_some_and(|q| q.length.is_some());

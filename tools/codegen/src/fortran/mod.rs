@@ -5,12 +5,12 @@
 //! | text | what | module |
 //! | --- | --- | --- |
 //! | `declarations.rs` | declarations of the C functions | here |
-//! | `subroutines.rs` | a `#[fortran]` function for each function not written by hand | `subroutine` |
+//! | `subroutines.rs` | functions that are not written by hand | `subroutine` |
 //! | `descriptors.rs` | procedures of `mpi_f08` with array descriptors | `descriptor` |
 //!
 //! Written by hand in `libftmpi/fortran/src` are callbacks, attributes, the arguments of `main` and
-//! arrays of texts. Functions that end in `_c` exist in the module `mpi_f08` only, under the generic
-//! name without it.
+//! arrays of texts. Functions that end in `_c` exist in the module `mpi_f08` only, under the
+//! generic name without it.
 //!
 //! In Fortran all arguments are references. A returned error code comes last. Behind it come, by
 //! value, the lengths of the character arguments.

@@ -51,8 +51,9 @@ fn one(f: &Function, out: &mut String) -> Result<(), Problem> {
         Some(kind) => scalar(kind).ok_or(Problem::ReturnsValue)?,
     };
     let result = if f.returns.is_none() { "error_out(code)" } else { "code" };
-    // SAFETY of what is written here: arguments are C's, as the prototype of the same table says, and
-    // the function that is found under the name has the type that the table gives the other ABI.
+    // SAFETY of what is written here: arguments are C's, as the prototype of the same table says,
+    // and the function that is found under the name has the type that the table gives the other
+    // ABI.
     for prefix in ["MPI", "PMPI"] {
         let _ = writeln!(
             out,

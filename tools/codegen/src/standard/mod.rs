@@ -6,7 +6,7 @@
 //! | text | what | module |
 //! | --- | --- | --- |
 //! | `translations.rs` | handles and integers of one ABI as those of the other | `translations` |
-//! | `functions.rs` | an exported function for each one not written by hand | `functions` |
+//! | `functions.rs` | functions that are not written by hand | `functions` |
 //!
 //! Each function translates its arguments, calls the function of `libmpi.so.12`, and translates the
 //! results back. What a parameter means is known from its kind; what an `INT` of the table stands
@@ -23,8 +23,8 @@ pub use translations::translations;
 
 use crate::table::{Function, Standing};
 
-/// Is the function a part of the standard interface? What was removed from MPI is not, and integers of
-/// Fortran are converted by `_toint` and `_fromint`.
+/// Is the function a part of the standard interface? What was removed from MPI is not, and integers
+/// of Fortran are converted by `_toint` and `_fromint`.
 pub fn exists(f: &Function) -> bool {
     let fortran = ["_c2f", "_f2c", "_c2f08", "_f082c", "_f2f08", "_f082f"];
     f.standing != Standing::Removed && !fortran.iter().any(|s| f.name.ends_with(s))
@@ -35,7 +35,8 @@ pub fn declared(functions: &[Function]) -> Vec<Function> {
     let mut all = Vec::new();
     for f in functions.iter().filter(|f| exists(f)) {
         let f = f.clone();
-        // (The same: there are programs that were compiled with headers in which the plain one was small.)
+        // (The same: there are programs that were compiled with headers in which the plain one was
+        // small.)
         if ["MPI_Psend_init", "MPI_Precv_init"].contains(&f.name.as_str()) {
             let mut large = f.clone();
             large.name.push_str("_c");

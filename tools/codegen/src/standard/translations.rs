@@ -34,8 +34,8 @@ pub fn translations(
 
 fn handles(out: &mut String, of: &str, pairs: &[(String, i64, i64)]) {
     let kind = of[4..].to_lowercase();
-    // Files are pointers in both, but numbered from 1 in the first: they are lifted above the predefined
-    // handles. Other handles of the first interface lie there already.
+    // Files are pointers in both, but numbered from 1 in the first: they are lifted above the
+    // predefined handles. Other handles of the first interface lie there already.
     let (there, lower, lift) = match kind.as_str() {
         "file" => {
             ("usize", "if other < 0x1000 { usize::MAX } else { other - 0x1000 }", " + 0x1000")

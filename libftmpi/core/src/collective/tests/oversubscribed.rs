@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Every member comes to the same answer, from the same words.
+/// Every member comes to the same answer, from the same facts.
 #[test]
 fn a_communicator_is_oversubscribed_only_within_one_host() {
     let hosts = [0, 0, 0, 1, 1, 0];
@@ -69,7 +69,8 @@ fn oversubscribed_ranks_take_the_tree_for_a_long_broadcast() {
 
 const ONE_HOST: &[u32] = &[0; 16];
 
-/// Sums of numbers of very different size depend on the order of the operands: it is the same everywhere.
+/// Sums of numbers of very different size depend on the order of the operands: it is the same
+/// everywhere.
 #[test]
 fn a_sum_of_oversubscribed_ranks_has_the_same_bits() {
     let double = Datatype::builtin(Builtin::Double).clone();

@@ -154,7 +154,8 @@ fn every_call_once() {
     });
 }
 
-/// By messages straight to all, with a schedule (longer, or more ranks), and in place: the same sums.
+/// By messages straight to all, with a schedule (longer, or more ranks), and in place: the same
+/// sums.
 #[test]
 fn reductions_that_are_spread() {
     for n in [2, 3, 8, 9] {

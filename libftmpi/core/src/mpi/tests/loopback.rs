@@ -144,7 +144,7 @@ pub fn run(n: usize, program: impl Fn(&mut Mpi<Loopback>) + Send + Sync + 'stati
                 let mut mpi = Mpi::new(engine, vec![0; n], false);
                 program(&mut mpi);
                 assert_eq!(mpi.open_requests(), 0, "rank {me} leaves requests open");
-                // Nobody goes before everybody's messages are out.
+                // No rank ends before the messages of all ranks are out.
                 let done = super::super::Collective::Barrier;
                 mpi.collective(super::super::CommId::WORLD, done).expect("the last barrier");
                 for _ in 0..100 {
