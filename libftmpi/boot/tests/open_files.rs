@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::torture::{LONG, one_image};
+use driver::torture::LONG;
 use driver::{Job, compile, raw};
 use std::os::fd::AsRawFd;
 use std::time::Duration;

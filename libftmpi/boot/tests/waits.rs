@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::torture::{LONG, generations, one_image, seed};
+use driver::torture::{LONG, generations, seed};
 use driver::{Job, compile, raw};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
