@@ -1,8 +1,8 @@
-//! Which processors each rank of a host may use: `-bind-to` and `-map-by`, as Hydra's users know them.
+//! Which processors each rank of a host may use: `-bind-to` and `-map-by`, as in Hydra.
 //!
-//! Guarantees: every place has at least one processor; ranks that outnumber the places begin with the first again;
-//! only processors that the agent itself may use are given. Pure: the host's topology comes from outside
-//! (`agent/cpu_binding.rs`).
+//! Guarantees: every CPU set has at least one processor. If there are more ranks than sets, the
+//! ranks begin with the first set again. Only processors that the agent itself may use are in a
+//! set. Pure: the caller gives the host's topology (`agent/cpu_binding.rs`).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use std::str::FromStr;
 /// Parts of a host, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
-    /// What the system calls a processor.
+    /// A processor, as the system counts them.
     Thread,
-    /// What shares an execution unit.
+    /// The threads of one execution unit.
     Core,
-    /// What shares a last-level cache.
+    /// The cores that share a last-level cache.
     Cache,
-    /// What shares a memory controller.
+    /// The cores that share a memory controller.
     Numa,
-    /// What sits in one socket.
+    /// The cores of one socket.
     Socket,
 }
 
@@ -30,12 +30,12 @@ pub struct Unit {
     count: usize,
 }
 
-/// What `-bind-to` and `-map-by` say.
+/// The value of `-bind-to`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BindTo {
     /// Ranks use all processors.
     None,
-    /// Each rank has one such part.
+    /// Each rank has one such unit.
     Unit(Unit),
     /// The ranks of a host have these processors in turn.
     These(Vec<usize>),
@@ -44,13 +44,13 @@ pub enum BindTo {
 /// How the ranks of a host are bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// To what.
+    /// What ranks are bound to.
     pub to: BindTo,
-    /// Successive ranks go to successive ones of these.
+    /// Successive ranks go to successive units of this kind.
     pub by: Unit,
 }
 
-/// A processor and what it belongs to.
+/// A processor and the parts that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// The system's number.
@@ -74,12 +74,29 @@ const NAMES: [(&str, Level); 12] = [
     ("sockets", Level::Socket),
 ];
 
-const CHOICES: &str = "hwthread, core, l3cache, numa or socket (core:2: two of them)";
+/// Why the value of `-bind-to` or `-map-by` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BindingError {
+    /// `-map-by` has an unknown unit.
+    #[error(
+        "`{0}` is unknown; write hwthread, core, l3cache, numa or socket (core:2: two of them)"
+    )]
+    Unit(String),
+    /// `-bind-to` has an unknown value.
+    #[error(
+        "`{0}` is unknown; write none, hwthread, core, l3cache, numa or socket (core:2: two of \
+         them), or user:0,2,4"
+    )]
+    Target(String),
+    /// The list after `user:` is wrong.
+    #[error("`{0}` names no processors; write for example user:0,2,4")]
+    Numbers(String),
+}
 
 impl FromStr for Unit {
-    type Err = String;
+    type Err = BindingError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, BindingError> {
         let (name, count) = match text.split_once(':') {
             Some((name, count)) => (name, count.parse().ok().filter(|count| *count > 0)),
             None => (text, Some(1)),
@@ -87,36 +104,32 @@ impl FromStr for Unit {
         let level = NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
         match (level, count) {
             (Some(level), Some(count)) => Ok(Self { level, count }),
-            _ => Err(format!("`{text}` is unknown; write {CHOICES}")),
+            _ => Err(BindingError::Unit(text.to_owned())),
         }
     }
 }
 
 impl FromStr for BindTo {
-    type Err = String;
+    type Err = BindingError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, BindingError> {
         if let Some(list) = text.strip_prefix("user:") {
             let numbers: Result<Vec<usize>, _> = list.split(',').map(str::parse).collect();
             return match numbers {
                 Ok(numbers) => Ok(Self::These(numbers)),
-                Err(_) => {
-                    Err(format!("`{text}` names no processors; write for example user:0,2,4"))
-                }
+                Err(_) => Err(BindingError::Numbers(text.to_owned())),
             };
         }
         match text {
             "none" | "board" | "machine" => Ok(Self::None),
-            _ => text
-                .parse()
-                .map(Self::Unit)
-                .map_err(|_| format!("`{text}` is unknown; write none, {CHOICES}, or user:0,2,4")),
+            _ => text.parse().map(Self::Unit).map_err(|_| BindingError::Target(text.to_owned())),
         }
     }
 }
 
 impl Binding {
-    /// What was asked for; ranks go round what they are bound to if nothing else is said.
+    /// What the options say. Without `-map-by`, successive ranks go to successive units of
+    /// `-bind-to`.
     pub fn of(to: Option<&BindTo>, by: Option<Unit>) -> Option<Self> {
         match to? {
             BindTo::None => None,
@@ -127,7 +140,8 @@ impl Binding {
         }
     }
 
-    /// The places of a host in the order in which its ranks take them; none if there is no such processor.
+    /// The CPU sets of a host in the order in which its ranks take them; none if there is no such
+    /// processor.
     pub fn cpu_sets(&self, processors: &[Processor]) -> Vec<Vec<usize>> {
         let to = match &self.to {
             BindTo::None => return Vec::new(),
@@ -141,14 +155,14 @@ impl Binding {
         let set_of = |number: usize| sets.iter().position(|place| place.contains(&number));
         let largest = |units: &[Vec<usize>]| units.iter().map(Vec::len).max();
         if largest(&sets) >= largest(&turns) {
-            // What a rank is mapped to lies in what it is bound to.
+            // The unit that a rank is mapped to lies in the unit that it is bound to.
             return turns
                 .iter()
                 .filter_map(|turn| set_of(turn[0]))
                 .map(|place| sets[place].clone())
                 .collect();
         }
-        // The places that begin in each turn; the first of all turns first.
+        // The sets that begin in each turn; the first set of every turn comes first.
         let mut of_turn = vec![Vec::new(); turns.len()];
         for place in sets {
             if let Some(turn) = turns.iter().position(|turn| turn.contains(&place[0])) {
@@ -175,7 +189,8 @@ fn units(processors: &[Processor], unit: Unit) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Two sockets of two caches of two cores of two threads; threads of a core are numbered 8 apart, as is usual.
+    /// Two sockets of two caches of two cores of two threads. Threads of a core are numbered 8
+    /// apart.
     fn host() -> Vec<Processor> {
         (0..16)
             .map(|number| {
@@ -191,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rank_has_its_part() {
+    fn each_rank_has_its_unit() {
         assert_eq!(places("core", "")[..3], [[0, 8], [1, 9], [2, 10]]);
         assert_eq!(places("core", "").len(), 8);
         assert_eq!(places("hwthread", "")[..3], [[0], [8], [1]]);
@@ -205,7 +220,7 @@ mod tests {
 
     #[test]
     fn successive_ranks_go_where_they_are_mapped() {
-        // One to each socket, in turn.
+        // One rank to each socket, in turn.
         assert_eq!(places("core", "socket")[..4], [[0, 8], [4, 12], [1, 9], [5, 13]]);
         // Cores first, second threads last.
         let spread = places("hwthread", "core");
@@ -214,14 +229,14 @@ mod tests {
         let filled = places("socket", "core");
         assert_eq!((filled.len(), filled[0].len()), (8, 8));
         assert!(filled[3].contains(&0) && filled[4].contains(&4));
-        // The larger part is what counts, whatever it is called.
+        // The larger unit counts, whatever its name is.
         assert_eq!(places("core", "hwthread:4")[..3], [[0, 8], [2, 10], [4, 12]]);
         assert_eq!(places("core", "hwthread:4").len(), 8);
         assert_eq!(places("socket", "core:8").len(), 2);
     }
 
     #[test]
-    fn what_is_not_there_is_no_place() {
+    fn a_missing_processor_is_in_no_cpu_set() {
         let few = &host()[..1];
         for to in ["hwthread", "core", "core:4", "l3cache", "numa", "socket"] {
             let binding = Binding::of(Some(&to.parse().unwrap()), None).unwrap();
@@ -231,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_understood_or_refused() {
+    fn values_are_read_or_refused() {
         assert!(Binding::of(Some(&"none".parse().unwrap()), None).is_none());
         for wrong in ["", "cores", "core:0", "core:x", "user:", "user:1,x", "none:2"] {
             assert!(wrong.parse::<BindTo>().is_err(), "{wrong}");

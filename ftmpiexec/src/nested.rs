@@ -1,8 +1,8 @@
-//! `ftmpiexec` that a rank starts (a script that is a rank and runs MPI programs of its own).
+//! `ftmpiexec` that a rank starts: a script may be a rank and run MPI programs of its own.
 //!
-//! Guarantees: from here on the process, and what it starts, has nothing of that rank: not its
-//! descriptors, whose numbers the agent needs for ranks of its own, not its variables, and not the library
-//! that was preloaded for it, which could take this process for the rank.
+//! Guarantees: the process, and what it starts, has nothing of that rank. It has not the rank's
+//! descriptors, whose numbers the agent needs for ranks of its own; not the rank's variables; and
+//! not the preloaded library, which could take this process for the rank.
 
 use crate::agent::spawn::library_directory;
 use anyhow::Context;
@@ -12,13 +12,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// What an agent gives a rank besides [`RANK_ENV`].
+/// Variables that an agent gives a rank, besides [`RANK_ENV`].
 const OF_A_RANK: &[&str] = &["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"];
 
-/// Begins this program anew without what it has of a rank, if it has. Does not return then.
+/// Begins this program anew without the variables and libraries of a rank, if it has any. Does not
+/// return then.
 ///
 /// # Errors
-/// It cannot be executed again.
+/// The program cannot be executed again.
 pub fn leave_the_rank(arguments: &[String]) -> anyhow::Result<()> {
     launch::disinherit();
     if std::env::var_os(RANK_ENV).is_none() {
@@ -42,7 +43,7 @@ pub fn leave_the_rank(arguments: &[String]) -> anyhow::Result<()> {
     Err(command.exec()).context("leaving the rank that started this")
 }
 
-/// A list of libraries to preload without the boot library, wherever it lies, and all that are ours.
+/// A list of libraries to preload, without the boot library and all libraries of our directory.
 fn without_ours(list: &str, ours: &Path) -> String {
     let is_ours = |path: &&str| {
         let path = Path::new(path);
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_users_own_libraries_stay() {
+    fn only_the_libraries_of_the_user_stay() {
         let rest = |list| without_ours(list, Path::new("/d/lib"));
         assert_eq!(rest("/d/lib/libftmpi_boot.so:/d/lib/libmpi.so.12"), "");
         assert_eq!(rest("/old/libftmpi_boot.so:/u/wrap.so:/d/lib/libmpi.so.12"), "/u/wrap.so");

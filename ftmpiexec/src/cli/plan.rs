@@ -6,7 +6,7 @@ use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, slots};
 use super::{CommandLine, environment, locality, protocol};
 use crate::agent_protocol::{Commitment, Program};
-use crate::binding::Binding;
+use crate::binding::{Binding, BindingError};
 use crate::inject::Fault;
 use crate::job_dir::plan_file::EarlierRun;
 use ftmpi_options::choices::{
@@ -341,7 +341,7 @@ fn starter(cli: &Cli) -> Result<Starter, PlanError> {
 
 /// Which processors ranks are bound to.
 fn binding(cli: &Cli) -> Result<Option<Binding>, PlanError> {
-    let wrong = |option| move |what: String| PlanError::value(option, what);
+    let wrong = |option| move |what: BindingError| PlanError::value(option, what);
     let to = cli.placement.bind_to.as_deref().map(str::parse).transpose();
     let by = cli.placement.map_by.as_deref().map(str::parse).transpose();
     let (to, by) = (to.map_err(wrong("--bind-to"))?, by.map_err(wrong("--map-by"))?);
