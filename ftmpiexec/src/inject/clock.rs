@@ -1,4 +1,4 @@
-//! Which timed faults are due.
+//! The clock of timed faults.
 
 use super::{Fault, ServerKind, When, Whom};
 use ftmpi_wire::Rank;
@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
 
-/// Something to kill now.
+/// A target that is to be killed now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
     /// A rank.
@@ -34,7 +34,7 @@ pub struct FaultClock {
 }
 
 impl FaultClock {
-    /// For a job of so many ranks.
+    /// The faults of a job of so many ranks.
     pub fn new(faults: &[Fault], ranks: u32) -> Self {
         let timers = faults
             .iter()
@@ -54,7 +54,7 @@ impl FaultClock {
         Self { timers, ranks }
     }
 
-    /// What is due at `now` (since all ranks had started).
+    /// What is due at `now`, counted from the moment when all ranks had started.
     pub fn take_due(&mut self, now: Duration) -> Vec<Due> {
         let mut due = Vec::new();
         let ranks = self.ranks;

@@ -1,0 +1,284 @@
+//! Reads the text of `--inject`.
+
+use super::{Fault, POINTS, ServerKind, When, Whom};
+use crate::cli::{Machine, parse_time};
+use ftmpi_wire::Rank;
+use std::time::Duration;
+
+/// What is wrong with a fault, and how it should look.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// The text cannot be read.
+    #[error("`{text}`: {why}")]
+    Syntax {
+        /// The text of the fault.
+        text: String,
+        /// The reason.
+        why: String,
+    },
+    /// The job has no host of this name.
+    #[error("agent={0}: this job has no host of that name")]
+    NoSuchHost(String),
+    /// The job has no rank of this number.
+    #[error("rank={rank}: this job has ranks 0 to {last}")]
+    NoSuchRank {
+        /// The rank of the fault.
+        rank: Rank,
+        /// The last rank of the job.
+        last: u32,
+    },
+}
+
+/// The settings of one fault, which are taken out one after the other.
+struct SettingsReader<'a> {
+    text: &'a str,
+    settings: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> SettingsReader<'a> {
+    fn new(text: &'a str, list: &'a str) -> Result<Self, FaultError> {
+        let mut reader = Self { text, settings: Vec::new() };
+        for part in list.split(',') {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(reader.wrong(&format!("`{part}` should be name=value")));
+            };
+            if reader.settings.iter().any(|(known, _)| *known == key) {
+                return Err(reader.wrong(&format!("`{key}` is given twice")));
+            }
+            reader.settings.push((key, value));
+        }
+        Ok(reader)
+    }
+
+    fn wrong(&self, why: &str) -> FaultError {
+        FaultError::Syntax { text: self.text.to_owned(), why: why.to_owned() }
+    }
+
+    fn take(&mut self, key: &str) -> Option<&'a str> {
+        let at = self.settings.iter().position(|(known, _)| *known == key)?;
+        Some(self.settings.remove(at).1)
+    }
+
+    fn parse_number(&self, value: &str) -> Result<u64, FaultError> {
+        value.parse().map_err(|_| self.wrong(&format!("`{value}` is no number")))
+    }
+
+    fn number(&mut self, key: &str, default: u64) -> Result<u64, FaultError> {
+        self.take(key).map_or(Ok(default), |value| self.parse_number(value))
+    }
+
+    fn rank(&self, value: &str) -> Result<Rank, FaultError> {
+        Ok(Rank(self.parse_number(value)? as u32))
+    }
+
+    fn time(&mut self, key: &str) -> Result<Option<Duration>, FaultError> {
+        let value = self.take(key).map(parse_time).transpose();
+        value.map_err(|e| self.wrong(&e.to_string()))
+    }
+
+    /// The times of a kill.
+    fn when(&mut self) -> Result<When, FaultError> {
+        let (at, every) = (self.time("at")?, self.time("every")?);
+        if every.is_some_and(|every| every < Duration::from_millis(1)) {
+            return Err(self.wrong("`every` must be at least 1ms"));
+        }
+        let Some(first) = at.or(every) else {
+            return Err(self.wrong("when? add at=3s, or every=2s,count=10"));
+        };
+        let unlimited = if every.is_some() { u64::MAX } else { 1 };
+        let count = self.number("count", unlimited)?;
+        Ok(When { first, every, count, seed: self.number("seed", 0)? })
+    }
+
+    /// Every setting must have been taken out.
+    fn finish(self) -> Result<(), FaultError> {
+        match self.settings.first() {
+            Some((key, _)) => Err(self.wrong(&format!("`{key}` does not belong here"))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Fault {
+    /// Reads one `--inject`.
+    ///
+    /// # Errors
+    /// What is wrong with the text and how it should look.
+    pub fn parse(text: &str) -> Result<Self, FaultError> {
+        let wrong = |why: &str| FaultError::Syntax { text: text.to_owned(), why: why.to_owned() };
+        let (action, list) = text.split_once(':').ok_or_else(|| {
+            wrong("write kill:… or delay:…, for example kill:rank=2,at=3s (see --help)")
+        })?;
+        let mut settings = SettingsReader::new(text, list)?;
+        let fault = match action {
+            "delay" => delay(&mut settings)?,
+            "kill" => kill(&mut settings)?,
+            _ => return Err(wrong(&format!("`{action}` is unknown; there is kill and delay"))),
+        };
+        settings.finish()?;
+        Ok(fault)
+    }
+
+    /// Checks that this job has what the fault names.
+    ///
+    /// # Errors
+    /// Names what the job does not have.
+    pub fn check(&self, ranks: u32, machines: &[Machine]) -> Result<(), FaultError> {
+        let rank = match self {
+            Self::KillRank { whom: Whom::Rank(rank), .. } => Some(*rank),
+            Self::KillAtPoint { rank, .. } => *rank,
+            Self::KillAgent { host, .. } if !machines.iter().any(|m| m.name == *host) => {
+                return Err(FaultError::NoSuchHost(host.clone()));
+            }
+            _ => None,
+        };
+        match rank {
+            Some(rank) if rank.0 >= ranks => {
+                Err(FaultError::NoSuchRank { rank, last: ranks.saturating_sub(1) })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn delay(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
+    let time = settings.time("logger")?;
+    time.map(Fault::DelayLogger).ok_or_else(|| settings.wrong("only delay:logger=TIME exists"))
+}
+
+fn kill(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
+    let (rank, point) = (settings.take("rank"), settings.take("point"));
+    let (server, agent) = (settings.take("server"), settings.take("agent"));
+    let targets = [rank.is_some() || point.is_some(), server.is_some(), agent.is_some()];
+    if targets.into_iter().filter(|given| *given).count() > 1 {
+        return Err(settings.wrong("name only one of rank, server and agent"));
+    }
+    if let Some(point) = point {
+        return kill_at_point(settings, rank, point);
+    }
+    let when = settings.when()?;
+    if let Some(name) = server {
+        return kill_server(settings, name, when);
+    }
+    if let Some(host) = agent {
+        return Ok(Fault::KillAgent { host: host.to_owned(), when });
+    }
+    let whom = match rank {
+        None | Some("random") => Whom::Random,
+        Some("all") => Whom::All,
+        Some(value) => Whom::Rank(settings.rank(value)?),
+    };
+    Ok(Fault::KillRank { whom, when })
+}
+
+fn kill_at_point(
+    settings: &mut SettingsReader<'_>,
+    rank: Option<&str>,
+    point: &str,
+) -> Result<Fault, FaultError> {
+    if !POINTS.contains(&point) {
+        let points = POINTS.join(", ");
+        return Err(settings.wrong(&format!("there is no point {point}; they are {points}")));
+    }
+    let rank = match rank {
+        None | Some("all") => None,
+        Some(value) => Some(settings.rank(value)?),
+    };
+    let nth = settings.number("nth", 1)?.max(1);
+    let again = settings.number("again", 0)? != 0;
+    Ok(Fault::KillAtPoint { rank, point: point.to_owned(), nth, again })
+}
+
+fn kill_server(
+    settings: &mut SettingsReader<'_>,
+    name: &str,
+    when: When,
+) -> Result<Fault, FaultError> {
+    let kinds = [
+        ServerKind::EventLogger,
+        ServerKind::CheckpointServer,
+        ServerKind::CheckpointScheduler,
+        ServerKind::ChannelMemory,
+    ];
+    let Some(kind) = kinds.into_iter().find(|kind| kind.name() == name) else {
+        return Err(settings.wrong(
+            "servers are event-logger, checkpoint-server, checkpoint-scheduler and channel-memory",
+        ));
+    };
+    let number = settings.take("number").map(|value| settings.parse_number(value)).transpose()?;
+    Ok(Fault::KillServer { kind, number: number.map(|number| number as usize), when })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_form_is_read() {
+        let second = Duration::from_secs(1);
+        let once =
+            |seconds: u64| When { first: second * seconds as u32, every: None, count: 1, seed: 0 };
+        assert_eq!(
+            Fault::parse("kill:rank=2,at=3s"),
+            Ok(Fault::KillRank { whom: Whom::Rank(Rank(2)), when: once(3) })
+        );
+        assert_eq!(
+            Fault::parse("kill:every=2s,count=10,seed=7"),
+            Ok(Fault::KillRank {
+                whom: Whom::Random,
+                when: When { first: second * 2, every: Some(second * 2), count: 10, seed: 7 }
+            })
+        );
+        assert_eq!(
+            Fault::parse("kill:rank=all,at=5s"),
+            Ok(Fault::KillRank { whom: Whom::All, when: once(5) })
+        );
+        assert_eq!(
+            Fault::parse("kill:rank=1,point=ring-read,nth=500"),
+            Ok(Fault::KillAtPoint {
+                rank: Some(Rank(1)),
+                point: "ring-read".into(),
+                nth: 500,
+                again: false
+            })
+        );
+        assert_eq!(
+            Fault::parse("kill:server=event-logger,at=2s"),
+            Ok(Fault::KillServer { kind: ServerKind::EventLogger, number: None, when: once(2) })
+        );
+        assert_eq!(
+            Fault::parse("kill:server=event-logger,number=1,at=2s"),
+            Ok(Fault::KillServer { kind: ServerKind::EventLogger, number: Some(1), when: once(2) })
+        );
+        assert_eq!(
+            Fault::parse("kill:agent=node1,at=2s"),
+            Ok(Fault::KillAgent { host: "node1".into(), when: once(2) })
+        );
+        assert_eq!(
+            Fault::parse("delay:logger=50ms"),
+            Ok(Fault::DelayLogger(Duration::from_millis(50)))
+        );
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        for (text, part) in [
+            ("kill", "kill:"),
+            ("kill:rank=2", "when?"),
+            ("kill:rank=x,at=1s", "no number"),
+            ("kill:server=x,at=1s", "event-logger"),
+            ("kill:server=event-logger,number=x,at=1s", "no number"),
+            ("kill:rank=1,number=2,at=1s", "does not belong"),
+            ("kill:rank=1,server=event-logger,at=1s", "only one"),
+            ("kill:rank=1,at=1s,colour=red", "colour"),
+            ("burn:rank=1", "unknown"),
+            ("delay:disk=1s", "delay:logger"),
+        ] {
+            let error = Fault::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        let fault = Fault::parse("kill:rank=4,at=1s").unwrap();
+        assert!(fault.check(4, &[]).is_err());
+        assert!(fault.check(5, &[]).is_ok());
+    }
+}
