@@ -1,10 +1,11 @@
-//! What the launcher and an agent tell each other: frames over one authenticated TCP connection
-//! (`ftmpi_transport::framed`), in order, each way.
+//! The protocol between the launcher and an agent: frames over one authenticated TCP connection
+//! (`ftmpi_transport::framed`), in order, in both directions.
 //!
-//! The launcher decides (its dispatcher), the agent carries out and reports. Messages about a rank
-//! name its incarnation; what comes late about an old one is ignored on both sides.
+//! The launcher's dispatcher decides; the agent carries out and reports. Messages about a rank name
+//! its incarnation, and both sides ignore what comes late about an old incarnation.
 
 use crate::binding::Binding;
+use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView};
 use ftmpi_wire::status::Counters;
@@ -12,42 +13,42 @@ use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// Bytes of one frame at the most: a job view of some 100 000 ranks fits.
+/// The most bytes of one frame: a job view of some 100 000 ranks fits.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of output that an agent may have on its way to the launcher: a stopped terminal holds
-/// back the ranks' output and nothing else.
+/// Bytes of output that an agent may have on the way to the launcher, so that a stopped terminal
+/// holds back the ranks' output and nothing else.
 pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
 
-/// What a new agent reads from its standard input, as one line of JSON: how to come back.
+/// What a new agent reads from its standard input, as one line of JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AgentSetup {
     /// The job's key, hexadecimal.
     pub key: String,
-    /// What images are encrypted with, hexadecimal, if they are.
+    /// The key of encrypted images, hexadecimal; `None` if images are not encrypted.
     pub image_key: Option<String>,
-    /// Its index in the list of hosts.
+    /// Index of the agent's host.
     pub host: u32,
-    /// Where the launcher listens; tried in order.
+    /// Addresses of the launcher; the agent tries them in order.
     pub launcher: Vec<SocketAddr>,
-    /// Processes of an agent that died here: killed before anything starts.
+    /// Processes of an agent that died on this host. The new agent kills them first.
     pub leftovers: Vec<ProcessId>,
-    /// Other hosts take part: listen on all interfaces.
+    /// Whether other hosts take part: the agent listens on all interfaces.
     pub listen_everywhere: bool,
-    /// Removed when the launcher dies without a word (it cannot do so itself then).
+    /// The job's directory, if the agent is to remove it after the death of the launcher.
     pub temporary: Option<std::path::PathBuf>,
 }
 
-/// A process that cannot be mistaken for a later one with the same number.
+/// A process, told from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// Its number, which is also that of its process group.
+    /// The process number, which is also the number of its process group.
     pub pid: u32,
-    /// When it started (clock ticks since boot, field 22 of `/proc/PID/stat`).
+    /// When the process started (clock ticks since boot, field 22 of `/proc/PID/stat`).
     pub started: u64,
 }
 
-/// One part of the command line: what its ranks run.
+/// One part of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Program and arguments.
@@ -61,78 +62,78 @@ pub struct Program {
 /// What makes the text of a rank final (`--output committed`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Commitment {
-    /// All events that came before it are stable, or an image was taken after it.
+    /// All events before the text are stable, or an image was taken after it.
     Events,
-    /// Only an image: the protocol rolls ranks back to images.
+    /// Only an image after the text: the protocol rolls ranks back to images.
     Images,
 }
 
-/// Everything about the job that does not change.
+/// The facts about the job that do not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What ranks are told; the parts about one rank (`app_number`, `retained`, `inject`), and what is
-    /// known only when all hosts are (`crowded`), are filled in by the agent.
+    /// What ranks are told. The agent fills in the parts about one rank (`app_number`, `retained`,
+    /// `inject`) and the part that is known only when all hosts are known (`oversubscribed`).
     pub view: JobView,
     /// The parts of the command line.
     pub programs: Vec<Program>,
-    /// Part of each rank.
+    /// The part that each rank runs.
     pub program_of: Vec<u32>,
-    /// Number of each rank among those of its host at the start (`MPI_LOCALRANKID`).
+    /// Number of each rank on its host at the start (`MPI_LOCALRANKID`).
     pub local_rank_of: Vec<u32>,
-    /// All "hosts" are this machine (`-launcher fork`): its processors are shared by all ranks.
+    /// All "hosts" are this machine (`-launcher fork`): all ranks share its processors.
     pub one_machine: bool,
-    /// Text of the ranks is held until it is final; by what. None: it is passed on as it comes.
+    /// What makes held text of the ranks final. `None`: text is passed on as it comes.
     pub commitment: Option<Commitment>,
-    /// Images hold only what changed since an earlier one.
+    /// Images hold only what changed since an earlier image.
     pub incremental: bool,
-    /// How they are compressed.
+    /// Level of the compression of images.
     pub compress: u8,
-    /// Images are also kept on the hosts of their ranks, in a directory of each host below this one,
-    /// which belongs to the job.
+    /// The job's directory for copies of images on the hosts of their ranks; each host has a
+    /// directory below it.
     pub local_images: Option<std::path::PathBuf>,
-    /// Which processors the ranks of a host may use, if not all.
+    /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
-    /// Soft and hard limit of the stack at the first start: the address layout hangs on it.
+    /// Soft and hard limit of the stack at the first start. The address layout depends on it.
     pub stack_limit: (u64, u64),
 }
 
-/// The launcher to an agent.
+/// A message of the launcher to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// First word.
+    /// The first message.
     Job(Box<Job>),
-    /// Where the agents listen, by index of host; sent again when one is restarted.
+    /// Where the agents listen, by host. Sent again when an agent is restarted.
     Agents(Vec<Option<SocketAddr>>),
-    /// Where the servers of each rank of this agent listen; sent again when they move.
+    /// Where the servers of each rank listen. Sent again when a server moves.
     Servers {
         /// Event logger of each rank; empty if the protocol has none.
         event_loggers: Vec<SocketAddr>,
         /// Checkpoint server of each rank; empty if there are no images.
         checkpoint_servers: Vec<SocketAddr>,
     },
-    /// Start a life.
+    /// Start an incarnation.
     Start(Start),
-    /// A rank was given a new life somewhere.
+    /// A rank has a new incarnation.
     Announce {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which life.
+        /// The rank's incarnation.
         incarnation: Incarnation,
-        /// Where.
+        /// The rank's host.
         host: u32,
     },
-    /// To one rank of this agent, word by word.
+    /// Pass an order on to a rank.
     Forward {
-        /// To whom.
+        /// The rank.
         rank: Rank,
-        /// In which life.
+        /// The rank's incarnation.
         incarnation: Incarnation,
-        /// What.
+        /// The order.
         order: RankOrder,
     },
     /// Send a signal to a rank's process (fault injection).
     Kill {
-        /// To whom.
+        /// The rank.
         rank: Rank,
         /// The signal.
         signal: i32,
@@ -141,48 +142,49 @@ pub enum ToAgent {
     OutputPrinted(u32),
     /// Bytes for the standard input of a rank.
     Input {
-        /// For whom.
+        /// The rank.
         rank: Rank,
-        /// For which life.
+        /// The rank's incarnation.
         incarnation: Incarnation,
-        /// Where they begin in all of the input: a life may try several processes, one after the other.
+        /// Position of the bytes in all of the input. An incarnation may try several processes, one
+        /// after the other.
         offset: u64,
-        /// The bytes; none means the end of the input.
+        /// The bytes. No bytes mean the end of the input.
         bytes: Vec<u8>,
     },
-    /// A heartbeat arrived.
-    Heard,
-    /// Die at once without any care (fault injection).
+    /// A heartbeat of the agent arrived.
+    HeartbeatReceived,
+    /// Kill yourself (fault injection).
     KillYourself,
-    /// Nobody returns any more: the journals of these files go.
+    /// Remove the journals of these files: no rank returns to a wave any more.
     ForgetFiles(Vec<String>),
     /// Kill everything, report nothing more, end.
     Stop {
-        /// The job goes on later: text that is not final is not said, for it may become another one.
+        /// The job goes on later: text that is not final is dropped, because it may change.
         keep: bool,
     },
 }
 
-/// What a rank is told by way of its agent.
+/// An order to a rank, which its agent passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RankOrder {
     /// Take this image.
     TakeImage {
-        /// Which.
+        /// The image's number.
         image: ImageNo,
-        /// What the store keeps beside it, if waves decide that.
+        /// The other images that the store keeps, if waves decide that.
         keep: Option<[ImageNo; 2]>,
     },
-    /// The image is durable; logs reach back to `oldest`.
+    /// The image is durable, and logs must reach back to `oldest`.
     ImageCommitted {
-        /// Which.
+        /// The image's number.
         image: ImageNo,
-        /// How far back.
+        /// The oldest image that is still offered.
         oldest: ImageNo,
     },
     /// The image was lost.
     ImageFailed(ImageNo),
-    /// All have called `MPI_Finalize`.
+    /// All ranks have called `MPI_Finalize`.
     AllFinalized,
     /// All programs have ended.
     AllExiting,
@@ -190,18 +192,18 @@ pub enum RankOrder {
     Die(i32),
 }
 
-/// Start a life.
+/// The start of an incarnation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// Who.
+    /// The rank.
     pub rank: Rank,
-    /// In which life.
+    /// The rank's incarnation.
     pub incarnation: Incarnation,
-    /// Images that it may continue, newest first.
+    /// Images that the incarnation may continue, newest first.
     pub images: Vec<Image>,
-    /// Whether it may begin anew if there is none that can be read.
+    /// Whether it may begin from the start of the program if no image can be read.
     pub or_beginning: bool,
-    /// Whether what the server has behind them is given up before.
+    /// Whether newer images on the server are given up first.
     pub no_newer: bool,
     /// Bytes of output and error that have been printed already.
     pub printed: [u64; 2],
@@ -209,17 +211,17 @@ pub struct Start {
     pub fed: bool,
     /// Faults to inject.
     pub inject: Vec<InjectPoint>,
-    /// How its process was really executed, if not as the command line says.
+    /// ProcessEnd the process was really executed, if not as the command line says.
     pub actual_command: Option<ActualCommand>,
-    /// What [`JobView::oversubscribed`] is to say.
+    /// Whether some host had more ranks than processors at the start of the job.
     pub oversubscribed: bool,
-    /// Files that are to return with it.
+    /// Files that return with the rank.
     pub files: Vec<String>,
-    /// They can, to this wave and later ones: what was before is forgotten.
+    /// The files can return to this wave and later ones.
     pub files_since: ImageNo,
 }
 
-/// How a process was executed.
+/// ProcessEnd a process was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActualCommand {
     /// The file, as given to `execve`.
@@ -259,32 +261,34 @@ impl From<Image> for ImageFacts {
     }
 }
 
-/// An agent to the launcher.
+/// A message of an agent to the launcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromAgent {
-    /// First word.
+    /// The first message.
     Ready {
-        /// Where it accepts channels.
+        /// The port on which the agent accepts channels.
         port: u16,
-        /// Its process.
+        /// The agent's process.
         process: ProcessId,
-        /// Processors that its ranks may use.
+        /// Processors that the ranks of the host may use.
         processors: u32,
+        /// What decides whether the host can restore the images of another host.
+        restore_facts: Box<RestoreFacts>,
     },
-    /// I am alive; sent every second.
+    /// The agent is alive; sent every second.
     Heartbeat,
-    /// About one life of one rank.
+    /// A report about an incarnation of a rank.
     Rank {
-        /// Which rank.
+        /// The rank.
         rank: Rank,
-        /// Which life.
+        /// The rank's incarnation.
         incarnation: Incarnation,
-        /// What.
+        /// The report.
         report: Report,
     },
     /// Output of a rank.
     Output {
-        /// Whose.
+        /// The rank.
         rank: Rank,
         /// 0: standard output, 1: standard error.
         stream: u8,
@@ -300,14 +304,14 @@ pub enum FromAgent {
 /// What happened to a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Report {
-    /// Its process runs.
+    /// The process of the incarnation runs.
     Spawned {
         /// The process.
         process: ProcessId,
-        /// Bytes of standard input that it has behind it.
+        /// Bytes of standard input that the program has consumed.
         consumed: u64,
     },
-    /// It could not be started.
+    /// The incarnation could not be started.
     CannotStart {
         /// Exit code.
         code: i32,
@@ -316,122 +320,123 @@ pub enum Report {
     },
     /// This image cannot be used.
     ImageUnusable {
-        /// Which.
+        /// The image's number.
         image: ImageNo,
         /// One line.
         why: String,
     },
-    /// It entered `MPI_Init` or came back.
+    /// The rank entered `MPI_Init` or came back.
     Hello {
         /// The process that is the rank.
         pid: u32,
-        /// The image that it continues.
+        /// The image that the process continues.
         resumed: Option<ImageNo>,
-        /// Why no image can be taken of it.
+        /// Why no image of the rank can be taken.
         no_image: Option<String>,
-        /// How it was executed, if not as the command line says.
+        /// ProcessEnd the process was executed, if not as the command line says.
         actual_command: Option<Box<ActualCommand>>,
     },
-    /// Replay is over.
+    /// The replay is over.
     CaughtUp {
-        /// Determinants and messages.
+        /// Determinants and messages that were replayed.
         replayed: u64,
     },
-    /// Its channel to this life of a peer broke.
+    /// The channel to an incarnation of a peer broke.
     ChannelLost {
-        /// With whom.
+        /// The peer.
         peer: Rank,
-        /// In which life.
+        /// The peer's incarnation.
         peer_incarnation: Incarnation,
     },
-    /// It depends on what another rank has lost, or has lost what another one needs.
+    /// The rank depends on events that another rank has lost, or has lost what another rank needs.
     Orphan {
         /// One line.
         why: String,
-        /// Another life is to begin from an image before this one.
+        /// The next incarnation must begin from an image before this one.
         before: Option<ImageNo>,
     },
-    /// Its sender log is full.
+    /// The sender log of the rank is full.
     LogFull {
         /// Bytes of payload held.
         bytes: u64,
     },
-    /// It shares memory with ranks of its host, under waves of images.
+    /// The rank shares memory with ranks of its host, under waves of images.
     SharesMemory,
-    /// It is about to change this file, which must return with the ranks; or why it cannot.
+    /// The rank is about to change this file. The file returns with the ranks, unless there is a
+    /// problem.
     Guards {
-        /// Its path.
+        /// The file's path.
         path: String,
         /// One line.
         problem: Option<String>,
     },
-    /// `MPI_Finalize`.
+    /// The rank called `MPI_Finalize`.
     Finalizing,
-    /// `exit`.
+    /// The program calls `exit`.
     Exiting {
         /// Exit code.
         code: i32,
     },
-    /// `MPI_Abort`.
+    /// The rank called `MPI_Abort`.
     Abort {
         /// Exit code.
         code: i32,
         /// One line.
         text: String,
     },
-    /// An image was taken: the rank goes on.
+    /// An image was taken, and the rank goes on.
     ImageTaken {
-        /// Which.
+        /// The image's number.
         image: ImageNo,
-        /// How long it stood still.
+        /// ProcessEnd long the rank stood still.
         pause_ns: u64,
     },
     /// An image is durable.
     ImageCommitted {
-        /// Which and how big.
+        /// The image.
         image: Image,
-        /// The oldest that the store offers.
+        /// The oldest image that the store offers.
         oldest: ImageNo,
         /// From the order to the commit.
         took_ns: u64,
     },
     /// An image was not kept.
     ImageFailed {
-        /// Which.
+        /// The image's number.
         image: ImageNo,
         /// One line.
         why: String,
     },
-    /// Its event logger does not serve it.
+    /// The event logger does not serve the rank.
     LoggerTrouble {
         /// One line.
         why: String,
-        /// It never will.
+        /// The logger never will.
         for_good: bool,
     },
-    /// It serves it again.
+    /// The event logger serves the rank again.
     LoggerBack,
-    /// The counters of its status page (every second, and once after its end).
+    /// The counters of the status page: every second, and once after the end of the process.
     Counters {
         /// What the rank does (`ftmpi_wire::status::Phase`).
         phase: u64,
-        /// What it has counted.
+        /// What the rank has counted.
         counters: Box<Counters>,
     },
-    /// Standard input took so many bytes.
+    /// The program's standard input took so many bytes.
     InputTaken(u32),
-    /// The process is gone; the last word about this life.
+    /// The process has ended. The last report about an incarnation.
     Ended {
-        /// How.
-        ending: How,
-        /// Nanoseconds since the agent saw it.
+        /// ProcessEnd.
+        ending: ProcessEnd,
+        /// Nanoseconds since the agent saw the end.
         seen_ns: u64,
     },
 }
 
 /// [`Ending`] on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
+pub enum ProcessEnd {
     /// Exit code.
     Code(i32),
     /// Signal.
@@ -440,12 +445,12 @@ pub enum How {
     ControlLost,
 }
 
-impl From<How> for Ending {
-    fn from(how: How) -> Self {
+impl From<ProcessEnd> for Ending {
+    fn from(how: ProcessEnd) -> Self {
         match how {
-            How::Code(code) => Self::Code(code),
-            How::Signal(signal) => Self::Signal(signal),
-            How::ControlLost => Self::ControlLost,
+            ProcessEnd::Code(code) => Self::Code(code),
+            ProcessEnd::Signal(signal) => Self::Signal(signal),
+            ProcessEnd::ControlLost => Self::ControlLost,
         }
     }
 }

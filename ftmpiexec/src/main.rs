@@ -13,6 +13,8 @@ mod nested;
 mod output;
 mod report;
 mod restore_facts;
+mod text;
+mod tuning;
 
 use ftmpi_options::terminal;
 use std::process::ExitCode;

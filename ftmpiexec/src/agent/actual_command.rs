@@ -1,12 +1,13 @@
-//! What a rank's process really executed, where that is not what the command line named: behind a
+//! What the process of a rank really executed, if that is not what the command line names: behind a
 //! wrapper script or `env`, the process that calls `MPI_Init` is another program.
 //!
-//! An image fits only a process that was executed in the same way: same file by the same path,
-//! arguments and environment of the same length (`ftmpi_checkpoint::launch`). A restart without an
-//! image runs the wrapper again; a restart from an image executes the program directly. What the
-//! wrapper would do after the program is then left out.
+//! An image fits only a process that was executed in the same way: the same file by the same path,
+//! and arguments and environment of the same length (`ftmpi_checkpoint::launch`). A restart without
+//! an image runs the wrapper again. A restart from an image executes the program directly and
+//! leaves out what the wrapper would do after the program.
 
 use crate::agent_protocol::ActualCommand;
+use crate::tuning::{BLOCK_BYTES_MAX, PATH_BYTES_MAX};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -16,12 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Key of the executed file's name in the auxiliary vector.
 const AT_EXECFN: u64 = 31;
-/// Bytes of arguments or environment at the most.
-const BLOCK_BYTES_MAX: u64 = 4 << 20;
-const PATH_BYTES_MAX: usize = 4096;
 
-/// How this process was executed; `None` if it is what we started (`ours`, as process `started`),
-/// or if it cannot be told.
+/// How the process `pid` was executed. `None` if it is the process `started` with the file `ours`,
+/// or if the system does not tell.
 pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
     let file = executed_file(pid)?;
     if pid == started && file == ours {
@@ -33,7 +31,8 @@ pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
         let found = fs::metadata(path).ok()?;
         Some((found.dev(), found.ino()) == (theirs.dev(), theirs.ino()))
     };
-    // A script's interpreter is found by the kernel; else the path must still lead to the file.
+    // The kernel finds the interpreter of a script. For a program the path must still lead to the
+    // file.
     let at = directory.join(&file);
     let script = fs::File::open(&at).ok().is_some_and(|mut file| {
         let mut start = [0; 2];
@@ -69,7 +68,7 @@ fn executed_file(pid: u32) -> Option<PathBuf> {
         .and_then(|pair| word(&pair[8..]))?;
     let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
     let mut name = vec![0; PATH_BYTES_MAX];
-    // Near the end of the stack: may be shorter than asked for.
+    // The name lies near the end of the stack, so the read may be short.
     let count = memory.read_at(&mut name, at).ok()?;
     let end = name[..count].iter().position(|byte| *byte == 0)?;
     name.truncate(end);
@@ -78,7 +77,7 @@ fn executed_file(pid: u32) -> Option<PathBuf> {
 
 /// `KEY=value` as two parts.
 pub fn variable(text: &[u8]) -> Option<(OsString, OsString)> {
-    // A name may begin with `=` in theory: look behind the first byte.
+    // A name may begin with `=`: search from the second byte.
     let at = text.iter().skip(1).position(|byte| *byte == b'=')? + 1;
     let part = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_os_string();
     Some((part(&text[..at]), part(&text[at + 1..])))
@@ -92,7 +91,7 @@ mod tests {
     fn this_process_knows_how_it_was_executed() {
         let own = std::process::id();
         let file = executed_file(own).unwrap();
-        assert!(find(own, own, &file).is_none(), "what was started is no wrapper");
+        assert!(find(own, own, &file).is_none(), "the started program is no wrapper");
         let executed = find(own, 0, Path::new("/bin/sh")).unwrap();
         assert_eq!(executed.file, file.into_os_string().into_vec());
         assert!(!executed.environment.is_empty());

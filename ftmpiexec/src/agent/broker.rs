@@ -1,15 +1,23 @@
 //! Joins ranks: shared segments within a host, sockets through the other host's agent between
 //! hosts, and connections to the event logger.
 //!
-//! Guarantees: a channel joins exactly the two lives that its wish named; wishes for a life that
-//! has not said hello wait, wishes for a dead one are dropped; two wishes that cross make one
-//! shared segment; every socket carries the round that it was asked for in, so that both sides
-//! agree which of them are over; a wish that fails for want of descriptors or memory is tried again, since
-//! its rank asks only once; nothing is left in the file system.
+//! Guarantees:
+//! - A channel joins exactly the two incarnations that its request named.
+//! - A request for an incarnation that has not said hello waits; a request for a dead one is
+//!   dropped.
+//! - Two requests that cross make one shared segment.
+//! - Every socket carries the round that it was asked for in, so that both sides agree which
+//!   sockets are over.
+//! - A request that fails for want of descriptors or memory is tried again, since its rank asks
+//!   only once.
+//! - Nothing is left in the file system.
 
+use super::Agent;
+use super::events::{AgentEvent, Directory, NewSocket, RankKey};
+use super::launcher_link::LauncherLink;
 use super::page::sealed_memfd;
-use super::{Agent, AgentEvent, Directory};
-use crate::agent_protocol::{FromAgent, Report};
+use crate::agent_protocol::Report;
+use crate::tuning::{CALL_LIMIT, CALLER_WAIT_LIMIT, RETRY_FIRST, RETRY_MOST};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::shm::segment_bytes;
 use ftmpi_wire::control::{ChannelKind, ToRank};
@@ -22,58 +30,87 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
-/// An answer of the other agent may wait for its rank to say hello.
-const CALL_LIMIT: Duration = Duration::from_secs(20);
-/// A caller whose rank does not come is sent away before its own limit, and calls again.
-const WAIT_LIMIT: Duration = Duration::from_secs(15);
-const RETRY_FIRST: Duration = Duration::from_millis(20);
-const RETRY_MOST: Duration = Duration::from_secs(1);
-
-type Peer = (Rank, Incarnation);
-
-/// What is wished and what is done.
+/// The requests for channels, and the channels that were made.
 #[derive(Debug, Default)]
 pub struct Broker {
-    /// Wishes within this host, for ranks that have not said hello.
-    waiting: Vec<(Peer, Peer)>,
+    /// Requests within this host for ranks that have not said hello.
+    waiting: Vec<(RankKey, RankKey)>,
     /// Pairs (smaller rank first) that have their segment.
-    joined: HashSet<(Peer, Peer)>,
-    /// Connections under way.
-    connecting: HashSet<(Peer, Peer, u32)>,
-    /// Callers from elsewhere, for ranks that have not said hello.
+    joined: HashSet<(RankKey, RankKey)>,
+    /// Connections that are being made.
+    connecting: HashSet<(RankKey, RankKey, u32)>,
+    /// Callers from other hosts for ranks that have not said hello.
     callers: Vec<(Instant, Authenticated)>,
 }
 
 impl Broker {
-    /// A life of this rank has ended.
+    /// An incarnation of this rank has ended.
     pub fn forget(&mut self, rank: Rank) {
-        let about = |pair: &(Peer, Peer)| pair.0.0 == rank || pair.1.0 == rank;
+        let about = |pair: &(RankKey, RankKey)| pair.0.0 == rank || pair.1.0 == rank;
         self.joined.retain(|pair| !about(pair));
         self.waiting.retain(|(from, _)| from.0 != rank);
         self.connecting.retain(|&(from, to, _)| !about(&(from, to)));
     }
 }
 
-fn ordered(a: Peer, b: Peer) -> (Peer, Peer) {
+fn ordered(a: RankKey, b: RankKey) -> (RankKey, RankKey) {
     if a.0 < b.0 { (a, b) } else { (b, a) }
 }
 
+/// A channel that a rank of this host asked for.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    from: RankKey,
+    to: RankKey,
+    round: u32,
+}
+
+/// What a connecting task needs.
+#[derive(Debug)]
+struct Connector {
+    key: JobKey,
+    directory: watch::Receiver<Directory>,
+    events: mpsc::UnboundedSender<AgentEvent>,
+}
+
+/// Pauses between attempts: each twice as long as the one before, up to a limit.
+#[derive(Debug)]
+struct Backoff(Duration);
+
+impl Backoff {
+    fn new() -> Self {
+        Self(RETRY_FIRST)
+    }
+
+    fn is_slow(&self) -> bool {
+        self.0 == RETRY_MOST
+    }
+
+    async fn wait(&mut self) {
+        tokio::time::sleep(self.0).await;
+        self.0 = (self.0 * 2).min(RETRY_MOST);
+    }
+}
+
 impl Agent {
+    fn connector(&self) -> Connector {
+        let (key, directory) = (self.key.clone(), self.directory.subscribe());
+        Connector { key, directory, events: self.events.clone() }
+    }
+
     /// A rank of this host wants a channel.
-    pub(super) fn open(&mut self, from: Peer, to: Peer, round: u32) {
+    pub(super) fn open(&mut self, from: RankKey, to: RankKey, round: u32) {
+        let request = Request { from, to, round };
         if self.uses_memories() {
             if self.broker.connecting.insert((from, to, round)) {
-                let directory = self.directory.subscribe();
-                let (key, events) = (self.key.clone(), self.events.clone());
-                tokio::spawn(connect_memory(from, to, round, key, directory, events));
+                tokio::spawn(connect_memory(request, self.connector()));
             }
             return;
         }
         let (known, host) = {
             let directory = self.directory.borrow();
-            let index = to.0.index();
-            let Some(known) = directory.incarnations.get(index) else { return };
-            (*known, directory.host_of[index])
+            let Some(known) = directory.incarnation(to.0) else { return };
+            (known, directory.host_of[to.0.index()])
         };
         if known > to.1 || from.0 == to.0 {
             return;
@@ -81,33 +118,31 @@ impl Agent {
         let force_tcp = self.job.as_ref().is_some_and(|job| job.view.force_tcp);
         if host != self.host || force_tcp {
             if self.broker.connecting.insert((from, to, round)) {
-                let directory = self.directory.subscribe();
-                let (key, events) = (self.key.clone(), self.events.clone());
-                tokio::spawn(connect(from, to, round, key, directory, events));
+                tokio::spawn(connect_peer(request, self.connector()));
             }
             return;
         }
         if self.broker.joined.contains(&ordered(from, to)) {
             return;
         }
-        if self.process(to.0, to.1).is_some_and(|process| process.is_talking()) {
+        if self.ranks.connected(to).is_some() {
             self.join(from, to, RETRY_FIRST);
         } else {
             self.broker.waiting.push((from, to));
         }
     }
 
-    /// Do ranks speak to channel memories instead of one another?
+    /// Whether ranks talk to channel memories instead of one another.
     fn uses_memories(&self) -> bool {
         self.job.as_ref().is_some_and(|job| job.view.traits.memory)
     }
 
-    /// A rank of this host has said hello: serve who waited for it.
-    pub(super) fn rank_is_there(&mut self, rank: Rank, incarnation: Incarnation) {
+    /// A rank of this host has said hello: serves the requests that waited for it.
+    pub(super) fn rank_is_connected(&mut self, key: RankKey) {
         let waiting = std::mem::take(&mut self.broker.waiting);
         for (from, to) in waiting {
-            if to == (rank, incarnation) {
-                // Within a host: there are no rounds.
+            if to == key {
+                // Within a host there are no rounds.
                 self.open(from, to, 0);
             } else {
                 self.broker.waiting.push((from, to));
@@ -116,15 +151,16 @@ impl Agent {
         self.look_at_waiting_callers();
     }
 
-    /// One segment for both, unless there is one by now; if that is impossible, again after a pause.
-    pub(super) fn join(&mut self, from: Peer, to: Peer, pause: Duration) {
+    /// Makes one segment for both ranks, unless they have one. If that is impossible now, another
+    /// attempt follows after a pause.
+    pub(super) fn join(&mut self, from: RankKey, to: RankKey, pause: Duration) {
         let (first, second) = ordered(from, to);
         if self.broker.joined.contains(&(first, second)) {
             return;
         }
         let Err(e) = self.try_join(first, second) else { return };
         if pause == RETRY_FIRST {
-            self.notice(format!(
+            self.link.notice(format!(
                 "ranks {} and {} cannot be joined through shared memory yet: {e}",
                 first.0, second.0
             ));
@@ -137,20 +173,18 @@ impl Agent {
         });
     }
 
-    fn try_join(&mut self, first: Peer, second: Peer) -> io::Result<()> {
-        let (Some(a), Some(b)) = (self.process(first.0, first.1), self.process(second.0, second.1))
-        else {
-            return Ok(());
-        };
+    fn try_join(&mut self, first: RankKey, second: RankKey) -> io::Result<()> {
+        let get = |(rank, incarnation): RankKey| self.ranks.get(rank, incarnation);
+        let (Some(a), Some(b)) = (get(first), get(second)) else { return Ok(()) };
         let (Some(bell_a), Some(bell_b)) = (&a.doorbell, &b.doorbell) else { return Ok(()) };
         let segment = sealed_memfd("ftmpi-channel", segment_bytes(self.local_ranks()) as u64)?;
-        let channel = |peer: Peer, first| ToRank::Channel {
+        let channel = |peer: RankKey, first| ToRank::Channel {
             peer: peer.0,
             incarnation: peer.1,
             kind: ChannelKind::SharedMemory { first },
         };
-        // A peer that came back waits for nothing less than our log: it must not wait for the
-        // program's next call.
+        // A peer that came back waits for the log of the other rank. It must not wait for the next
+        // MPI call of the other rank's program.
         let wake = first.1 > Incarnation(0) || second.1 > Incarnation(0);
         let for_a = vec![segment.try_clone()?, bell_b.try_clone()?];
         let for_b = vec![segment, bell_a.try_clone()?];
@@ -160,14 +194,15 @@ impl Agent {
         Ok(())
     }
 
-    /// A socket to another rank is there.
-    pub(super) fn hand_over_socket(&mut self, rank: Peer, peer: Peer, round: u32, socket: OwnedFd) {
+    /// Gives a rank the socket to its peer.
+    pub(super) fn hand_over_socket(&mut self, socket: NewSocket) {
+        let NewSocket { rank, peer, round, socket } = socket;
         self.broker.connecting.remove(&(rank, peer, round));
-        let stale = self.directory.borrow().incarnations.get(peer.0.index()) != Some(&peer.1);
+        let stale = !self.directory.borrow().is_current(peer);
         if stale && !self.uses_memories() {
             return;
         }
-        if let Some(process) = self.process(rank.0, rank.1).filter(|process| process.is_talking()) {
+        if let Some(process) = self.ranks.connected(rank) {
             let kind = ChannelKind::Tcp { round };
             let message = ToRank::Channel { peer: peer.0, incarnation: peer.1, kind };
             let wake = peer.1 > Incarnation(0) || rank.1 > Incarnation(0) || round > 0;
@@ -181,6 +216,7 @@ impl Agent {
         self.look_at_waiting_callers();
     }
 
+    /// Answers the callers whose ranks are there by now, or do not come.
     pub(super) fn look_at_waiting_callers(&mut self) {
         for (since, caller) in std::mem::take(&mut self.broker.callers) {
             let Purpose::Channel { from, from_incarnation, to, to_incarnation, round } =
@@ -190,27 +226,24 @@ impl Agent {
                 refuse(caller, Welcome::No(why));
                 continue;
             };
-            let (known_from, known_to) = {
+            let known = {
                 let directory = self.directory.borrow();
-                let of = |rank: Rank| directory.incarnations.get(rank.index()).copied();
-                match (of(from), of(to)) {
-                    (Some(a), Some(b)) => (a, b),
-                    _ => {
-                        refuse(caller, Welcome::No("there is no such rank".into()));
-                        continue;
-                    }
-                }
+                directory.incarnation(from).zip(directory.incarnation(to))
+            };
+            let Some((known_from, known_to)) = known else {
+                refuse(caller, Welcome::No("there is no such rank".into()));
+                continue;
             };
             if from_incarnation < known_from || to_incarnation < known_to {
                 refuse(caller, Welcome::Stale);
                 continue;
             }
-            let there =
-                self.process(to, to_incarnation).is_some_and(|process| process.is_talking());
-            if there && from_incarnation == known_from {
-                let (rank, peer) = ((to, to_incarnation), (from, from_incarnation));
-                tokio::spawn(welcome(caller, rank, peer, round, self.events.clone()));
-            } else if since.elapsed() < WAIT_LIMIT {
+            let connected = self.ranks.connected((to, to_incarnation)).is_some();
+            if connected && from_incarnation == known_from {
+                let request =
+                    Request { from: (to, to_incarnation), to: (from, from_incarnation), round };
+                tokio::spawn(welcome(caller, request, self.events.clone()));
+            } else if since.elapsed() < CALLER_WAIT_LIMIT {
                 self.broker.callers.push((since, caller));
             } else {
                 refuse(caller, Welcome::No(format!("rank {to} is not there yet")));
@@ -219,79 +252,14 @@ impl Agent {
     }
 
     /// A rank wants its event logger.
-    pub(super) fn open_event_log(&mut self, rank: Rank, incarnation: Incarnation) {
-        let directory = self.directory.subscribe();
-        let (key, events) = (self.key.clone(), self.events.clone());
-        let link = self.link.clone();
-        let report = move |report| {
-            let _ = link.send(FromAgent::Rank { rank, incarnation, report });
-        };
-        tokio::spawn(async move {
-            let mut pause = RETRY_FIRST;
-            let mut told: Option<String> = None;
-            loop {
-                let (address, lives) = {
-                    let directory = directory.borrow();
-                    let lives = directory.incarnations.get(rank.index()) == Some(&incarnation);
-                    (directory.event_loggers.get(rank.index()).copied(), lives)
-                };
-                if !lives || events.is_closed() {
-                    return;
-                }
-                let Some(address) = address else {
-                    tokio::time::sleep(RETRY_MOST).await;
-                    continue;
-                };
-                let purpose = Purpose::Events { rank, incarnation };
-                let why = match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
-                    Ok(stream) => {
-                        if told.take().is_some() {
-                            report(Report::LoggerBack);
-                        }
-                        if let Some(socket) = raw(stream) {
-                            let _ = events.send(AgentEvent::LoggerConnected {
-                                rank,
-                                incarnation,
-                                socket,
-                            });
-                            return;
-                        }
-                        None
-                    }
-                    Err(e) => match e.problem {
-                        Problem::Stale => return,
-                        // Its own words, which the next question would not change.
-                        Problem::Refused(why) => {
-                            return report(Report::LoggerTrouble { why, for_good: true });
-                        }
-                        Problem::Hindered(why) => Some(why),
-                        // A logger that died is there again before this.
-                        problem if pause == RETRY_MOST || !problem.is_transient() => {
-                            Some(format!("{}: {problem}", e.peer))
-                        }
-                        _ => None,
-                    },
-                };
-                if let Some(why) = why.filter(|why| told.as_ref() != Some(why)) {
-                    told = Some(why.clone());
-                    report(Report::LoggerTrouble { why, for_good: false });
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(RETRY_MOST);
-            }
-        });
+    pub(super) fn open_event_log(&mut self, rank: RankKey) {
+        tokio::spawn(connect_logger(rank, self.connector(), self.link.clone()));
     }
 
-    pub(super) fn hand_over_event_log(
-        &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
-        socket: OwnedFd,
-    ) {
-        if let Some(process) =
-            self.process(rank, incarnation).filter(|process| process.is_talking())
-        {
-            process.send(&ToRank::EventLog, vec![socket], incarnation > Incarnation(0));
+    /// Gives a rank the connection to its event logger.
+    pub(super) fn hand_over_event_log(&mut self, rank: RankKey, socket: OwnedFd) {
+        if let Some(process) = self.ranks.connected(rank) {
+            process.send(&ToRank::EventLog, vec![socket], rank.1 > Incarnation(0));
         }
     }
 }
@@ -309,31 +277,30 @@ fn refuse(mut caller: Authenticated, welcome: Welcome) {
 
 async fn welcome(
     mut caller: Authenticated,
-    rank: Peer,
-    peer: Peer,
-    round: u32,
+    request: Request,
     events: mpsc::UnboundedSender<AgentEvent>,
 ) {
     if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_ok()
         && let Some(socket) = raw(caller.stream)
     {
-        let (rank, incarnation) = rank;
-        let (peer, peer_incarnation) = peer;
-        let event =
-            AgentEvent::Accepted { rank, incarnation, peer, peer_incarnation, round, socket };
-        let _ = events.send(event);
+        let Request { from: rank, to: peer, round } = request;
+        let _ = events.send(AgentEvent::Accepted(NewSocket { rank, peer, round, socket }));
     }
 }
 
-/// Calls the agent of the other rank until it answers or one of the two lives is over.
-async fn connect(
-    from: Peer,
-    to: Peer,
-    round: u32,
-    key: JobKey,
-    directory: watch::Receiver<Directory>,
-    events: mpsc::UnboundedSender<AgentEvent>,
-) {
+impl Connector {
+    /// Reports the socket that a request asked for. `false`: it cannot be used.
+    fn report(&self, request: Request, stream: TcpStream) -> bool {
+        let Some(socket) = raw(stream) else { return false };
+        let Request { from: rank, to: peer, round } = request;
+        let _ = self.events.send(AgentEvent::Connected(NewSocket { rank, peer, round, socket }));
+        true
+    }
+}
+
+/// Calls the agent of the other rank until it answers or one of the two incarnations is over.
+async fn connect_peer(request: Request, connector: Connector) {
+    let Request { from, to, round } = request;
     let purpose = Purpose::Channel {
         from: from.0,
         from_incarnation: from.1,
@@ -341,86 +308,118 @@ async fn connect(
         to_incarnation: to.1,
         round,
     };
-    let mut pause = RETRY_FIRST;
+    let mut backoff = Backoff::new();
     loop {
         let address = {
-            let directory = directory.borrow();
-            let process = |rank: Rank| directory.incarnations.get(rank.index()).copied();
-            if process(from.0) != Some(from.1) || process(to.0).is_none_or(|known| known > to.1) {
+            let directory = connector.directory.borrow();
+            if !directory.is_current(from)
+                || directory.incarnation(to.0).is_none_or(|known| known > to.1)
+            {
                 return;
             }
             let host = directory.host_of[to.0.index()] as usize;
             directory.agents.get(host).copied().flatten()
         };
-        if events.is_closed() {
+        if connector.events.is_closed() {
             return;
         }
         if let Some(address) = address {
-            // On an error: its agent may not have heard of our new life yet, or we of its.
-            if let Ok(stream) = auth::connect(address, &key, &purpose, CALL_LIMIT).await
-                && let Some(socket) = raw(stream)
+            // After an error: the other agent may not know this incarnation yet, or this agent not
+            // the other one.
+            if let Ok(stream) = auth::connect(address, &connector.key, &purpose, CALL_LIMIT).await
+                && connector.report(request, stream)
             {
-                let (rank, incarnation) = from;
-                let (peer, peer_incarnation) = to;
-                let _ = events.send(AgentEvent::Connected {
-                    rank,
-                    incarnation,
-                    peer,
-                    peer_incarnation,
-                    round,
-                    socket,
-                });
                 return;
             }
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(RETRY_MOST);
+        backoff.wait().await;
     }
 }
 
-/// Calls the memory of a rank until it answers or the caller's life is over.
-async fn connect_memory(
-    from: Peer,
-    to: Peer,
-    round: u32,
-    key: JobKey,
-    directory: watch::Receiver<Directory>,
-    events: mpsc::UnboundedSender<AgentEvent>,
-) {
+/// Calls the channel memory of a rank until it answers or the caller's incarnation is over.
+async fn connect_memory(request: Request, connector: Connector) {
+    let Request { from, to, .. } = request;
     let purpose = Purpose::Memory { from: from.0, incarnation: from.1, to: to.0 };
-    let mut pause = RETRY_FIRST;
+    let mut backoff = Backoff::new();
     loop {
         let address = {
-            let directory = directory.borrow();
-            if directory.incarnations.get(from.0.index()) != Some(&from.1) {
+            let directory = connector.directory.borrow();
+            if !directory.is_current(from) {
                 return;
             }
             directory.event_loggers.get(to.0.index()).copied()
         };
-        if events.is_closed() {
+        if connector.events.is_closed() {
             return;
         }
         if let Some(address) = address {
-            match auth::connect(address, &key, &purpose, auth::TIME_LIMIT).await {
+            match auth::connect(address, &connector.key, &purpose, auth::TIME_LIMIT).await {
                 Ok(stream) => {
-                    if let Some(socket) = raw(stream) {
-                        let _ = events.send(AgentEvent::Connected {
-                            rank: from.0,
-                            incarnation: from.1,
-                            peer: to.0,
-                            peer_incarnation: to.1,
-                            round,
-                            socket,
-                        });
+                    if connector.report(request, stream) {
                         return;
                     }
                 }
                 Err(e) if matches!(e.problem, Problem::Stale) => return,
-                // Trouble that lasts shows in the connection for events, which is to the same server.
+                // The connection for events goes to the same server and reports trouble that lasts.
                 Err(_) => {}
             }
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(RETRY_MOST);
+        backoff.wait().await;
+    }
+}
+
+/// Calls the event logger of a rank until it answers, refuses, or the incarnation is over. Reports
+/// trouble that lasts.
+async fn connect_logger(rank: RankKey, connector: Connector, link: LauncherLink) {
+    let (number, incarnation) = rank;
+    let purpose = Purpose::Events { rank: number, incarnation };
+    let mut backoff = Backoff::new();
+    let mut reported: Option<String> = None;
+    loop {
+        let (address, current) = {
+            let directory = connector.directory.borrow();
+            let address = directory.event_loggers.get(number.index()).copied();
+            (address, directory.is_current(rank))
+        };
+        if !current || connector.events.is_closed() {
+            return;
+        }
+        let Some(address) = address else {
+            tokio::time::sleep(RETRY_MOST).await;
+            continue;
+        };
+        let why = match auth::connect(address, &connector.key, &purpose, auth::TIME_LIMIT).await {
+            Ok(stream) => {
+                if reported.take().is_some() {
+                    link.report(number, incarnation, Report::LoggerBack);
+                }
+                if let Some(socket) = raw(stream) {
+                    let event = AgentEvent::LoggerConnected { rank: number, incarnation, socket };
+                    let _ = connector.events.send(event);
+                    return;
+                }
+                None
+            }
+            Err(e) => match e.problem {
+                Problem::Stale => return,
+                // Asking again would give the same answer.
+                Problem::Refused(why) => {
+                    let report = Report::LoggerTrouble { why, for_good: true };
+                    return link.report(number, incarnation, report);
+                }
+                Problem::Hindered(why) => Some(why),
+                // A logger that died is restarted before the pauses become this long.
+                problem if backoff.is_slow() || !problem.is_transient() => {
+                    Some(format!("{}: {problem}", e.peer))
+                }
+                _ => None,
+            },
+        };
+        if let Some(why) = why.filter(|why| reported.as_ref() != Some(why)) {
+            reported = Some(why.clone());
+            let report = Report::LoggerTrouble { why, for_good: false };
+            link.report(number, incarnation, report);
+        }
+        backoff.wait().await;
     }
 }

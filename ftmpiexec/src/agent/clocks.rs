@@ -1,10 +1,13 @@
-//! What several event loggers tell all hosts (`--stable-vector broadcast`; event-logger-2005 §VI): one
-//! connection of each host to each logger, and from here to the ranks.
+//! The clocks of stable events that several event loggers tell all hosts (`--stable-vector
+//! broadcast`; event-logger-2005 §VI). Each host has one connection to each logger and passes the
+//! clocks on to its ranks.
 //!
-//! Guarantees: a life that begins is told everything that is known here, then what changes.
+//! Guarantees: an incarnation that begins is sent all known clocks, then every change.
 
+use super::Agent;
+use super::events::AgentEvent;
 use super::rank_process::RankProcess;
-use super::{Agent, AgentEvent};
+use crate::tuning::CLOCK_ENTRIES_MAX;
 use ftmpi_servers::event_logger;
 use ftmpi_wire::control::ToRank;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -12,10 +15,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// Entries of one message to a rank.
-const ENTRIES_MAX: usize = 256;
-
-/// What is known.
+/// The clock of each rank up to which its events are stable.
 #[derive(Debug, Default)]
 pub struct Clocks {
     known: BTreeMap<Rank, EventNo>,
@@ -29,22 +29,22 @@ impl Drop for Clocks {
     }
 }
 
-fn tell(process: &RankProcess, clocks: &[(Rank, EventNo)]) {
-    for clocks in clocks.chunks(ENTRIES_MAX) {
+fn send(process: &RankProcess, clocks: &[(Rank, EventNo)]) {
+    for clocks in clocks.chunks(CLOCK_ENTRIES_MAX) {
         process.send(&ToRank::StableClocks { clocks: clocks.to_vec() }, Vec::new(), false);
     }
 }
 
 impl Agent {
-    /// A life begins.
+    /// Sends an incarnation that begins all known clocks.
     pub(super) fn send_clocks(&self, rank: Rank, incarnation: Incarnation) {
-        if let Some(process) = self.process(rank, incarnation) {
+        if let Some(process) = self.ranks.get(rank, incarnation) {
             let known = self.clocks.known.iter();
-            tell(process, &known.map(|(rank, clock)| (*rank, *clock)).collect::<Vec<_>>());
+            send(process, &known.map(|(rank, clock)| (*rank, *clock)).collect::<Vec<_>>());
         }
     }
 
-    /// The event loggers are known.
+    /// Listens to the event loggers, whose addresses are known now.
     pub(super) fn listen_to_loggers(&mut self) {
         let broadcasts = self.job.as_ref().is_some_and(|job| job.view.protocol.broadcasts_clocks());
         let mut addresses = self.directory.borrow().event_loggers.clone();
@@ -58,21 +58,22 @@ impl Agent {
         for address in addresses {
             let (key, events) = (self.key.clone(), self.events.clone());
             self.clocks.listening.push(tokio::spawn(async move {
-                let heard = |clocks: &[(Rank, EventNo)]| {
-                    let _ = events.send(AgentEvent::Clocks(clocks.to_vec()));
+                let on_clocks = |clocks: &[(Rank, EventNo)]| {
+                    let _ = events.send(AgentEvent::StableClocks(clocks.to_vec()));
                 };
-                event_logger::listen(address, &key, heard).await;
+                event_logger::listen(address, &key, on_clocks).await;
             }));
         }
     }
 
+    /// An event logger told which events are stable.
     pub(super) fn on_stable_clocks(&mut self, clocks: Vec<(Rank, EventNo)>) {
         for &(rank, clock) in &clocks {
             let known = self.clocks.known.entry(rank).or_default();
             *known = clock.max(*known);
         }
-        for process in self.processes.values().filter(|process| process.is_talking()) {
-            tell(process, &clocks);
+        for process in self.ranks.all().filter(|process| process.is_connected()) {
+            send(process, &clocks);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The agent's end of a rank's control socket: whole datagrams with descriptors beside them.
+//! The agent's end of a rank's control socket: whole datagrams, with descriptors.
 //!
-//! Guarantees: a datagram is sent whole or not at all, in order; what the system lacks to send one is waited
-//! for; received descriptors are owned
-//! and closed on every path; a datagram that is too long or carries too many descriptors is an
-//! error about that rank and of nobody else.
+//! Guarantees: a datagram is sent whole or not at all, in order. If the system lacks memory or
+//! descriptors to send one, the agent waits. Received descriptors are owned and closed on every
+//! path. A datagram that is too long or carries too many descriptors is an error of that rank only.
 
 use super::watched::watched;
+use crate::tuning::SHORTAGE_PAUSE;
 use ftmpi_wire::control::DATAGRAM_BYTES_MAX;
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{
@@ -15,20 +15,17 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
-/// Descriptors beside one datagram at the most.
+/// The most descriptors of one datagram.
 const DESCRIPTORS_MAX: usize = 4;
-/// Before something is tried again for which the system lacked what it takes.
-const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
 
 /// One datagram with its descriptors.
 #[derive(Debug)]
 pub struct Datagram {
     /// The message.
     pub bytes: Vec<u8>,
-    /// What came along.
+    /// Descriptors that came with it.
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -39,7 +36,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// A pair: the agent's end, and the rank's, which blocks as a program's descriptors do.
+    /// A pair: the agent's end, and the rank's end, which blocks.
     ///
     /// # Errors
     /// No descriptors are left.
@@ -98,7 +95,7 @@ impl Control {
             let mut ready = self.socket.readable().await?;
             match ready.try_io(|socket| receive_now(socket.as_fd())) {
                 Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => {}
-                // What a killed rank left unread of ours comes back as a reset.
+                // A killed rank that left datagrams unread resets the connection.
                 Ok(Err(e)) if e.raw_os_error() == Some(Errno::CONNRESET.raw_os_error()) => {
                     return Ok(None);
                 }
@@ -109,8 +106,8 @@ impl Control {
     }
 }
 
-/// Whether this is a shortage that passes: memory, or descriptors that are on their way to processes which have
-/// not taken them yet.
+/// Whether this is a shortage that passes: of memory, or of descriptors that other processes have
+/// not received yet.
 fn is_short(error: &io::Error) -> bool {
     let short = [Errno::TOOMANYREFS, Errno::NOBUFS, Errno::NOMEM];
     Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))

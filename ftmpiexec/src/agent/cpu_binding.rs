@@ -1,7 +1,8 @@
-//! Where the ranks of this host are bound.
+//! Which processors each rank of this host may use (`-bind-to`).
 //!
-//! Guarantees: two living ranks have the same place only if there are fewer places than ranks; a rank that begins
-//! again here has the place that it had. (What an image of it says of processors is its own choice only.)
+//! Guarantees: two running ranks have the same CPU set only if there are fewer sets than ranks. A
+//! rank that begins again here has the set that it had. (An image restores only what the program
+//! itself chose.)
 
 use crate::binding::{Binding, Processor};
 use ftmpi_wire::Rank;
@@ -17,7 +18,7 @@ pub struct CpuAssignments {
 }
 
 impl CpuAssignments {
-    /// Of this host.
+    /// The CPU sets of this host.
     pub fn new(binding: &Binding) -> Self {
         let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
         let numbers = (0..CpuSet::MAX_CPU).filter(|number| allowed.is_set(*number));
@@ -25,19 +26,19 @@ impl CpuAssignments {
         Self { sets: binding.cpu_sets(&processors), taken: BTreeMap::new() }
     }
 
-    /// Whether there is none.
+    /// Whether this host has no such CPU set.
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 
-    /// Processors in all of them.
+    /// How many processors are in all CPU sets.
     pub fn processors(&self) -> usize {
         self.sets.iter().flatten().collect::<BTreeSet<_>>().len()
     }
 
-    /// Where this rank is to run; its place among those of the host is `first`, modulo their number, if nobody has
-    /// it. `is_here`: which others have theirs.
-    pub fn of(
+    /// The CPU set of a rank: the set number `first`, modulo the number of sets, if no other rank
+    /// has it. `is_here`: whether another rank still uses its set.
+    pub fn assign(
         &mut self,
         rank: Rank,
         first: usize,
@@ -62,10 +63,11 @@ impl CpuAssignments {
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// What the system tells of a processor; where it tells nothing, each is a core of its own in one socket.
+/// The topology of a processor. Where the system does not tell it, each processor is a core of its
+/// own in one socket.
 fn processor(cpus: &Path, number: usize) -> Processor {
     let directory = cpus.join(format!("cpu{number}"));
-    // Lists and masks of numbers begin with the smallest: the name of the part.
+    // A list of numbers begins with the smallest number, which names the part.
     let first = |file: &str| -> Option<usize> {
         let text = std::fs::read_to_string(directory.join(file)).ok()?;
         let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
@@ -77,7 +79,7 @@ fn processor(cpus: &Path, number: usize) -> Processor {
     Processor { number, parts: [number, core, cache, numa(&directory).unwrap_or(socket), socket] }
 }
 
-/// A processor's folder has a link to the NUMA node that it belongs to.
+/// The NUMA node of a processor: the processor's directory has a link to it.
 fn numa(directory: &Path) -> Option<usize> {
     std::fs::read_dir(directory)
         .ok()?
@@ -98,24 +100,24 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_the_place_of_one_who_is_here() {
+    fn no_rank_takes_the_cpu_set_of_a_running_rank() {
         let mut sets = three();
-        assert_eq!(first_of(sets.of(Rank(7), 1, |_| true)), Some(5));
-        assert_eq!(first_of(sets.of(Rank(8), 1, |_| true)), Some(6));
-        // From a host with more ranks than there are places here.
-        assert_eq!(first_of(sets.of(Rank(9), 5, |_| true)), Some(4));
-        // It begins again.
-        assert_eq!(first_of(sets.of(Rank(7), 0, |_| true)), Some(5));
-        // More ranks than places: evenly.
-        let more: Vec<_> = (1..4).map(|n| first_of(sets.of(Rank(n), 1, |_| true))).collect();
+        assert_eq!(first_of(sets.assign(Rank(7), 1, |_| true)), Some(5));
+        assert_eq!(first_of(sets.assign(Rank(8), 1, |_| true)), Some(6));
+        // A rank from a host with more ranks than there are sets here.
+        assert_eq!(first_of(sets.assign(Rank(9), 5, |_| true)), Some(4));
+        // The rank begins again.
+        assert_eq!(first_of(sets.assign(Rank(7), 0, |_| true)), Some(5));
+        // More ranks than sets: evenly.
+        let more: Vec<_> = (1..4).map(|n| first_of(sets.assign(Rank(n), 1, |_| true))).collect();
         assert_eq!(more, [Some(5), Some(6), Some(4)]);
-        // Some have gone elsewhere.
+        // Two ranks have gone elsewhere.
         let is_here = |rank: Rank| rank != Rank(9) && rank != Rank(3);
-        assert_eq!(first_of(sets.of(Rank(4), 0, is_here)), Some(4));
+        assert_eq!(first_of(sets.assign(Rank(4), 0, is_here)), Some(4));
         assert_eq!(sets.processors(), 4);
         assert!(
             CpuAssignments { sets: Vec::new(), taken: BTreeMap::new() }
-                .of(Rank(0), 0, |_| true)
+                .assign(Rank(0), 0, |_| true)
                 .is_none()
         );
     }

@@ -1,9 +1,9 @@
-//! The two rows of incremental images of one life.
+//! The two chains of incremental images of one incarnation.
 //!
-//! An image holds what is new since the last one of its row and names the rest
-//! (`ftmpi_checkpoint::container`). Images are put into the rows so that those that are kept for a
-//! restart, the newest two or the newest wave and the image under way, are never in the same: they have
-//! no chunk in common, and damage costs one of them at the most.
+//! An image holds what is new since the last image of its chain and names the rest
+//! (`ftmpi_checkpoint::container`). Images are assigned to the chains so that those that are kept
+//! for a restart are never in the same chain: the newest two images, or the newest wave and the
+//! image under way. Such images have no chunk in common, so damage costs one of them at most.
 
 use ftmpi_checkpoint::container::ChunkIndex;
 use ftmpi_wire::ImageNo;
@@ -22,21 +22,22 @@ struct Chain {
 }
 
 impl IncrementalChains {
-    /// Of a life that begins: its first image of each row is whole. `off`: all are.
+    /// The chains of an incarnation that begins: the first image of each chain is whole. `off`: all
+    /// images are whole.
     pub fn new(off: bool) -> Self {
         Self { off, ..Self::default() }
     }
 
-    /// The row of the next image and what is known in it; `keep`: the images of complete waves that
-    /// are kept beside it, where waves decide that. Until [`Self::stored`] nothing is known in the row.
-    /// `None`: it is to be whole, and so is the next.
+    /// The chain of the next image, and the chunks that the chain knows; `None`: the image is to be
+    /// whole. `keep`: the images of complete waves that are kept, where waves decide that. Until
+    /// [`Self::stored`] the chain knows nothing.
     pub fn next(&mut self, keep: Option<[ImageNo; 2]>) -> (usize, Option<ChunkIndex>) {
         let spared = match keep {
             Some([a, b]) => Some(a.max(b)),
             None => self.chains.iter().filter_map(|chain| chain.newest).max(),
         };
         let chain = match spared
-            .and_then(|spared| self.chains.iter().position(|r| r.newest == Some(spared)))
+            .and_then(|spared| self.chains.iter().position(|chain| chain.newest == Some(spared)))
         {
             Some(of_spared) => 1 - of_spared,
             None => usize::from(self.chains[0].newest > self.chains[1].newest),
@@ -45,7 +46,7 @@ impl IncrementalChains {
         (chain, (!self.off).then_some(known))
     }
 
-    /// The image of this row is stored.
+    /// The image of this chain is stored.
     pub fn stored(&mut self, chain: usize, image: ImageNo, known: ChunkIndex) {
         self.chains[chain] = Chain { known, newest: Some(image) };
     }
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_never_in_one_row() {
+    fn the_newest_two_are_never_in_one_chain() {
         let mut chains = IncrementalChains::new(false);
         let (mut before, mut failed) = (usize::MAX, 0);
         for image in 1..60 {
@@ -86,11 +87,11 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_wave_is_in_another_row_than_the_one_under_way() {
+    fn the_newest_wave_is_in_another_chain_than_the_one_under_way() {
         let mut chains = IncrementalChains::new(false);
         let (mut kept, mut chain_of_wave) = ([0, 0], usize::MAX);
         for image in 1..60 {
-            // Every third wave does not count, though this rank's image of it is stored.
+            // Every third wave is void, though this rank's image of it is stored.
             let chain = take(&mut chains, image, Some(kept), true);
             assert_ne!(chain, chain_of_wave, "image {image}");
             if image % 3 != 0 {

@@ -1,22 +1,17 @@
-//! When an agent gives its ranks up by itself: its launcher has not been heard for a while, and the network between
-//! them does not answer.
+//! When an agent gives its ranks up by itself: the launcher is silent, and the network to it does
+//! not answer.
 //!
-//! Guarantees: of a host that was cut off from the launcher no rank lives any more when the launcher counts the host
-//! as dead and gives its ranks new lives elsewhere (ten missed heartbeats, `launcher::MISSED_BEATS_MAX`), so never do
-//! two lives of a rank write the same files. A launcher that is only slow, or stopped by its user, costs nothing: its
-//! kernel still answers for it.
+//! Guarantees: when the launcher counts a host as lost and starts its ranks elsewhere
+//! ([`crate::tuning::MISSED_HEARTBEATS_MAX`]), no rank runs any more on a host that was cut off. So
+//! two incarnations of a rank never write the same files. A launcher that is slow, or stopped by
+//! its user, costs nothing: its kernel still answers.
 //!
-//! Source: leases as of Gray and Cheriton (SOSP 1989); who may not be reached decides by its own clock, first.
+//! Source: leases of Gray and Cheriton (SOSP 1989). The side that may be cut off decides first, by
+//! its own clock.
 
+use crate::tuning::{LEASE, UNANSWERED_MIN};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
-
-/// Without a word of the launcher. Its own patience begins with a heartbeat that arrived no later than the answer to
-/// it left; a second of heartbeats and the killing have to fit in between.
-const PATIENCE: Duration = Duration::from_secs(8);
-/// Segments sent again, or probes sent, that nobody acknowledged: with one heartbeat a second there are more after
-/// [`PATIENCE`] without a network, and none while a kernel answers.
-const UNANSWERED_MIN: u64 = 2;
+use std::time::Instant;
 
 /// How long the ranks of this host may run.
 #[derive(Debug)]
@@ -26,20 +21,20 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Begins with a connection to the launcher that was just made.
+    /// Begins with a new connection to the launcher.
     pub fn new(connection: impl AsFd, now: Instant) -> Self {
         let socket = rustix::fs::fstat(connection).ok().map(|stat| stat.st_ino);
         Self { heard: now, socket }
     }
 
-    /// The launcher said something.
+    /// The launcher answered.
     pub fn renew(&mut self, now: Instant) {
         self.heard = now;
     }
 
     /// Whether the ranks have to end now.
     pub fn is_over(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.heard) >= PATIENCE
+        now.saturating_duration_since(self.heard) >= LEASE
             && self.socket.is_some_and(|socket| {
                 ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
                     .iter()
@@ -50,8 +45,8 @@ impl Lease {
     }
 }
 
-/// What the kernel's table of connections says of the one with this inode: how often something was sent in vain
-/// since the other side last answered (columns `retrnsmt` and `timeout` of proc_net_tcp).
+/// How often data or probes were sent in vain since the other side of a connection last answered:
+/// columns `retrnsmt` and `timeout` of proc_net_tcp, in the line with this inode.
 fn unanswered(table: &str, socket: u64) -> Option<u64> {
     table.lines().skip(1).find_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(6);
@@ -82,7 +77,7 @@ mod tests {
         assert_eq!(unanswered("x\ny z\n1: 2 3 4 5 6 g\n", 7001), None);
     }
 
-    /// Nobody reads at the other end, but its kernel answers.
+    /// The process at the other end does not read, but its kernel answers.
     #[test]
     fn a_launcher_that_is_stopped_costs_nothing() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -93,9 +88,9 @@ mod tests {
         assert!(lease.socket.is_some());
         agent.write_all(&[0; 4096]).unwrap();
         assert!(!lease.is_over(begin));
-        let later = begin + 10 * PATIENCE;
+        let later = begin + 10 * LEASE;
         assert!(!lease.is_over(later), "answered");
-        // The table has it: the question was not in vain.
+        // The table has the connection, so the comparison was made.
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
         assert_eq!(unanswered(&table, lease.socket.unwrap()), Some(0));
         lease.renew(later);

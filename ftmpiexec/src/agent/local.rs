@@ -1,12 +1,13 @@
 //! Copies of the images of this host's ranks on this host (`--images local+remote`).
 //!
-//! What goes to the checkpoint server is written here, too, and a rank that begins again on the same
-//! host reads it from here: when all ranks of a coordinated job return to a wave, only those of lost
-//! hosts ask the server. The server's copy is the one that counts: an image is committed when it is
-//! there, whatever becomes of the copy, and a copy that is missing or damaged costs nothing but the
-//! way to the server. Copies are checked as a whole before they are used, need not survive a loss of
+//! The agent writes here what goes to the checkpoint server, and a rank that begins again on the
+//! same host reads its image from here. When all ranks of a coordinated job return to a wave, only
+//! those of lost hosts ask the server. The server's copy is the one that counts: an image is
+//! committed when the server has it, and a copy that is missing or damaged costs only the way to
+//! the server. Copies are checked as a whole before they are used, need not survive a loss of
 //! power, and go with the job.
 
+use crate::tuning::LOCAL_COPIES_KEPT;
 use ftmpi_checkpoint::container::ImageId;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName};
 use ftmpi_servers::files::Files;
@@ -18,9 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Without waves so many copies of each rank are kept.
-const KEPT: usize = 2;
-
 /// The copies of one host.
 #[derive(Debug)]
 pub struct Local {
@@ -30,21 +28,21 @@ pub struct Local {
     dir: PathBuf,
 }
 
-/// A copy on its way.
+/// A copy that is being written.
 #[derive(Debug)]
 pub struct Copy {
     local: Arc<Local>,
     conn: ConnId,
     name: ImageName,
-    /// Gone after the first error.
+    /// `None` after the first error.
     upload: Option<Upload>,
 }
 
 impl Local {
-    /// Copies in this directory; those of an earlier agent are found again.
+    /// Opens the copies in this directory, also those of an earlier agent.
     ///
     /// # Errors
-    /// It cannot be made or read.
+    /// The directory cannot be made or read.
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
         let mut catalogue = ImageCatalogue::new(u64::MAX);
         let private = PrivateDir::take(dir)?;
@@ -65,17 +63,17 @@ impl Local {
     pub fn begin(self: &Arc<Self>, id: ImageId) -> Copy {
         let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
         let name = ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation };
-        // One of a life before it that was given up.
+        // A copy of an earlier incarnation that was given up.
         let other = self.lock().get_mut(&id.rank).and_then(|images| images.remove(&id.image));
         if let Some(other) = other {
             self.disk.remove(other);
         }
-        // Without room it is a copy of nothing.
+        // Without room on the disk nothing is copied.
         let upload = self.disk.receive(conn, id.rank).ok();
         Copy { local: self.clone(), conn, name, upload }
     }
 
-    /// The copy of this image, read and found good. It takes as long as reading it.
+    /// The copy of this image, if it is there and whole. The call reads all of it.
     pub fn find(&self, rank: Rank, image: ImageNo) -> Option<ImageReader> {
         let name = *self.lock().get(&rank)?.get(&image)?;
         let checked = self.disk.check(name).ok();
@@ -86,10 +84,10 @@ impl Local {
         checked
     }
 
-    /// The job is over.
+    /// Removes all copies: the job is over.
     pub fn remove(&self) {
         let _ = std::fs::remove_dir_all(&self.dir);
-        // The job's directory, if we were the last agent on this machine.
+        // The last agent on this machine removes the job's directory.
         let _ = self.dir.parent().map(std::fs::remove_dir);
     }
 
@@ -99,7 +97,7 @@ impl Local {
 }
 
 impl Copy {
-    /// The next bytes of the container.
+    /// Adds the next bytes of the container.
     pub fn write(&mut self, bytes: &[u8]) {
         if let Some(upload) = &mut self.upload
             && upload.write(bytes).is_err()
@@ -108,7 +106,7 @@ impl Copy {
         }
     }
 
-    /// The image is committed; `keep`: the images that are kept beside it, where waves decide that.
+    /// The image is committed. `keep`: the other images that are kept, where waves decide that.
     pub fn commit(mut self, keep: Option<[ImageNo; 2]>) {
         let Self { local, name, conn, upload } = &mut self;
         let Some(upload) = upload else { return };
@@ -124,7 +122,7 @@ impl Copy {
                 images.values().filter(|name| !stays(&name.image)).copied().collect()
             }
             None => {
-                let count = images.len().saturating_sub(KEPT);
+                let count = images.len().saturating_sub(LOCAL_COPIES_KEPT);
                 images.values().take(count).copied().collect()
             }
         };
@@ -193,7 +191,7 @@ mod tests {
             copy(&local, image, &mut known, None);
         }
         assert!(!has(&local, 1) && !has(&local, 2) && has(&local, 3) && has(&local, 4));
-        // Waves: 3 stays as long as its wave is the last complete one.
+        // Image 3 stays as long as its wave is the last complete one.
         for image in 5..=7 {
             copy(&local, image, &mut known, Some([ImageNo(2), ImageNo(3)]));
         }
@@ -201,7 +199,7 @@ mod tests {
         drop(local);
         let local = Arc::new(Local::open(&path).unwrap());
         assert!(has(&local, 3) && has(&local, 7));
-        // A damaged one is none; one that rests on what is not there is none.
+        // A copy that is damaged, or rests on a missing image, is not offered.
         for entry in std::fs::read_dir(&path).unwrap().flatten() {
             if entry.file_name().to_string_lossy().contains("i00000000000000000003") {
                 std::fs::write(entry.path(), b"rubbish").unwrap();

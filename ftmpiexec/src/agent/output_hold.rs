@@ -1,27 +1,26 @@
 //! Text that is not final yet (`--output committed`).
 //!
-//! A program may print what it saw before that is stable; if its rank dies then, the next life may
-//! see, and print, something else. With `committed` the agent holds a rank's text until nothing can
-//! make it untrue: an image that was taken after it is durable, or the rank says that all its events
-//! up to then are stable (asked by [`ToRank::Settle`](ftmpi_wire::control::ToRank::Settle), which
-//! also reaches a program that computes or is blocked in its write). Text of a life that dies before
-//! is dropped: the next life writes it again, or something better.
+//! A program may print what it saw before that is stable. If its rank dies then, the next
+//! incarnation may see, and print, something else. With `committed` the agent holds a rank's text
+//! until the text is final: an image that was taken after it is durable, or the rank answers that
+//! all its events up to then are stable. The agent asks by
+//! [`ToRank::Settle`](ftmpi_wire::control::ToRank::Settle), which also reaches a program that
+//! computes or is blocked in its write. Text of an incarnation that dies before is dropped: the
+//! next incarnation writes it again, or writes something else.
 //!
-//! Guarantees: order within a stream; nothing is released twice over all lives; what is held is
-//! bounded as long as the rank can be asked.
+//! Guarantees: the order within a stream stays; no text is released twice over all incarnations;
+//! the held text is bounded as long as the rank can be asked.
 
-use super::output::{Forwarded, Window};
+use super::launcher_link::LauncherLink;
+use super::output_window::{Forwarded, Window};
 use crate::agent_protocol::FromAgent;
+use crate::tuning::HELD_BYTES_MAX;
 use ftmpi_wire::Rank;
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::Ordering;
-use tokio::sync::{Notify, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
-/// A stream is not read on while so much of it is held.
-const HELD_BYTES_MAX: usize = 8 << 20;
-
-/// Pieces with their places, in order.
+/// Pieces of one stream with their positions, in order.
 #[derive(Debug, Default)]
 struct HeldText {
     pieces: VecDeque<(u64, Vec<u8>)>,
@@ -34,7 +33,7 @@ impl HeldText {
         self.pieces.push_back((offset, bytes));
     }
 
-    /// What lies before this place.
+    /// Takes out what lies before this position.
     fn take(&mut self, end: u64) -> Vec<(u64, Vec<u8>)> {
         let mut taken = Vec::new();
         while let Some((offset, bytes)) = self.pieces.front_mut().filter(|(at, _)| *at < end) {
@@ -57,36 +56,31 @@ impl HeldText {
     }
 }
 
-/// The held text of one life.
+/// The held text of one incarnation.
 #[derive(Debug)]
 pub struct OutputHold {
     rank: Rank,
     forwarded: Forwarded,
-    link: mpsc::UnboundedSender<FromAgent>,
+    link: LauncherLink,
     window: Window,
     streams: Mutex<[HeldText; 2]>,
     room: Notify,
 }
 
 impl OutputHold {
-    /// Nothing is held yet.
-    pub fn new(
-        rank: Rank,
-        forwarded: Forwarded,
-        link: mpsc::UnboundedSender<FromAgent>,
-        window: Window,
-    ) -> Self {
+    /// Holds nothing yet.
+    pub fn new(rank: Rank, forwarded: Forwarded, link: LauncherLink, window: Window) -> Self {
         let streams = Mutex::default();
         Self { rank, forwarded, link, window, streams, room: Notify::new() }
     }
 
-    fn streams(&self) -> std::sync::MutexGuard<'_, [HeldText; 2]> {
-        self.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn streams(&self) -> MutexGuard<'_, [HeldText; 2]> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps text; what an earlier life delivered is dropped at once. `true`: something is held.
+    /// Holds text, except what an earlier incarnation delivered. `true`: something was added.
     pub fn push(&self, stream: u8, offset: u64, mut bytes: Vec<u8>) -> bool {
-        let delivered = self.forwarded[usize::from(stream)].load(Ordering::SeqCst);
+        let delivered = self.forwarded.get(usize::from(stream));
         let skip = delivered.saturating_sub(offset).min(bytes.len() as u64);
         bytes.drain(..skip as usize);
         if bytes.is_empty() {
@@ -96,7 +90,7 @@ impl OutputHold {
         true
     }
 
-    /// Whether anything waits.
+    /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.streams().iter().all(|held| held.bytes == 0)
     }
@@ -112,32 +106,31 @@ impl OutputHold {
         }
     }
 
-    /// Everything before these places is final.
+    /// Sends everything before these positions: it is final.
     pub fn release(&self, ends: [u64; 2]) {
         for (stream, end) in ends.into_iter().enumerate() {
             let pieces = self.streams()[stream].take(end);
             for (offset, bytes) in pieces {
-                let end = offset + bytes.len() as u64;
-                self.forwarded[stream].fetch_max(end, Ordering::SeqCst);
+                self.forwarded.advance(stream, offset + bytes.len() as u64);
                 self.window.sent(bytes.len());
                 let (rank, stream) = (self.rank, stream as u8);
-                let _ = self.link.send(FromAgent::Output { rank, stream, offset, bytes });
+                self.link.send(FromAgent::Output { rank, stream, offset, bytes });
             }
         }
         self.room.notify_waiters();
     }
 
-    /// How far its text reaches, released or not.
+    /// The positions at which the text ends, released or not.
     pub fn ends(&self) -> [u64; 2] {
         let streams = self.streams();
         std::array::from_fn(|stream| {
             let held = streams[stream].pieces.back();
             let held = held.map_or(0, |(offset, bytes)| offset + bytes.len() as u64);
-            held.max(self.forwarded[stream].load(Ordering::SeqCst))
+            held.max(self.forwarded.get(stream))
         })
     }
 
-    /// The life has ended for good: whatever it said stands.
+    /// Sends everything: no later incarnation can write something else.
     pub fn release_all(&self) {
         self.release([u64::MAX; 2]);
     }
@@ -146,15 +139,15 @@ impl OutputHold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
+    use tokio::sync::mpsc;
 
     #[test]
-    fn text_is_released_once_in_order_and_a_dead_life_s_text_never() {
-        let forwarded: Forwarded = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    fn text_is_released_once_in_order_and_text_of_a_dead_incarnation_never() {
+        let forwarded = Forwarded::default();
         let (link, mut out) = mpsc::unbounded_channel();
         let hold = |forwarded: &Forwarded| {
-            OutputHold::new(Rank(3), forwarded.clone(), link.clone(), Window::new())
+            let link = LauncherLink::new(link.clone());
+            OutputHold::new(Rank(3), forwarded.clone(), link, Window::new())
         };
         let mut printed = || {
             let mut text = String::new();
@@ -174,7 +167,8 @@ mod tests {
         assert_eq!(printed(), "one ");
         first.release([10, 0]);
         assert_eq!(printed(), "two th");
-        // It dies; the next life begins from an image at place 4 and goes another way.
+        // The rank dies. Its next incarnation begins from an image at position 4 and writes
+        // something else.
         let second = hold(&forwarded);
         assert!(!second.push(0, 4, b"two ".to_vec()));
         assert!(second.push(0, 8, b"three FOUR".to_vec()));

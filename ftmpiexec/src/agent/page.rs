@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A mapped page.
+/// A mapped status page.
 #[derive(Debug)]
 pub struct Page {
     words: NonNull<AtomicU64>,
@@ -57,7 +57,7 @@ impl Page {
         self.word(index).load(Ordering::Acquire)
     }
 
-    /// Writes one word of the agent's.
+    /// Writes one of the agent's words.
     pub fn set(&self, index: usize, value: u64) {
         self.word(index).store(value, Ordering::SeqCst);
     }
@@ -78,13 +78,13 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: mapped by `create` with this size; nobody borrows from it any more.
+        // SAFETY: mapped by `create` with this size, and no borrow of it is left.
         let _ = unsafe { rustix::mm::munmap(self.words.as_ptr().cast(), PAGE_BYTES) };
     }
 }
 
 /// Anonymous shared memory of this size, all zeros, that can neither shrink nor grow. It has no
-/// name in the file system: nothing is left behind, however processes die.
+/// name in the file system, so nothing is left when processes die.
 ///
 /// # Errors
 /// No memory or no descriptors are left.
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_see_the_same_words_and_nobody_can_cut_them_off() {
+    fn both_sides_see_the_same_words_and_the_page_cannot_shrink() {
         let (page, fd) = Page::create().unwrap();
         let written = Counters { log_bytes: 7, ..Counters::default() };
         written.store(|index, value| {

@@ -1,14 +1,15 @@
 //! Processes on this host: telling them apart, killing what is left.
 
 use crate::agent_protocol::ProcessId;
+use crate::tuning::{KILL_POLL_PAUSE, KILL_POLLS, KILL_ROUNDS};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// When a process started, in clock ticks since boot (field 22 of `/proc/PID/stat`): with it, a
-/// process cannot be mistaken for a later one of the same number.
+/// When a process started, in clock ticks since boot (field 22 of `/proc/PID/stat`). The start time
+/// tells a process from a later one of the same number.
 #[must_use]
 pub fn started_at(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, also spaces and parentheses: count from the last one.
+    // The name may hold spaces and parentheses: count from the last parenthesis.
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
@@ -39,15 +40,15 @@ pub fn signal_process(pid: u32, signal: i32) {
 /// Kills the process groups that an agent before this one left behind.
 pub fn kill_leftovers(leftovers: &[ProcessId]) {
     for process in leftovers {
-        // The group outlives its leader: it is ours if the leader is ours, or gone.
+        // A group outlives its leader. The group is ours if the leader is ours, or gone.
         if started_at(process.pid).is_none_or(|started| started == process.started) {
             signal_group(process.pid, libc::SIGKILL);
         }
     }
 }
 
-/// Reaps processes that were orphaned below this agent (it is their *subreaper*); those of `owned`
-/// are reaped by their owner.
+/// Reaps processes that were orphaned below this agent, which is their *subreaper*. `owned`:
+/// whether another part of the agent reaps a process.
 pub fn reap_orphans(owned: impl Fn(u32) -> bool) {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     for pid in children() {
@@ -74,9 +75,10 @@ pub fn children() -> Vec<u32> {
         .collect()
 }
 
-/// Kills every descendant: each round orphans the next generation to this subreaper.
+/// Kills every descendant. Each round leaves the next generation to this agent, because it is their
+/// *subreaper*.
 pub fn kill_descendants() {
-    for _ in 0..64 {
+    for _ in 0..KILL_ROUNDS {
         let alive = children();
         if alive.is_empty() {
             return;
@@ -84,12 +86,12 @@ pub fn kill_descendants() {
         for pid in &alive {
             signal_process(*pid, libc::SIGKILL);
         }
-        for _ in 0..200 {
+        for _ in 0..KILL_POLLS {
             reap_orphans(|_| false);
             if children().iter().all(|pid| !alive.contains(pid)) {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(KILL_POLL_PAUSE);
         }
     }
 }

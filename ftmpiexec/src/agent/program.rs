@@ -1,7 +1,7 @@
-//! The program that a rank runs: found, looked at, and refused with one clear line if it cannot
-//! work. Also used by `--doctor`.
+//! The program that a rank runs: found, inspected, and refused with one clear line if it cannot be
+//! a rank. `--doctor` uses this module, too.
 //!
-//! Only headers are read, through a bounded cache; a file that lies about its structure is an
+//! Guarantees: only headers are read, through a bounded cache. A file with damaged headers is an
 //! error, never a panic.
 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
@@ -11,59 +11,59 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What its headers say.
+/// What the headers of a program say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramFacts {
-    /// A script (`#!`): its interpreter is not looked at.
+    /// A script (`#!`): its interpreter is not inspected.
     pub script: bool,
-    /// Libraries that it names.
+    /// Libraries that the program names.
     pub needed: Vec<String>,
-    /// Where it looks for them first (`DT_RPATH`, `DT_RUNPATH`).
+    /// Search paths of the program (`DT_RPATH`, `DT_RUNPATH`).
     pub search: Vec<String>,
-    /// And this even before `LD_LIBRARY_PATH` (`DT_RPATH` without `DT_RUNPATH`).
+    /// The search paths go before `LD_LIBRARY_PATH` (`DT_RPATH` without `DT_RUNPATH`).
     pub search_is_first: bool,
 }
 
 /// Why a program cannot be a rank.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// There is none.
+    /// There is no such program.
     #[error("there is no program {0} (looked in {1})")]
     Missing(String, String),
-    /// It looks like an option.
+    /// The name looks like an option.
     #[error("there is no option {0}; see ftmpiexec --help")]
     Option(String),
-    /// It is not executable.
+    /// The file is not executable.
     #[error("{0} is not an executable file; chmod +x it, or name the program itself")]
     NotExecutable(String),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0} cannot be read: {1}")]
     Unreadable(String, String),
     /// Neither ELF nor script.
     #[error("{0} is not a program: neither an ELF file nor a script that begins with #!")]
     NotAProgram(String),
-    /// 32-bit, or another processor.
+    /// A 32-bit program, or one for another processor.
     #[error("{0} is {1}; ftmpi runs 64-bit x86 programs")]
     WrongMachine(String, &'static str),
-    /// No dynamic linker.
+    /// The program has no dynamic linker.
     #[error(
         "{0} is statically linked, so ftmpi's libmpi.so.12 cannot be put under it; link it \
          dynamically"
     )]
     Static(String),
-    /// Open MPI.
+    /// The program was built for Open MPI.
     #[error(
         "{0} was built for Open MPI ({1}), which has another binary interface; build it with \
          ftmpicc or an MPICH-compatible mpicc"
     )]
     OpenMpi(String, String),
-    /// Damaged headers.
+    /// The headers are damaged.
     #[error("{0} is damaged: its ELF headers cannot be read")]
     Damaged(String),
 }
 
 impl ProgramError {
-    /// The exit code that shells use for it.
+    /// The exit code that shells use for this error.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
         match self {
@@ -74,7 +74,7 @@ impl ProgramError {
     }
 }
 
-/// Finds a program as a shell would: by path (from `directory`), or along `path`.
+/// Finds a program as a shell does: by its path (from `directory`), or along `path`.
 ///
 /// # Errors
 /// [`ProgramError::Missing`], [`ProgramError::NotExecutable`]
@@ -110,7 +110,7 @@ pub fn find(name: &str, directory: &Path, path: &str) -> Result<PathBuf, Program
     Err(ProgramError::Missing(name.into(), "PATH".into()))
 }
 
-/// Looks at a program and refuses what cannot be a rank.
+/// Inspects a program and refuses one that cannot be a rank.
 ///
 /// # Errors
 /// See [`ProgramError`].
@@ -120,7 +120,7 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     let mut start = Vec::new();
     let mut handle = match File::open(file) {
         Ok(handle) => handle,
-        // Executable but not readable: the kernel runs it, and so do we, without looking.
+        // The kernel runs a file that is executable but not readable. Its headers stay unknown.
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             return Ok(ProgramFacts::default());
         }
@@ -149,7 +149,7 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     Ok(facts)
 }
 
-/// Open MPI's library carries versions from 20 on (40 for series 2 to 5); MPICH's is 12.
+/// Open MPI's library has versions from 20 on (40 for series 2 to 5); MPICH's has version 12.
 fn is_open_mpi(library: &str) -> bool {
     library.starts_with("libopen-pal.so")
         || library.starts_with("libopen-rte.so")
@@ -174,7 +174,7 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
         entries.iter().find(|d| d.d_tag(endian) == u64::from(tag)).map(|d| d.d_val(endian))
     };
     let (strings, size) = (value(elf::DT_STRTAB)?, value(elf::DT_STRSZ)?);
-    // The table is named by its address in memory: find the bytes in the file.
+    // The header gives the table's address in memory: find its bytes in the file.
     let table = segments.iter().filter(|s| s.p_type(endian) == elf::PT_LOAD).find_map(|s| {
         let inside = strings.checked_sub(s.p_vaddr(endian))?;
         (inside < s.p_filesz(endian)).then(|| s.p_offset(endian).checked_add(inside))?
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_rank_is_named() {
+    fn a_file_that_cannot_be_a_rank_is_refused_by_name() {
         let inspect = |bytes: &[u8]| inspect(file(bytes).path());
         assert!(matches!(inspect(b"hello"), Err(ProgramError::NotAProgram(_))));
         assert!(inspect(b"#!/bin/sh\n").unwrap().script);

@@ -1,15 +1,20 @@
-//! Images on their way back: from the checkpoint server, or the copy on this host, into a new process.
+//! Images on their way back: from the checkpoint server, or the copy on this host, into a new
+//! process.
 //!
-//! Guarantees: a life is declared before its image is looked for, so that nothing of the one before is stored any
-//! more; what streams is checked as it goes, and a stream that is not whole is noticed by the new process;
-//! decompression runs beside the agent's loop, with bounded memory; a server that is being restarted is waited
-//! for.
+//! Guarantees: an incarnation is declared before its image is searched, so that no image of the
+//! incarnation before is stored any more. Whatever streams is checked on the way, and the new
+//! process notices a stream that is not whole. Decompression runs outside of the agent's thread,
+//! with bounded memory. A server that is being restarted is waited for.
 
-use super::checkpoint::{CAPTURE_PATIENCE, PIECES, PIPE_BYTES, RETRY, connect};
+use super::checkpoint::connect;
+use super::errors::RestoreError;
+use super::events::{AgentEvent, Directory};
 use super::files::Files;
 use super::local::Local;
-use super::{AgentEvent, Directory};
 use crate::agent_protocol::{Image, Start};
+use crate::tuning::{
+    CAPTURE_PATIENCE, IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_PATIENCE, SERVER_RETRY,
+};
 use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
 use ftmpi_servers::client::{ClientError, Fetched, ImageStore};
 use ftmpi_servers::image_store::ImageReader;
@@ -20,50 +25,47 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
-
-/// A server that does not come back within this time is an error of the job.
-const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 
 /// An image that streams into a new process.
 #[derive(Debug)]
 pub struct Stream {
     /// The process's end.
     pub pipe: OwnedFd,
-    /// Which image.
+    /// The image.
     pub facts: Image,
 }
 
 /// What came of the search for an image.
 #[derive(Debug)]
 pub struct Restore {
-    /// The order.
+    /// The launcher's order.
     pub start: Start,
-    /// Images that proved unusable on the way.
+    /// Images that could not be used.
     pub unusable: Vec<(ImageNo, String)>,
-    /// The stream; none: from the beginning; or why the life cannot begin.
-    pub outcome: Result<Option<Stream>, String>,
+    /// The stream; `None`: the rank begins from its start; or why the incarnation cannot begin.
+    pub outcome: Result<Option<Stream>, RestoreError>,
 }
 
 /// Where images come from.
 #[derive(Debug)]
 pub struct Source {
-    /// Of the job.
+    /// The job's key.
     pub key: JobKey,
-    /// Of its images, if they are encrypted.
+    /// Opens the images, if they are encrypted.
     pub secret: Option<Secret>,
     /// Where the servers are.
     pub directory: watch::Receiver<Directory>,
-    /// In waves all ranks of a cluster begin from images of one wave, and no others.
+    /// In waves, all ranks of a cluster begin from images of one wave, and from no others.
     pub traits: ProtocolTraits,
-    /// Only what the server has read and checked before it is sent.
+    /// Only images that the server has checked as a whole before it sends them.
     pub checked: bool,
-    /// Bytes of output and error that are not lost: they were printed, sent to be, or are held here.
-    pub told: [u64; 2],
+    /// Bytes of output and error that are not lost: they were printed, sent, or are held here.
+    pub kept_output: [u64; 2],
 }
 
-/// Declares the new life and finds the newest image for it.
+/// Declares the new incarnation and finds the newest image for it.
 pub async fn fetch(
     start: Start,
     source: Source,
@@ -71,154 +73,207 @@ pub async fn fetch(
     files: Files,
     events: mpsc::UnboundedSender<AgentEvent>,
 ) {
-    let mut unusable = Vec::new();
-    let mut outcome = find(&start, &source, local, &mut unusable).await;
+    let mut search = Search::new(&start, &source, local);
+    let mut outcome = search.run().await;
+    let unusable = search.unusable;
     if let Ok(found) = &outcome {
         let image = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
-        let given_up = match source.traits.gives_up_newer_images() {
-            true => give_up(&start, &source, image).await,
-            false => Ok(()),
-        };
-        if let Err(why) = match given_up {
-            Ok(()) => files.take_back(image).await,
-            Err(why) => Err(why),
-        } {
-            outcome = Err(why);
+        if let Err(e) = settle_on(image, &start, &source, files).await {
+            outcome = Err(e);
         }
     }
     let _ = events.send(AgentEvent::RestoreReady(Box::new(Restore { start, unusable, outcome })));
 }
 
 /// Where there are no images: only files are to return.
-pub async fn begin_anew(start: Start, files: Files, events: mpsc::UnboundedSender<AgentEvent>) {
-    let outcome = files.take_back(ImageNo(0)).await.map(|()| None);
+pub async fn begin_without_images(
+    start: Start,
+    files: Files,
+    events: mpsc::UnboundedSender<AgentEvent>,
+) {
+    let taken_back = files.take_back(ImageNo(0)).await;
+    let outcome = taken_back.map(|()| None).map_err(RestoreError::from);
     let restore = Restore { start, unusable: Vec::new(), outcome };
     let _ = events.send(AgentEvent::RestoreReady(Box::new(restore)));
 }
 
-/// Images after this one are of a state that is given up: whoever continues the job some day must not take them
-/// for a wave, while files and other ranks have gone on from this one.
-async fn give_up(start: &Start, source: &Source, image: ImageNo) -> Result<(), String> {
+/// The incarnation begins from this image (0: from the start): newer images are given up if they
+/// describe another course, and files return.
+async fn settle_on(
+    image: ImageNo,
+    start: &Start,
+    source: &Source,
+    files: Files,
+) -> Result<(), RestoreError> {
+    if source.traits.gives_up_newer_images() {
+        give_up_newer(start, source, image).await?;
+    }
+    Ok(files.take_back(image).await?)
+}
+
+/// Gives up the images after this one. A later launcher that continues the job must not take them
+/// for a wave, while files and other ranks have gone on from this image.
+async fn give_up_newer(start: &Start, source: &Source, image: ImageNo) -> Result<(), RestoreError> {
     let since = Instant::now();
     loop {
-        let mut server =
-            connect(start.rank, &source.key, &source.directory, RESTART_PATIENCE).await?;
+        let mut server = reach(start.rank, source).await?;
         match server.return_to(start.rank, start.incarnation, image).await {
             Ok(()) => return Ok(()),
-            Err(error) if since.elapsed() > RESTART_PATIENCE => return Err(error.to_string()),
-            Err(_) => tokio::time::sleep(RETRY).await,
+            Err(e) if since.elapsed() > SERVER_PATIENCE => {
+                return Err(RestoreError::Refused(e.to_string()));
+            }
+            Err(_) => tokio::time::sleep(SERVER_RETRY).await,
         }
     }
 }
 
-async fn find(
-    start: &Start,
-    source: &Source,
-    mut local: Option<Arc<Local>>,
-    unusable: &mut Vec<(ImageNo, String)>,
-) -> Result<Option<Stream>, String> {
-    let since = Instant::now();
-    let Source { key, secret, directory, traits, checked, .. } = source;
-    let in_waves = traits.in_waves();
-    let mut candidates = start.images.clone();
-    let (mut asked_for_others, mut near) = (in_waves || start.no_newer, !checked);
-    loop {
-        let mut server = connect(start.rank, key, directory, RESTART_PATIENCE).await?;
+/// Connects to the checkpoint server of a rank.
+async fn reach(rank: Rank, source: &Source) -> Result<ImageStore, RestoreError> {
+    let connected = connect(rank, &source.key, &source.directory, SERVER_PATIENCE).await;
+    connected.map_err(|e| RestoreError::Refused(e.to_string()))
+}
+
+/// The search for the image of one incarnation.
+struct Search<'a> {
+    start: &'a Start,
+    source: &'a Source,
+    /// The copies on this host, until they have been looked at.
+    local: Option<Arc<Local>>,
+    /// Images that may still be tried, newest first.
+    candidates: Vec<Image>,
+    unusable: Vec<(ImageNo, String)>,
+    /// The server was asked for images that the launcher does not know, or must not be asked.
+    asked_for_newer: bool,
+    /// A file of a server on this host may be read here.
+    same_host: bool,
+}
+
+/// What an attempt of the search leads to.
+enum Step {
+    /// The search has ended.
+    Done(Result<Option<Stream>, RestoreError>),
+    /// Another attempt, at once.
+    Again,
+    /// Another attempt after a pause, because of this.
+    Later(String),
+}
+
+impl<'a> Search<'a> {
+    fn new(start: &'a Start, source: &'a Source, local: Option<Arc<Local>>) -> Self {
+        Self {
+            start,
+            source,
+            local,
+            candidates: start.images.clone(),
+            unusable: Vec::new(),
+            asked_for_newer: source.traits.in_waves() || start.no_newer,
+            same_host: !source.checked,
+        }
+    }
+
+    async fn run(&mut self) -> Result<Option<Stream>, RestoreError> {
+        let since = Instant::now();
+        loop {
+            let problem = match self.attempt().await? {
+                Step::Done(outcome) => return outcome,
+                Step::Again => continue,
+                Step::Later(problem) => problem,
+            };
+            if since.elapsed() > SERVER_PATIENCE {
+                return Err(RestoreError::Unreachable(problem));
+            }
+            tokio::time::sleep(SERVER_RETRY).await;
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<Step, RestoreError> {
+        let start = self.start;
+        let mut server = reach(start.rank, self.source).await?;
         let mut declared = server.declare(start.rank, start.incarnation).await;
         if declared.is_ok() && start.no_newer {
             let newest = start.images.first().map_or(ImageNo(0), |newest| newest.image);
             declared = server.return_to(start.rank, start.incarnation, newest).await;
         }
-        let attempt = match (declared, candidates.first()) {
-            (Err(e), _) => Err(e),
-            (Ok(()), None) if start.or_beginning => return Ok(None),
-            (Ok(()), None) if unusable.is_empty() => {
-                return Err("no image of it is left (of its cluster, if images are taken in waves), and the \
-                            logs no longer reach back to the start of the program"
-                    .to_owned());
-            }
-            (Ok(()), None) => {
-                return Err(format!(
-                    "none of its images can be restored, and the logs no longer reach back to the \
-                     start of the program ({})",
-                    unusable
-                        .iter()
-                        .map(|(image, why)| format!("image {image}: {why}"))
-                        .collect::<Vec<_>>()
-                        .join("; ")
-                ));
-            }
-            (Ok(()), Some(newest)) => Ok(newest.image),
+        if let Err(e) = declared {
+            return Ok(Step::Later(e.to_string()));
+        }
+        let Some(newest) = self.candidates.first().map(|newest| newest.image) else {
+            return Ok(Step::Done(self.nothing_left()));
         };
-        // Declared by now, so that nothing of the old life is stored any more.
-        if let (Ok(newest), Some(local)) = (&attempt, local.take())
-            && let Some(stream) = stream_copy(local, secret.clone(), start, *newest).await
+        // The incarnation is declared by now: no image of the old one is stored any more.
+        if let Some(local) = self.local.take()
+            && let Some(stream) =
+                stream_copy(local, self.source.secret.clone(), start, newest).await
         {
-            return Ok(Some(stream));
+            return Ok(Step::Done(Ok(Some(stream))));
         }
-        let problem = match attempt {
-            Ok(newest) => {
-                match stream(server, secret.clone(), start.rank, &candidates, (newest, near)).await
-                {
-                    Ok(Found::Image(stream)) => {
-                        for skipped in candidates.iter().filter(|c| c.image > stream.facts.image) {
-                            unusable.push((skipped.image, "the server found it damaged".into()));
-                        }
-                        return Ok(Some(stream));
-                    }
-                    Ok(Found::Nothing) => {
-                        for skipped in candidates.drain(..) {
-                            unusable.push((
-                                skipped.image,
-                                "the server does not have it any more".into(),
-                            ));
-                        }
-                        continue;
-                    }
-                    // Images that were committed when their rank was dying may be unknown to the launcher, and
-                    // have taken the places of those that it knows.
-                    Err(Problem::Final(why)) if !asked_for_others => {
-                        asked_for_others = true;
-                        let newer = newer_images(start.rank, newest, source).await;
-                        if newer.is_empty() {
-                            why
-                        } else {
-                            candidates.splice(0..0, newer);
-                            continue;
-                        }
-                    }
-                    // The server has looked at all that it has: asking again gives the same answer.
-                    Err(Problem::Final(why)) if start.or_beginning => {
-                        unusable.extend(candidates.iter().map(|image| (image.image, why.clone())));
-                        return Ok(None);
-                    }
-                    Err(Problem::Final(why)) => {
-                        // Of a wave: its cluster may have another one.
-                        if in_waves {
-                            unusable
-                                .extend(candidates.iter().map(|image| (image.image, why.clone())));
-                        }
-                        return Err(why);
-                    }
-                    // The server looks for itself, and offers what is good.
-                    Err(Problem::Near) => {
-                        near = false;
-                        continue;
-                    }
-                    Err(Problem::Passing(why)) => why,
-                }
+        let wanted = Wanted { newest, same_host: self.same_host, candidates: &self.candidates };
+        let secret = self.source.secret.clone();
+        let found = stream(server, secret, start.rank, wanted).await;
+        Ok(match found {
+            Ok(Found::Image(stream)) => {
+                let newer = self.candidates.iter().filter(|c| c.image > stream.facts.image);
+                let skipped = newer.map(|c| (c.image, "the server found it damaged".to_owned()));
+                self.unusable.extend(skipped);
+                Step::Done(Ok(Some(stream)))
             }
-            Err(e) => e.to_string(),
-        };
-        if since.elapsed() > RESTART_PATIENCE {
-            return Err(format!("its images cannot be fetched: {problem}"));
+            Ok(Found::Nothing) => {
+                self.skip_all("the server does not have it any more");
+                self.candidates.clear();
+                Step::Again
+            }
+            Err(Problem::Final(e)) => self.refused(newest, e).await,
+            // The server looks for itself, and offers what is good.
+            Err(Problem::SameHost) => {
+                self.same_host = false;
+                Step::Again
+            }
+            Err(Problem::Passing(why)) => Step::Later(why),
+        })
+    }
+
+    /// No image is left to try.
+    fn nothing_left(&self) -> Result<Option<Stream>, RestoreError> {
+        if self.start.or_beginning {
+            Ok(None)
+        } else if self.unusable.is_empty() {
+            Err(RestoreError::NothingLeft)
+        } else {
+            Err(RestoreError::AllUnusable(self.unusable.clone()))
         }
-        tokio::time::sleep(RETRY).await;
+    }
+
+    fn skip_all(&mut self, why: &str) {
+        self.unusable.extend(self.candidates.iter().map(|image| (image.image, why.to_owned())));
+    }
+
+    /// The server has no image up to `newest` for a reason that another question would not change.
+    async fn refused(&mut self, newest: ImageNo, e: RestoreError) -> Step {
+        if !std::mem::replace(&mut self.asked_for_newer, true) {
+            // Images that were committed while their rank was dying may be unknown to the launcher,
+            // and may have replaced those that it knows.
+            let newer = newer_images(self.start.rank, newest, self.source).await;
+            if newer.is_empty() {
+                return Step::Later(e.to_string());
+            }
+            self.candidates.splice(0..0, newer);
+            return Step::Again;
+        }
+        // The server has looked at all images that it has.
+        if self.start.or_beginning {
+            self.skip_all(&e.to_string());
+            return Step::Done(Ok(None));
+        }
+        if self.source.traits.in_waves() {
+            // The cluster may have another wave.
+            self.skip_all(&e.to_string());
+        }
+        Step::Done(Err(e))
     }
 }
 
-/// What the server offers besides, newest first: those before which no text is lost, or else all of them. (The
-/// text of a host that died died with it, unless it had been sent.)
+/// What the server offers after `than`, newest first: the images with which no text is lost, or
+/// else all of them. (The text of a host that died is lost unless it had been sent.)
 async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> {
     let server = connect(rank, &source.key, &source.directory, CAPTURE_PATIENCE).await;
     let Ok(mut server) = server else { return Vec::new() };
@@ -229,14 +284,14 @@ async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> 
         Image { image: stored.image, bytes: stored.bytes, written, consumed }
     });
     let all: Vec<Image> = facts.collect();
-    let good: Vec<Image> =
-        all.iter().filter(|image| ahead(image.written, source.told) == 0).copied().collect();
+    let lossless = |image: &&Image| lost_bytes(image.written, source.kept_output) == 0;
+    let good: Vec<Image> = all.iter().filter(lossless).copied().collect();
     if good.is_empty() { all } else { good }
 }
 
-/// How many bytes of output a program had written that nobody can print any more.
-pub fn ahead(written: [u64; 2], told: [u64; 2]) -> u64 {
-    written.iter().zip(told).map(|(written, told)| written.saturating_sub(told)).sum()
+/// How many bytes of output a program had written that can no longer be printed.
+pub fn lost_bytes(written: [u64; 2], kept: [u64; 2]) -> u64 {
+    written.iter().zip(kept).map(|(written, kept)| written.saturating_sub(kept)).sum()
 }
 
 enum Found {
@@ -246,11 +301,21 @@ enum Found {
 
 enum Problem {
     /// The server refuses.
-    Final(String),
-    /// It may be restarting.
+    Final(RestoreError),
+    /// The server may be restarting.
     Passing(String),
-    /// The file that it named is no good.
-    Near,
+    /// The file that a server on this host named is damaged.
+    SameHost,
+}
+
+/// What is asked of the server.
+struct Wanted<'a> {
+    /// The newest image that will do.
+    newest: ImageNo,
+    /// Whether a file on this host will do.
+    same_host: bool,
+    /// The images that the server may send.
+    candidates: &'a [Image],
 }
 
 /// Begins to stream the copy on this host, if there is a good one.
@@ -265,51 +330,51 @@ async fn stream_copy(
     let found = tokio::task::spawn_blocking(move || local.find(rank, image)).await;
     let mut copy = found.ok().flatten()?;
     let (pipe, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
-    let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
-    let (named, _) = oneshot::channel();
+    let _ = rustix::pipe::fcntl_setpipe_size(&write, IMAGE_PIPE_BYTES);
+    let (name_sender, _) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        // What is missing the new process notices, as with the server's.
+        // The new process notices what is missing, as with the server's stream.
         let source = |piece: &mut Vec<u8>| matches!(copy.read(piece), Ok(true));
-        unpack(source, secret, File::from(write), named);
+        unpack(source, secret, File::from(write), name_sender);
     });
     Some(Stream { pipe, facts })
 }
 
-/// Begins to stream the newest image up to `newest`; returns when its name is known.
+/// Begins to stream the newest image that will do; returns when its name is known.
 async fn stream(
     mut server: ImageStore,
     secret: Option<Secret>,
     rank: Rank,
-    candidates: &[Image],
-    (newest, near): (ImageNo, bool),
+    wanted: Wanted<'_>,
 ) -> Result<Found, Problem> {
-    let (pieces, mut queue) = mpsc::channel(PIECES);
+    let Wanted { newest, same_host, candidates } = wanted;
+    let (pieces, mut queue) = mpsc::channel(IMAGE_PIECES);
     let mut fetching =
-        tokio::spawn(async move { server.get_pieces(rank, newest, near, pieces).await });
+        tokio::spawn(async move { server.get_pieces(rank, newest, same_host, pieces).await });
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (read, write) = pipe().map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
-    let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
-    let (named, name) = oneshot::channel();
+    let _ = rustix::pipe::fcntl_setpipe_size(&write, IMAGE_PIPE_BYTES);
+    let (name_sender, name) = oneshot::channel();
     let first = tokio::select! {
         biased;
         Some(first) = queue.recv() => Some(first),
-        // Before the first byte: where it lies, or why there is none.
+        // Before the first byte: where the image lies, or why there is none.
         answer = &mut fetching => match answer {
             Ok(Ok(Some(Fetched::SameHost(mut file)))) => {
                 tokio::task::spawn_blocking(move || {
                     let write = File::from(write);
                     if secret.is_none() {
-                        return pour(&mut file, write, named);
+                        return pour(&mut file, write, name_sender);
                     }
                     let source = |piece: &mut Vec<u8>| matches!(file.read(piece), Ok(true));
-                    unpack(source, secret, write, named);
+                    unpack(source, secret, write, name_sender);
                 });
                 let found = named_image(name.await, rank, candidates, read);
-                return found.map_err(|_| Problem::Near);
+                return found.map_err(|_| Problem::SameHost);
             }
             Ok(Ok(None)) => return Ok(Found::Nothing),
             Ok(Ok(Some(Fetched::Sent(_)))) => queue.recv().await,
-            Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(e.to_string())),
+            Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(RestoreError::Refused(e.to_string()))),
             Ok(Err(e)) => return Err(Problem::Passing(e.to_string())),
             Err(e) => return Err(Problem::Passing(e.to_string())),
         },
@@ -328,11 +393,12 @@ async fn stream(
             piece.extend_from_slice(&std::mem::take(&mut next));
             true
         };
-        unpack(source, secret, File::from(write), named);
+        unpack(source, secret, File::from(write), name_sender);
     });
     named_image(name.await, rank, candidates, read)
 }
 
+/// Takes the image whose name came first in the stream, if it is one of the candidates.
 fn named_image(
     name: Result<Result<ImageId, String>, oneshot::error::RecvError>,
     rank: Rank,
@@ -346,35 +412,41 @@ fn named_image(
                 None => Ok(Found::Nothing),
             }
         }
-        Ok(Ok(id)) => Err(Problem::Final(format!("the server sent an image of rank {}", id.rank))),
+        Ok(Ok(id)) => Err(Problem::Final(RestoreError::WrongRank(id.rank))),
         Ok(Err(why)) => Err(Problem::Passing(why)),
-        Err(_) => Err(Problem::Passing("the image broke off at its begin".into())),
+        Err(_) => Err(Problem::Passing("the image broke off at its beginning".into())),
     }
 }
 
-/// Container in (`source` appends its next bytes; false: that was all), raw stream out. A damaged or
-/// short container ends the raw stream early, which the boot library notices
-/// ([`ftmpi_checkpoint::boot_abi::EXIT_IMAGE_DAMAGED`]).
+/// The sender of an image's name, used once.
+struct NameSender(Option<oneshot::Sender<Result<ImageId, String>>>);
+
+impl NameSender {
+    fn send(&mut self, name: Result<ImageId, String>) {
+        if let Some(sender) = self.0.take() {
+            let _ = sender.send(name);
+        }
+    }
+}
+
+/// Reads a container and writes the raw stream. `source` appends its next bytes and returns `false`
+/// at the end. A damaged or short container ends the raw stream early, which the boot library
+/// notices ([`ftmpi_checkpoint::boot_abi::EXIT_IMAGE_DAMAGED`]).
 fn unpack(
     mut source: impl FnMut(&mut Vec<u8>) -> bool,
     secret: Option<Secret>,
     mut pipe: File,
-    named: oneshot::Sender<Result<ImageId, String>>,
+    name_sender: oneshot::Sender<Result<ImageId, String>>,
 ) {
-    let mut named = Some(named);
+    let mut name_sender = NameSender(Some(name_sender));
     let mut decoder = Decoder::with_secret(secret);
     let (mut piece, mut raw) = (Vec::new(), Vec::new());
     while source(&mut piece) {
         if let Err(e) = decoder.push(&piece, &mut raw) {
-            if let Some(named) = named.take() {
-                let _ = named.send(Err(e.to_string()));
-            }
-            return;
+            return name_sender.send(Err(e.to_string()));
         }
-        if let Some(id) = decoder.id()
-            && let Some(named) = named.take()
-        {
-            let _ = named.send(Ok(id));
+        if let Some(id) = decoder.id() {
+            name_sender.send(Ok(id));
         }
         if pipe.write_all(&raw).is_err() {
             return;
@@ -384,13 +456,13 @@ fn unpack(
     }
 }
 
-/// As [`unpack`], of a file that can be read here: one thread reads and checks, one writes.
-fn pour(file: &mut ImageReader, mut pipe: File, named: oneshot::Sender<Result<ImageId, String>>) {
-    let mut named = Some(named);
+/// As [`unpack`], for a file that can be read here: one thread reads and checks, one writes.
+fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Result<ImageId, String>>) {
+    let mut name_sender = NameSender(Some(name));
     let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
     let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();
     std::thread::scope(move |scope| {
-        // Ends with this side, so that the writer ends, too.
+        // Dropped with this closure, so that the writer ends, too.
         let full = full;
         scope.spawn(move || {
             for mut raw in ready {
@@ -404,14 +476,11 @@ fn pour(file: &mut ImageReader, mut pipe: File, named: oneshot::Sender<Result<Im
         loop {
             let mut raw = again.try_recv().unwrap_or_default();
             let more = file.read_raw(&mut raw);
-            if let Some(named) = named.take() {
-                let id = file.id().ok_or("it has no begin");
-                let _ = named.send(match &more {
-                    Ok(_) => id.map_err(str::to_owned),
-                    Err(why) => Err(why.clone()),
-                });
-            }
-            // What is missing the new process notices.
+            name_sender.send(match &more {
+                Ok(_) => file.id().ok_or_else(|| "the image has no beginning".to_owned()),
+                Err(e) => Err(e.to_string()),
+            });
+            // The new process notices what is missing.
             if !matches!(more, Ok(true)) || full.send(raw).is_err() {
                 return;
             }
@@ -419,8 +488,8 @@ fn pour(file: &mut ImageReader, mut pipe: File, named: oneshot::Sender<Result<Im
     });
 }
 
-/// Tells the server that an image must never be offered again; if it cannot be told now, the
-/// dispatcher's list leaves the image out all the same.
+/// Has the server never offer an image again. If the server does not answer now, the dispatcher's
+/// list leaves the image out all the same.
 pub async fn condemn(
     rank: Rank,
     image: ImageNo,

@@ -1,4 +1,5 @@
-//! The search for an image against a real checkpoint server: what the launcher knows may be gone.
+//! The search for an image on a real checkpoint server that has replaced the images which the
+//! launcher knows.
 
 use super::*;
 use ftmpi_checkpoint::container::{Compression, Encoder};
@@ -13,11 +14,12 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::time::Duration;
 
 const R: Rank = Rank(1);
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// A server in a thread, to the end of this process.
+/// Runs a server in a thread, to the end of this process.
 fn server(dir: &Path, key: &JobKey) -> SocketAddr {
     let key_file = dir.join("key");
     key.write_file(&key_file).unwrap();
@@ -78,10 +80,10 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
     }
 }
 
-/// While a rank was dying its last images were committed, and took the places of those that the launcher had
-/// heard of.
+/// While a rank was dying its last images were committed, and replaced those that the launcher
+/// knows.
 #[test]
-fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() {
+fn images_that_the_launcher_does_not_know_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
     let address = server(dir.path(), &key);
@@ -94,45 +96,45 @@ fn images_that_the_launcher_never_heard_of_have_displaced_those_that_it_knows() 
             store.put(R, Incarnation(0), ImageNo(image), bytes.as_slice()).await.unwrap();
         }
         let directory = Directory { checkpoint_servers: vec![address; 2], ..Directory::default() };
-        let (_tell, directory) = watch::channel(directory);
+        let (_sender, directory) = watch::channel(directory);
         let traits = |in_waves| match in_waves {
             true => of_library(registry::RECOVERY_WAVES),
             false => of_library("restart"),
         };
-        let source = |told: u64, in_waves| Source {
+        let source = |kept: u64, in_waves| Source {
             key: key.clone(),
             secret: None,
             directory: directory.clone(),
             traits: traits(in_waves),
             checked: false,
-            told: [told, 0],
+            kept_output: [kept, 0],
         };
         let mut incarnation = 0;
         let mut find = async |images: &[u64], source: Source| {
             incarnation += 1;
-            let mut unusable = Vec::new();
-            let found =
-                super::find(&start(incarnation, images), &source, None, &mut unusable).await;
-            (found.map(|stream| stream.unwrap().facts), unusable)
+            let start = start(incarnation, images);
+            let mut search = Search::new(&start, &source, None);
+            let found = search.run().await;
+            (found.map(|stream| stream.unwrap().facts), search.unusable.len())
         };
-        // The newest that is no further than what can be told of its output; if there is none, the newest.
-        for (told, wanted) in [(40, 4), (39, 3), (30, 3), (29, 4)] {
-            let (found, unusable) = find(&[2, 1], source(told, false)).await;
+        // The newest image whose output is kept; if there is none, the newest.
+        for (kept, wanted) in [(40, 4), (39, 3), (30, 3), (29, 4)] {
+            let (found, unusable) = find(&[2, 1], source(kept, false)).await;
             assert_eq!(
-                (found, unusable.len()),
+                (found, unusable),
                 (Ok(known_by_server(&store_list(&mut store).await, wanted)), 0)
             );
         }
-        // One that it knows is there: nothing newer is asked for.
+        // An image that the launcher knows is there: the server is not asked for newer ones.
         let (found, _) = find(&[3, 2], source(40, false)).await;
         assert_eq!(found.unwrap().image, ImageNo(3));
-        // Waves begin together, so no other images will do.
+        // The ranks of a wave begin together, so no other image will do.
         let (found, _) = find(&[2, 1], source(40, true)).await;
         found.unwrap_err();
     });
 }
 
-/// What the registry says of a library's protocol that recovers so.
+/// The traits of a library's protocol with this kind of recovery.
 fn of_library(recovery: &str) -> ProtocolTraits {
     let settings = vec![(registry::RECOVERY.to_owned(), recovery.to_owned())];
     let config =
@@ -165,13 +167,13 @@ fn a_rank_of_a_library_in_waves_gives_up_images_that_are_newer_than_its_wave() {
                 directory,
                 traits: of_library(recovery),
                 checked: false,
-                told: [0; 2],
+                kept_output: [0; 2],
             };
             let files = Files {
                 job: 0,
                 paths: Vec::new(),
                 since: ImageNo(0),
-                lives: vec![Incarnation(1); 2],
+                incarnations: vec![Incarnation(1); 2],
             };
             let (events, mut restored) = mpsc::unbounded_channel();
             fetch(start(1, &[1]), source, None, files, events).await;

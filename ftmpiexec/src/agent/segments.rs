@@ -1,54 +1,67 @@
 //! Memory that ranks of this host share (`MPI_Win_allocate_shared`).
 //!
-//! Guarantees: all ranks that ask under one name get the same memory, and nobody else does; who returned to
-//! an earlier state never meets memory of the later one (all of them have new lives then, and the creator's is
-//! part of the key); nothing is left in the file system, and nothing is held any more when the first of those
-//! who have it leaves it.
+//! Guarantees: all ranks that ask for one name get the same memory, and no other rank does. A rank
+//! that returned to an earlier state never gets memory of the later state: all ranks of its cluster
+//! have new incarnations then, and the creator's incarnation is part of the key. Nothing is left in
+//! the file system. The agent drops the memory when the first rank that has it leaves it.
 
 use super::Agent;
+use super::events::RankKey;
 use super::page::sealed_memfd;
 use crate::agent_protocol::Report;
+use crate::tuning::OPEN_SEGMENTS_MAX;
 use ftmpi_wire::control::{SegmentName, ToRank};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Names that are open at a time, at the most: a rank that asks for more than any program has is wrong.
-const OPEN_MAX: usize = 4096;
-
-/// A name, and the life of whoever gave it.
+/// A name, and the incarnation of the rank that gave it.
 type Key = (SegmentName, Incarnation);
 
-/// One piece that not all have yet.
+/// Memory that not all ranks have yet.
 #[derive(Debug)]
 struct Segment {
     memory: OwnedFd,
     bytes: u64,
-    /// So many have not asked for it.
+    /// So many ranks have not asked for it.
     left: u32,
 }
 
-/// Those of this host.
+/// A rank asks for shared memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// The memory's name.
+    pub name: SegmentName,
+    /// Its length.
+    pub bytes: u64,
+    /// How many ranks will ask for it.
+    pub takers: u32,
+}
+
+/// The shared memory of this host.
 #[derive(Debug, Default)]
 pub struct Segments(BTreeMap<Key, Segment>);
 
 impl Segments {
-    /// A rank has another life: what was named in earlier ones is over.
+    /// A rank has a new incarnation: names that its earlier incarnations gave are over.
     pub fn forget(&mut self, creator: Rank, before: Incarnation) {
-        self.0.retain(|(name, life), _| name.creator != creator || *life >= before);
+        self.0.retain(|(name, incarnation), _| name.creator != creator || *incarnation >= before);
     }
 
-    /// Somebody who has it leaves it: nobody asks any more, also if one never did, which had left it when the
-    /// image was taken from which it came back.
+    /// A rank that has the memory leaves it: no rank asks for it any more. (A rank that never asked
+    /// had left it at the image from which it came back.)
     pub fn over(&mut self, key: Key) {
         self.0.remove(&key);
     }
 
+    /// The memory of this name, made at the first request.
     fn take(&mut self, key: Key, bytes: u64, takers: u32) -> io::Result<OwnedFd> {
         if !self.0.contains_key(&key) {
-            if self.0.len() >= OPEN_MAX {
-                return Err(io::Error::other(format!("{OPEN_MAX} others wait to be joined")));
+            if self.0.len() >= OPEN_SEGMENTS_MAX {
+                return Err(io::Error::other(format!(
+                    "{OPEN_SEGMENTS_MAX} others wait to be joined"
+                )));
             }
             let memory = sealed_memfd("ftmpi-window", bytes)?;
             self.0.insert(key, Segment { memory, bytes, left: takers.max(1) });
@@ -68,30 +81,23 @@ impl Segments {
 
 impl Agent {
     /// A rank leaves memory that it shared.
-    pub(super) fn shared_no_more(&mut self, name: SegmentName) {
-        let life = self.directory.borrow().incarnations.get(name.creator.index()).copied();
-        if let Some(life) = life {
-            self.segments.over((name, life));
+    pub(super) fn stop_sharing(&mut self, name: SegmentName) {
+        let creator = self.directory.borrow().incarnation(name.creator);
+        if let Some(creator) = creator {
+            self.segments.over((name, creator));
         }
     }
 
     /// A rank asks for memory that it shares with others.
-    pub(super) fn share(
-        &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
-        name: SegmentName,
-        bytes: u64,
-        takers: u32,
-    ) {
-        let known = {
+    pub(super) fn share(&mut self, (rank, incarnation): RankKey, request: Request) {
+        let Request { name, bytes, takers } = request;
+        let creator = {
             let directory = self.directory.borrow();
-            let creator = name.creator.index();
-            let here = directory.host_of.get(creator) == Some(&self.host);
-            directory.incarnations.get(creator).copied().filter(|_| here)
+            let here = directory.host_of.get(name.creator.index()) == Some(&self.host);
+            directory.incarnation(name.creator).filter(|_| here)
         };
-        let answer = match known {
-            Some(life) => self.segments.take((name, life), bytes, takers),
+        let answer = match creator {
+            Some(creator) => self.segments.take((name, creator), bytes, takers),
             None => {
                 let text = format!("rank {} is on another host now", name.creator);
                 Err(io::Error::other(text))
@@ -101,12 +107,12 @@ impl Agent {
             Ok(memory) => (None, vec![memory]),
             Err(e) => (Some(e.to_string()), Vec::new()),
         };
-        if let Some(life) = self.process(rank, incarnation) {
-            life.send(&ToRank::Segment { name, why }, passed, false);
+        if let Some(process) = self.ranks.get(rank, incarnation) {
+            process.send(&ToRank::Segment { name, why }, passed, false);
         }
         if name.serial.is_none() {
             // From now on the ranks of a host must stay together.
-            self.report(rank, incarnation, Report::SharesMemory);
+            self.link.report(rank, incarnation, Report::SharesMemory);
         }
     }
 }
@@ -120,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_is_one_memory_until_all_have_it_or_its_life_is_over() {
+    fn one_name_is_one_memory_until_all_have_it_or_its_incarnation_is_over() {
         let mut segments = Segments::default();
         let first = segments.take(name(1), 4096, 3).unwrap();
         let second = segments.take(name(1), 4096, 3).unwrap();
@@ -140,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absurd_is_refused() {
+    fn an_impossible_length_is_refused() {
         let mut segments = Segments::default();
         assert!(segments.take(name(1), u64::MAX, 2).is_err(), "more than a file can have");
     }

@@ -1,9 +1,9 @@
-//! The boot library's signal: wakes a rank that computes, so that a control message does not wait
-//! for the next MPI call.
+//! The boot library's signal. It wakes a rank that computes, so that a control message does not
+//! wait for the next MPI call.
 
 use std::os::fd::{AsFd, OwnedFd};
 
-/// A rank's process, held so that its number cannot pass to another one unnoticed.
+/// A rank's process, held so that no other process can get its number unnoticed.
 #[derive(Debug)]
 pub struct WakeSignal {
     pid: u32,
@@ -43,8 +43,8 @@ impl WakeSignal {
     }
 }
 
-/// Whether a process has a handler for a signal. A rank without the boot library (its program unset
-/// `LD_PRELOAD`, or is set-user-id) has none, and this one would end it.
+/// Whether a process has a handler for a signal. A rank without the boot library has none, and the
+/// signal would end it: its program unset `LD_PRELOAD`, or is set-user-id.
 fn catches(pid: u32, signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));

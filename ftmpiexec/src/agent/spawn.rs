@@ -1,9 +1,9 @@
 //! Starts the process of a rank: environment, preloaded libraries, descriptors, limits.
 //!
-//! Guarantees: the process finds its descriptors where `wire::control::fds` says and no others;
-//! its environment has the same length in every life (the stack begins at the same place, or an
-//! image would not fit); exactly our libmpi is mapped, whatever search path the program carries;
-//! it dies with the agent.
+//! Guarantees: the process has its descriptors at the numbers of `wire::control::fds` and no
+//! others. Its environment has the same length in every incarnation, because an image fits only if
+//! the stack begins at the same address. It maps exactly our libmpi, whatever search path the
+//! program carries. It dies with the agent.
 
 use super::actual_command;
 use super::program::{self, ProgramError, ProgramFacts};
@@ -29,20 +29,20 @@ pub struct Descriptors {
     pub status: OwnedFd,
     /// The image to restore, if any.
     pub image: Option<OwnedFd>,
-    /// Whether standard input is a pipe of ours (else the null device).
+    /// Whether standard input is a pipe from the agent; else it is the null device.
     pub fed: bool,
 }
 
 /// Why a rank could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// The program.
+    /// The program cannot be a rank.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The working directory.
+    /// The working directory cannot be entered.
     #[error("the working directory {0} cannot be entered: {1}")]
     Directory(String, io::Error),
-    /// The system.
+    /// The system cannot start the process.
     #[error("{0} cannot be started: {1}")]
     System(String, io::Error),
 }
@@ -58,18 +58,18 @@ impl SpawnError {
     }
 }
 
-/// Where our libraries are: `FTMPI_LIB_DIR`, or `lib/ftmpi` beside the directory of this program.
+/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib` beside the directory of this program.
 #[must_use]
 pub fn library_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {
         return directory.into();
     }
     let own = std::env::current_exe().unwrap_or_default();
-    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib/ftmpi"))
+    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
 }
 
-/// Starts the process; also gives the file that was executed. `died`: [`RankEnv::died`]; `on`: the processors that
-/// it may use, if not all.
+/// Starts the process; the result names the file that was executed. `died` is [`RankEnv::died`],
+/// `cpus` the processors that the process may use, if not all.
 ///
 /// # Errors
 /// See [`SpawnError`].
@@ -78,7 +78,7 @@ pub fn spawn(
     start: &Start,
     descriptors: &Descriptors,
     died: u64,
-    on: Option<CpuSet>,
+    cpus: Option<CpuSet>,
 ) -> Result<(Child, PathBuf), SpawnError> {
     let mut command = match &start.actual_command {
         Some(recorded) if descriptors.image.is_some() => as_recorded(recorded),
@@ -105,7 +105,7 @@ pub fn spawn(
     let agent = rustix::process::getpid();
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe {
-        command.pre_exec(move || prepare(&wanted, stack, agent, on.as_ref()));
+        command.pre_exec(move || prepare(&wanted, stack, agent, cpus.as_ref()));
     }
     let file = PathBuf::from(command.get_program());
     match command.spawn() {
@@ -114,7 +114,7 @@ pub fn spawn(
     }
 }
 
-/// As the command line says.
+/// The command of the job's command line.
 fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
     let number = job.program_of[start.rank.index()];
     let part = &job.programs[number as usize];
@@ -134,23 +134,24 @@ fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
         .current_dir(directory)
         .env_clear()
         .envs(part.environment.iter().map(|(key, value)| (key, value)))
-        // As under Hydra: scripts ask for these.
+        // Scripts that were written for Hydra read these.
         .env("PMI_RANK", start.rank.to_string())
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
-        .env("MPI_LOCALNRANKS", ranks_beside(job, start.rank).to_string())
+        .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank).to_string())
         .env(launch::PRELOAD_ENV, preload(&libraries, &facts, variable("LD_PRELOAD")))
         .env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
     Ok(command)
 }
 
-/// Ranks of the host of this one at the start, as `MPI_LOCALRANKID` counts them: the same in every life.
-fn ranks_beside(job: &Job, rank: Rank) -> usize {
+/// How many ranks its host had at the start of the job, as `MPI_LOCALRANKID` counts them: the same
+/// in every incarnation.
+fn ranks_on_host(job: &Job, rank: Rank) -> usize {
     let nodes = &job.view.node_of;
     nodes.iter().filter(|node| **node == nodes[rank.index()]).count()
 }
 
-/// As the process that the image was taken of.
+/// The command of the process that the image was taken of.
 fn as_recorded(recorded: &ActualCommand) -> Command {
     let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_os_string();
     let mut command = Command::new(text(&recorded.file));
@@ -171,7 +172,7 @@ fn prepare(
     wanted: &[(RawFd, RawFd)],
     stack: StackLimit,
     agent: rustix::process::Pid,
-    on: Option<&CpuSet>,
+    cpus: Option<&CpuSet>,
 ) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The agent may have died before that took effect.
@@ -179,9 +180,9 @@ fn prepare(
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     launch::prepare_child(stack)?;
-    if let Some(on) = on {
-        // Processors that have gone meanwhile: then wherever the system likes.
-        let _ = rustix::thread::sched_setaffinity(None, on);
+    if let Some(cpus) = cpus {
+        // If the processors are gone by now, the system chooses.
+        let _ = rustix::thread::sched_setaffinity(None, cpus);
     }
     for (from, to) in wanted {
         // SAFETY: a system call on two numbers; the target range is kept free by `reserve`.
@@ -192,13 +193,13 @@ fn prepare(
     Ok(())
 }
 
-/// Our boot library, then what the user preloads, then each MPI library that the program names and we
-/// have: a preloaded library satisfies a name before any search path is asked.
+/// The libraries to preload: our boot library, then those of the user, then each MPI library that
+/// the program names and we have. A preloaded library satisfies a name before any search path does.
 ///
-/// A library that wraps `MPI_` functions around `PMPI_` ones must come before ours, or it would never be
-/// called: the user's own first, therefore; and where the program names another library before MPI's, which
-/// may be such a one, ours is not preloaded but found through `LD_LIBRARY_PATH`, unless the program has a
-/// search path that goes before that.
+/// A library that wraps `MPI_` functions around `PMPI_` ones must come before ours, or it would
+/// never be called. So the user's libraries come first. If the program names another library before
+/// MPI's, that library may be such a wrapper. Then ours is not preloaded but found through
+/// `LD_LIBRARY_PATH`, unless the program has a search path that goes before that variable.
 pub fn preload(libraries: &Path, facts: &ProgramFacts, users: &str) -> String {
     let is_mpi = |name: &&String| name.starts_with("libmpi") || name.starts_with("libfmpich");
     let before = facts.needed.iter().position(|name| is_mpi(&name)).unwrap_or(0);
@@ -217,7 +218,7 @@ pub fn preload(libraries: &Path, facts: &ProgramFacts, users: &str) -> String {
     list.join(":")
 }
 
-/// Libraries of the compilers: they know nothing of MPI.
+/// Whether a library belongs to the compilers: such a library does not wrap MPI.
 fn is_of_the_system(name: &str) -> bool {
     let known =
         ["libc", "libm", "libpthread", "libdl", "librt", "libgcc_s", "libstdc++", "libgfortran"];
@@ -234,8 +235,8 @@ fn joined(first: &Path, rest: &str) -> String {
     }
 }
 
-/// Keeps the numbers of `wire::control::fds` free of the agent's own descriptors, so that a rank's
-/// never collide with them between fork and exec, and allows descriptors beyond them.
+/// Reserves the numbers of `wire::control::fds`, so that no descriptor of the agent has one of them
+/// between fork and exec of a rank, and allows descriptors beyond them.
 ///
 /// # Errors
 /// The hard limit on descriptors is too low.
@@ -287,7 +288,7 @@ mod tests {
         };
         let plain = ["libmpi.so.12", "libmpicxx.so.12", "libc.so.6"];
         assert_eq!(names(&plain, false, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
-        // The user's may wrap ours, and so may what the program names before it.
+        // The user's library may wrap ours, and so may a library that the program names before it.
         assert_eq!(names(&plain, false, "/x/y.so"), ["libftmpi_boot.so", "y.so", "libmpi.so.12"]);
         let wrapped = ["libwrap.so", "libmpi.so.12", "libc.so.6"];
         assert_eq!(names(&wrapped, false, ""), ["libftmpi_boot.so"]);

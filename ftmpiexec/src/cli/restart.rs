@@ -27,7 +27,7 @@ impl Plan {
             .canonicalize()
             .map_err(|error| PlanError::RestartDirectory { directory, error })?;
         let mut saved = Saved::read(&directory).map_err(PlanError::RestartPlan)?;
-        Progress::must_not_have_ended(&directory).map_err(PlanError::RestartPlan)?;
+        Progress::must_not_have_ended(&directory).map_err(|e| PlanError::RestartPlan(e.into()))?;
         let ranks = saved.program_of.len();
         if line.cli.part.ranks.is_some_and(|given| given as usize != ranks) {
             return Err(PlanError::RestartRanks(ranks));

@@ -1,12 +1,13 @@
 //! `plan`: what a later launcher must know to go on with the job.
 //!
-//! Guarantees: written in one step, with version and checksum; whatever an image depends on
-//! (environment, arguments, numbers within hosts, the limit of the stack) is taken from here and not
-//! from the later launcher's own surroundings.
+//! Guarantees: the file is written in one step, with version and checksum. What an image depends on
+//! (environment, arguments, numbers within hosts, the limit of the stack) comes from this file and
+//! not from the later launcher's own surroundings.
 
 use crate::agent_protocol::{ActualCommand, Program};
 use crate::cli::{Machine, Plan};
 use crate::inject::ServerKind;
+use crate::restore_facts::RestoreFacts;
 use anyhow::Context;
 use ftmpi_servers::checksummed_file;
 use ftmpi_servers::files::Files;
@@ -19,76 +20,112 @@ const KIND: &str = "ftmpi-plan";
 const VERSION: u32 = 1;
 const NAME: &str = "plan";
 
-/// The file's contents.
+/// The contents of the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Saved {
-    /// The options of the first launcher, without program: the defaults of every later one.
+    /// The options of the first launcher, without program. They are the defaults of every later
+    /// launcher.
     pub options: Vec<String>,
-    /// Where relative paths among them begin.
+    /// The directory where relative paths among the options begin.
     pub directory: PathBuf,
     /// The parts of the command line.
     pub programs: Vec<Program>,
-    /// Part of each rank.
+    /// The part that each rank runs.
     pub program_of: Vec<u32>,
-    /// Host of each rank as the program was told at its first start.
+    /// Host of each rank, as the program was told at its first start.
     pub node_of: Vec<u32>,
-    /// Number of each rank among those of its host, likewise.
+    /// Number of each rank on its host, as the program was told at its first start.
     pub local_rank_of: Vec<u32>,
-    /// Some host had more ranks than processors then. A plan of before this was told says no, as its
-    /// ranks were.
+    /// Some host had more ranks than processors at the first start. A plan without this key says
+    /// no, as its ranks were told.
     #[serde(default, rename = "crowded")]
     pub oversubscribed: bool,
-    /// Ranks share memory: those of a host must stay together.
+    /// Ranks share memory, so the ranks of a host must stay together.
     #[serde(default)]
     pub shares_memory: bool,
     /// Files that return to a wave with the ranks.
     #[serde(default)]
     pub files: Vec<String>,
-    /// The oldest wave to which they can.
+    /// The oldest wave to which these files can return.
     #[serde(default)]
     pub files_since: ImageNo,
     /// Soft and hard limit of the stack.
     pub stack_limit: (u64, u64),
-    /// The protocol.
+    /// The protocol with its settings.
     pub protocol: ProtocolConfig,
     /// Hosts of the latest run.
     pub machines: Vec<Machine>,
-    /// Servers, and what they hold.
+    /// The servers and their ranks.
     pub servers: Vec<SavedServer>,
-    /// How processes were executed, where not as the command line says.
+    /// How ranks were executed, if not as the command line says.
     #[serde(rename = "executed")]
     pub actual_commands: Vec<(Rank, ActualCommand)>,
-    /// Launchers that have worked on the job.
+    /// How many launchers have worked on the job.
     pub runs: u32,
     /// A name that no other job has.
     #[serde(default)]
     pub job_id: String,
+    /// What the newest image of each rank needs of its host.
+    #[serde(default)]
+    pub image_facts: ImageFactsTable,
 }
 
-/// One server.
+/// What the newest image of each rank needs of its host: each set of facts once.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ImageFactsTable {
+    kinds: Vec<RestoreFacts>,
+    kind_of: Vec<Option<u32>>,
+}
+
+impl ImageFactsTable {
+    /// What the newest image of a rank needs; `None`: not known.
+    pub fn get(&self, rank: Rank) -> Option<&RestoreFacts> {
+        let kind = self.kind_of.get(rank.index()).copied().flatten()?;
+        self.kinds.get(kind as usize)
+    }
+
+    /// The newest image of a rank needs this. `true`: the table has changed.
+    pub fn set(&mut self, rank: Rank, facts: &RestoreFacts) -> bool {
+        if self.get(rank) == Some(facts) {
+            return false;
+        }
+        let known = self.kinds.iter().position(|kind| kind == facts);
+        let kind = known.unwrap_or_else(|| {
+            self.kinds.push(facts.clone());
+            self.kinds.len() - 1
+        });
+        if self.kind_of.len() <= rank.index() {
+            self.kind_of.resize(rank.index() + 1, None);
+        }
+        self.kind_of[rank.index()] = Some(kind as u32);
+        true
+    }
+}
+
+/// A server of the job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SavedServer {
-    /// Which kind.
+    /// The kind of the server.
     pub kind: ServerKind,
-    /// Its number among those of its kind: the name of its directory.
+    /// Number of the server among those of its kind, as in the name of its directory.
     pub number: usize,
-    /// The host that it was placed on; none: beside the launcher.
+    /// The host that the server was placed on; `None`: the launcher's.
     pub host: Option<String>,
-    /// Ranks that it serves.
+    /// The ranks that the server serves.
     pub serves: Vec<Rank>,
 }
 
 /// A job that is to be continued.
 #[derive(Debug, Clone)]
 pub struct EarlierRun {
-    /// Its directory.
+    /// The job's directory.
     pub directory: PathBuf,
-    /// Its plan.
+    /// The job's plan.
     pub saved: Saved,
 }
 
 impl Saved {
-    /// Of a new job.
+    /// The plan of a new job.
     pub fn new(plan: &Plan, local_rank_of: Vec<u32>, stack_limit: (u64, u64)) -> Self {
         Self {
             options: plan.options.clone(),
@@ -108,14 +145,15 @@ impl Saved {
             actual_commands: Vec::new(),
             runs: 1,
             job_id: plan.job_id.clone(),
+            image_facts: ImageFactsTable::default(),
         }
     }
 
-    /// A new machine file may say where the servers run now: each of them by its place in the order
-    /// in which it was named at first. What each holds and serves stays the same.
+    /// Moves the servers to the hosts that a new machine file names: in the order in which the
+    /// servers were named at first. What each server holds and serves stays the same.
     ///
     /// # Errors
-    /// It names another number of servers.
+    /// The machine file names another number of servers.
     pub fn move_servers(&mut self, machines: &[Machine]) -> anyhow::Result<()> {
         for kind in
             [ServerKind::EventLogger, ServerKind::ChannelMemory, ServerKind::CheckpointServer]
@@ -147,17 +185,17 @@ impl Saved {
         Ok(())
     }
 
-    /// Stores it.
+    /// Stores the plan in this directory.
     pub(super) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         checksummed_file::write(&Files::default(), &directory.join(NAME), KIND, VERSION, &text)?;
         Ok(())
     }
 
-    /// Reads the one in this directory.
+    /// Reads the plan in this directory.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// There is no plan, or it is damaged.
     pub fn read(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
         if !path.exists() {
@@ -184,6 +222,7 @@ impl Saved {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::restore_facts::made_up;
     use ftmpi_wire::control::Events;
     use proptest::prelude::*;
 
@@ -220,6 +259,7 @@ mod tests {
             actual_commands: Vec::new(),
             runs: 1,
             job_id: String::new(),
+            image_facts: ImageFactsTable::default(),
         }
     }
 
@@ -230,7 +270,7 @@ mod tests {
         Saved::read(directory.path())
     }
 
-    /// Nobody looks up a rank's program or place where there is none.
+    /// Every rank has a program and a place, and servers serve ranks that exist.
     fn is_sound(saved: &Saved) -> bool {
         let ranks = saved.program_of.len();
         (saved.node_of.len(), saved.local_rank_of.len()) == (ranks, ranks)
@@ -253,15 +293,30 @@ mod tests {
     }
 
     #[test]
-    fn what_collectives_choose_by_is_kept() {
+    fn oversubscription_is_kept() {
         for oversubscribed in [true, false] {
             let text = serde_json::to_vec(&Saved { oversubscribed, ..saved() }).unwrap();
             assert_eq!(read(&text).unwrap().oversubscribed, oversubscribed);
         }
-        // The ranks of a job that began before there was a choice took what is taken without.
+        // A plan without the key says no.
         let mut old = serde_json::to_value(saved()).unwrap();
         old.as_object_mut().unwrap().remove("crowded").unwrap();
         assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().oversubscribed);
+    }
+
+    #[test]
+    fn facts_of_images_are_kept_once_for_each_kind() {
+        let (one, two) = (made_up(&[], 1, "6.1", 5), made_up(&[], 1, "6.8", 6));
+        let mut saved = saved();
+        for (rank, facts) in [(2, &one), (0, &two), (1, &one)] {
+            assert!(saved.image_facts.set(Rank(rank), facts));
+            assert!(!saved.image_facts.set(Rank(rank), facts), "known");
+        }
+        let saved = read(&serde_json::to_vec(&saved).unwrap()).unwrap();
+        assert_eq!(saved.image_facts.get(Rank(2)), Some(&one));
+        assert_eq!(saved.image_facts.get(Rank(0)), Some(&two));
+        assert_eq!(saved.image_facts.get(Rank(3)), None);
+        assert_eq!(saved.image_facts.kinds.len(), 2);
     }
 
     proptest! {
@@ -273,7 +328,7 @@ mod tests {
             prop_assert!(Saved::read(directory.path()).is_err());
         }
 
-        /// With a checksum that is right and a text that is not.
+        /// The checksum is right and the text is altered.
         #[test]
         fn an_altered_plan_is_sound_or_refused(at in 0_usize..600, with in "[0-9,\\[\\]{}\":a-z-]{0,6}") {
             let mut text = serde_json::to_vec(&saved()).unwrap();

@@ -1,9 +1,10 @@
 //! `progress`: what only the launcher knows and a later launcher must know: how much of each rank's
-//! output was printed, the ranks' lives and processes, whether input and job have ended.
+//! output was printed, the ranks' incarnations and processes, whether input and job have ended.
 //!
 //! Guarantees: after the death of the launcher the file is at most one piece of output behind what
-//! was printed (never ahead, so nothing is lost); every record has its checksum, and one that is
-//! damaged says nothing; a record is one write of 64 bytes. Synced by whoever has the time.
+//! was printed. It is never ahead, so no output is lost. Every record has its checksum, and a
+//! damaged record counts as missing. A record is one write of 64 bytes. A task with time syncs the
+//! file.
 //!
 //! ```text
 //! header (64)   magic "FTMPIPRG" | version u32 | ranks u32 | input ended u32 | ended u32
@@ -12,6 +13,7 @@
 //!               | crc32c (of the rank and all before) u32
 //! ```
 
+use super::JobDirError;
 use crate::agent_protocol::ProcessId;
 use ftmpi_wire::{Incarnation, Rank};
 use std::fs::{File, OpenOptions};
@@ -25,20 +27,20 @@ const VERSION: u32 = 1;
 const RECORD: usize = 64;
 const NAME: &str = "progress";
 
-/// What is known of one rank.
+/// The record of one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RankProgress {
     /// Bytes of output and error that were printed.
     pub printed: [u64; 2],
-    /// Its latest life.
+    /// The latest incarnation.
     pub incarnation: Incarnation,
-    /// The process of that life.
+    /// The process of that incarnation.
     pub process: Option<ProcessId>,
-    /// Where that runs (index of host).
+    /// Index of the host where that process runs.
     pub host: u32,
 }
 
-/// The file.
+/// The open file and its contents.
 #[derive(Debug)]
 pub struct Progress {
     file: Arc<File>,
@@ -52,7 +54,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a new job.
+    /// Makes the file of a new job.
     pub(super) fn create(directory: &Path, ranks: usize) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -72,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Of a job that is continued. What is damaged or missing counts as nothing.
+    /// Opens the file of a job that is continued. A damaged or missing record counts as empty.
     pub(super) fn open(directory: &Path, ranks: usize) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -111,36 +113,38 @@ impl Progress {
         }
     }
 
+    /// Refuses a directory whose job has ended.
+    ///
     /// # Errors
-    /// The job in this directory has ended: nobody can go on with it.
-    pub fn must_not_have_ended(directory: &Path) -> anyhow::Result<()> {
+    /// [`JobDirError::NothingToContinue`]
+    pub fn must_not_have_ended(directory: &Path) -> Result<(), JobDirError> {
         match Self::ended(directory) {
-            Some(code) => anyhow::bail!(
-                "the job in {} has ended with exit code {code}: there is nothing to go on with",
-                directory.display()
-            ),
+            Some(code) => {
+                let directory = directory.to_owned();
+                Err(JobDirError::NothingToContinue { directory, code })
+            }
             None => Ok(()),
         }
     }
 
-    /// With which exit code the job in this directory ended for good, if it did: there is nothing to continue.
+    /// The exit code of the job in this directory, if the job has ended for good.
     pub fn ended(directory: &Path) -> Option<i32> {
         let mut bytes = [0; RECORD];
         File::open(directory.join(NAME)).and_then(|f| f.read_exact_at(&mut bytes, 0)).ok()?;
         decode_header(&bytes)?.1
     }
 
-    /// All ranks.
+    /// The records of all ranks.
     pub fn ranks(&self) -> &[RankProgress] {
         &self.ranks
     }
 
-    /// The end of standard input was read.
+    /// Whether the end of standard input was read.
     pub fn input_ended(&self) -> bool {
         self.input_ended
     }
 
-    /// So much of a stream was printed.
+    /// A stream of a rank was printed up to this position.
     pub fn printed(&mut self, rank: Rank, stream: u8, up_to: u64) {
         if let Some(known) = self.ranks.get_mut(rank.index())
             && let Some(printed) = known.printed.get_mut(stream as usize)
@@ -151,7 +155,7 @@ impl Progress {
         }
     }
 
-    /// A rank has a new life.
+    /// A rank has a new incarnation.
     pub fn set_incarnation(&mut self, rank: Rank, incarnation: Incarnation) {
         if let Some(known) = self.ranks.get_mut(rank.index()) {
             known.incarnation = incarnation;
@@ -160,7 +164,7 @@ impl Progress {
         }
     }
 
-    /// It is this process.
+    /// The process of a rank runs on this host.
     pub fn set_process(&mut self, rank: Rank, host: u32, process: ProcessId) {
         if let Some(known) = self.ranks.get_mut(rank.index()) {
             known.process = Some(process);
@@ -175,18 +179,18 @@ impl Progress {
         self.write_header();
     }
 
-    /// The job is over, and nobody can go on with it.
+    /// The job has ended for good.
     pub fn has_ended(&mut self, code: i32) {
         self.ended = Some(code);
         self.write_header();
     }
 
-    /// The file, if it has changed since the last call: to be synced by somebody who may wait.
+    /// The file, if it has changed since the last call. The caller syncs it.
     pub fn take_unsynced(&mut self) -> Option<Arc<File>> {
         std::mem::take(&mut self.dirty).then(|| self.file.clone())
     }
 
-    /// Why it cannot be written, once.
+    /// The first error of a write, once.
     pub fn take_trouble(&mut self) -> Option<io::Error> {
         let trouble = self.trouble.take()?;
         (!std::mem::replace(&mut self.reported, true)).then_some(trouble)
@@ -211,7 +215,7 @@ impl Progress {
         self.put(&bytes, 0);
     }
 
-    /// A full disk costs repeated output after the launcher's death and nothing else.
+    /// A failed write, as on a full disk, costs only repeated output after the launcher's death.
     fn put(&mut self, bytes: &[u8], place: u64) {
         self.dirty = true;
         if let Err(error) = self.file.write_all_at(bytes, place) {
@@ -297,11 +301,11 @@ mod tests {
         assert!(why.contains("has ended with exit code 7"), "{why}");
         let progress = Progress::open(directory.path(), 3).unwrap();
         assert!(progress.input_ended());
-        assert_eq!(Progress::ended(directory.path()), None, "it goes on");
+        assert_eq!(Progress::ended(directory.path()), None, "the job goes on");
     }
 
     #[test]
-    fn damaged_records_say_nothing() {
+    fn damaged_records_count_as_empty() {
         let directory = tempfile::tempdir().unwrap();
         let mut progress = Progress::create(directory.path(), 2).unwrap();
         progress.printed(Rank(0), 0, 9);
@@ -316,7 +320,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever lies there: what counts is what was written of that rank, or nothing.
+        /// Only what was written for a rank counts, whatever bytes the file has.
         #[test]
         fn any_bytes_are_taken_for_what_they_are(
             bytes in proptest::collection::vec(any::<u8>(), 0..6 * RECORD),
@@ -329,7 +333,8 @@ mod tests {
             let progress = Progress::open(directory.path(), 4).unwrap();
             prop_assert_eq!(progress.ranks(), [RankProgress::default(); 4]);
             prop_assert!(!progress.input_ended());
-            // A record that is whole may still say anything; of another rank, or damaged, it says nothing.
+            // A whole record may have any contents. A record of another rank, or a damaged one,
+            // counts as empty.
             let mut whole = [0; RECORD];
             whole[..32].copy_from_slice(&record);
             let sum = sum(Rank(3), &whole);

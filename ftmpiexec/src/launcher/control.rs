@@ -1,47 +1,83 @@
-//! The socket in the job's directory: whoever may write there can ask for images.
+//! The socket in the job's directory, where users ask for images, and the address for metrics.
 //!
-//! One line asks (`images`), lines of JSON answer: one for each rank, with its image or why there is
-//! none, and a last one that says that this was all.
+//! Whoever may write in the directory may ask. One line asks (`images`). Lines of JSON answer: one
+//! for each rank, with its image or why there is none, and a last line that ends the answer.
 
-use super::{Launcher, LauncherEvent};
+use super::events::LauncherEvent;
+use super::{Launcher, notices};
 use crate::output::Printer;
+use crate::tuning::{QUESTION_BYTES_MAX, QUESTION_LIMIT};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::metrics;
 use ftmpi_wire::{ImageNo, Rank};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 const NAME: &str = "control";
-/// A question has at most so many bytes and takes at most this long.
-const QUESTION_BYTES_MAX: u64 = 256;
-const QUESTION_LIMIT: Duration = Duration::from_secs(5);
 
-/// Somebody who waits for images.
+/// Takes the lines of an answer to the user who asked.
+pub type ImageAnswers = mpsc::UnboundedSender<String>;
+
+/// A user who waits for images of these ranks.
 #[derive(Debug)]
-pub struct ImageRequest {
+struct ImageRequest {
     ranks: BTreeSet<Rank>,
-    answers_to: mpsc::UnboundedSender<String>,
+    answers: ImageAnswers,
 }
 
-/// What became of an image: its number and bytes, or why there is none.
-pub type ImageOutcome<'a> = (Rank, Result<(ImageNo, u64), &'a str>);
+/// All users who wait for images.
+#[derive(Debug, Default)]
+pub struct ImageRequests(Vec<ImageRequest>);
+
+impl ImageRequests {
+    /// A user asks for images of these ranks.
+    fn add(&mut self, ranks: BTreeSet<Rank>, answers: ImageAnswers) {
+        self.0.push(ImageRequest { ranks, answers });
+        self.finish();
+    }
+
+    /// An image of a rank was stored, with this number and so many bytes; or why there is none.
+    pub fn answer(&mut self, rank: Rank, outcome: Result<(ImageNo, u64), &str>) {
+        for request in &mut self.0 {
+            if request.ranks.remove(&rank) {
+                let answer = match outcome {
+                    Ok((image, bytes)) => json!({ "rank": rank, "image": image, "bytes": bytes }),
+                    Err(why) => json!({ "rank": rank, "why": why }),
+                };
+                let _ = request.answers.send(answer.to_string());
+            }
+        }
+        self.finish();
+    }
+
+    /// Ends the answers that are complete.
+    fn finish(&mut self) {
+        self.0.retain(|request| {
+            let done = request.ranks.is_empty();
+            if done {
+                let _ = request.answers.send(json!({ "done": true }).to_string());
+            }
+            !done
+        });
+    }
+}
 
 /// Listens in this directory.
 ///
 /// # Errors
-/// No socket can be made there (some shared file systems have none).
-pub fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) -> io::Result<()> {
-    // The name of a socket is short; that of a directory need not be.
+/// No socket can be made there: some shared file systems have none.
+fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) -> io::Result<()> {
+    // The name of a socket must be short; the path of a directory may be long.
     let folder = std::fs::File::open(directory)?;
     let path = format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd());
-    // Of a launcher that died; we hold the lock.
+    // The socket of a launcher that died: this launcher holds the lock now.
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
     tokio::spawn(async move {
@@ -53,7 +89,7 @@ pub fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) ->
     Ok(())
 }
 
-/// The job is over.
+/// Removes the socket: the job is over.
 pub fn close(directory: &Path) {
     let _ = std::fs::remove_file(directory.join(NAME));
 }
@@ -66,15 +102,15 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
     if !matches!(asked, Ok(Ok(1..))) {
         return;
     }
-    let (answers_to, mut answers) = mpsc::unbounded_channel::<String>();
+    let (sender, mut answers) = mpsc::unbounded_channel::<String>();
     match question.trim() {
         "images" => {
-            let _ = events.send(LauncherEvent::ImagesWanted(answers_to));
+            let _ = events.send(LauncherEvent::ImagesWanted(sender));
         }
         other => {
-            let answer = serde_json::json!({ "error": format!("`{other}` is unknown here") });
-            let _ = answers_to.send(answer.to_string());
-            drop(answers_to);
+            let _ =
+                sender.send(json!({ "error": format!("`{other}` is unknown here") }).to_string());
+            drop(sender);
         }
     }
     while let Some(answer) = answers.recv().await {
@@ -84,14 +120,17 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
     }
 }
 
-/// Whoever asks at this address hears what the report would say now.
-pub(super) fn serve_metrics(
+/// Answers every request at this address with what the report would say now.
+///
+/// # Errors
+/// The address cannot be used.
+pub fn serve_metrics(
     address: SocketAddr,
     printer: &Printer,
     events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> anyhow::Result<()> {
     let (at, mut questions) = metrics::listen(address, &metrics::catalogue::JOB)?;
-    printer.notice(format!("metrics at http://{at}/metrics"));
+    printer.notice(notices::metrics_at(at));
     let events = events.clone();
     tokio::spawn(async move {
         while let Some(question) = questions.recv().await {
@@ -102,32 +141,19 @@ pub(super) fn serve_metrics(
 }
 
 impl Launcher {
-    pub(super) fn images_wanted(&mut self, answers_to: mpsc::UnboundedSender<String>) {
-        let ranks = self.dispatcher.can_take_images().into_iter().collect();
-        self.requests.push(ImageRequest { ranks, answers_to });
-        self.notify_dispatcher(Input::ImagesWanted);
-        self.answer_requests(None);
+    /// Lets users ask for images through the job's directory, if there is one.
+    pub(super) fn listen_in_directory(&self) {
+        if let Some(directory) = self.store.directory()
+            && let Err(e) = listen(directory.path(), self.events.clone())
+        {
+            self.printer.notice(notices::no_control_socket(&e));
+        }
     }
 
-    /// An image of this rank came, or did not.
-    pub(super) fn answer_requests(&mut self, outcome_of: Option<ImageOutcome<'_>>) {
-        self.requests.retain_mut(|request| {
-            if let Some((rank, outcome)) = &outcome_of
-                && request.ranks.remove(rank)
-            {
-                let answer = match outcome {
-                    Ok((image, bytes)) => {
-                        serde_json::json!({ "rank": rank, "image": image, "bytes": bytes })
-                    }
-                    Err(why) => serde_json::json!({ "rank": rank, "why": why }),
-                };
-                let _ = request.answers_to.send(answer.to_string());
-            }
-            let done = request.ranks.is_empty();
-            if done {
-                let _ = request.answers_to.send(serde_json::json!({ "done": true }).to_string());
-            }
-            !done
-        });
+    /// A user asks for an image of every rank.
+    pub(super) fn images_wanted(&mut self, answers: ImageAnswers) {
+        let ranks = self.dispatcher.can_take_images().into_iter().collect();
+        self.notify_dispatcher(Input::ImagesWanted);
+        self.requests.add(ranks, answers);
     }
 }

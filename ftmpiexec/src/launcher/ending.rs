@@ -1,71 +1,51 @@
-//! The end of a run: last words, the report, what is kept and what goes.
+//! The end of a run: the last output, the report, what is kept and what is removed.
 //!
-//! Guarantees: what was printed is written down before the directory is let go, so that a continued job
-//! begins from no image that is ahead of its output; what a return would need (journals of files, images in
-//! the object store) goes only when nobody can go on with the job, and that is on the disk: a launcher that is
-//! killed at any point of its end leaves a job that can be continued as a whole, or one that says that it has ended.
+//! Guarantees: what was printed is recorded before the directory is let go, so that a continued job
+//! begins from no image that is ahead of its output. What a return would need (journals of files,
+//! images in the object store) is removed only when no later launcher can go on with the job, and
+//! when that is on the disk. A launcher that is killed at any point of its end leaves a job that
+//! can be continued as a whole, or a job that is marked as ended.
 
+use super::events::LauncherEvent;
 use super::signals::Signals;
-use super::{FAREWELL, Launcher, LauncherEvent, Printed, control};
+use super::stopping::Outcome;
+use super::{Launcher, control, notices};
 use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::inject::ServerKind;
-use crate::job_dir::progress::Progress;
-use ftmpi_wire::Rank;
+use crate::tuning::FAREWELL;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
+/// The queue of events.
+type Inbox = mpsc::UnboundedReceiver<LauncherEvent>;
+
 impl Launcher {
-    /// Ends agents and servers, writes the report, removes what is temporary.
+    /// Ends agents and servers, writes the report, removes what is temporary. The result is the
+    /// exit code.
     pub(super) async fn finish(
         mut self,
-        mut inbox: mpsc::UnboundedReceiver<LauncherEvent>,
+        mut inbox: Inbox,
         mut signals: Signals,
     ) -> anyhow::Result<i32> {
-        let (mut code, text, keep) = self.outcome.take().unwrap_or((1, None, false));
+        let Outcome { mut code, text, keep } = self.run.take_outcome();
         let wall = self.now();
         let over = self.is_over_for_good(code, keep);
         let mut interrupted = None;
         if over {
             if code == 0 {
-                // A launcher that is killed while nobody reads leaves a job that can be continued for the rest.
-                // (All ranks have ended; agents are needed once more.)
+                // A launcher that is killed while nobody reads leaves a job that can be continued
+                // for the rest. All ranks have ended; their agents are still needed.
                 interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
             }
-            // Whatever becomes of the report, or of a user's patience, from here on.
-            if let Some(progress) = &mut self.progress {
-                progress.has_ended(code);
-                if let Some(file) = progress.take_unsynced() {
-                    let _ = file.sync_data();
-                }
-            }
-            if !self.saved.files.is_empty() {
-                self.to_all(&ToAgent::ForgetFiles(self.saved.files.clone()));
+            // From here on neither a failing report nor an impatient user changes that.
+            self.store.has_ended(code);
+            let files = self.store.returning_files();
+            if !files.is_empty() {
+                self.agents.broadcast(&ToAgent::ForgetFiles(files.to_vec()));
             }
         }
-        self.to_all(&ToAgent::Stop { keep });
-        for agent in self.agents.iter_mut().filter(|agent| !agent.is_up()) {
-            // It would call in vain: nobody listens any more.
-            agent.kill_hard();
-            agent.talks = false;
-        }
-        let deadline = tokio::time::sleep(FAREWELL);
-        tokio::pin!(deadline);
-        while self.agents.iter().any(|agent| agent.child_runs || agent.talks) {
-            tokio::select! {
-                Some(event) = inbox.recv() => self.on_late_event(event),
-                () = &mut deadline => break,
-                signal = signals.next() => {
-                    if self.asks_for_last_images(signal) {
-                        // Too late for that: the job has ended, and does so in order.
-                        self.suspending = true;
-                        continue;
-                    }
-                    code = 128 + signal;
-                    break;
-                }
-            }
-        }
-        for agent in &mut self.agents {
-            agent.kill_hard();
+        if let Some(signal) = self.end_agents(keep, &mut inbox, &mut signals).await {
+            code = 128 + signal;
         }
         if interrupted.is_none() {
             interrupted = self.print_the_rest(&mut inbox, &mut signals).await;
@@ -73,6 +53,73 @@ impl Launcher {
         if let Some(signal) = interrupted {
             code = 128 + signal;
         }
+        self.end_servers(keep, over).await;
+        if let Some(text) = text {
+            self.printer.notice(text);
+        }
+        if code == 0 {
+            self.report_missing_mpi();
+        }
+        code = self.write_report(wall, code)?;
+        self.store.sync();
+        self.leave_directory(keep).await;
+        if interrupted.is_some() {
+            // Perhaps nobody reads.
+            self.printer.finish_soon();
+            return Ok(code);
+        }
+        let kept = self.printer.finish();
+        Ok(if kept || code != 0 { code } else { 1 })
+    }
+
+    /// Whether no later launcher can go on with the job. Only then may what a return would need be
+    /// removed.
+    fn is_over_for_good(&self, code: i32, keep: bool) -> bool {
+        let removed = self.store.directory().is_none() || self.store.temporary().is_some();
+        !keep && (code == 0 || removed || !self.has_begun())
+    }
+
+    /// Stops the agents and waits until they have killed their ranks. The result is the signal that
+    /// ended the wait.
+    async fn end_agents(
+        &mut self,
+        keep: bool,
+        inbox: &mut Inbox,
+        signals: &mut Signals,
+    ) -> Option<i32> {
+        self.agents.broadcast(&ToAgent::Stop { keep });
+        for agent in self.agents.all_mut().iter_mut().filter(|agent| !agent.is_up()) {
+            // The agent would call in vain: the launcher listens no more.
+            agent.kill_hard();
+            agent.connected = false;
+        }
+        let mut ended_by = None;
+        let deadline = tokio::time::sleep(FAREWELL);
+        tokio::pin!(deadline);
+        while self.agents.all().iter().any(|agent| agent.child_runs || agent.connected) {
+            tokio::select! {
+                Some(event) = inbox.recv() => self.on_late_event(event),
+                () = &mut deadline => break,
+                signal = signals.next() => {
+                    if self.asks_for_last_images(signal) {
+                        // Too late for images: the job has ended, and ends in order.
+                        self.run.suspending = true;
+                        continue;
+                    }
+                    ended_by = Some(signal);
+                    break;
+                }
+            }
+        }
+        for agent in self.agents.all_mut() {
+            agent.kill_hard();
+        }
+        ended_by
+    }
+
+    /// Reads the last figures of the servers and stops them. `over`: the job's images in the object
+    /// store are removed.
+    async fn end_servers(&mut self, keep: bool, over: bool) {
         if self.plan.report.is_some() {
             for state in self.servers.states(ServerKind::ChannelMemory, &self.key).await {
                 self.recorder.add_memory_status(&state);
@@ -82,57 +129,55 @@ impl Launcher {
             }
         }
         self.servers.stop(keep).await;
-        if over && let Some(why) = self.servers.forget_object_tiers().await {
-            self.printer.notice(format!("images of the job are left in the object store: {why}"));
+        if over && let Some(why) = self.servers.remove_objects().await {
+            self.printer.notice(notices::objects_left(&why));
         }
-        if let Some(text) = text {
-            self.printer.notice(text);
-        }
-        if let Some(file) = &self.plan.report {
-            let report = self.recorder.report(&self.dispatcher, wall, code);
-            let text = serde_json::to_string_pretty(&report)?;
-            if let Err(e) = std::fs::write(file, text + "\n") {
-                self.printer
-                    .notice(format!("the report {} cannot be written: {e}", file.display()));
-                code = if code == 0 { 1 } else { code };
-            }
-        }
-        if let Some(file) = self.progress.as_mut().and_then(Progress::take_unsynced) {
-            let _ = file.sync_data();
-        }
-        if let Some(directory) = self.job_dir.take() {
-            control::close(directory.path());
-            if directory.temporary().is_some() && !keep {
-                self.servers.remove_remote_directories(directory.path()).await;
-            }
-            if keep || self.has_begun() {
-                directory.finish(keep, &self.printer);
-            } else {
-                directory.discard(&self.printer);
-            }
-        }
-        if interrupted.is_some() {
-            // Nobody reads, perhaps.
-            self.printer.finish_soon();
-            return Ok(code);
-        }
-        let kept = self.printer.finish();
-        Ok(if kept || code != 0 { code } else { 1 })
     }
 
-    /// Whether nobody can go on with the job after this end: only then what a return would need may go.
-    fn is_over_for_good(&self, code: i32, keep: bool) -> bool {
-        let goes = self.job_dir.as_ref().is_none_or(|directory| directory.temporary().is_some());
-        !keep && (code == 0 || goes || !self.has_begun())
+    /// Tells the user that several copies of a program ran without MPI.
+    fn report_missing_mpi(&self) {
+        let copies = self.plan.placement.len();
+        if copies > 1 && self.in_mpi.is_empty() && self.recorder.all_have_started() {
+            let program = self.plan.programs.first().and_then(|part| part.command.first());
+            let program = program.map_or("the program", String::as_str);
+            self.printer.notice(notices::no_mpi(copies, program));
+        }
     }
 
-    /// Waits until all text that came has been printed, and writes down that it was: a continued job begins
-    /// from no image that is ahead of that. A signal ends the wait.
-    async fn print_the_rest(
-        &mut self,
-        inbox: &mut mpsc::UnboundedReceiver<LauncherEvent>,
-        signals: &mut Signals,
-    ) -> Option<i32> {
+    /// Writes the file of `--report`. The result is the exit code.
+    fn write_report(&self, wall: Duration, code: i32) -> anyhow::Result<i32> {
+        let Some(file) = &self.plan.report else { return Ok(code) };
+        let report = self.recorder.report(&self.dispatcher, wall, code);
+        let text = serde_json::to_string_pretty(&report)?;
+        if let Err(e) = std::fs::write(file, text + "\n") {
+            self.printer.notice(notices::report_unwritten(file, &e));
+            return Ok(if code == 0 { 1 } else { code });
+        }
+        Ok(code)
+    }
+
+    /// Keeps or removes the job's directory.
+    async fn leave_directory(&mut self, keep: bool) {
+        let begun = self.has_begun();
+        let Some(directory) = self.store.take_directory() else { return };
+        control::close(directory.path());
+        if directory.temporary().is_some() && !keep {
+            self.servers.remove_remote_directories(directory.path()).await;
+        }
+        let left = match keep || begun {
+            true => directory.finish(keep),
+            false => directory.discard().map(|()| None),
+        };
+        match left {
+            Ok(Some(line)) => self.printer.notice(line),
+            Ok(None) => {}
+            Err(e) => self.printer.notice(e.to_string()),
+        }
+    }
+
+    /// Waits until all text that came has been printed, and records that. A signal ends the wait;
+    /// the result is that signal.
+    async fn print_the_rest(&mut self, inbox: &mut Inbox, signals: &mut Signals) -> Option<i32> {
         let mut done = self.printer.print_all();
         let (all, signal) = loop {
             tokio::select! {
@@ -140,7 +185,7 @@ impl Launcher {
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 signal = signals.next() => {
                     if self.asks_for_last_images(signal) {
-                        self.suspending = true;
+                        self.run.suspending = true;
                         continue;
                     }
                     break (false, Some(signal));
@@ -150,59 +195,45 @@ impl Launcher {
         while let Ok(event) = inbox.try_recv() {
             self.on_late_event(event);
         }
-        if let Some(progress) = self.progress.as_mut().filter(|_| all) {
-            for (rank, streams) in self.printed.iter().enumerate() {
-                for (stream, bytes) in streams.iter().enumerate() {
-                    progress.printed(Rank(rank as u32), stream as u8, *bytes);
-                }
+        if all {
+            for (rank, stream, bytes) in self.output.all() {
+                self.store.printed(rank, stream, bytes);
             }
         }
         signal
     }
 
-    /// Something happened after the end of the job.
+    /// Handles an event after the end of the job.
     fn on_late_event(&mut self, event: LauncherEvent) {
-        let is_launch = |host: u32, launch| self.agents[host as usize].is_launch(launch);
         match event {
-            LauncherEvent::Agent { host, launch, message } if is_launch(host, launch) => {
+            LauncherEvent::Agent { host, launch, message }
+                if self.agents.is_launch(host, launch) =>
+            {
                 match *message {
-                    // The last words of the ranks.
+                    // The last output of the ranks.
                     FromAgent::Output { rank, stream, offset, bytes } => {
-                        self.output(host, rank, stream, offset, bytes);
+                        self.print_output(host, (rank, stream), offset, bytes);
                     }
                     FromAgent::Notice(line) => self.printer.notice(line),
-                    // It would take this launcher for dead.
-                    FromAgent::Heartbeat => self.to_agent(host, ToAgent::Heard),
+                    // Without an answer the agent would take this launcher for dead.
+                    FromAgent::Heartbeat => self.agents.send(host, ToAgent::HeartbeatReceived),
                     _ => {}
                 }
             }
             LauncherEvent::Printed { host, launch, bytes, upto, read } => {
-                self.printed(host, launch, bytes, upto, read);
+                self.printed((host, launch), bytes, upto, read);
             }
-            LauncherEvent::AgentGone { host, launch, .. } if is_launch(host, launch) => {
-                self.agents[host as usize].talks = false;
+            LauncherEvent::AgentGone { host, launch, .. }
+                if self.agents.is_launch(host, launch) =>
+            {
+                self.agents.get_mut(host).connected = false;
             }
-            LauncherEvent::AgentEnded { host, launch, .. } if is_launch(host, launch) => {
-                self.agents[host as usize].child_runs = false;
+            LauncherEvent::AgentEnded { host, launch, .. }
+                if self.agents.is_launch(host, launch) =>
+            {
+                self.agents.get_mut(host).child_runs = false;
             }
             _ => {}
-        }
-    }
-
-    /// Text of a rank was printed; `read`: somebody reads it.
-    pub(super) fn printed(
-        &mut self,
-        host: u32,
-        launch: u64,
-        bytes: u32,
-        upto: Printed,
-        read: bool,
-    ) {
-        if self.agents[host as usize].is_launch(launch) {
-            self.to_agent(host, ToAgent::OutputPrinted(bytes));
-        }
-        if let Some(progress) = self.progress.as_mut().filter(|_| read) {
-            progress.printed(upto.rank, upto.stream, upto.bytes);
         }
     }
 }

@@ -1,16 +1,57 @@
-//! Carries out the faults that the user asked for.
+//! Carries out the faults that the user asked for (`--inject`).
 
-use super::Launcher;
-use crate::agent_protocol::ToAgent;
-use crate::inject::{Due, Fault, REPLAY_POINTS};
-use ftmpi_protocols::dispatcher::Ending;
+use super::{Launcher, notices};
+use crate::agent_protocol::{ProcessEnd, ToAgent};
+use crate::cli::Plan;
+use crate::inject::{Due, Fault, FaultClock, REPLAY_POINTS};
+use crate::report::Recorder;
 use ftmpi_wire::control::InjectPoint;
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
+use std::collections::HashSet;
+use std::time::Instant;
 
-impl Launcher {
-    /// Points at which a rank kills itself: until it has, unless it is to do so again and again.
-    pub(super) fn points_for(&self, rank: Rank) -> Vec<InjectPoint> {
+/// The faults, and which of them have been carried out.
+#[derive(Debug)]
+pub struct Injection {
+    faults: Vec<Fault>,
+    clock: FaultClock,
+    /// Points that have killed their rank: (index of the fault, rank).
+    fired: HashSet<(usize, Rank)>,
+    /// Timed faults count from the moment when every rank's process runs.
+    running_since: Option<Instant>,
+}
+
+impl Injection {
+    /// No rank runs.
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            faults: plan.faults.clone(),
+            clock: FaultClock::new(&plan.faults, plan.placement.len() as u32),
+            fired: HashSet::new(),
+            running_since: None,
+        }
+    }
+
+    /// Whether some rank has not had a process yet, as far as is known here.
+    pub fn waits(&self) -> bool {
+        self.running_since.is_none()
+    }
+
+    /// Every rank has had a process.
+    pub fn all_ranks_run(&mut self) {
+        self.running_since.get_or_insert_with(Instant::now);
+    }
+
+    /// What is to be killed now.
+    pub fn take_due(&mut self) -> Vec<Due> {
+        let since = self.running_since.map(|since| since.elapsed());
+        since.map_or_else(Vec::new, |since| self.clock.take_due(since))
+    }
+
+    /// Points at which a rank kills itself: each until it has killed the rank, unless it is to do
+    /// so again and again.
+    pub fn points_for(&self, rank: Rank) -> Vec<InjectPoint> {
         self.points(rank)
             .filter(|(index, _, again)| *again || !self.fired.contains(&(*index, rank)))
             .map(|(_, point, _)| point)
@@ -19,7 +60,7 @@ impl Launcher {
 
     /// (index of the fault, point, again)
     fn points(&self, rank: Rank) -> impl Iterator<Item = (usize, InjectPoint, bool)> {
-        self.plan.faults.iter().enumerate().filter_map(move |(index, fault)| match fault {
+        self.faults.iter().enumerate().filter_map(move |(index, fault)| match fault {
             Fault::KillAtPoint { rank: whom, point, nth, again }
                 if whom.is_none_or(|whom| whom == rank) =>
             {
@@ -29,19 +70,20 @@ impl Launcher {
         })
     }
 
-    /// A rank that dies by SIGKILL though nobody here sent it has come to one of its points. Which
-    /// one, only the phase tells: the point of replays lies in replays.
-    pub(super) fn look_whether_a_point_fired(
+    /// A process has ended. A rank that dies by SIGKILL, which the launcher did not send, has come
+    /// to one of its points. Only the phase tells which: the point of replays lies in replays.
+    pub fn process_ended(
         &mut self,
         rank: Rank,
         incarnation: Incarnation,
-        ending: Ending,
+        ending: ProcessEnd,
+        recorder: &Recorder,
     ) {
-        if ending != Ending::Signal(libc::SIGKILL) || self.recorder.was_killed(rank, incarnation) {
+        if ending != ProcessEnd::Signal(libc::SIGKILL) || recorder.was_killed(rank, incarnation) {
             return;
         }
-        // A life that begins again is replayed before it says that it does.
-        let phase = self.recorder.phase(rank);
+        // A rank that begins again is replayed before it says so.
+        let phase = recorder.phase(rank);
         let replaying = incarnation > Incarnation(0)
             && (phase == Phase::Replaying as u64 || phase == Phase::Starting as u64);
         let fired: Vec<usize> = self
@@ -51,26 +93,28 @@ impl Launcher {
             .collect();
         self.fired.extend(fired.into_iter().map(|index| (index, rank)));
     }
+}
 
+impl Launcher {
+    /// Kills what is due.
     pub(super) fn inject(&mut self, due: Due) {
         match due {
             Due::Rank(rank) => {
                 let (host, incarnation) = self.dispatcher.location(rank);
                 self.recorder.killed(rank, incarnation, self.begin.elapsed());
-                self.to_agent(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
+                self.agents.send(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
             }
             Due::Server(kind, number) => {
-                let which = number.map_or_else(String::new, |number| format!(" number {number}"));
-                self.printer.notice(format!("killing the {}{which} (--inject)", kind.name()));
+                self.printer.notice(notices::killing_server(kind.name(), number));
                 self.servers.kill(kind, number);
             }
             Due::Agent(name) => {
                 let host = self.plan.machines.iter().position(|machine| machine.name == name);
                 let Some(host) = host.map(|host| host as u32) else { return };
-                let Some(process) = self.agent_pid(host) else { return };
-                self.printer.notice(format!("killing the agent of {name} (--inject)"));
-                if self.plan.is_remote(&name) {
-                    self.to_agent(host, ToAgent::KillYourself);
+                let Some(process) = self.agents.process(host) else { return };
+                self.printer.notice(notices::killing_agent(&name));
+                if self.agents.is_remote(host) {
+                    self.agents.send(host, ToAgent::KillYourself);
                 } else if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 }

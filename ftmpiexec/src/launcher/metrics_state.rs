@@ -1,4 +1,4 @@
-//! What `--metrics` tells: the report as it is now, and the state of each rank.
+//! The state that `--metrics` serves: the report as it is now, and the state of each rank.
 
 use super::Launcher;
 use ftmpi_wire::Rank;
@@ -33,9 +33,9 @@ impl Launcher {
 
 #[cfg(test)]
 mod tests {
-    use crate::agent_protocol::Counters;
     use ftmpi_servers::metrics::Source;
     use ftmpi_servers::metrics::catalogue::JOB;
+    use ftmpi_wire::status::Counters;
 
     #[test]
     fn every_counter_that_a_metric_names_is_there() {

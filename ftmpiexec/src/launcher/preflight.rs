@@ -1,16 +1,17 @@
-//! All of a run that can fail before anything is started.
+//! Everything in a run that can fail before anything is started: programs and output files are
+//! checked, and what agents are told first is put together.
 
-use super::agents::{self, AgentState};
+use super::events::LauncherEvent;
 use super::input::StandardInput;
 use super::servers::Servers;
-use super::{LauncherEvent, control, oversubscription};
+use super::{control, oversubscription};
 use crate::agent::program::{self, ProgramError};
 use crate::agent_protocol::Job;
 use crate::cli::Plan;
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
-use crate::output::{Files, Printer};
+use crate::output::{Files, Printer, writable};
 use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_transport::auth::JobKey;
@@ -20,7 +21,8 @@ use std::path::Path;
 use tokio::sync::mpsc;
 
 /// What a launcher begins with.
-pub(super) struct Ready {
+#[derive(Debug)]
+pub(super) struct Prepared {
     pub image_key: Option<JobKey>,
     pub job: Job,
     pub servers: Servers,
@@ -28,17 +30,18 @@ pub(super) struct Ready {
     /// Whether a host has more ranks than processors, if that is known.
     pub oversubscribed: Option<bool>,
     pub progress: Option<Progress>,
-    pub agents: Vec<AgentState>,
+    /// Bytes of output and error of each rank that were printed.
     pub printed: Vec<[u64; 2]>,
     pub input: StandardInput,
 }
 
-impl Ready {
-    /// The directory is ours. A new job's plan is in it afterwards; that of a continued one is as it was.
+impl Prepared {
+    /// Prepares a run in a directory that this launcher has locked. Afterwards the directory of a
+    /// new job has its plan; that of a continued job is as it was.
     ///
     /// # Errors
-    /// Whatever is in the way of this run.
-    pub fn of(
+    /// What stands in the way of this run.
+    pub fn new(
         plan: &Plan,
         job_dir: Option<&JobDir>,
         printer: &Printer,
@@ -51,21 +54,16 @@ impl Ready {
         let size = plan.placement.len();
         let job = job(plan)?;
         let servers = Servers::new(plan, job_dir, plan.is_anything_remote())?;
+        let oversubscribed = oversubscription::known_at_once(plan);
         let mut saved = match &plan.continued {
-            Some(past) => past.saved.clone(),
+            Some(earlier) => earlier.saved.clone(),
             None => Saved::new(plan, job.local_rank_of.clone(), job.stack_limit),
         };
         saved.servers = servers.describe();
-        let oversubscribed = oversubscription::known_at_once(plan);
         saved.oversubscribed = oversubscribed.unwrap_or(false);
-        let progress = job_dir.map(|directory| directory.progress(size)).transpose()?;
-        let mut agents: Vec<AgentState> =
-            plan.machines.iter().map(|_| AgentState::default()).collect();
-        if let (Some(past), Some(progress)) = (&plan.continued, &progress) {
-            agents::give_leftovers(&mut agents, plan, &past.saved.machines, progress.ranks());
-        }
         saved.machines.clone_from(&plan.machines);
         saved.runs += u32::from(plan.continued.is_some());
+        let progress = job_dir.map(|directory| directory.progress(size)).transpose()?;
         let known = progress.as_ref().filter(|_| plan.continued.is_some());
         let printed = known.map_or_else(
             || vec![[0; 2]; size],
@@ -79,24 +77,13 @@ impl Ready {
         if let Some(directory) = job_dir.filter(|_| plan.continued.is_none()) {
             directory.save(&saved)?;
         }
-        // Last: files that are there begin anew.
+        // Last, because a new job empties the files that are there.
         printer.write_into(output_files(plan)?);
-        Ok(Self {
-            image_key,
-            job,
-            servers,
-            saved,
-            oversubscribed,
-            progress,
-            agents,
-            printed,
-            input,
-        })
+        Ok(Self { image_key, job, servers, saved, oversubscribed, progress, printed, input })
     }
 }
 
-/// Programs that run here are looked at before anything is started; those of other hosts are
-/// looked at by their agents.
+/// Inspects the programs that run on this host. Agents of other hosts inspect theirs.
 pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
     for (number, part) in plan.programs.iter().enumerate() {
         let here = plan.placement.iter().zip(&plan.program_of).any(|(host, program)| {
@@ -112,7 +99,18 @@ pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// Where the text of the ranks goes, beside the terminal.
+/// Checks that files which are written at the end can be written.
+///
+/// # Errors
+/// Names the first file that cannot be written.
+pub(super) fn check_output_files(plan: &Plan) -> anyhow::Result<()> {
+    if let Some(report) = &plan.report {
+        writable(report).with_context(|| format!("--report {}", report.display()))?;
+    }
+    Ok(())
+}
+
+/// The files for the output of the ranks.
 fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
     let host = |host: &u32| plan.machines[*host as usize].name.as_str();
     let hosts: Vec<&str> = plan.placement.iter().map(host).collect();
@@ -128,21 +126,12 @@ fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
 fn job(plan: &Plan) -> anyhow::Result<Job> {
     let size = plan.placement.len();
     let stack = StackLimit::current().context("the limit on the stack")?;
-    let mut on_host = vec![0u32; plan.machines.len()];
-    let local_rank_of = plan
-        .placement
-        .iter()
-        .map(|host| {
-            let next = &mut on_host[*host as usize];
-            *next += 1;
-            *next - 1
-        })
-        .collect();
-    let past = plan.continued.as_ref().map(|past| &past.saved);
-    // Whatever an image may depend on is as it was at the first start.
-    let node_of = past.map_or_else(|| plan.placement.clone(), |past| past.node_of.clone());
-    let local_rank_of = past.map_or(local_rank_of, |past| past.local_rank_of.clone());
-    let stack_limit = past.map_or((stack.soft, stack.hard), |past| past.stack_limit);
+    let earlier = plan.continued.as_ref().map(|earlier| &earlier.saved);
+    // Everything that an image may depend on is as it was at the first start.
+    let node_of = earlier.map_or_else(|| plan.placement.clone(), |saved| saved.node_of.clone());
+    let local_rank_of =
+        earlier.map_or_else(|| numbers_on_hosts(plan), |saved| saved.local_rank_of.clone());
+    let stack_limit = earlier.map_or((stack.soft, stack.hard), |saved| saved.stack_limit);
     Ok(Job {
         view: JobView {
             size: size as u32,
@@ -179,8 +168,19 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
     })
 }
 
-/// What tells this job's journals of files from those of others, in all its runs; 0 where files do not
-/// return with the ranks.
+/// Number of each rank on its host.
+fn numbers_on_hosts(plan: &Plan) -> Vec<u32> {
+    let mut on_host = vec![0u32; plan.machines.len()];
+    let number = |host: &u32| {
+        let next = &mut on_host[*host as usize];
+        *next += 1;
+        *next - 1
+    };
+    plan.placement.iter().map(number).collect()
+}
+
+/// Tells this job's journals of files from those of other jobs, in all its runs. 0 where files do
+/// not return with the ranks.
 fn number_for_files(plan: &Plan) -> u64 {
     if !plan.traits.all_return() {
         return 0;

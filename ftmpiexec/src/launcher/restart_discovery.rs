@@ -1,73 +1,105 @@
-//! What an earlier run left: asked of the servers, compared with what that run's launcher wrote down.
+//! What an earlier run left: the servers are asked, and their answers are compared with what the
+//! launcher of that run stored.
 //!
-//! Guarantees: no life of the continued job has a number that any life of the job ever had, as far as
-//! a server or the launcher's own record knows; a rank does not begin from an image whose program had
-//! written more than was ever printed, if an older one (or the start) will do: that output would be
-//! lost.
+//! Guarantees: no incarnation of the continued job has a number that any incarnation of the job
+//! ever had, as far as a server or the launcher's own record knows. A rank does not begin from an
+//! image whose program had written more than was ever printed, if an older image or the start will
+//! do: that output would be lost.
 
-use super::{Launcher, LauncherEvent};
+use super::events::LauncherEvent;
+use super::{Launcher, notices};
 use crate::job_dir::progress::RankProgress;
+use crate::tuning::{CONNECT_LIMIT, DISCOVERY_PATIENCE, DISCOVERY_RETRY};
 use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
 use ftmpi_servers::client::{self, ImageStore};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::{RankImages, Stored};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::time::Instant;
 
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// Servers that cannot be asked for so long are an error of the job.
-const PATIENCE: Duration = Duration::from_secs(60);
-const RETRY: Duration = Duration::from_millis(300);
+/// How far the discovery is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Discovery {
+    /// No server was asked.
+    #[default]
+    Waiting,
+    /// The servers were asked.
+    Asked,
+    /// The answers are known.
+    Done,
+}
+
+impl Discovery {
+    /// Whether the answers are known.
+    pub fn is_done(self) -> bool {
+        self == Self::Done
+    }
+}
+
+/// Why the servers' answers cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DiscoveryError {
+    /// A server does not answer; it may be restarting. The text of the client.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Events of one logger may depend on lost events of another one.
+    #[error(
+        "the power of one of several event loggers was lost, and maybe events with it, so their \
+         logs may not agree any more; start the job anew (one event logger for all ranks, or \
+         --acknowledge durable, would have survived this)"
+    )]
+    PowerLost,
+}
+
+/// What the servers know of one rank.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The images.
+    shelf: RankImages,
+    /// The latest incarnation that the event logger knows.
+    logged: Incarnation,
+}
 
 impl Launcher {
-    /// Asks the servers; the answer comes as [`Event::Past`].
+    /// Asks the servers; the answer comes as [`LauncherEvent::Discovered`].
     pub(super) fn start_discovery(&mut self) {
-        if std::mem::replace(&mut self.discovery_asked, true) {
+        if self.discovery != Discovery::Waiting {
             return;
         }
-        let (loggers, stores) = self.servers.addresses(|address| {
-            if address.ip().is_unspecified() {
-                SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()))
-            } else {
-                address
-            }
-        });
+        self.discovery = Discovery::Asked;
+        let (loggers, stores) = self.servers.own_addresses();
         let (key, events) = (self.key.clone(), self.events.clone());
         let size = self.plan.placement.len();
         tokio::spawn(async move {
             let since = Instant::now();
-            let past = loop {
+            let found = loop {
                 match gather(&key, size, &loggers, &stores).await {
-                    Err(Trouble::Passing(_)) if since.elapsed() < PATIENCE => {
-                        tokio::time::sleep(RETRY).await;
+                    Err(DiscoveryError::Unreachable(_)) if since.elapsed() < DISCOVERY_PATIENCE => {
+                        tokio::time::sleep(DISCOVERY_RETRY).await;
                     }
-                    Err(Trouble::Passing(why) | Trouble::Final(why)) => break Err(why),
-                    Ok(found) => break Ok(found),
+                    outcome => break outcome,
                 }
             };
-            let _ = events.send(LauncherEvent::Discovered(past));
+            let _ = events.send(LauncherEvent::Discovered(found));
         });
     }
 
-    /// The servers have told what there is: the job goes on.
-    pub(super) fn on_discovery(&mut self, past: Result<Vec<Found>, String>) {
-        if self.begun || self.dispatcher.has_ended() {
+    /// The servers have answered: the job goes on.
+    pub(super) fn on_discovery(&mut self, found: Result<Vec<Found>, DiscoveryError>) {
+        if self.run.servers_up || self.dispatcher.has_ended() {
             return;
         }
-        let found = match past {
+        let found = match found {
             Ok(found) => found,
-            Err(why) => {
-                let text = format!("what the job had stored cannot be asked for: {why}");
-                return self.cannot_go_on(text);
-            }
+            Err(e) => return self.cannot_go_on(notices::discovery_failed(&e)),
         };
-        let known = self.progress.as_ref().map(|p| p.ranks().to_vec()).unwrap_or_default();
+        let known = self.store.progress().map(|p| p.ranks().to_vec()).unwrap_or_default();
         let mut past = Vec::new();
         for (rank, found) in found.into_iter().enumerate() {
             let progress = known.get(rank).copied().unwrap_or_default();
-            // Whatever text is lost all the same, the rank's agent says.
+            // The rank's agent reports output that is lost all the same.
             past.push(choose(found, progress).0);
         }
         let ranks = past.len();
@@ -75,38 +107,17 @@ impl Launcher {
         self.dispatcher = Dispatcher::continued(settings, past);
         let newest = (0..ranks as u32).filter_map(|rank| self.dispatcher.newest(Rank(rank)));
         let sizes: Vec<u64> = newest.map(|image| image.bytes).collect();
-        self.printer.notice(format!(
-            "going on with the job: {} of {ranks} ranks from images ({:.1} MB), {} from the beginning",
-            sizes.len(),
-            sizes.iter().sum::<u64>() as f64 / 1e6,
-            ranks - sizes.len()
-        ));
+        self.printer.notice(notices::going_on(sizes.len(), ranks, sizes.iter().sum()));
         for rank in 0..self.plan.placement.len() as u32 {
             let (_, incarnation) = self.dispatcher.location(Rank(rank));
             self.job.view.incarnations[rank as usize] = incarnation;
         }
-        self.discovery_done = true;
+        self.discovery = Discovery::Done;
         self.carry_out();
     }
 }
 
-/// Why the servers' answers are of no use.
-enum Trouble {
-    /// They may be restarting.
-    Passing(String),
-    /// They answered.
-    Final(String),
-}
-
-/// What servers know of one rank.
-#[derive(Debug, Clone, Default)]
-pub struct Found {
-    shelf: RankImages,
-    /// The latest life that the event logger knows of.
-    logged: Incarnation,
-}
-
-/// What the rank may begin from, and how many bytes of its output are lost all the same.
+/// What a rank may begin from, and how many bytes of its output are lost all the same.
 fn choose(found: Found, progress: RankProgress) -> (Past, u64) {
     let Found { shelf, logged } = found;
     let facts = |stored: &Stored| ImageFacts {
@@ -131,13 +142,14 @@ fn choose(found: Found, progress: RankProgress) -> (Past, u64) {
     (past, lost)
 }
 
+/// Asks every checkpoint server and every event logger once.
 async fn gather(
     key: &JobKey,
     size: usize,
     loggers: &[SocketAddr],
     stores: &[SocketAddr],
-) -> Result<Vec<Found>, Trouble> {
-    let passing = |error: client::ClientError| Trouble::Passing(error.to_string());
+) -> Result<Vec<Found>, DiscoveryError> {
+    let unreachable = |e: client::ClientError| DiscoveryError::Unreachable(e.to_string());
     let mut found = vec![Found::default(); size];
     // Without a checkpoint server there never were images.
     for one in &mut found {
@@ -148,9 +160,10 @@ async fn gather(
         by_store.entry(*address).or_default().push(rank);
     }
     for (address, ranks) in by_store {
-        let mut store = ImageStore::connect(address, key, CONNECT_LIMIT).await.map_err(passing)?;
+        let mut store =
+            ImageStore::connect(address, key, CONNECT_LIMIT).await.map_err(unreachable)?;
         for rank in ranks {
-            found[rank].shelf = store.list(Rank(rank as u32)).await.map_err(passing)?;
+            found[rank].shelf = store.list(Rank(rank as u32)).await.map_err(unreachable)?;
         }
     }
     let mut asked = loggers.to_vec();
@@ -158,24 +171,19 @@ async fn gather(
     asked.dedup();
     let several = asked.len() > 1;
     for address in asked {
-        let status = client::status(address, key, CONNECT_LIMIT).await.map_err(passing)?;
-        // Events of one logger may depend on lost ones of another, and what never came to its disk has
-        // left no trace there.
+        let status = client::status(address, key, CONNECT_LIMIT).await.map_err(unreachable)?;
+        // Events of one logger may depend on lost events of another one. An event that never came
+        // to a disk has left no trace there.
         let promised = status["acknowledges"] == "durable";
         if several && !promised && status["power_lost"] == true {
-            return Err(Trouble::Final(
-                "the power of one of several event loggers was lost, and maybe events with it, so their \
-                 logs may not agree any more; start the job anew (one event logger for all ranks, or \
-                 --acknowledge durable, would have survived this)"
-                    .into(),
-            ));
+            return Err(DiscoveryError::PowerLost);
         }
         for rank in status["ranks"].as_array().into_iter().flatten() {
             let number = |key: &str| rank[key].as_u64().and_then(|n| u32::try_from(n).ok());
-            if let (Some(rank), Some(life)) = (number("rank"), number("incarnation"))
+            if let (Some(rank), Some(incarnation)) = (number("rank"), number("incarnation"))
                 && let Some(found) = found.get_mut(rank as usize)
             {
-                found.logged = found.logged.max(Incarnation(life));
+                found.logged = found.logged.max(Incarnation(incarnation));
             }
         }
     }

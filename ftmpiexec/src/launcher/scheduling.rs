@@ -1,10 +1,12 @@
-//! The connection with the checkpoint scheduler, and what comes over it.
+//! The connection to the checkpoint scheduler, and what comes over it.
 //!
-//! Guarantees: it is tried again as long as the process lives; what an earlier connection brings late
-//! is not heard; a scheduler that cannot be kept alive is told of once, and the job goes on with the
-//! decisions of the dispatcher's own copy.
+//! Guarantees: the launcher connects again as long as the scheduler's process lives. Late messages
+//! of an earlier connection are ignored. If the scheduler cannot be kept alive, one line says so,
+//! and the dispatcher's own copy decides.
 
-use super::{Launcher, LauncherEvent};
+use super::Launcher;
+use super::events::LauncherEvent;
+use crate::tuning::{CONNECT_LIMIT, SCHEDULER_RETRY};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::scheduler::FRAME_BYTES_MAX;
@@ -12,38 +14,34 @@ use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::hello::Purpose;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-const AGAIN: Duration = Duration::from_millis(100);
-
-/// What comes from the connection.
+/// What happens on the connection.
 #[derive(Debug)]
 pub enum SchedulerEvent {
-    /// It is there; words go this way.
+    /// The connection is there; messages for the scheduler go into this queue.
     Up(mpsc::UnboundedSender<Word>),
     /// The scheduler decided.
     Ordered(Order),
-    /// It broke.
+    /// The connection broke.
     Gone,
 }
 
-/// The launcher's side.
+/// The launcher's end of the connection.
 #[derive(Debug, Default)]
 pub struct Link {
-    /// Which connection is heard.
+    /// The connection whose messages count.
     number: u64,
-    words: Option<mpsc::UnboundedSender<Word>>,
+    outbox: Option<mpsc::UnboundedSender<Word>>,
     runs: Option<JoinHandle<()>>,
 }
 
 impl Link {
-    /// Hands on a word, if somebody is there.
-    pub fn say(&self, word: Word) {
-        if let Some(words) = &self.words {
-            let _ = words.send(word);
+    /// Sends a message, if the scheduler is connected.
+    pub fn send(&self, message: Word) {
+        if let Some(outbox) = &self.outbox {
+            let _ = outbox.send(message);
         }
     }
 }
@@ -59,27 +57,28 @@ impl Drop for Link {
 impl Launcher {
     /// A scheduler listens here.
     pub(super) fn scheduler_listens(&mut self, address: SocketAddr) {
-        // It always runs beside the launcher.
+        // The scheduler always runs on the launcher's host.
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()));
         self.scheduler_is_gone();
         let number = self.scheduling.number + 1;
         let runs = tokio::spawn(keep(address, self.key.clone(), number, self.events.clone()));
-        self.scheduling = Link { number, words: None, runs: Some(runs) };
+        self.scheduling = Link { number, outbox: None, runs: Some(runs) };
     }
 
-    /// Its process has ended.
+    /// The scheduler's process has ended.
     pub(super) fn scheduler_is_gone(&mut self) {
-        self.scheduling = Link { number: self.scheduling.number + 1, words: None, runs: None };
+        self.scheduling = Link { number: self.scheduling.number + 1, outbox: None, runs: None };
         self.notify_dispatcher(Input::SchedulerLost);
     }
 
+    /// Something happened on a connection to the scheduler.
     pub(super) fn on_scheduler(&mut self, number: u64, event: SchedulerEvent) {
         if number != self.scheduling.number {
             return;
         }
         match event {
-            SchedulerEvent::Up(words) => {
-                self.scheduling.words = Some(words);
+            SchedulerEvent::Up(outbox) => {
+                self.scheduling.outbox = Some(outbox);
                 self.notify_dispatcher(Input::SchedulerUp);
             }
             SchedulerEvent::Ordered(order) => {
@@ -87,14 +86,14 @@ impl Launcher {
                 self.notify_dispatcher(Input::Ordered(order));
             }
             SchedulerEvent::Gone => {
-                self.scheduling.words = None;
+                self.scheduling.outbox = None;
                 self.notify_dispatcher(Input::SchedulerLost);
             }
         }
     }
 }
 
-/// Connects, and again when the connection breaks.
+/// Connects, and connects again when the connection breaks.
 async fn keep(
     address: SocketAddr,
     key: JobKey,
@@ -105,14 +104,14 @@ async fn keep(
         let purpose = Purpose::Schedule;
         if let Ok(stream) = auth::connect(address, &key, &purpose, CONNECT_LIMIT).await {
             let mut frames = Framed::<_, Word, Order>::new(stream, FRAME_BYTES_MAX);
-            let (words, mut to_say) = mpsc::unbounded_channel();
+            let (outbox, mut queue) = mpsc::unbounded_channel();
             let _ =
-                events.send(LauncherEvent::Scheduler { number, event: SchedulerEvent::Up(words) });
+                events.send(LauncherEvent::Scheduler { number, event: SchedulerEvent::Up(outbox) });
             loop {
                 tokio::select! {
-                    word = to_say.recv() => {
-                        let Some(word) = word else { return };
-                        if frames.send(&word).await.is_err() {
+                    message = queue.recv() => {
+                        let Some(message) = message else { return };
+                        if frames.send(&message).await.is_err() {
                             break;
                         }
                     }
@@ -125,6 +124,6 @@ async fn keep(
             }
             let _ = events.send(LauncherEvent::Scheduler { number, event: SchedulerEvent::Gone });
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(SCHEDULER_RETRY).await;
     }
 }

@@ -1,7 +1,7 @@
 //! What the dispatcher must know, from the plan.
 
-use super::SAME_DEATH_MAX;
 use crate::cli::Plan;
+use crate::tuning::SAME_DEATH_MAX;
 use ftmpi_protocols::dispatcher::Settings;
 use ftmpi_protocols::scheduler;
 
@@ -14,7 +14,7 @@ pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
         restarts_max: plan.max_restarts,
         same_death_max: SAME_DEATH_MAX,
         clusters: plan.clusters.clone(),
-        together: plan.continued.as_ref().is_some_and(|past| past.saved.shares_memory),
+        together: plan.continued.as_ref().is_some_and(|earlier| earlier.saved.shares_memory),
         storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {
             interval,

@@ -1,23 +1,102 @@
 //! Users who end a job, or let it go on later: signals to the launcher, and `--timeout`.
+//!
+//! | signal | with `--job-dir` | without |
+//! | --- | --- | --- |
+//! | SIGINT | last images, exit code 75; a second one ends the job at once | ends the job, 130 |
+//! | SIGTERM | as SIGINT | with `--grace` as SIGINT; else ends the job, 143 |
+//! | SIGUSR1 | last images, exit code 75 | last images, exit code 75 |
+//! | SIGHUP | ends the job, 129 | ends the job, 129 |
+//!
+//! Without images (`--ckpt off`) every signal ends the job.
 
-use super::Launcher;
+use super::{Launcher, notices};
 use ftmpi_protocols::dispatcher::Input;
 
 /// The exit code of a job that has used up its time, as of timeout(1).
 const OUT_OF_TIME: i32 = 124;
 
+/// How a job ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit code.
+    pub code: i32,
+    /// The last line for the user.
+    pub text: Option<String>,
+    /// What the job has stored is kept: a later launcher can go on.
+    pub keep: bool,
+}
+
+/// How far the run is.
+#[derive(Debug, Default)]
+pub struct RunState {
+    /// All servers are up, and what an earlier run left is known.
+    pub servers_up: bool,
+    /// A rank was told to start.
+    pub started: bool,
+    /// A signal or `--timeout` ends the job.
+    pub interrupted: bool,
+    /// Last images are being taken.
+    pub suspending: bool,
+    outcome: Option<Outcome>,
+}
+
+impl RunState {
+    /// The dispatcher has ended the job.
+    pub fn end(&mut self, code: i32, text: Option<String>, keep: bool) {
+        self.outcome = Some(Outcome { code, text, keep });
+    }
+
+    /// Whether the job has ended.
+    pub fn is_over(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// How the job ended.
+    pub fn take_outcome(&mut self) -> Outcome {
+        let default = Outcome { code: 1, text: None, keep: false };
+        self.outcome.take().unwrap_or(default)
+    }
+}
+
 impl Launcher {
     /// A signal came.
     pub(super) fn interrupt(&mut self, signal: i32) {
-        if self.begun && self.asks_for_last_images(signal) {
-            self.suspending = true;
-            return self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
+        if self.run.servers_up && self.asks_for_last_images(signal) {
+            self.printer.notice(notices::suspending(signal));
+            return self.suspend();
         }
-        self.interrupted = true;
-        self.notify_dispatcher(Input::Stop { code: 128 + signal, text: String::new() });
+        self.run.interrupted = true;
+        let text = self.interruption(signal);
+        self.notify_dispatcher(Input::Stop { code: 128 + signal, text });
     }
 
-    /// Something that the job needs is not to be had. What it has stored is kept, if it has begun.
+    /// The last line of a job that a signal ends.
+    fn interruption(&self, signal: i32) -> String {
+        let kept = self
+            .store
+            .directory()
+            .filter(|directory| directory.temporary().is_none() && self.has_begun());
+        notices::interrupted(&notices::Interruption {
+            signal,
+            after: self.now(),
+            running: self.recorder.running(),
+            ranks: self.plan.placement.len(),
+            continued_from: kept.map(|directory| directory.path()),
+        })
+    }
+
+    fn suspend(&mut self) {
+        self.run.suspending = true;
+        self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
+    }
+
+    /// Whether there is anything in the job's directory from which a later launcher could go on.
+    pub(super) fn has_begun(&self) -> bool {
+        self.run.started || self.plan.continued.is_some()
+    }
+
+    /// Something that the job needs cannot be had. What the job has stored is kept, if it has
+    /// begun.
     pub(super) fn cannot_go_on(&mut self, text: String) {
         let code = 1;
         self.notify_dispatcher(if self.has_begun() {
@@ -27,29 +106,31 @@ impl Launcher {
         });
     }
 
+    /// Whether a signal asks for last images, so that the job can go on later.
     pub(super) fn asks_for_last_images(&self, signal: i32) -> bool {
         let asks = match signal {
             libc::SIGUSR1 => true,
             libc::SIGTERM => self.plan.grace_at_sigterm,
+            // `--grace` alone is about batch systems, which send SIGTERM.
+            libc::SIGINT => self.plan.job_dir.is_some(),
             _ => false,
         };
-        asks && self.plan.ckpt_interval.is_some() && !self.suspending
+        asks && self.plan.ckpt_interval.is_some() && !self.run.suspending
     }
 
-    /// Whether the job has run for as long as it may: it ends, in the way that SIGTERM would end it.
+    /// Ends a job whose time is over, in the way in which SIGTERM would end it.
     pub(super) fn look_at_the_time_limit(&mut self) {
-        if self.plan.timeout.is_zero() || self.now() < self.plan.timeout || self.interrupted {
+        let limit = self.plan.timeout;
+        if limit.is_zero() || self.now() < limit || self.run.interrupted {
             return;
         }
-        if self.begun && self.asks_for_last_images(libc::SIGTERM) {
-            self.printer.notice("the time of --timeout is over: last images are taken".to_owned());
-            self.suspending = true;
-            return self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
+        if self.run.servers_up && self.asks_for_last_images(libc::SIGTERM) {
+            self.printer.notice(notices::out_of_time_suspending());
+            return self.suspend();
         }
-        if !self.suspending {
-            self.interrupted = true;
-            let text =
-                format!("the job has run for {:?}, the time of --timeout", self.plan.timeout);
+        if !self.run.suspending {
+            self.run.interrupted = true;
+            let text = notices::out_of_time(limit);
             self.notify_dispatcher(Input::Stop { code: OUT_OF_TIME, text });
         }
     }

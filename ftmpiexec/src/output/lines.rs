@@ -1,7 +1,6 @@
-//! Whole lines out of pieces, with a prefix before each.
+//! Puts pieces of text together to whole lines, with a prefix before each line.
 
-/// A line longer than this is printed in pieces: output must not need endless memory.
-const LINE_BYTES_MAX: usize = 64 << 10;
+use crate::tuning::LINE_BYTES_MAX;
 
 /// The lines of one stream of one rank.
 #[derive(Debug)]
@@ -11,12 +10,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// With this prefix, if any.
+    /// Lines get this prefix, if there is one.
     pub fn new(prefix: Option<String>) -> Self {
         Self { prefix, held: Vec::new() }
     }
 
-    /// Takes text and gives the lines that became whole.
+    /// Adds text; the result are the lines that became whole.
     pub fn push(&mut self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 16);
         for piece in text.split_inclusive(|byte| *byte == b'\n') {
@@ -33,7 +32,7 @@ impl Lines {
         self.held.len()
     }
 
-    /// What is left at the end, though it is no whole line.
+    /// Takes the rest at the end, which is no whole line.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.held.is_empty() {

@@ -1,14 +1,15 @@
 //! Standard output and error of the ranks, printed once, by a thread of its own.
 //!
-//! Guarantees: a byte that was printed is not printed again, whatever life wrote it; a terminal
-//! that stands still holds back the ranks' output and nothing else of the job; our own lines come
-//! between the ranks' lines, not inside them.
+//! Guarantees: a byte that was printed is not printed again, whatever incarnation wrote it. A
+//! terminal that stands still holds back the ranks' output and nothing else of the job. The
+//! launcher's own lines come between the ranks' lines, not inside them.
 
 mod files;
 mod lines;
 pub mod status_line;
 
-pub use files::Files;
+use crate::tuning::PRINT_PATIENCE;
+pub use files::{Files, writable};
 use lines::Lines;
 use status_line::StatusLine;
 use std::collections::HashMap;
@@ -18,15 +19,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a user who interrupts the end of a job waits for text that nobody reads.
-const PATIENCE: Duration = Duration::from_millis(500);
-
 /// How text is printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    /// `[3] ` before each line of rank 3.
+    /// Each line begins with its rank: `[3] `.
     pub prepend_rank: bool,
-    /// Whole lines only.
+    /// Only whole lines are printed.
     pub whole_lines: bool,
 }
 
@@ -39,15 +37,15 @@ enum Work {
     },
     Notice(String),
     Status(String),
-    /// From here on to these files.
+    /// From here on, text goes to these files.
     Files([Files; 2]),
-    /// What is held back, too; then say whether everything so far was read by somebody.
+    /// Also print what is held back; then report whether all text so far had a reader.
     All(oneshot::Sender<bool>),
     End,
 }
 
-/// Given back when the text has been printed: whether somebody reads it, and how many bytes of the
-/// stream are held back until their line is whole.
+/// Called when the text has been printed: with whether somebody reads it, and with how many bytes
+/// of the stream are held back until their line is whole.
 type Token = Box<dyn FnOnce(bool, usize) + Send>;
 
 impl std::fmt::Debug for Printer {
@@ -63,28 +61,28 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(style: Style) -> Self {
         let (work, queue) = mpsc::channel();
         let thread = std::thread::spawn(move || print(style, &queue));
         Self { work, thread: Some(thread) }
     }
 
-    /// Where output and error of the ranks go from here on, if to files.
+    /// From here on, output and error of the ranks go to these files, if they name any.
     pub fn write_into(&self, files: [Files; 2]) {
         let _ = self.work.send(Work::Files(files));
     }
 
-    /// Prints all that was given, lines that are not whole included, and tells then whether somebody has read
-    /// everything since the start.
+    /// Prints everything, also lines that are not whole. The receiver gets whether all text since
+    /// the start had a reader.
     pub fn print_all(&self) -> oneshot::Receiver<bool> {
         let (done, wait) = oneshot::channel();
         let _ = self.work.send(Work::All(done));
         wait
     }
 
-    /// Output of a rank; `printed` is called afterwards, with `false` if nobody reads it any more,
-    /// and the number of bytes that are held back until their line is whole.
+    /// Prints output of a rank. `printed` is called afterwards: with `false` if nobody reads the
+    /// text any more, and with the number of bytes that are held back until their line is whole.
     pub fn rank(
         &self,
         rank: u32,
@@ -95,38 +93,38 @@ impl Printer {
         let _ = self.work.send(Work::Rank { rank, stream, bytes, printed: Box::new(printed) });
     }
 
-    /// A line of our own, on standard error.
+    /// Prints a line of the launcher on standard error.
     pub fn notice(&self, line: impl Into<String>) {
         let _ = self.work.send(Work::Notice(line.into()));
     }
 
-    /// The live line; only a terminal shows it.
+    /// Shows the live line, on a terminal only.
     pub fn status(&self, line: String) {
         let _ = self.work.send(Work::Status(line));
     }
 
-    /// Prints what is left; `false`: some text of a rank could not be kept.
+    /// Prints what is left. `false`: some text of a rank could not be written to its file.
     pub fn finish(mut self) -> bool {
         let _ = self.work.send(Work::End);
         self.thread.take().is_none_or(|thread| thread.join().unwrap_or(false))
     }
 
-    /// The same for a user who has had enough: what has no reader by then is given up.
+    /// As [`Printer::finish`], for an impatient user: text without a reader is given up.
     pub fn finish_soon(mut self) {
         let _ = self.work.send(Work::End);
         let Some(thread) = self.thread.take() else { return };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + PRINT_PATIENCE;
         while !thread.is_finished() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// What is known of the text that was printed.
+/// Where text is printed, and what became of it.
 struct Terminal {
     status: StatusLine,
     files: [Files; 2],
-    /// Some text found no reader.
+    /// Some text had no reader.
     unread: bool,
 }
 
@@ -178,15 +176,15 @@ impl Terminal {
         let _ = writeln!(std::io::stderr().lock(), "ftmpiexec: {line}");
     }
 
-    /// `false`: nobody reads it any more.
+    /// Prints text of a rank. `false`: nobody reads it any more.
     fn write(&mut self, rank: u32, stream: u8, text: &[u8]) -> bool {
         if text.is_empty() {
             return true;
         }
         let files = &mut self.files[usize::from(stream.min(1))];
         if files.are_used() {
-            if let Err(line) = files.write(rank, text) {
-                self.notice(&line);
+            if let Err(e) = files.write(rank, text) {
+                self.notice(&e.to_string());
             }
             return true;
         }

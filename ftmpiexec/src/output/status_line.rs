@@ -1,23 +1,26 @@
-//! The live line at the bottom of a terminal; nothing at all elsewhere.
+//! The live line at the bottom of a terminal. Other outputs do not show it.
 
 use std::io::Write;
 
-/// The line.
+/// The live line.
 #[derive(Debug)]
 pub struct StatusLine {
     terminal: bool,
     shown: bool,
-    /// A program's text ended in the middle of a line: the live line would join it.
+    /// The line is dim: not if `NO_COLOR` is set (no-color.org).
+    dim: bool,
+    /// A program's text ended in the middle of a line, which the live line would join.
     mid_line: bool,
 }
 
 impl StatusLine {
-    /// On a terminal, or nowhere.
+    /// A line for a terminal, or for an output that does not show it.
     pub fn new(terminal: bool) -> Self {
-        Self { terminal, shown: false, mid_line: false }
+        let dim = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self { terminal, shown: false, dim, mid_line: false }
     }
 
-    /// Takes the line away, so that other text can be printed.
+    /// Removes the line, so that other text can be printed.
     pub fn hide(&mut self) {
         if self.shown {
             self.shown = false;
@@ -41,7 +44,8 @@ impl StatusLine {
             .map_or(0, |size| usize::from(size.ws_col));
         let width = if width < 20 { 80 } else { width };
         let cut: String = line.chars().take(width - 1).collect();
-        let _ = write!(std::io::stderr().lock(), "\r\x1b[2m{cut}\x1b[0m\x1b[K");
+        let (begin, end) = if self.dim { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+        let _ = write!(std::io::stderr().lock(), "\r{begin}{cut}{end}\x1b[K");
         self.shown = true;
     }
 }

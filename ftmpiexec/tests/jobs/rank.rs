@@ -1,4 +1,4 @@
-//! A rank without MPI: it speaks `wire::control` and checks what it is given.
+//! A rank without MPI: it speaks `wire::control` and checks what the agent gives it.
 
 use ftmpi_wire::control::{ChannelKind, FromRank, RankEnv, ToRank, decode, encode, fds};
 use ftmpi_wire::{Incarnation, Rank};
@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 fn control() -> BorrowedFd<'static> {
-    // SAFETY: the agent opened it for us, and nobody closes it.
+    // SAFETY: the agent opened the descriptor for this process, and it stays open.
     unsafe { BorrowedFd::borrow_raw(fds::CONTROL) }
 }
 
-fn say(message: &FromRank, descriptors: &[BorrowedFd<'_>]) {
+fn send(message: &FromRank, descriptors: &[BorrowedFd<'_>]) {
     let bytes = encode(message);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -30,7 +30,7 @@ fn say(message: &FromRank, descriptors: &[BorrowedFd<'_>]) {
     }
 }
 
-fn hear() -> (ToRank, Vec<OwnedFd>) {
+fn receive() -> (ToRank, Vec<OwnedFd>) {
     let mut bytes = vec![0; 128 << 10];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -44,7 +44,7 @@ fn hear() -> (ToRank, Vec<OwnedFd>) {
     };
     let count = got.map_or(0, |got| got.bytes);
     if count == 0 {
-        // The agent is gone: so are we.
+        // The agent is gone.
         std::process::exit(98);
     }
     let descriptors = ancillary
@@ -58,10 +58,10 @@ fn hear() -> (ToRank, Vec<OwnedFd>) {
     (decode(&bytes[..count]).unwrap(), descriptors)
 }
 
-/// Hears until this comes.
+/// Receives messages until this one comes.
 fn wait_for(wanted: impl Fn(&ToRank) -> bool) {
     loop {
-        let (message, _) = hear();
+        let (message, _) = receive();
         if wanted(&message) {
             return;
         }
@@ -69,8 +69,9 @@ fn wait_for(wanted: impl Fn(&ToRank) -> bool) {
 }
 
 pub fn run() {
-    // The agent's signal: as the boot library, we take it and go on.
+    // As the boot library does, take the agent's signal and go on.
     ignore_the_signal();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let env = RankEnv::decode(&std::env::var("FTMPI_RANK").unwrap()).unwrap();
     let bell = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
     let hello = FromRank::Hello {
@@ -80,16 +81,16 @@ pub fn run() {
         resumed: None,
         executable: String::new(),
         arguments: Vec::new(),
-        no_image: Some("this is a test".into()),
+        // A deaf rank would give an image, and never answers.
+        no_image: (arguments[0] != "deaf").then(|| "this is a test".into()),
     };
-    say(&hello, &[bell.as_fd()]);
-    let (welcome, _) = hear();
+    send(&hello, &[bell.as_fd()]);
+    let (welcome, _) = receive();
     let ToRank::Welcome(view) = welcome else { panic!("unexpected {welcome:?}") };
     assert_eq!(view.incarnations[env.rank.index()], env.incarnation);
     if env.incarnation > Incarnation(0) {
-        say(&FromRank::CaughtUp { replayed: 0 }, &[]);
+        send(&FromRank::CaughtUp { replayed: 0 }, &[]);
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut code = 0;
     match arguments[0].as_str() {
         "join" => {
@@ -99,11 +100,12 @@ pub fn run() {
         "exit" => code = arguments[1].parse().unwrap(),
         "abort" => {
             if env.rank == Rank(1) {
-                say(&FromRank::Abort { code: 42, text: "something is wrong".into() }, &[]);
+                send(&FromRank::Abort { code: 42, text: "something is wrong".into() }, &[]);
             }
             std::thread::sleep(Duration::from_secs(30));
         }
         "leave" => std::process::exit(0),
+        "deaf" => std::thread::sleep(Duration::from_secs(30)),
         "long" => std::thread::sleep(Duration::from_millis(900)),
         "count" => {
             for n in 0..100 {
@@ -119,39 +121,39 @@ pub fn run() {
             std::thread::sleep(Duration::from_secs(30));
         }
         "wrapped" => {
-            // With a child in a group of its own, as programs sometimes have.
+            // Some programs have a child in a process group of its own.
             let mut child =
                 std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
             child.wait().unwrap();
         }
         other => panic!("unknown {other}"),
     }
-    say(&FromRank::Finalizing, &[]);
+    send(&FromRank::Finalizing, &[]);
     wait_for(|message| *message == ToRank::AllFinalized);
     if arguments[0] == "long" {
-        println!("{} ok life {}", env.rank, env.incarnation);
+        println!("{} ok incarnation {}", env.rank, env.incarnation);
     }
     std::io::stdout().flush().unwrap();
-    say(&FromRank::Exiting { code }, &[]);
+    send(&FromRank::Exiting { code }, &[]);
     wait_for(|message| *message == ToRank::AllExiting);
     std::process::exit(code);
 }
 
 fn ignore_the_signal() {
-    // SAFETY: SIG_IGN has no handler that could misbehave.
+    // SAFETY: SIG_IGN is no handler of this process.
     unsafe { libc::signal(62, libc::SIG_IGN) };
 }
 
-/// Asks for a channel to everybody and checks the ones that come.
+/// Asks for a channel to every other rank and checks the channels that come.
 fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
     for peer in (0..size).map(Rank).filter(|peer| *peer != own) {
-        say(&FromRank::Open { peer, incarnation: Incarnation(0), round: 0 }, &[]);
+        send(&FromRank::Open { peer, incarnation: Incarnation(0), round: 0 }, &[]);
     }
     let mut joined = vec![false; size as usize];
     joined[own.index()] = true;
     let mut sockets = Vec::new();
     while !joined.iter().all(|joined| *joined) {
-        let (ToRank::Channel { peer, kind, .. }, descriptors) = hear() else { continue };
+        let (ToRank::Channel { peer, kind, .. }, descriptors) = receive() else { continue };
         let same_host = host_of[peer.index()] == host_of[own.index()];
         match kind {
             ChannelKind::SharedMemory { first } => {
@@ -159,7 +161,7 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
                 assert_eq!(first, own < peer);
                 assert_eq!(descriptors.len(), 2);
                 assert!(!joined[peer.index()], "one segment for each pair");
-                // What one side writes, the other reads, by the doorbell.
+                // One side writes and rings; the other side reads.
                 let place = u64::from(own.0) * 8;
                 rustix::io::pwrite(&descriptors[0], &[own.0 as u8 + 1], place).unwrap();
                 rustix::io::write(&descriptors[1], &1u64.to_ne_bytes()).unwrap();
@@ -178,7 +180,7 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
         }
         joined[peer.index()] = true;
     }
-    // Two sockets may join a pair, if both asked: the byte comes on either of them.
+    // If both ranks asked, two sockets may join the pair: the byte comes on either of them.
     let mut silent: std::collections::BTreeSet<Rank> =
         sockets.iter().map(|(peer, _)| *peer).collect();
     while !silent.is_empty() {
@@ -192,7 +194,7 @@ fn join(own: Rank, size: u32, force_tcp: bool, host_of: &[u32]) {
             }
         }
         if readable(control())
-            && let (ToRank::Channel { peer, .. }, descriptors) = hear()
+            && let (ToRank::Channel { peer, .. }, descriptors) = receive()
         {
             sockets.push((peer, descriptors));
         }

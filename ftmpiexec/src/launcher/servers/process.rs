@@ -1,20 +1,19 @@
-//! The process of a server: its key goes in, its address and its words come out.
+//! The process of a server: its key goes in, its address and its lines come out.
 
-use super::{ASK_LIMIT, StopMode, server_stderr};
-use crate::launcher::LauncherEvent;
+use super::{StopMode, server_stderr};
+use crate::launcher::events::LauncherEvent;
+use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
 use rustix::process::Pid;
-use std::time::Duration;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot};
 
-/// Runs a server to its end; why it ended.
+/// Runs a server to its end; the result says why it ended, with its last line.
 pub(super) async fn run_server(
     mut command: Command,
     key_line: Option<String>,
     killed: oneshot::Receiver<StopMode>,
-    index: usize,
-    launch: u64,
+    (index, launch): (usize, u64),
     events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> String {
     let mut child = match command.spawn() {
@@ -45,11 +44,11 @@ pub(super) async fn run_server(
         if let Some(stderr) = stderr {
             let mut lines = BufReader::new(stderr);
             while let Some(line) = server_stderr::next_line(&mut lines).await {
-                if let Some(text) = server_stderr::said(&line) {
+                if let Some(text) = server_stderr::line_of_server(&line) {
                     let _ = events.send(LauncherEvent::ServerLine { index, launch, text });
                 }
                 if !line.trim().is_empty() {
-                    last = line.chars().take(400).collect();
+                    last = line.chars().take(LINE_CHARS_MAX).collect();
                 }
             }
         }
@@ -57,12 +56,12 @@ pub(super) async fn run_server(
     });
     let status = tokio::select! {
         status = child.wait() => status,
-        manner = killed => {
-            if manner == Ok(StopMode::Ask)
+        mode = killed => {
+            if mode == Ok(StopMode::Ask)
                 && let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32))
             {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-                let _ = tokio::time::timeout(ASK_LIMIT, child.wait()).await;
+                let _ = tokio::time::timeout(SERVER_ASK_LIMIT, child.wait()).await;
             }
             let _ = child.start_kill();
             child.wait().await
@@ -70,7 +69,7 @@ pub(super) async fn run_server(
     };
     drop(stdin);
     let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
-    match tokio::time::timeout(Duration::from_millis(500), last_line).await {
+    match tokio::time::timeout(LAST_LINE_LIMIT, last_line).await {
         Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
         _ => ended,
     }

@@ -1,32 +1,28 @@
-//! What servers say on their standard error: a full disk, a damaged image, an object store that does not answer.
+//! The lines that servers write to their standard error: a full disk, a damaged image, an object
+//! store that does not answer.
 //!
-//! Guarantees: what a server says is told once it serves, in its order; of one that does not come up, its end
-//! tells the last of it. However much one talks, each kind of line (its words, whatever its numbers are) is told a few
-//! times only, and no line takes much memory.
+//! Guarantees: the lines of a server are printed once it serves, in their order. The last line of a
+//! server that does not come up is part of the report of its end. Each kind of line is printed a
+//! few times only; lines are of one kind if they differ in numbers only. No line takes much memory.
 
+use crate::tuning::{
+    LINE_CHARS_MAX, SERVER_LINE_BYTES_MAX, SERVER_LINE_KINDS_MAX, SERVER_LINE_REPEATS_MAX,
+    SERVER_LINES_WAITING_MAX,
+};
 use std::collections::BTreeMap;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// So often a kind of line is told.
-const TIMES_MAX: u32 = 10;
-const KINDS_MAX: usize = 200;
-/// Lines of a server that does not serve yet.
-const WAITING_MAX: usize = 2000;
-/// Of one line.
-const CHARS_MAX: usize = 400;
-const LINE_BYTES_MAX: u64 = 4096;
-
-/// Of one server, over all its lives.
+/// The lines of one server, over all its starts.
 #[derive(Debug, Default)]
 pub(super) struct ServerStderr {
     waiting: Vec<String>,
     kinds: BTreeMap<String, u32>,
 }
 
-/// The next line, or its begin; none: that was all.
+/// The next line, or its beginning; `None` at the end of the stream.
 pub(super) async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
     let mut line = Vec::new();
-    (&mut *from).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await.ok()?;
+    (&mut *from).take(SERVER_LINE_BYTES_MAX).read_until(b'\n', &mut line).await.ok()?;
     let mut whole = line.ends_with(b"\n");
     while !whole {
         let more = from.fill_buf().await.ok()?;
@@ -41,44 +37,45 @@ pub(super) async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> Option<
     (!line.is_empty()).then_some(text)
 }
 
-/// What a server says in this line; none: it comes from something else (a shell's greeting, a panic).
-pub(super) fn said(line: &str) -> Option<String> {
+/// The text of a server's line; `None`: the line is of another program, as a shell's greeting.
+pub(super) fn line_of_server(line: &str) -> Option<String> {
     let (name, text) = line.split_once(": ")?;
-    name.starts_with("ftmpi-").then(|| text.chars().take(CHARS_MAX).collect())
+    name.starts_with("ftmpi-").then(|| text.chars().take(LINE_CHARS_MAX).collect())
 }
 
 impl ServerStderr {
-    /// It begins again.
-    pub fn begins(&mut self) {
+    /// The server is started again: lines that wait are of an earlier start.
+    pub fn begin(&mut self) {
         self.waiting.clear();
     }
 
-    /// It said this.
-    pub fn says(&mut self, text: String) {
-        if self.waiting.len() < WAITING_MAX {
+    /// The server wrote this line.
+    pub fn push(&mut self, text: String) {
+        if self.waiting.len() < SERVER_LINES_WAITING_MAX {
             self.waiting.push(text);
         }
     }
 
-    /// What is to be told now that it serves.
+    /// Takes the lines that are to be printed; called when the server serves.
     pub fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.waiting)
             .into_iter()
-            .filter_map(|text| self.telling(text))
+            .filter_map(|text| self.limited(text))
             .collect()
     }
 
-    fn telling(&mut self, mut text: String) -> Option<String> {
+    /// The line, unless its kind was printed often enough.
+    fn limited(&mut self, mut text: String) -> Option<String> {
         let mut kind: String = text.chars().filter(|c| !c.is_ascii_digit()).take(100).collect();
-        if self.kinds.len() >= KINDS_MAX && !self.kinds.contains_key(&kind) {
+        if self.kinds.len() >= SERVER_LINE_KINDS_MAX && !self.kinds.contains_key(&kind) {
             kind.clear();
         }
         let times = self.kinds.entry(kind).or_default();
         *times = times.saturating_add(1);
-        if *times == TIMES_MAX {
-            text.push_str(" (more like this is not told)");
+        if *times == SERVER_LINE_REPEATS_MAX {
+            text.push_str(" (more lines like this are not shown)");
         }
-        (*times <= TIMES_MAX).then_some(text)
+        (*times <= SERVER_LINE_REPEATS_MAX).then_some(text)
     }
 }
 
@@ -87,42 +84,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_words_of_servers_are_told() {
-        let told = said("ftmpi-event-logger: events cannot be made durable: no space");
-        assert_eq!(told.unwrap(), "events cannot be made durable: no space");
-        assert_eq!(said("Warning: Permanently added 'h' to the list of known hosts."), None);
-        assert_eq!(said("ftmpi-event-logger"), None);
+    fn only_lines_of_servers_are_printed() {
+        let line = line_of_server("ftmpi-event-logger: events cannot be made durable: no space");
+        assert_eq!(line.unwrap(), "events cannot be made durable: no space");
+        assert_eq!(
+            line_of_server("Warning: Permanently added 'h' to the list of known hosts."),
+            None
+        );
+        assert_eq!(line_of_server("ftmpi-event-logger"), None);
     }
 
     #[test]
-    fn a_server_that_talks_without_end_is_cut_off() {
-        let mut words = ServerStderr::default();
-        words.says("of a life that did not come up".into());
-        words.begins();
+    fn the_lines_of_one_kind_are_limited() {
+        let mut stderr = ServerStderr::default();
+        stderr.push("of a start that failed".into());
+        stderr.begin();
         for rank in 0..1000 {
-            words.says(format!("the object store does not take image {rank} of rank {rank}"));
+            stderr.push(format!("the object store does not take image {rank} of rank {rank}"));
         }
-        words.says("the disk is full".into());
-        let told = words.take();
-        assert_eq!(told.len(), TIMES_MAX as usize + 1);
-        assert_eq!(told[0], "the object store does not take image 0 of rank 0");
-        assert!(told[9].ends_with("(more like this is not told)"));
-        assert_eq!(told[10], "the disk is full");
+        stderr.push("the disk is full".into());
+        let lines = stderr.take();
+        assert_eq!(lines.len(), SERVER_LINE_REPEATS_MAX as usize + 1);
+        assert_eq!(lines[0], "the object store does not take image 0 of rank 0");
+        assert!(lines[9].ends_with("(more lines like this are not shown)"));
+        assert_eq!(lines[10], "the disk is full");
         for kind in 0..10_000_u32 {
-            words.says((0..14).map(|bit| if kind >> bit & 1 == 1 { 'x' } else { 'y' }).collect());
+            stderr.push((0..14).map(|bit| if kind >> bit & 1 == 1 { 'x' } else { 'y' }).collect());
         }
-        assert!(words.take().len() <= KINDS_MAX + TIMES_MAX as usize);
+        let most = SERVER_LINE_KINDS_MAX + SERVER_LINE_REPEATS_MAX as usize;
+        assert!(stderr.take().len() <= most);
     }
 
     #[tokio::test]
-    async fn lines_without_end_take_no_memory() {
+    async fn a_line_without_end_takes_bounded_memory() {
         let mut text = b"first\n\xff\n".to_vec();
         text.extend([b'x'; 300_000]);
         text.extend(b"\n\nlast");
         let mut from = tokio::io::BufReader::new(&text[..]);
         assert_eq!(next_line(&mut from).await.unwrap(), "first");
         assert_eq!(next_line(&mut from).await.unwrap(), "\u{fffd}");
-        assert_eq!(next_line(&mut from).await.unwrap().len(), LINE_BYTES_MAX as usize);
+        assert_eq!(next_line(&mut from).await.unwrap().len(), SERVER_LINE_BYTES_MAX as usize);
         assert_eq!(next_line(&mut from).await.unwrap(), "");
         assert_eq!(next_line(&mut from).await.unwrap(), "last");
         assert_eq!(next_line(&mut from).await, None);

@@ -1,5 +1,5 @@
-//! Which servers a job has, where they are, and which ranks each serves: as the machine file and the
-//! options say, or as the earlier run had them.
+//! The servers of a job, their hosts, and the ranks that each of them serves: as the machine file
+//! and the options say, or as the earlier run had them.
 
 use super::Server;
 use super::server_stderr::ServerStderr;
@@ -10,7 +10,8 @@ use crate::job_dir::plan_file::SavedServer;
 use ftmpi_wire::Rank;
 use std::time::Instant;
 
-pub(super) fn server(
+/// A server that has not been started and serves no rank yet.
+fn server(
     kind: ServerKind,
     number: usize,
     place: Option<String>,
@@ -36,7 +37,7 @@ pub(super) fn server(
     }
 }
 
-/// A server of the earlier run.
+/// A server that the earlier run had.
 pub(super) fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Server {
     let place = known.host.clone();
     Server {
@@ -45,17 +46,13 @@ pub(super) fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Serve
     }
 }
 
-pub(super) fn of_kind(
-    kind: ServerKind,
-    plan: &Plan,
-    job_dir: &JobDir,
-    size: usize,
-) -> anyhow::Result<Vec<Server>> {
+/// The servers of one kind, with the ranks that they serve.
+pub(super) fn of_kind(kind: ServerKind, plan: &Plan, job_dir: &JobDir, size: usize) -> Vec<Server> {
     let duty = |machine: &Machine| match kind {
-        // A line of the machine file that names an event logger places a memory as well.
+        // A line of the machine file that names an event logger places a channel memory, too.
         ServerKind::EventLogger | ServerKind::ChannelMemory => machine.event_logger.clone(),
         ServerKind::CheckpointServer => machine.checkpoint_server.clone(),
-        // Only the launcher speaks with it.
+        // Only the launcher talks to the scheduler.
         ServerKind::CheckpointScheduler => None,
     };
     let new = |place: Option<String>, number: usize| server(kind, number, place, plan, job_dir);
@@ -85,5 +82,5 @@ pub(super) fn of_kind(
         let index = claim.unwrap_or_else(|| rest[rank % rest.len()]);
         servers[index].0.serves.push(Rank(rank as u32));
     }
-    Ok(servers.into_iter().map(|(server, _)| server).filter(|s| !s.serves.is_empty()).collect())
+    servers.into_iter().map(|(server, _)| server).filter(|s| !s.serves.is_empty()).collect()
 }

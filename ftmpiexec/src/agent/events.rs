@@ -1,0 +1,106 @@
+//! What an agent waits for, and the directory that its connecting tasks read.
+
+use super::checkpoint;
+use super::control::Datagram;
+use super::restore::Restore;
+use crate::agent_protocol::{Report, ToAgent};
+use ftmpi_transport::auth::Authenticated;
+use ftmpi_wire::{EventNo, Incarnation, Rank};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// An incarnation of a rank.
+pub type RankKey = (Rank, Incarnation);
+
+/// What the agent's tasks report to its one thread.
+#[derive(Debug)]
+pub enum AgentEvent {
+    /// The launcher sent a message.
+    Order(Box<ToAgent>),
+    /// The connection to the launcher ended.
+    LauncherGone,
+    /// A rank sent a message.
+    FromRank { rank: Rank, incarnation: Incarnation, datagram: Datagram },
+    /// A rank's control socket closed, or the rank sent a datagram that is not allowed.
+    ControlClosed {
+        rank: Rank,
+        incarnation: Incarnation,
+        /// The process that had the socket: an incarnation may try several processes.
+        pid: u32,
+        why: Option<String>,
+    },
+    /// A rank has been silent since its control socket closed.
+    ControlGrace { rank: Rank, incarnation: Incarnation, pid: u32 },
+    /// A rank's process has ended and is not reaped yet.
+    Exited { rank: Rank, incarnation: Incarnation },
+    /// The output of a rank has been read to its end.
+    Drained { rank: Rank, incarnation: Incarnation },
+    /// Text of a rank is held: the rank must make it final.
+    TextHeld { rank: Rank, incarnation: Incarnation },
+    /// Time to look whether the rank has made its held text final.
+    Unsettled { rank: Rank, incarnation: Incarnation },
+    /// A report for the launcher about an incarnation, unless the incarnation has ended.
+    Report { rank: Rank, incarnation: Incarnation, report: Report },
+    /// Two ranks of this host could not be joined a while ago.
+    JoinAgain {
+        from: RankKey,
+        to: RankKey,
+        /// The wait before the next attempt.
+        pause: Duration,
+    },
+    /// A channel that a rank asked for is connected.
+    Connected(NewSocket),
+    /// The agent of another rank asks for a channel.
+    Incoming(Box<Authenticated>),
+    /// The agent of another rank was sent the answer *yes*.
+    Accepted(NewSocket),
+    /// An event logger told all hosts which events of its ranks are stored.
+    StableClocks(Vec<(Rank, EventNo)>),
+    /// A connection to a rank's event logger.
+    LoggerConnected { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
+    /// The search for the image of a restart has ended: start the process.
+    RestoreReady(Box<Restore>),
+    /// An image of a rank was stored or lost.
+    ImageDone { rank: Rank, incarnation: Incarnation, done: Box<checkpoint::Done> },
+}
+
+/// A socket that joins a rank of this host with a peer.
+#[derive(Debug)]
+pub struct NewSocket {
+    /// The rank of this host.
+    pub rank: RankKey,
+    /// The peer.
+    pub peer: RankKey,
+    /// The round in which the rank asked for the socket.
+    pub round: u32,
+    /// The connected socket.
+    pub socket: OwnedFd,
+}
+
+/// Where ranks, agents and servers are. Connecting tasks read it again before each attempt.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    /// Address of each host's agent.
+    pub agents: Vec<Option<SocketAddr>>,
+    /// Host of each rank.
+    pub host_of: Vec<u32>,
+    /// Incarnation of each rank.
+    pub incarnations: Vec<Incarnation>,
+    /// Event logger of each rank.
+    pub event_loggers: Vec<SocketAddr>,
+    /// Checkpoint server of each rank.
+    pub checkpoint_servers: Vec<SocketAddr>,
+}
+
+impl Directory {
+    /// The incarnation of a rank; `None` if the job has no such rank.
+    pub fn incarnation(&self, rank: Rank) -> Option<Incarnation> {
+        self.incarnations.get(rank.index()).copied()
+    }
+
+    /// Whether this is the newest incarnation of its rank that is known here.
+    pub fn is_current(&self, (rank, incarnation): RankKey) -> bool {
+        self.incarnation(rank) == Some(incarnation)
+    }
+}

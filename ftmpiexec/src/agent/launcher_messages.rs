@@ -1,0 +1,117 @@
+//! The launcher's orders to its agent.
+
+use super::cpu_binding::CpuAssignments;
+use super::local::Local;
+use super::{Agent, processes};
+use crate::agent_protocol::{Job, RankOrder, ToAgent};
+use ftmpi_wire::control::ToRank;
+use ftmpi_wire::{Incarnation, Rank};
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Agent {
+    /// Carries out one order. [`ToAgent::Stop`] ends the agent's loop before it comes here.
+    pub(super) fn on_order(&mut self, order: ToAgent) {
+        match order {
+            ToAgent::Job(job) => self.begin_job(*job),
+            ToAgent::Agents(agents) => self.directory.send_modify(|d| d.agents = agents),
+            ToAgent::Servers { event_loggers, checkpoint_servers } => {
+                self.directory.send_modify(|directory| {
+                    directory.event_loggers = event_loggers;
+                    directory.checkpoint_servers = checkpoint_servers;
+                });
+                self.listen_to_loggers();
+            }
+            ToAgent::Start(start) => self.start(start),
+            ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
+            ToAgent::Forward { rank, incarnation, order } => self.forward(rank, incarnation, order),
+            ToAgent::Kill { rank, signal } => self.kill(rank, signal),
+            ToAgent::OutputPrinted(bytes) => self.output.window.printed(bytes),
+            ToAgent::Input { rank, incarnation, offset, bytes } => {
+                if let Some(process) = self.ranks.get_mut(rank, incarnation)
+                    && let Some(input) = &mut process.input
+                {
+                    input.take(offset, bytes);
+                }
+            }
+            ToAgent::HeartbeatReceived => self.lease.renew(Instant::now()),
+            ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
+            ToAgent::ForgetFiles(files) => self.forget_files(&files),
+            ToAgent::Stop { .. } => {}
+        }
+    }
+
+    fn begin_job(&mut self, job: Job) {
+        self.directory.send_modify(|directory| {
+            directory.host_of.clone_from(&job.view.host_of);
+            directory.incarnations.clone_from(&job.view.incarnations);
+        });
+        let local_images = job.local_images.clone();
+        self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
+        self.job = Some(job);
+        let host = self.host_name();
+        if let Some(dir) = local_images {
+            match Local::open(&dir.join(format!("host-{}", self.host))) {
+                Ok(local) => self.images.local = Some(Arc::new(local)),
+                Err(e) => self.link.notice(format!(
+                    "no images are kept on {host}: {e:#} (see --local-dir); the servers have them"
+                )),
+            }
+        }
+        if self.hardware.cpus.as_ref().is_some_and(CpuAssignments::is_empty) {
+            self.link.notice(format!(
+                "--bind-to: {host} has none of these processors; its ranks are not bound"
+            ));
+        }
+    }
+
+    /// A rank has a new incarnation on some host: what its old one asked for is void.
+    fn announce(&mut self, rank: Rank, incarnation: Incarnation, host: u32) {
+        self.directory.send_modify(|directory| {
+            if let Some(known) = directory.incarnations.get_mut(rank.index()) {
+                *known = incarnation.max(*known);
+                directory.host_of[rank.index()] = host;
+            }
+        });
+        if host != self.host && self.ranks.newest(rank).is_some_and(|old| !old.has_ended()) {
+            // The rank runs elsewhere now: the process here is left over.
+            self.kill(rank, libc::SIGKILL);
+        }
+        self.broker.forget(rank);
+        self.segments.forget(rank, incarnation);
+        let message = ToRank::PeerRestarted { rank, incarnation, host };
+        for process in self.ranks.all().filter(|other| other.rank != rank && other.is_connected()) {
+            process.send(&message, Vec::new(), true);
+        }
+        self.look_at_waiting_callers();
+    }
+
+    /// Passes an order on to a rank of this host.
+    fn forward(&mut self, rank: Rank, incarnation: Incarnation, order: RankOrder) {
+        let Some(process) =
+            self.ranks.get_mut(rank, incarnation).filter(|process| process.is_connected())
+        else {
+            return;
+        };
+        match order {
+            RankOrder::TakeImage { image, keep } => self.take_image(rank, incarnation, image, keep),
+            RankOrder::ImageCommitted { image, oldest } => {
+                let written = process.written_at_image.iter().find(|(number, _)| *number == image);
+                if let (Some((_, written)), Some(hold)) = (written, &process.hold) {
+                    hold.release(*written);
+                }
+                process.written_at_image.retain(|(number, _)| *number > image);
+                process.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
+            }
+            RankOrder::ImageFailed(image) => {
+                process.send(&ToRank::ImageFailed { image }, Vec::new(), false);
+            }
+            RankOrder::AllFinalized => process.send(&ToRank::AllFinalized, Vec::new(), false),
+            RankOrder::Die(code) => process.send(&ToRank::Die { code }, Vec::new(), false),
+            RankOrder::AllExiting => {
+                process.end.released = true;
+                process.send(&ToRank::AllExiting, Vec::new(), false);
+            }
+        }
+    }
+}

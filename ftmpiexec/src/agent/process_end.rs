@@ -1,0 +1,163 @@
+//! How a process ends: it is noticed, reaped, and reported after the last byte of its output.
+
+use super::events::{AgentEvent, RankKey};
+use super::rank_process::RankProcess;
+use super::{Agent, processes, restore};
+use crate::agent_protocol::{ProcessEnd, Report};
+use crate::tuning::CONTROL_GRACE;
+use ftmpi_checkpoint::boot_abi;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+
+impl Agent {
+    /// The control socket of a process was closed, or broke for the reason `why`.
+    pub(super) fn control_closed(&mut self, key: RankKey, pid: u32, why: Option<String>) {
+        let (rank, incarnation) = key;
+        let events = self.events.clone();
+        let Some(process) = self.ranks.get_pid(key, pid) else { return };
+        // A rank that closed its socket and is about to exit has nothing more to report.
+        process.end.broken |= why.is_some();
+        if process.has_ended() || process.end.may_close() {
+            return;
+        }
+        if let Some(why) = why {
+            self.link
+                .notice(format!("rank {rank}: its control connection broke ({why}); killing it"));
+        }
+        // Usually the process is dying and its exit follows at once.
+        tokio::spawn(async move {
+            tokio::time::sleep(CONTROL_GRACE).await;
+            let _ = events.send(AgentEvent::ControlGrace { rank, incarnation, pid });
+        });
+    }
+
+    /// The time for an exit after the end of the control socket is over: kills the process.
+    pub(super) fn control_grace(&mut self, key: RankKey, pid: u32) {
+        let Some(process) = self.ranks.get_pid(key, pid) else { return };
+        if process.is_connected() && !process.end.may_close() {
+            process.end.control_lost = true;
+            processes::signal_group(process.id().pid, libc::SIGKILL);
+        }
+    }
+
+    /// The process of an incarnation has exited and is not reaped yet.
+    pub(super) fn exited(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
+        let pid = process.id().pid;
+        if process.owns(pid) {
+            // The process is not reaped yet, so no other group can have its number.
+            processes::signal_group(pid, libc::SIGKILL);
+        }
+        if !process.reap() {
+            return;
+        }
+        if self.job.as_ref().is_some_and(|job| !job.view.traits.in_waves()) {
+            self.ranks.record_death(rank);
+        }
+        self.broker.forget(rank);
+        self.report_end_if_drained(rank);
+    }
+
+    /// One stream of a rank's output has been read to its end.
+    pub(super) fn drained(&mut self, rank: Rank, incarnation: Incarnation) {
+        if let Some(process) = self.ranks.get_mut(rank, incarnation) {
+            process.stream_drained();
+            self.report_end_if_drained(rank);
+        }
+    }
+
+    /// Reports the end of a process after the last byte of its output, so that the launcher prints
+    /// the output first.
+    fn report_end_if_drained(&mut self, rank: Rank) {
+        let Some((mut ending, at)) = self.ranks.newest(rank).and_then(RankProcess::final_ending)
+        else {
+            return;
+        };
+        let process = self.ranks.remove(rank).expect("looked up above");
+        let incarnation = process.incarnation;
+        self.link.report(rank, incarnation, process.page.report());
+        let tried = process.resumed_from().filter(|_| !process.has_said_hello());
+        if let (ProcessEnd::Code(code), Some(image)) = (ending, tried)
+            && let Some(why) = why_unusable(code)
+        {
+            if !process.end.killed {
+                return self.try_next_image(process, image, code, why);
+            }
+            ending = ProcessEnd::Signal(libc::SIGKILL);
+        }
+        if let Some(hold) = process.hold {
+            if matches!(ending, ProcessEnd::Code(_)) || process.end.released {
+                hold.release_all();
+            } else {
+                self.output.keep_held(rank, hold);
+            }
+        }
+        let seen_ns = at.elapsed().as_nanos() as u64;
+        self.link.report(rank, incarnation, Report::Ended { ending, seen_ns });
+    }
+
+    /// A process refused its image with this exit code: the same incarnation tries the next older
+    /// image, because it has never begun.
+    fn try_next_image(&mut self, process: RankProcess, image: ImageNo, code: i32, why: &str) {
+        let (rank, incarnation) = (process.rank, process.incarnation);
+        let damaged = code == boot_abi::EXIT_IMAGE_DAMAGED;
+        if damaged && self.ranks.demand_checked(rank, incarnation) {
+            // The image came from a file that was not checked as a whole. The server checks it now:
+            // the server may have the image elsewhere, too.
+            return self.start(process.start);
+        }
+        self.link.report(rank, incarnation, Report::ImageUnusable { image, why: why.into() });
+        if damaged {
+            let servers = self.directory.subscribe();
+            tokio::spawn(restore::condemn(rank, image, self.key.clone(), servers));
+        }
+        let mut start = process.start;
+        start.images.retain(|offered| offered.image < image);
+        if start.images.is_empty() && !start.or_beginning {
+            let why = format!("no image is left that can be restored (image {image}: {why})");
+            return self.link.report(rank, incarnation, Report::CannotStart { code: 1, why });
+        }
+        self.start(start);
+    }
+
+    /// Kills and reaps a process that another one replaces.
+    pub(super) fn bury(&mut self, mut process: RankProcess) {
+        processes::signal_group(process.id().pid, libc::SIGKILL);
+        process.reap();
+        self.broker.forget(process.rank);
+    }
+
+    /// Sends a signal to the process that is the rank: to a wrapper, before the rank says hello. An
+    /// incarnation whose image is being fetched ends without a process.
+    pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
+        if let Some(incarnation) = self.ranks.cancel_fetch(rank) {
+            let ending = ProcessEnd::Signal(signal);
+            return self.link.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
+        }
+        if let Some(process) = self.ranks.newest_mut(rank) {
+            // A process that has just refused its image must not be followed by another one.
+            process.end.killed |= signal == libc::SIGKILL;
+            if !process.has_ended() {
+                processes::signal_process(process.pid().unwrap_or(process.id().pid), signal);
+            }
+        }
+    }
+
+    /// Kills every process that came from this agent: the agent ends.
+    pub(super) fn kill_everything(&mut self) {
+        for process in self.ranks.all().filter(|process| process.owns(process.id().pid)) {
+            processes::signal_group(process.id().pid, libc::SIGKILL);
+        }
+        processes::kill_descendants();
+    }
+}
+
+/// What an exit code of the boot library says about the image that it refused.
+fn why_unusable(code: i32) -> Option<&'static str> {
+    match code {
+        boot_abi::EXIT_IMAGE_DAMAGED => Some("it is damaged or its stream broke off"),
+        boot_abi::EXIT_IMAGE_MISFIT => {
+            Some("it does not fit this machine, kernel, limit or program")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,242 @@
+//! How an incarnation begins: its image is fetched if it may have one, then its process starts.
+
+use super::control::Control;
+use super::events::AgentEvent;
+use super::incremental_chains::IncrementalChains;
+use super::output::{self, OutputPipe};
+use super::output_hold::OutputHold;
+use super::page::Page;
+use super::rank_link::{read_rank, watch_exit, write_rank};
+use super::rank_process::{InputFeed, Parts, RankProcess, Started};
+use super::restore::{self, Restore};
+use super::spawn::{self, Descriptors, SpawnError};
+use super::watched::watched;
+use super::{Agent, processes};
+use crate::agent_protocol::{Image, ProcessId, Report, Start};
+use ftmpi_wire::status::word;
+use ftmpi_wire::{Incarnation, ProtocolTraits};
+use std::os::fd::OwnedFd;
+use std::process::Child;
+use std::sync::{Arc, OnceLock};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{mpsc, oneshot};
+
+impl Agent {
+    /// Begins an incarnation.
+    pub(super) fn start(&mut self, start: Start) {
+        let (rank, incarnation) = (start.rank, start.incarnation);
+        if let Some(old) = self.ranks.remove(rank) {
+            // The launcher knows that the old process is dead, or would not start another one. Make
+            // sure.
+            self.bury(old);
+        }
+        self.ranks.cancel_fetch(rank);
+        let checked = self.ranks.demands_checked(rank, incarnation);
+        let files = self.files(&start);
+        if incarnation == Incarnation(0) {
+            return self.spawn(start, None);
+        }
+        if self.directory.borrow().checkpoint_servers.is_empty() {
+            if start.files.is_empty() {
+                return self.spawn(start, None);
+            }
+            self.ranks.fetch_began(rank, incarnation);
+            tokio::spawn(restore::begin_without_images(start, files, self.events.clone()));
+            return;
+        }
+        let source = restore::Source {
+            kept_output: self.output.kept(rank, start.printed),
+            key: self.key.clone(),
+            secret: self.images.secret.clone(),
+            directory: self.directory.subscribe(),
+            traits: self.job.as_ref().map_or(ProtocolTraits::NONE, |job| job.view.traits),
+            checked,
+        };
+        let local = self.images.local.clone().filter(|_| !checked);
+        self.ranks.fetch_began(rank, incarnation);
+        tokio::spawn(restore::fetch(start, source, local, files, self.events.clone()));
+    }
+
+    /// The search for an image has ended: starts the process, unless the incarnation is void.
+    pub(super) fn restore_ready(&mut self, restore: Restore) {
+        let (rank, incarnation) = (restore.start.rank, restore.start.incarnation);
+        if !self.directory.borrow().is_current((rank, incarnation))
+            || !self.ranks.fetch_ended((rank, incarnation))
+        {
+            return;
+        }
+        for (image, why) in restore.unusable {
+            self.link.report(rank, incarnation, Report::ImageUnusable { image, why });
+        }
+        match restore.outcome {
+            Ok(stream) => self.spawn(restore.start, stream),
+            Err(e) => {
+                let report = Report::CannotStart { code: 1, why: e.to_string() };
+                self.link.report(rank, incarnation, report);
+            }
+        }
+    }
+
+    fn spawn(&mut self, start: Start, image: Option<restore::Stream>) {
+        let (rank, incarnation) = (start.rank, start.incarnation);
+        let image_no = image.as_ref().map(|image| image.facts.image);
+        match self.try_spawn(start, image) {
+            Ok(process) => {
+                let consumed = process.page.get(word::STDIN_FED);
+                let id = process.id();
+                self.ranks.insert(process);
+                self.link.report(rank, incarnation, Report::Spawned { process: id, consumed });
+            }
+            Err(error) => {
+                let code = error.exit_code();
+                let mut why = error.to_string();
+                if let Some(image) = image_no {
+                    why = format!("{why} (to continue image {image})");
+                }
+                self.link.report(rank, incarnation, Report::CannotStart { code, why });
+            }
+        }
+    }
+
+    fn try_spawn(
+        &mut self,
+        start: Start,
+        image: Option<restore::Stream>,
+    ) -> Result<RankProcess, SpawnError> {
+        let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
+        let (rank, incarnation) = (start.rank, start.incarnation);
+        let key = (rank, incarnation);
+        let (control, control_end) = Control::pair().map_err(system)?;
+        let (page, status) = Page::create().map_err(system)?;
+        let (image, facts) = image.map_or((None, None), |s| (Some(s.pipe), Some(s.facts)));
+        if let Some(facts) = facts {
+            page.set(word::STDOUT_READ, facts.written[0]);
+            page.set(word::STDERR_READ, facts.written[1]);
+            page.set(word::STDIN_FED, facts.consumed);
+        }
+        let descriptors = Descriptors { control: control_end, status, image, fed: start.fed };
+        let (mut child, file) = self.execute(&start, &descriptors)?;
+        drop(descriptors);
+        let page = Arc::new(page);
+        let pid = child.id();
+        let id = ProcessId { pid, started: processes::started_at(pid).unwrap_or(0) };
+        let input = child.stdin.take().and_then(|pipe| self.feed_input(pipe.into(), &page, &start));
+        let hold = self.continue_output(&start, facts);
+        let exit_senders = self.follow_output(&mut child, &start, &page, hold.as_ref())?;
+
+        let wake = Arc::new(OnceLock::new());
+        let (outbox, queue) = mpsc::unbounded_channel();
+        let control = Arc::new(control);
+        tokio::spawn(read_rank(control.clone(), key, pid, self.events.clone()));
+        let wakes = (wake.clone(), page.clone());
+        tokio::spawn(write_rank(control, queue, wakes, (key, pid), self.events.clone()));
+        watch_exit(pid, key, self.events.clone()).map_err(system)?;
+        let incremental = self.job.as_ref().is_some_and(|job| job.incremental);
+        Ok(RankProcess::new(Parts {
+            start,
+            started: Started { child, id, file },
+            page,
+            input,
+            hold,
+            chains: IncrementalChains::new(!incremental),
+            outbox,
+            wake,
+            resumed_from: facts.map(|facts| facts.image),
+            exit_senders,
+        }))
+    }
+
+    /// Executes the program on the processors of its rank.
+    fn execute(
+        &mut self,
+        start: &Start,
+        descriptors: &Descriptors,
+    ) -> Result<(Child, std::path::PathBuf), SpawnError> {
+        let job = self.job.as_ref().expect("the launcher sends the job first");
+        let rank = start.rank;
+        let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
+            let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
+            cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
+        });
+        spawn::spawn(job, start, descriptors, self.ranks.last_death(rank), cpus)
+    }
+
+    /// Begins to feed standard input; `None` if the pipe cannot be used.
+    fn feed_input(&self, pipe: OwnedFd, page: &Arc<Page>, start: &Start) -> Option<InputFeed> {
+        rustix::io::ioctl_fionbio(&pipe, true).ok()?;
+        let (send, receive) = mpsc::unbounded_channel();
+        let key = (start.rank, start.incarnation);
+        tokio::spawn(output::feed(pipe, page.clone(), receive, key, self.events.clone()));
+        Some(InputFeed { next: page.get(word::STDIN_FED), pipe: send })
+    }
+
+    /// Joins the output of this incarnation to that of earlier ones, and tells the user what is
+    /// lost. The result holds the new text, if text is held.
+    fn continue_output(&mut self, start: &Start, image: Option<Image>) -> Option<Arc<OutputHold>> {
+        let rank = start.rank;
+        let written = image.map(|image| image.written);
+        self.output.continue_from(rank, written);
+        let forwarded = self.output.forwarded(rank);
+        forwarded.advance_both(start.printed);
+        let lost = written.map_or(0, |written| restore::lost_bytes(written, forwarded.both()));
+        if lost > 0 {
+            self.link.notice(format!(
+                "rank {rank}: up to {} of its output were not printed and are lost",
+                crate::text::count(lost, "byte")
+            ));
+        }
+        let commitment = self.job.as_ref().and_then(|job| job.commitment);
+        commitment.map(|_| {
+            let (link, window) = (self.link.clone(), self.output.window.clone());
+            Arc::new(OutputHold::new(rank, forwarded, link, window))
+        })
+    }
+
+    /// Begins to read output and error; the result tells the readers of the process's end.
+    fn follow_output(
+        &mut self,
+        child: &mut Child,
+        start: &Start,
+        page: &Arc<Page>,
+        hold: Option<&Arc<OutputHold>>,
+    ) -> Result<Vec<oneshot::Sender<()>>, SpawnError> {
+        let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
+        let pipes =
+            [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        let forwarded = self.output.forwarded(start.rank);
+        let mut exit_senders = Vec::new();
+        for (stream, pipe) in pipes.into_iter().flatten().enumerate() {
+            exit_senders.push(self.follow(OutputPipe {
+                pipe: nonblocking(pipe).map_err(system)?,
+                stream: stream as u8,
+                rank: start.rank,
+                incarnation: start.incarnation,
+                page: page.clone(),
+                forwarded: forwarded.clone(),
+                hold: hold.cloned(),
+                events: self.events.clone(),
+            }));
+        }
+        Ok(exit_senders)
+    }
+
+    fn follow(&self, reader: OutputPipe) -> oneshot::Sender<()> {
+        let (rank, incarnation) = (reader.rank, reader.incarnation);
+        let (exit_sender, exit) = oneshot::channel();
+        let (drain_sender, drained) = oneshot::channel();
+        let window = self.output.window.clone();
+        tokio::spawn(reader.forward(self.link.clone(), window, exit, drain_sender));
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            // The sender is dropped at the end of the pipe: that counts as drained.
+            let _ = drained.await;
+            let _ = events.send(AgentEvent::Drained { rank, incarnation });
+        });
+        exit_sender
+    }
+}
+
+fn nonblocking(pipe: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    rustix::io::ioctl_fionbio(&pipe, true)?;
+    watched(pipe)
+}

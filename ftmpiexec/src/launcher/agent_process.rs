@@ -1,0 +1,105 @@
+//! The process of an agent: `ftmpiexec --agent`, here or behind ssh.
+
+use super::shell::shell_word;
+use crate::cli::{Plan, Starter};
+use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX};
+use std::path::PathBuf;
+use std::process::Stdio;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::oneshot;
+
+/// How agents are started.
+#[derive(Debug)]
+pub struct AgentStarter {
+    /// The command that reaches other hosts; empty if none is reached.
+    rsh: Vec<String>,
+    own_path: PathBuf,
+    remote_path: PathBuf,
+}
+
+impl AgentStarter {
+    /// As the plan says.
+    pub fn new(plan: &Plan) -> Self {
+        let rsh = match &plan.starter {
+            Starter::Remote(words) => words.clone(),
+            Starter::Fork => Vec::new(),
+        };
+        let own_path = std::env::current_exe().unwrap_or_else(|_| plan.remote_path.clone());
+        Self { rsh, own_path, remote_path: plan.remote_path.clone() }
+    }
+
+    /// The command that starts the agent of this host.
+    pub fn command(&self, host: &str, remote: bool) -> Command {
+        let mut command = match self.rsh.split_first() {
+            Some((program, words)) if remote => {
+                let mut command = Command::new(program);
+                command
+                    .args(words)
+                    .arg(host)
+                    .arg(shell_word(&self.remote_path.display().to_string()));
+                command
+            }
+            _ => Command::new(if remote { &self.remote_path } else { &self.own_path }),
+        };
+        command
+            .arg("--agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for the launcher, which ends a job in order.
+            .process_group(0)
+            .kill_on_drop(true);
+        command
+    }
+}
+
+/// Runs the process to its end; the result says why it ended, with its last line.
+pub async fn run_agent_process(
+    mut command: Command,
+    setup: String,
+    killed: oneshot::Receiver<()>,
+) -> String {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(e) => {
+            let program = command.as_std().get_program().to_string_lossy().into_owned();
+            return format!("{program} cannot be started: {e}");
+        }
+    };
+    // The input stays open: some replacements of ssh end with their input.
+    let mut stdin = child.stdin.take();
+    if let Some(open) = &mut stdin
+        && open.write_all(setup.as_bytes()).await.is_err()
+    {
+        stdin = None;
+    }
+    let last_line = tokio::spawn(last_line(child.stderr.take()));
+    let status = tokio::select! {
+        status = child.wait() => status,
+        _ = killed => {
+            let _ = child.start_kill();
+            child.wait().await
+        }
+    };
+    drop(stdin);
+    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
+    match tokio::time::timeout(LAST_LINE_LIMIT, last_line).await {
+        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
+        _ => ended,
+    }
+}
+
+/// The last line that is not empty.
+async fn last_line(stderr: Option<impl AsyncRead + Unpin>) -> String {
+    let mut last = String::new();
+    if let Some(stderr) = stderr {
+        let mut lines = BufReader::new(stderr).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            if !line.trim().is_empty() {
+                last = line.chars().take(LINE_CHARS_MAX).collect();
+            }
+        }
+    }
+    last
+}

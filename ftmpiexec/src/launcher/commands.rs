@@ -1,0 +1,132 @@
+//! The dispatcher's commands, carried out.
+
+use super::{Launcher, notices};
+use crate::agent_protocol::{RankOrder, Start, ToAgent};
+use ftmpi_protocols::dispatcher::{Command, ImageFacts};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+
+impl Launcher {
+    /// Carries out all commands that wait.
+    pub(super) fn carry_out(&mut self) {
+        // Ranks ask for their servers at once: the servers come first.
+        if !self.run.servers_up && !self.dispatcher.has_ended() {
+            if !self.servers.all_up() {
+                return;
+            }
+            if self.plan.continued.is_some() && !self.discovery.is_done() {
+                return self.start_discovery();
+            }
+            self.run.servers_up = true;
+        }
+        while let Some(command) = self.dispatcher.next_command() {
+            self.carry_out_one(command);
+        }
+    }
+
+    fn carry_out_one(&mut self, command: Command) {
+        match command {
+            Command::StartAgent { host } => self.agents.start(host),
+            Command::Announce { rank, incarnation, host } => {
+                self.job.view.incarnations[rank.index()] = incarnation;
+                self.job.view.host_of[rank.index()] = host;
+                self.store.set_incarnation(rank, incarnation);
+                self.agents.broadcast(&ToAgent::Announce { rank, incarnation, host });
+            }
+            Command::Start { rank, incarnation, host, images, or_beginning, no_newer } => {
+                let from = StartFrom { images, or_beginning, no_newer };
+                self.start_rank(rank, incarnation, host, from);
+            }
+            Command::Schedule(word) => self.scheduling.send(word),
+            Command::TakeImage { rank, incarnation, image, keep } => {
+                self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
+            }
+            Command::Kill { rank, incarnation } => {
+                // No point of fault injection did this.
+                self.recorder.killed(rank, incarnation, self.begin.elapsed());
+                let (host, _) = self.dispatcher.location(rank);
+                self.agents.send(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
+            }
+            Command::WaveOver(over) => {
+                self.recorder.wave_over(&over);
+                if self.plan.verbose {
+                    self.printer.notice(notices::wave_over(&over));
+                }
+            }
+            Command::ImageCommitted { rank, incarnation, image, oldest } => {
+                self.image_committed(rank, incarnation, image, oldest);
+            }
+            Command::ImageFailed { rank, incarnation, image } => {
+                self.order_rank(rank, incarnation, RankOrder::ImageFailed(image));
+            }
+            Command::AllFinalized { rank, incarnation } => {
+                self.order_rank(rank, incarnation, RankOrder::AllFinalized);
+            }
+            Command::AllExiting { rank, incarnation } => {
+                self.order_rank(rank, incarnation, RankOrder::AllExiting);
+            }
+            Command::Die { rank, incarnation, code } => {
+                self.order_rank(rank, incarnation, RankOrder::Die(code));
+            }
+            Command::Say(line) => self.printer.notice(line),
+            Command::End { code, text, keep } => self.run.end(code, text, keep),
+        }
+    }
+
+    fn start_rank(&mut self, rank: Rank, incarnation: Incarnation, host: u32, from: StartFrom) {
+        self.first_start();
+        if from.images.is_empty() && self.plan.traits.all_return() {
+            // The agent tells the program so (`view_for`).
+            self.store.set_node(rank, host);
+        }
+        let start = Start {
+            rank,
+            incarnation,
+            images: from.images.into_iter().map(Into::into).collect(),
+            or_beginning: from.or_beginning,
+            no_newer: from.no_newer,
+            printed: self.output.printed(rank),
+            fed: rank == Rank(0),
+            inject: self.injection.points_for(rank),
+            actual_command: self.store.actual_command(rank).cloned(),
+            oversubscribed: self.is_oversubscribed(),
+            files: self.store.returning_files().to_vec(),
+            files_since: self.store.saved().files_since,
+        };
+        self.agents.send(host, ToAgent::Start(start));
+    }
+
+    /// Before the first rank starts: all hosts and servers of this run are there. Until then the
+    /// plan of the run before stands, because this run may be a mistake.
+    fn first_start(&mut self) {
+        if std::mem::replace(&mut self.run.started, true) {
+            return;
+        }
+        for line in self.check_restores() {
+            self.printer.notice(line);
+        }
+        if self.plan.continued.is_some() {
+            let saved = self.store.save();
+            self.report_unsaved(saved);
+        }
+    }
+
+    fn image_committed(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+        oldest: ImageNo,
+    ) {
+        if self.job.view.files != 0 {
+            self.store.wave_committed(image, oldest);
+        }
+        self.order_rank(rank, incarnation, RankOrder::ImageCommitted { image, oldest });
+    }
+}
+
+/// What an incarnation may begin from.
+struct StartFrom {
+    images: Vec<ImageFacts>,
+    or_beginning: bool,
+    no_newer: bool,
+}

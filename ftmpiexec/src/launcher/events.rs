@@ -1,0 +1,53 @@
+//! What the launcher waits for.
+
+use super::control::ImageAnswers;
+use super::restart_discovery::{DiscoveryError, Found};
+use super::scheduling::SchedulerEvent;
+use crate::agent_protocol::FromAgent;
+use ftmpi_servers::metrics::StateRequest;
+use ftmpi_wire::Rank;
+use std::net::SocketAddr;
+
+/// What the launcher's tasks report to its one thread. `launch` counts the starts of an agent or
+/// server, so that a late event of an earlier start is ignored.
+#[derive(Debug)]
+pub enum LauncherEvent {
+    /// An agent sent a message.
+    Agent { host: u32, launch: u64, message: Box<FromAgent> },
+    /// The connection of an agent ended.
+    AgentGone { host: u32, launch: u64, why: String },
+    /// The process of an agent (or the ssh that started it) ended, or could not be started.
+    AgentEnded { host: u32, launch: u64, why: String },
+    /// The time for the first message of an agent is over.
+    AgentLate { host: u32, launch: u64 },
+    /// A message cannot be sent to an agent, now or ever.
+    AgentUnsendable { host: u32, launch: u64, why: String },
+    /// A server listens.
+    ServerUp { index: usize, launch: u64, address: SocketAddr },
+    /// A server wrote a line to its standard error.
+    ServerLine { index: usize, launch: u64, text: String },
+    /// A server has ended or could not be started.
+    ServerEnded { index: usize, launch: u64, why: String },
+    /// Time to start a server again.
+    RestartServer { index: usize },
+    /// Text was printed; `read`: somebody reads it.
+    Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
+    /// The servers told what an earlier run had stored.
+    Discovered(Result<Vec<Found>, DiscoveryError>),
+    /// Something came from the connection with this number to the checkpoint scheduler.
+    Scheduler { number: u64, event: SchedulerEvent },
+    /// Bytes of standard input; no bytes at its end.
+    Input(Vec<u8>),
+    /// A user asks for images now.
+    ImagesWanted(ImageAnswers),
+    /// A user asks for the state of the job.
+    StateWanted(StateRequest),
+}
+
+/// A stream of a rank has been printed up to this position.
+#[derive(Debug, Clone, Copy)]
+pub struct Printed {
+    pub rank: Rank,
+    pub stream: u8,
+    pub bytes: u64,
+}

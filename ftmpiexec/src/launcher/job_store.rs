@@ -1,0 +1,213 @@
+//! What the launcher stores for a later launcher: the plan and the progress of the job.
+//!
+//! Guarantees: the plan of a continued job stays as it was until a rank of this run starts, because
+//! this run may be a mistake. A change that is stored late costs at most what a later launcher
+//! would find out again.
+
+use crate::agent_protocol::{ActualCommand, ProcessId};
+use crate::job_dir::JobDir;
+use crate::job_dir::plan_file::Saved;
+use crate::job_dir::progress::Progress;
+use crate::restore_facts::RestoreFacts;
+use crate::tuning::RETURNING_FILES_MAX;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Plan and progress of the job; without fault tolerance there is no directory and no progress.
+#[derive(Debug)]
+pub struct JobStore {
+    directory: Option<JobDir>,
+    saved: Saved,
+    plan_changed: bool,
+    /// Files in [`Saved::files`].
+    files: HashSet<String>,
+    /// There are new files. They are stored once a second: a program may make very many.
+    files_changed: bool,
+    /// The first wave that was committed in this run.
+    first_wave: Option<ImageNo>,
+    progress: Option<Progress>,
+}
+
+impl JobStore {
+    /// Continues from what is stored.
+    pub fn new(directory: Option<JobDir>, saved: Saved, progress: Option<Progress>) -> Self {
+        let files = saved.files.iter().cloned().collect();
+        Self {
+            directory,
+            saved,
+            plan_changed: false,
+            files,
+            files_changed: false,
+            first_wave: None,
+            progress,
+        }
+    }
+
+    /// The plan.
+    pub fn saved(&self) -> &Saved {
+        &self.saved
+    }
+
+    /// The progress, if it is kept.
+    pub fn progress(&mut self) -> Option<&mut Progress> {
+        self.progress.as_mut()
+    }
+
+    /// The job's directory, if it has one.
+    pub fn directory(&self) -> Option<&JobDir> {
+        self.directory.as_ref()
+    }
+
+    /// Takes the job's directory out, for the end of the job.
+    pub fn take_directory(&mut self) -> Option<JobDir> {
+        self.directory.take()
+    }
+
+    /// The job's directory, if it is ours to remove.
+    pub fn temporary(&self) -> Option<PathBuf> {
+        self.directory.as_ref().and_then(JobDir::temporary)
+    }
+
+    /// Stores the plan.
+    ///
+    /// # Errors
+    /// The plan cannot be stored.
+    pub fn save(&self) -> anyhow::Result<()> {
+        if let Some(directory) = &self.directory {
+            directory.save(&self.saved)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the plan, if it has changed since it was stored last.
+    ///
+    /// # Errors
+    /// The plan cannot be stored.
+    pub fn save_changes(&mut self) -> anyhow::Result<()> {
+        if std::mem::take(&mut self.plan_changed) { self.save() } else { Ok(()) }
+    }
+
+    /// Has new files stored with the next changes.
+    pub fn every_second(&mut self) {
+        self.plan_changed |= std::mem::take(&mut self.files_changed);
+    }
+
+    /// The file of the progress, if it has changed: a task with time syncs it.
+    pub fn take_unsynced(&mut self) -> Option<Arc<File>> {
+        self.progress.as_mut().and_then(Progress::take_unsynced)
+    }
+
+    /// Syncs the progress.
+    pub fn sync(&mut self) {
+        if let Some(file) = self.take_unsynced() {
+            let _ = file.sync_data();
+        }
+    }
+
+    /// Stores whether the job is oversubscribed. `false`: that could not be stored.
+    pub fn store_oversubscribed(&mut self) -> anyhow::Result<()> {
+        self.saved.oversubscribed = true;
+        let stored = self.save();
+        self.saved.oversubscribed = stored.is_ok();
+        stored
+    }
+
+    /// A rank begins anew on this host, and its program is told so.
+    pub fn set_node(&mut self, rank: Rank, host: u32) {
+        let node = &mut self.saved.node_of[rank.index()];
+        self.plan_changed |= std::mem::replace(node, host) != host;
+    }
+
+    /// Ranks share memory: those of a host must stay together.
+    pub fn set_shares_memory(&mut self) {
+        self.plan_changed |= !std::mem::replace(&mut self.saved.shares_memory, true);
+    }
+
+    /// How a rank was executed, if not as the command line says.
+    pub fn actual_command(&self, rank: Rank) -> Option<&ActualCommand> {
+        self.saved.actual_commands.iter().find(|(known, _)| *known == rank).map(|(_, how)| how)
+    }
+
+    /// A rank was executed in another way than the command line says.
+    pub fn set_actual_command(&mut self, rank: Rank, command: ActualCommand) {
+        self.saved.actual_commands.retain(|(other, _)| *other != rank);
+        self.saved.actual_commands.push((rank, command));
+        self.plan_changed = true;
+    }
+
+    /// The newest image of a rank was taken on a host with these facts.
+    pub fn set_image_facts(&mut self, rank: Rank, facts: &RestoreFacts) {
+        self.plan_changed |= self.saved.image_facts.set(rank, facts);
+    }
+
+    /// Files that return to a wave with the ranks.
+    pub fn returning_files(&self) -> &[String] {
+        &self.saved.files
+    }
+
+    /// A file returns with the ranks from now on.
+    pub fn add_returning_file(&mut self, path: String) {
+        if self.files.len() < RETURNING_FILES_MAX && self.files.insert(path.clone()) {
+            self.saved.files.push(path);
+            self.files_changed = true;
+        }
+    }
+
+    /// A file does not return with the ranks.
+    pub fn remove_returning_file(&mut self, path: &str) {
+        if self.files.remove(path) {
+            self.saved.files.retain(|file| file != path);
+            self.files_changed = true;
+        }
+    }
+
+    /// An image of a wave was committed, and `oldest` is the oldest that is offered: files need not
+    /// return to waves before it.
+    pub fn wave_committed(&mut self, image: ImageNo, oldest: ImageNo) {
+        // With one wave alone ranks may still return to the start.
+        let alone = *self.first_wave.get_or_insert(image) == oldest && image == oldest;
+        if !alone && oldest > self.saved.files_since {
+            self.saved.files_since = oldest;
+            self.files_changed = true;
+        }
+    }
+
+    /// A rank has a new incarnation.
+    pub fn set_incarnation(&mut self, rank: Rank, incarnation: Incarnation) {
+        if let Some(progress) = &mut self.progress {
+            progress.set_incarnation(rank, incarnation);
+        }
+    }
+
+    /// The process of a rank runs on this host.
+    pub fn set_process(&mut self, rank: Rank, host: u32, process: ProcessId) {
+        if let Some(progress) = &mut self.progress {
+            progress.set_process(rank, host, process);
+        }
+    }
+
+    /// A stream of a rank was printed up to this position.
+    pub fn printed(&mut self, rank: Rank, stream: u8, upto: u64) {
+        if let Some(progress) = &mut self.progress {
+            progress.printed(rank, stream, upto);
+        }
+    }
+
+    /// Standard input is at its end.
+    pub fn input_has_ended(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            progress.input_has_ended();
+        }
+    }
+
+    /// The job has ended for good with this exit code, and that is on the disk.
+    pub fn has_ended(&mut self, code: i32) {
+        if let Some(progress) = &mut self.progress {
+            progress.has_ended(code);
+        }
+        self.sync();
+    }
+}

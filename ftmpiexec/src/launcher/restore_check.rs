@@ -1,0 +1,101 @@
+//! Whether the hosts of this run can restore the images of the job: compared before the first rank
+//! starts.
+//!
+//! The boot library refuses an image unless processor features and vDSO are identical. The plan of
+//! the job keeps those facts for the newest image of each rank, and every agent reports the facts
+//! of its host.
+
+use super::{Launcher, notices};
+use crate::restore_facts::RestoreFacts;
+use ftmpi_wire::Rank;
+use std::collections::BTreeMap;
+
+/// A host and its facts, if its agent has reported them.
+type HostFacts<'a> = (&'a str, Option<&'a RestoreFacts>);
+
+impl Launcher {
+    /// Lines for the user about images that do not fit; none if all fit.
+    pub(super) fn check_restores(&self) -> Vec<String> {
+        if self.plan.ckpt_interval.is_none() {
+            return Vec::new();
+        }
+        let hosts: Vec<HostFacts<'_>> = (0..self.plan.machines.len() as u32)
+            .map(|host| (self.agents.name(host), self.agents.get(host).restore_facts.as_deref()))
+            .collect();
+        let mut lines = Vec::new();
+        if self.plan.continued.is_some() {
+            let ranks = 0..self.plan.placement.len() as u32;
+            let images = ranks.map(Rank).filter_map(|rank| {
+                self.dispatcher.newest(rank)?;
+                let (host, _) = self.dispatcher.location(rank);
+                Some((rank, host as usize, self.store.saved().image_facts.get(rank)?))
+            });
+            lines.extend(misfits(images, &hosts));
+        }
+        lines.extend(different_hosts(&hosts));
+        lines
+    }
+}
+
+/// Lines about images (rank, its host now, facts of the image) that do not fit their host.
+fn misfits<'a>(
+    images: impl Iterator<Item = (Rank, usize, &'a RestoreFacts)>,
+    hosts: &[HostFacts<'_>],
+) -> Vec<String> {
+    let mut groups: BTreeMap<(usize, Vec<String>), Vec<Rank>> = BTreeMap::new();
+    for (rank, host, image) in images {
+        let Some(here) = hosts.get(host).and_then(|(_, facts)| *facts) else { continue };
+        let differences = image.differences(here);
+        if !differences.is_empty() {
+            groups.entry((host, differences)).or_default().push(rank);
+        }
+    }
+    let line = |((host, differences), ranks): ((usize, Vec<String>), Vec<Rank>)| {
+        notices::images_do_not_fit(&ranks, hosts[host].0, &differences)
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// Lines about hosts between which images cannot move: each kind against the first host.
+fn different_hosts(hosts: &[HostFacts<'_>]) -> Vec<String> {
+    let mut known = hosts.iter().filter_map(|(name, facts)| Some((*name, (*facts)?)));
+    let Some((first, facts)) = known.next() else { return Vec::new() };
+    let mut groups: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+    for (name, other) in known {
+        let differences = facts.differences(other);
+        if !differences.is_empty() {
+            groups.entry(differences).or_default().push(name);
+        }
+    }
+    groups.iter().map(|(found, names)| notices::hosts_differ(first, names, found)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restore_facts::made_up;
+
+    #[test]
+    fn images_that_do_not_fit_their_host_are_named() {
+        let old = made_up(&["avx2", "avx512f"], 3, "6.1", 5);
+        let (same, other) = (old.clone(), made_up(&["avx2"], 1, "6.8", 6));
+        let hosts = [("a", Some(&same)), ("b", Some(&other)), ("c", None)];
+        let images = [(0, 0), (1, 1), (2, 1), (3, 2), (5, 1)];
+        let images = images.map(|(rank, host)| (Rank(rank), host, &old));
+        let lines = misfits(images.into_iter(), &hosts);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("ranks 1-2, 5: images cannot be restored on b"), "{lines:?}");
+        assert!(lines[0].contains("without avx512f") && lines[0].contains("Linux 6.8"));
+    }
+
+    #[test]
+    fn hosts_that_cannot_exchange_images_are_named_once() {
+        let (one, two) = (made_up(&[], 1, "6.1", 5), made_up(&[], 1, "6.8", 6));
+        let hosts = [("a", Some(&one)), ("b", Some(&two)), ("c", Some(&one)), ("d", Some(&two))];
+        let lines = different_hosts(&hosts);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("images of ranks on a cannot be restored on b, d, different"));
+        assert!(different_hosts(&hosts[..1]).is_empty());
+        assert!(different_hosts(&[("a", None), ("b", Some(&two))]).is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! Constants of the launcher and its agents that decide about speed and patience.
+//!
+//! Every constant states its unit and the reason for its value in one line.
+
+use std::time::Duration;
+
+// ---- the connection between launcher and agents -------------------------------------------------
+
+/// Time between two heartbeats of an agent.
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Heartbeats that an agent may miss in a row before it counts as lost.
+pub const MISSED_HEARTBEATS_MAX: u32 = 10;
+/// How long an agent waits for an answer of its launcher. The launcher's patience
+/// ([`MISSED_HEARTBEATS_MAX`]) begins with a heartbeat that arrived no later than its answer left;
+/// one more heartbeat and the killing of the ranks must fit in between.
+pub const LEASE: Duration = Duration::from_secs(8);
+/// Segments or probes without acknowledgement. With one heartbeat a second there are more after
+/// [`LEASE`] without a network, and none while a kernel answers.
+pub const UNANSWERED_MIN: u64 = 2;
+/// How long an agent tries to connect to one address of its launcher.
+pub const LAUNCHER_CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Silence before the kernel probes the connection.
+pub const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
+/// Time between two probes of the kernel.
+pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// Probes without an answer before the kernel ends the connection.
+pub const KEEP_ALIVE_PROBES: u32 = 4;
+
+// ---- agents, as the launcher starts and ends them -----------------------------------------------
+
+/// Agents that are started at the same time: sshd refuses more.
+pub const AGENT_STARTS_AT_ONCE: usize = 32;
+/// How long a start of an agent occupies one of [`AGENT_STARTS_AT_ONCE`].
+pub const AGENT_START_PACE: Duration = Duration::from_secs(1);
+/// From the start of an agent to its first message.
+pub const AGENT_START_LIMIT: Duration = Duration::from_secs(60);
+/// As [`AGENT_START_LIMIT`], for a host that was up and fell away, and for all restarts of its
+/// agent together: its ranks wait to be moved.
+pub const AGENT_RESTART_LIMIT: Duration = Duration::from_secs(30);
+/// Failed starts in a row of the agent of a host that was up.
+pub const AGENT_RESTARTS_MAX: u32 = 3;
+/// How long agents may take to kill their ranks at the end.
+pub const FAREWELL: Duration = Duration::from_secs(5);
+/// How long an agent waits until its last messages have left.
+pub const FAREWELL_FLUSH: Duration = Duration::from_millis(500);
+/// Attempts of an agent to remove the directory of a job whose launcher died: its servers end at
+/// about the same time.
+pub const DIRECTORY_REMOVAL_TRIES: u32 = 50;
+/// Pause between two of these attempts.
+pub const DIRECTORY_REMOVAL_PAUSE: Duration = Duration::from_millis(100);
+/// How long the last line of a process that ended is waited for.
+pub const LAST_LINE_LIMIT: Duration = Duration::from_millis(500);
+/// Characters of a line that is repeated to the user.
+pub const LINE_CHARS_MAX: usize = 400;
+
+// ---- the launcher's loop ------------------------------------------------------------------------
+
+/// Time between two looks at timed faults and at the dispatcher's clock.
+pub const TICK: Duration = Duration::from_millis(50);
+/// Deaths of one rank at the same place before the program is held responsible.
+pub const SAME_DEATH_MAX: u32 = 3;
+/// Files that return with the ranks and are kept in mind. Beyond them a file returns when a new
+/// incarnation opens it.
+pub const RETURNING_FILES_MAX: usize = 10_000;
+/// Bytes of one piece of standard input.
+pub const INPUT_PIECE_BYTES: usize = 32 << 10;
+/// Bytes of standard input on the way to the program.
+pub const INPUT_WINDOW_BYTES: u64 = 128 << 10;
+/// Bytes of a question to the socket of the job's directory.
+pub const QUESTION_BYTES_MAX: u64 = 256;
+/// How long a question to that socket may take.
+pub const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+/// How long a launcher waits for the lock of a job's directory: its predecessor may be dying.
+pub const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a user who interrupts the end of a job waits for text without a reader.
+pub const PRINT_PATIENCE: Duration = Duration::from_millis(500);
+/// Files for the output of ranks that are open at a time.
+pub const OUTPUT_FILES_OPEN_MAX: usize = 200;
+/// A longer line is printed in pieces, so that output needs bounded memory.
+pub const LINE_BYTES_MAX: usize = 64 << 10;
+
+// ---- servers ------------------------------------------------------------------------------------
+
+/// Failed starts of a server in a row.
+pub const SERVER_FAILURES_MAX: u32 = 10;
+/// How long the removal of directories on other hosts may take.
+pub const REMOTE_REMOVAL_LIMIT: Duration = Duration::from_secs(10);
+/// How long the removal of images from an object store may take.
+pub const OBJECT_REMOVAL_LIMIT: Duration = Duration::from_secs(65);
+/// From the kill of a server to its end.
+pub const SERVER_STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How long a server that was asked to end may take for its last sync.
+pub const SERVER_ASK_LIMIT: Duration = Duration::from_secs(4);
+/// How long a server may take to answer with its figures.
+pub const SERVER_STATE_LIMIT: Duration = Duration::from_secs(2);
+/// Pause before a server is started again, times its failures.
+pub const SERVER_RESTART_PAUSE: Duration = Duration::from_millis(200);
+/// A server that ran this long starts with a clean record.
+pub const SERVER_GOOD_RUN: Duration = Duration::from_secs(10);
+/// How long a server of an earlier run on another host may take to see that its launcher is gone.
+pub const SERVER_IN_USE_PATIENCE: Duration = Duration::from_secs(90);
+/// How often the same kind of line of a server is printed.
+pub const SERVER_LINE_REPEATS_MAX: u32 = 10;
+/// Kinds of lines of a server that are told apart.
+pub const SERVER_LINE_KINDS_MAX: usize = 200;
+/// Lines that are kept of a server which does not serve yet.
+pub const SERVER_LINES_WAITING_MAX: usize = 2000;
+/// Bytes of one line of a server.
+pub const SERVER_LINE_BYTES_MAX: u64 = 4096;
+/// One attempt to connect to a server.
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// Pause before the next attempt to connect to the checkpoint scheduler.
+pub const SCHEDULER_RETRY: Duration = Duration::from_millis(100);
+/// How long servers of a continued job may be unreachable before that is an error of the job.
+pub const DISCOVERY_PATIENCE: Duration = Duration::from_secs(60);
+/// Pause between two attempts to ask them.
+pub const DISCOVERY_RETRY: Duration = Duration::from_millis(300);
+
+// ---- images -------------------------------------------------------------------------------------
+
+/// Images that an agent carries at the same time. One image needs two of Tokio's 512 blocking
+/// threads (`pack` and `write`, which wait for each other). If the first halves took all threads,
+/// no second half would ever begin.
+pub const IMAGES_AT_ONCE: usize = 200;
+/// Bytes of one piece of a container.
+pub const IMAGE_PIECE_BYTES: usize = 256 << 10;
+/// Bytes that are read ahead for the headers of records.
+pub const IMAGE_HEADER_BYTES: usize = 16 << 10;
+/// Pieces between the tasks of a transfer.
+pub const IMAGE_PIECES: usize = 8;
+/// Bytes of the pipe between a rank and its agent.
+pub const IMAGE_PIPE_BYTES: usize = 1 << 20;
+/// How long a checkpoint server may be away before an image is given up.
+pub const CAPTURE_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a checkpoint server may be away before a restart from its images is given up.
+pub const SERVER_PATIENCE: Duration = Duration::from_secs(60);
+/// Pause between two attempts to reach a checkpoint server.
+pub const SERVER_RETRY: Duration = Duration::from_millis(100);
+/// How long the events that an image depends on may take to become durable.
+pub const DURABLE_LIMIT: Duration = Duration::from_secs(40);
+/// Copies of each rank's images on its host, where waves do not decide that.
+pub const LOCAL_COPIES_KEPT: usize = 2;
+
+// ---- processes of ranks -------------------------------------------------------------------------
+
+/// How long a process may run on after it closed its control socket unasked.
+pub const CONTROL_GRACE: Duration = Duration::from_millis(500);
+/// Pause between two requests to make text final.
+pub const SETTLE_PAUSE: Duration = Duration::from_millis(20);
+/// How long a rank may take to make its text final before it is woken again.
+pub const SETTLE_PATIENCE: Duration = Duration::from_millis(250);
+/// Held bytes of one stream of a rank: beyond them the stream is not read on.
+pub const HELD_BYTES_MAX: usize = 8 << 20;
+/// Bytes of one read of a rank's output.
+pub const OUTPUT_CHUNK_BYTES: usize = 32 << 10;
+/// Exit codes above this one mean the signal of that number, as in a shell.
+pub const SIGNAL_CODE_BASE: i32 = 128;
+/// Pause before a system call is repeated that failed for want of memory or descriptors.
+pub const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
+/// Generations of processes that are killed at the end of an agent.
+pub const KILL_ROUNDS: u32 = 64;
+/// Looks for the end of one generation.
+pub const KILL_POLLS: u32 = 200;
+/// Pause between two of these looks.
+pub const KILL_POLL_PAUSE: Duration = Duration::from_millis(5);
+/// Bytes of the arguments or the environment of a process that are read.
+pub const BLOCK_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of a path that are read from the memory of a process.
+pub const PATH_BYTES_MAX: usize = 4096;
+
+// ---- channels -----------------------------------------------------------------------------------
+
+/// How long the agent of a peer may take to answer: its rank may not have said hello.
+pub const CALL_LIMIT: Duration = Duration::from_secs(20);
+/// A caller whose rank does not come is refused before its own [`CALL_LIMIT`], and calls again.
+pub const CALLER_WAIT_LIMIT: Duration = Duration::from_secs(15);
+/// First pause between two attempts to make a channel.
+pub const RETRY_FIRST: Duration = Duration::from_millis(20);
+/// Longest pause between two attempts to make a channel.
+pub const RETRY_MOST: Duration = Duration::from_secs(1);
+/// Names of shared memory that are open at a time: no sensible program has more.
+pub const OPEN_SEGMENTS_MAX: usize = 4096;
+/// Entries of one message with stable clocks.
+pub const CLOCK_ENTRIES_MAX: usize = 256;

@@ -1,0 +1,104 @@
+//! Deaths of ranks, agents and servers.
+
+use super::{err, expect, have_servers, out, run, sorted_lines};
+use std::fs;
+use std::path::Path;
+
+pub fn abort(directory: &Path) {
+    let output = run(directory, "-n 3 --protocol none RANK abort");
+    expect(&output, 42, "rank 1");
+    assert!(err(&output).contains("something is wrong"));
+}
+
+pub fn without_protection_a_death_is_the_end(directory: &Path) {
+    let output = run(directory, "-n 3 --protocol none --inject kill:rank=1,at=200ms RANK long");
+    expect(&output, 137, "rank 1");
+    assert!(err(&output).contains("--protocol pessimistic"));
+    assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
+}
+
+pub fn a_killed_rank_comes_back(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output =
+        run(directory, "-n 3 --ckpt off --inject kill:rank=1,at=300ms --report r.json RANK long");
+    expect(&output, 0, "restarting it from its beginning");
+    assert_eq!(
+        sorted_lines(&output),
+        ["0 ok incarnation 0", "1 ok incarnation 1", "2 ok incarnation 0"]
+    );
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(directory.join("r.json")).unwrap()).unwrap();
+    assert_eq!(report["failures"][0]["rank"], 1);
+    assert_eq!(report["failures"][0]["recovery"], "restart");
+    assert!(report["failures"][0]["restore_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(report["pids"][1].as_array().unwrap().len(), 2);
+    assert_eq!(report["pids"][0].as_array().unwrap().len(), 1);
+    assert_eq!(report["exit_code"], 0);
+}
+
+pub fn all_killed_come_back(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output = run(directory, "-n 4 --inject kill:rank=all,at=300ms RANK long");
+    expect(&output, 0, "");
+    assert_eq!(
+        sorted_lines(&output),
+        ["0 ok incarnation 1", "1 ok incarnation 1", "2 ok incarnation 1", "3 ok incarnation 1"]
+    );
+}
+
+pub fn a_killed_agent_comes_back(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output = run(
+        directory,
+        "-launcher fork -hosts a,b -ppn 2 -n 4 --inject kill:agent=b,at=300ms RANK long",
+    );
+    expect(&output, 0, "host b");
+    assert_eq!(
+        sorted_lines(&output),
+        ["0 ok incarnation 0", "1 ok incarnation 0", "2 ok incarnation 1", "3 ok incarnation 1"]
+    );
+}
+
+pub fn killed_servers_come_back(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output = run(
+        directory,
+        "-n 2 --inject kill:server=event-logger,at=200ms --inject kill:server=checkpoint-server,at=200ms RANK long",
+    );
+    expect(&output, 0, "the event-logger died");
+    assert!(err(&output).contains("the checkpoint-server died"));
+}
+
+pub fn output_of_a_later_incarnation_is_printed_once(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output = run(directory, "-n 2 --ckpt off --inject kill:rank=1,at=300ms RANK count");
+    expect(&output, 0, "");
+    let lines: Vec<String> =
+        out(&output).lines().filter(|l| l.starts_with("1 ")).map(str::to_owned).collect();
+    let wanted: Vec<String> = (0..100).map(|n| format!("1 {n}")).collect();
+    assert_eq!(lines, wanted);
+}
+
+pub fn the_same_crash_again_and_again(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let output = run(directory, "-n 2 RANK crash");
+    expect(&output, 134, "3 times at the same place");
+    // Kept, for the job was given up; the test's directory goes with it.
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("ftmpi-job-") {
+            fs::remove_dir_all(entry.path()).unwrap();
+        }
+    }
+}

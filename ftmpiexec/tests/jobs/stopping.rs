@@ -1,0 +1,90 @@
+//! Users who end a job, and what a job leaves.
+
+use super::{command, err, expect, have_servers, left_behind, run};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Sends a signal after the ranks have started.
+fn signal_later(child: &std::process::Child, signal: &str) {
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+}
+
+/// Starts a job whose lines are collected.
+fn spawn(directory: &Path, line: &str) -> std::process::Child {
+    let mut command = command(directory, line);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+pub fn signals_leave_nothing(directory: &Path) {
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let protocol = if have_servers() { "pessimistic" } else { "none" };
+        let child = spawn(directory, &format!("-n 3 --protocol {protocol} RANK wrapped"));
+        signal_later(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        let wanted = format!("interrupted by SIG{signal} after");
+        expect(&output, code, &wanted);
+        expect(&output, code, "3 of 3 ranks ran; with --job-dir DIR");
+        assert_eq!(left_behind(directory), Vec::<String>::new());
+    }
+}
+
+pub fn ctrl_c_lets_a_job_go_on_later(directory: &Path) {
+    if !have_servers() {
+        return;
+    }
+    let child = spawn(directory, "-n 2 --job-dir job RANK wrapped");
+    signal_later(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    expect(&output, 75, "Ctrl-C again ends it at once");
+    expect(&output, 75, "to go on: ftmpiexec --restart");
+    assert!(directory.join("job/plan").is_file());
+    // Its ranks would give an image, and do not.
+    let begin = Instant::now();
+    let child = spawn(directory, "-n 2 --job-dir other RANK deaf");
+    signal_later(&child, "INT");
+    signal_later(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    expect(&output, 130, "to go on from what is stored: ftmpiexec --restart");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+pub fn job_directories_are_refused_by_their_state(directory: &Path) {
+    let refused = |line: &str, text: &str| {
+        let output = run(directory, line);
+        expect(&output, 2, text);
+        assert_eq!(err(&output).lines().count(), 1, "one line: {}", err(&output));
+    };
+    fs::create_dir(directory.join("results")).unwrap();
+    fs::write(directory.join("results/data"), "precious").unwrap();
+    refused("-n 1 --job-dir results true", "is not empty and holds no job (there is data)");
+    assert!(!directory.join("results/lock").exists(), "nothing was changed");
+    if !have_servers() {
+        return;
+    }
+    expect(&run(directory, "-n 1 --job-dir done true"), 0, "");
+    refused("-n 1 --job-dir done true", "has ended with exit code 0; choose another directory");
+    refused("--restart done", "has ended with exit code 0: there is nothing to go on with");
+    let mut child = spawn(directory, "-n 1 --job-dir alive RANK wrapped");
+    std::thread::sleep(Duration::from_millis(700));
+    refused("-n 1 --job-dir alive true", "is alive: ftmpiexec, process");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    refused("-n 1 --job-dir alive true", "holds a job that has not ended: go on with it");
+}
+
+pub fn a_dying_launcher_leaves_nothing(directory: &Path) {
+    let protocol = if have_servers() { "pessimistic" } else { "none" };
+    let line = format!("-n 3 --protocol {protocol} RANK wrapped");
+    let mut child = command(directory, &line).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !left_behind(directory).is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
