@@ -89,6 +89,7 @@ verify:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) run --quiet -p ftmpi-headers -- --check include/generated
+	$(CARGO) run --quiet -p ftmpi-options -- --check .
 	tools/style.py
 
 headers:

@@ -170,11 +170,21 @@ documents() {
     done
 }
 
+# Manual pages and completions, from the table of options.
+pages() {
+    if [ -x "$target/ftmpi-pages" ]; then
+        "$target/ftmpi-pages" share "$dist/share"
+    elif [ "$parts" = all ]; then
+        missing="$missing ftmpi-pages"
+    fi
+}
+
 programs
 libraries
 headers
 discovery
 documents
+pages
 
 if [ -n "$missing" ]; then
     echo "lay: not built:$missing"

@@ -11,11 +11,12 @@
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |
 //! | [`terminal`] | how a program reads its command line |
-//! | [`files`] | the generated files |
+//! | `files` | the generated files (feature `pages`) |
 
 pub mod choices;
 pub mod ckpt;
 pub mod errors;
+#[cfg(feature = "pages")]
 pub mod files;
 pub mod foreign;
 pub mod ftmpiexec;

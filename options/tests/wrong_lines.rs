@@ -105,7 +105,7 @@ const FTMPIEXEC: &[(&str, &str)] = &[
     (
         "--help ./p",
         "there is no help about ./p; topics are placement, environment, output, fault-tolerance, \
-      checkpoints, storage, batch, network, testing, hydra, help, exit-codes",
+      checkpoints, storage, batch, network, testing, hydra, help, values, exit-codes",
     ),
     (
         "-configfile /no/such",

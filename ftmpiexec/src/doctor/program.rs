@@ -1,4 +1,4 @@
-//! The program: can it be a rank, and will it get our libmpi?
+//! The program: whether it can be a rank, and whether it gets the MPI library of ftmpi.
 
 use super::Finding;
 use crate::agent::program::{self, ProgramFacts};
@@ -26,26 +26,15 @@ pub fn look(part: &Part) -> Vec<Finding> {
     if facts.script {
         return vec![Finding::good(
             WHAT,
-            format!("{name}: a script; the program that calls MPI_Init below it becomes the rank"),
+            format!(
+                "{name}: a script; the program that it starts and that calls MPI_Init becomes the rank"
+            ),
         )];
     }
-    let mut findings = vec![mpi(&file, &facts)];
-    if facts
-        .needed
-        .iter()
-        .any(|library| library.starts_with("libgomp") || library.starts_with("libiomp"))
-    {
-        findings.push(Finding::limited(
-            "threads",
-            format!(
-                "{name} uses OpenMP: no image is taken while more than one thread runs (set \
-                 OMP_NUM_THREADS=1); it is then replayed from its start"
-            ),
-        ));
-    }
-    findings
+    vec![mpi(&file, &facts)]
 }
 
+/// Which MPI the program gets.
 fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     let name = file.display();
     let libraries = library_directory();
@@ -58,9 +47,9 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     let search = if facts.search.is_empty() {
         String::new()
     } else {
-        format!("; its own search path ({}) is overruled", facts.search.join(":"))
+        format!("; its own search path ({}) comes second", facts.search.join(":"))
     };
-    // The dynamic linker's own word on what it would map.
+    // The dynamic linker lists the libraries that it would map.
     let traced = Command::new(file)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
         .env("LD_PRELOAD", preload(&libraries, facts, ""))
@@ -74,29 +63,37 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     if text.contains("libmpi.so.40") || text.contains("libopen-pal") {
         return Finding::bad(
             WHAT,
-            format!("{name}: a library that it uses was built for Open MPI; build it with ftmpicc"),
+            format!(
+                "{name}: a library that it uses was built for Open MPI; build that library with ftmpicc"
+            ),
         );
     }
     let foreign = text.lines().find(|line| {
         line.contains("libmpi.so.12") && !line.contains(&*libraries.to_string_lossy())
     });
     if let Some(line) = foreign {
-        return Finding::bad(WHAT, format!("{name} would get another MPI: {}", line.trim()));
+        return Finding::bad(
+            WHAT,
+            format!(
+                "{name} gets another MPI: {}; remove that library from LD_PRELOAD",
+                line.trim()
+            ),
+        );
     }
     if !named.is_empty() {
         Finding::good(
             WHAT,
-            format!("{name}: MPICH's interface ({}), gets ours{search}", named.join(", ")),
+            format!("{name}: built for MPICH ({}), gets ftmpi{search}", named.join(", ")),
         )
     } else if text.contains("libmpi.so.12") {
         Finding::good(
             WHAT,
-            format!("{name}: MPICH's interface by way of another library, gets ours"),
+            format!("{name}: a library that it uses was built for MPICH, gets ftmpi"),
         )
     } else {
         Finding::good(
             WHAT,
-            format!("{name}: names no MPI; if it loads one while it runs, it gets ours"),
+            format!("{name}: names no MPI library; if it loads one while it runs, it gets ftmpi"),
         )
     }
 }

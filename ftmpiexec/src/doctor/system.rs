@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Written to measure the storage.
+/// Bytes that are written to measure the storage.
 const PROBE_BYTES: usize = 64 << 20;
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -42,21 +42,25 @@ fn kernel() -> Finding {
     let seccomp = fs::read_to_string("/proc/self/status").is_ok_and(|status| {
         status.lines().any(|line| line.starts_with("Seccomp:") && line.ends_with('2'))
     });
-    let inside = if seccomp { "; a seccomp filter is active (a container?)" } else { "" };
+    let inside = if seccomp { "; a seccomp filter is active, as in a container" } else { "" };
     if let Err(e) = crate::agent::sealed_memfd("ftmpi-doctor", 4096) {
         return Finding::bad(
             WHAT,
-            format!("Linux {release}: no memfd ({e}){inside}; allow memfd_create"),
+            format!(
+                "Linux {release}: memfd_create fails ({e}){inside}; allow it in the seccomp profile"
+            ),
         );
     }
     match version {
         (0..5, _) | (5, 0..4) => Finding::bad(
             WHAT,
-            format!("Linux {release}{inside}; pidfd_open needs Linux 5.4 or later"),
+            format!(
+                "Linux {release}{inside}: too old; use Linux 5.4 or later, which has pidfd_open"
+            ),
         ),
         (5, _) | (6, 0..7) => Finding::good(
             WHAT,
-            format!("Linux {release}{inside}; images find changed pages the slow way before 6.7"),
+            format!("Linux {release}{inside}; from 6.7 on images find changed pages faster"),
         ),
         _ => Finding::good(WHAT, format!("Linux {release}{inside}")),
     }
@@ -91,13 +95,12 @@ fn installation() -> Finding {
 fn layout() -> Finding {
     const WHAT: &str = "address layout";
     match launch::can_fix_layout() {
-        Ok(()) => Finding::good(WHAT, "can be fixed (personality): images can be restored"),
+        Ok(()) => Finding::good(WHAT, "can be fixed by personality(2): images can be restored"),
         Err(e) => Finding::bad(
             WHAT,
             format!(
-                "personality(ADDR_NO_RANDOMIZE) is refused: {e}; allow it in the container's seccomp \
-                 profile (Docker: --security-opt seccomp=unconfined), or use --ckpt off with a \
-                 profile that lets ranks start, or --protocol none"
+                "personality(ADDR_NO_RANDOMIZE) is refused: {e}; allow it in the seccomp profile of the \
+                 container (Docker: --security-opt seccomp=unconfined), or use --protocol none"
             ),
         ),
     }
@@ -120,14 +123,14 @@ fn overcommit() -> Finding {
     match mode.trim() {
         "2" => Finding::limited(
             WHAT,
-            "strict (vm.overcommit_memory=2): an image needs as much free commit as the rank has \
-             memory, for a moment; set it to 0, or leave half of the memory free",
+            "strict (vm.overcommit_memory=2): an image briefly needs as much free commit as its rank has \
+             memory; set vm.overcommit_memory to 0, or leave half of the memory free",
         ),
         "" => Finding::limited(
             WHAT,
-            "cannot be read; if memory is accounted strictly, images may fail",
+            "/proc/sys/vm/overcommit_memory cannot be read; where it is 2, images can fail",
         ),
-        _ => Finding::good(WHAT, "copy-on-write images need no extra memory at once"),
+        _ => Finding::good(WHAT, "an image needs no extra memory when it is taken"),
     }
 }
 
@@ -138,7 +141,7 @@ fn address_space() -> Finding {
         Some(bytes) if (bytes as f64) < 70.0 * GIB => Finding::limited(
             WHAT,
             format!(
-                "limited to {:.1} GiB (ulimit -v): fewer shared-memory channels fit; raise the limit",
+                "limited to {:.1} GiB: fewer shared-memory channels fit; raise the limit (ulimit -v)",
                 bytes as f64 / GIB
             ),
         ),
@@ -151,11 +154,11 @@ fn descriptors() -> Finding {
     match getrlimit(Resource::Nofile).maximum {
         Some(most) if most < 1100 => Finding::bad(
             WHAT,
-            format!("the hard limit is {most}; ranks need at least 1100 (ulimit -Hn, limits.conf)"),
+            format!("the hard limit is {most}; raise it to 1100 or more (ulimit -Hn, limits.conf)"),
         ),
         Some(most) if most < launch::DESCRIPTORS_MIN => Finding::limited(
             WHAT,
-            format!("the hard limit is {most}: enough for some {} connections a rank", most - 1010),
+            format!("the hard limit is {most}: a rank can have some {} connections", most - 1010),
         ),
         _ => Finding::good(WHAT, "enough"),
     }
@@ -168,7 +171,7 @@ fn processors(cli: &Cli) -> Finding {
     if ranks > there {
         Finding::limited(
             WHAT,
-            format!("{there} for {ranks} ranks: they take turns, so expect less than full speed"),
+            format!("{there} for {ranks} ranks: oversubscribed, so ranks run slower"),
         )
     } else {
         Finding::good(WHAT, format!("{there}"))
@@ -183,7 +186,7 @@ fn storage(cli: &Cli) -> Vec<Finding> {
     let Ok(space) = rustix::fs::statvfs(&directory) else {
         return vec![Finding::bad(
             WHAT,
-            format!("{name} cannot be used; name another with --job-dir"),
+            format!("{name} cannot be used; name another directory with --job-dir"),
         )];
     };
     let free = space.f_bavail as f64 * space.f_frsize as f64;
@@ -192,7 +195,7 @@ fn storage(cli: &Cli) -> Vec<Finding> {
         Err(e) => {
             return vec![Finding::bad(
                 WHAT,
-                format!("{name} cannot be written: {e}; name another with --job-dir"),
+                format!("{name} cannot be written: {e}; name another directory with --job-dir"),
             )];
         }
     };
@@ -207,7 +210,7 @@ fn storage(cli: &Cli) -> Vec<Finding> {
         findings.push(Finding::limited(
             WHAT,
             format!(
-                "{text}; two images of every rank must fit, name a larger place with --job-dir"
+                "{text}; two images of every rank must fit: name a directory with more room (--job-dir)"
             ),
         ));
     } else {

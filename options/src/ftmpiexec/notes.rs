@@ -52,6 +52,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Vec<Block>)> {
         ("Batch jobs", "batch", batch()),
         ("Testing", "testing", testing()),
         ("Hydra compatibility", "hydra", hydra()),
+        ("Values", "values", values()),
         ("Exit codes", "exit-codes", exit_codes()),
     ]
 }
@@ -132,6 +133,15 @@ fn hydra() -> Vec<Block> {
              says what to write here.",
         ),
     ]
+}
+
+fn values() -> Vec<Block> {
+    vec![terms(&[
+        ("TIME", "a number and ms, s, m or h: 500ms, 30s, 2m, 1.5h; without a unit seconds"),
+        ("SIZE", "a number and K, M, G or T (powers of 1024): 500M, 20G; without a unit bytes"),
+        ("MIB", "a number of MiB (1 MiB is 1048576 bytes)"),
+        ("FILE, DIR", "paths; those of the first command line hold for --restart, too"),
+    ])]
 }
 
 fn exit_codes() -> Vec<Block> {

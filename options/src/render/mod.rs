@@ -1,5 +1,6 @@
 //! Pages as text: for a terminal, as a manual page, as Markdown, as completions.
 
+#[cfg(feature = "pages")]
 pub mod completions;
 pub mod manual;
 pub mod markdown;
