@@ -83,11 +83,12 @@ fn batch() -> Vec<Block> {
         text(
             "With --job-dir or --grace, SIGTERM takes a last image of every rank, keeps the job \
              directory, prints the command that continues the job, and ends with exit code 75. SIGUSR1 \
-             does so without these options, too. A second signal ends the job at once.",
+             does so without these options, too, and Ctrl-C does so with --job-dir. A second signal ends \
+             the job at once.",
         ),
         text(
             "Without --job-dir and --grace SIGTERM ends the job and leaves nothing behind. With --ckpt \
-             off both signals do.",
+             off all signals do.",
         ),
     ]
 }
@@ -154,6 +155,6 @@ fn exit_codes() -> Vec<Block> {
         ("124", "the time limit of --timeout, without --job-dir and --grace"),
         ("126", "the program cannot be executed"),
         ("127", "there is no such program"),
-        ("128 + N", "a rank was killed by signal N and could not be brought back"),
+        ("128 + N", "a rank was killed by signal N and could not be brought back; 130: Ctrl-C"),
     ])]
 }

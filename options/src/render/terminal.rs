@@ -11,7 +11,7 @@ pub const WIDTH: usize = 80;
 /// Where the explanations of options begin.
 const TEXT: usize = 26;
 /// Where those on the page of common options begin.
-const SHORT_TEXT: usize = 31;
+const SHORT_TEXT: usize = 27;
 /// So many examples stand on that page.
 const SHORT_EXAMPLES: usize = 2;
 /// Longer words of a list stand on a line of their own.
