@@ -41,8 +41,8 @@ pub enum Notice<'a> {
 
 impl fmt::Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const TWICE: &str = "it is not cut to what it was at the image, and may have twice what the rank added \
-             since";
+        const TWICE: &str = "it is not cut to what it was at the image, and may have twice what the \
+                             rank added since";
         match *self {
             Notice::AreaTaken => f.write_str("the address range that images need is taken"),
             Notice::RseqNotReleased => f.write_str("restartable sequences cannot be switched off"),

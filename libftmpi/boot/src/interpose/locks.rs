@@ -68,8 +68,10 @@ locking! {
     #[unsafe(no_mangle)]
     pthread_mutex_trylock(Mutex) c"pthread_mutex_trylock", 0, Mutex::is_named;
     #[unsafe(no_mangle)]
-    pthread_mutex_timedlock(Mutex, until: *const timespec) c"pthread_mutex_timedlock", 0, Mutex::is_named;
-    mutex_clocklock(Mutex, clock: c_int, until: *const timespec) c"pthread_mutex_clocklock", 0, Mutex::is_named;
+    pthread_mutex_timedlock(Mutex, until: *const timespec)
+        c"pthread_mutex_timedlock", 0, Mutex::is_named;
+    mutex_clocklock(Mutex, clock: c_int, until: *const timespec)
+        c"pthread_mutex_clocklock", 0, Mutex::is_named;
     #[unsafe(no_mangle)]
     mtx_lock(Mutex) c"mtx_lock", 0, Mutex::is_named;
     #[unsafe(no_mangle)]
@@ -81,8 +83,10 @@ locking! {
     #[unsafe(no_mangle)]
     pthread_rwlock_trywrlock(RwLock) c"pthread_rwlock_trywrlock", RW, |_| true;
     #[unsafe(no_mangle)]
-    pthread_rwlock_timedwrlock(RwLock, until: *const timespec) c"pthread_rwlock_timedwrlock", RW, |_| true;
-    rwlock_clockwrlock(RwLock, clock: c_int, until: *const timespec) c"pthread_rwlock_clockwrlock", RW, |_| true;
+    pthread_rwlock_timedwrlock(RwLock, until: *const timespec)
+        c"pthread_rwlock_timedwrlock", RW, |_| true;
+    rwlock_clockwrlock(RwLock, clock: c_int, until: *const timespec)
+        c"pthread_rwlock_clockwrlock", RW, |_| true;
 }
 
 /// See the manual.

@@ -3,7 +3,7 @@
 use crate::base::errno::set_errno;
 use crate::base::rank::is_rank;
 use crate::base::syscalls;
-use crate::interpose::next_function::{NextFunction, find_at_start};
+use crate::interpose::next_function::next;
 use crate::memory::{locked_memory::LOCKED, page_attributes};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering;
@@ -32,15 +32,7 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: usize, advice: c_int
 /// See the manual; notes the flags.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    find_at_start!(SLOT, c"mlockall");
-    let address = SLOT.find(c"mlockall");
-    if address == 0 {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next =
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> c_int>(address) };
+    let next = next!(c"mlockall", -1, fn(c_int) -> c_int);
     // Memory that exists stays locked; the last call decides about new memory. Noted first: an
     // image may be taken as soon as the kernel has locked the memory.
     let before = LOCKED.load(Ordering::Relaxed);
@@ -56,14 +48,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 /// See the manual; notes that nothing is locked.
 #[unsafe(no_mangle)]
 pub extern "C" fn munlockall() -> c_int {
-    static SLOT: NextFunction = NextFunction::new();
-    find_at_start!(SLOT, c"munlockall");
-    let address = SLOT.find(c"munlockall");
-    if address == 0 {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> c_int>(address) };
+    let next = next!(c"munlockall", -1, fn() -> c_int);
     // Noted first; the call does not fail.
     LOCKED.store(0, Ordering::Relaxed);
     // SAFETY: no memory is lost.

@@ -33,7 +33,8 @@ macro_rules! find_at_start {
     (@ $slot:ident, $name:expr, $version:expr) => {
         #[used]
         #[unsafe(link_section = "ftmpi_slots")]
-        static ENTRY: crate::interpose::next_function::SlotEntry = crate::interpose::next_function::SlotEntry::new(&$slot, $name, $version);
+        static ENTRY: crate::interpose::next_function::SlotEntry =
+            crate::interpose::next_function::SlotEntry::new(&$slot, $name, $version);
     };
 }
 
@@ -43,7 +44,8 @@ pub(crate) use find_at_start;
 /// of the given value, with `ENOSYS`.
 macro_rules! next {
     ($name:expr, $missing:expr, fn($($arg:ty),*) -> $ret:ty) => {{
-        static SLOT: crate::interpose::next_function::NextFunction = crate::interpose::next_function::NextFunction::new();
+        static SLOT: crate::interpose::next_function::NextFunction =
+            crate::interpose::next_function::NextFunction::new();
         crate::interpose::next_function::find_at_start!(SLOT, NAME);
         const NAME: &core::ffi::CStr = $name;
         let address = SLOT.find(NAME);
